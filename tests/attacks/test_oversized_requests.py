@@ -10,8 +10,8 @@ import pandas
 import pytest
 
 import adyton as ad
+from adyton import wire
 from adyton.errors import BadInput, KernelFailure
-from adyton.kernel import wire
 from adyton.kernel.mechanisms import (
     Bisections,
     CoefficientCount,
@@ -25,7 +25,8 @@ from adyton.kernel.operators import MOST_TRANSFORMS, check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.transforms import LinearMap
 from adyton.plans.registry import plan_named
-from adyton.queries import AllRange, Cells, Cosines, Explicit, Identity, Kronecker, Marginals, Partition, Product, Total
+from adyton.queries import AllRange, Cells, Explicit, Identity, Kronecker, Marginals, Partition, Product, Total
+from adyton.queries.cosines import Cosines
 
 LARGE = 1 << 21
 ONE = Fraction(1)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from adyton.kernel.counts import CountedTables
-from adyton.kernel.mechanisms.parent_choice import GRID, ParentChoice, _score
+from adyton.kernel.mechanisms.published.parent_choice import GRID, ParentChoice, _score
 
 SIDE = 64
 

@@ -18,7 +18,8 @@ from adyton.errors import BadInput
 from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counts import GuessedTables
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice, parent_choice
+from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice
+from adyton.kernel.mechanisms.published import parent_choice
 from adyton.kernel.reading.packs import Pack
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.transforms.vectors import CountTables, SingleTables

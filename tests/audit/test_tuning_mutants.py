@@ -11,13 +11,13 @@ from adyton.audit.enumeration import enumerate_distribution
 from adyton.audit.tuning import ToyFamily, audit_tuning, held_toys
 from adyton.audit.whole_programs import audit_cases, family_cases
 from adyton.configuration.configure import configure
-from adyton.kernel.instances import private_instances, survey, utility
+from adyton.kernel.instances import private_instances, survey, tuned_parameter, utility
 from adyton.kernel.instances.lattice import Lattice
 from adyton.kernel.instances.private_instances import ADD_REMOVE, REPLACE, PrivateInstances
 from adyton.kernel.instances.step_sums import StepSums
 from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.kernel.instances.votes import StepVote
-from adyton.kernel.mechanisms import ChosenPoint, TunedParameter, tuned_parameter
+from adyton.kernel.mechanisms import ChosenPoint, TunedParameter
 
 
 def test_critical_points_only(monkeypatch):

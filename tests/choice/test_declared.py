@@ -9,7 +9,7 @@ from places import cells, even, lines, score
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import Declared, DeclaredFunction
-from adyton.kernel.mechanisms.declared_function import BoundFunction
+from adyton.kernel.mechanisms.published.declared_function import BoundFunction
 
 COUNTS = np.arange(12).reshape(3, 4)
 

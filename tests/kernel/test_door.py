@@ -10,10 +10,10 @@ from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, ParentChoice, SplitChoice
 from adyton.kernel.sources import TableSource, TablesSource, VectorSource, handle
-from adyton.kernel.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
 from adyton.plans import plan_named
 from adyton.queries import AllRange, Partition, Prefix
 from adyton.schema import RowTree
+from adyton.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
 
 
 class TextDoor:

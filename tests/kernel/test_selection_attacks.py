@@ -14,9 +14,9 @@ from adyton.kernel.mechanisms import (
     Resolution,
     WorstApproximated,
 )  # fmt: skip
-from adyton.kernel.wire import decode, encode
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.queries import Explicit, Identity
+from adyton.wire import decode, encode
 
 
 @pytest.mark.parametrize("x", [[0, 0, 0], [1, 0, 0], [-1, 0, 0]])

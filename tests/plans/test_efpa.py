@@ -9,7 +9,8 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import CoefficientCount
 from adyton.plans import plan_named, simulate
-from adyton.queries import Cosines, Identity, Prefix
+from adyton.queries import Identity, Prefix
+from adyton.queries.cosines import Cosines
 
 
 def error(name, x, epsilon, trials=20, **options):
@@ -35,7 +36,7 @@ def test_a_small_part_for_the_choice_is_better_than_half():
 
 def test_the_noise_is_that_of_the_measured_waves(monkeypatch):
     """With the choice fixed, the error is the closed form: √(2k)·s/ε₂, s the sensitivity in units of the grid."""
-    monkeypatch.setattr(CoefficientCount, "_choose_among", lambda self, waves, epsilon, noise: np.array([12]))
+    monkeypatch.setattr(CoefficientCount, "choose", lambda self, values, epsilon, noise: np.array([12]))
     x = np.zeros(256, dtype=np.int64)
     waves = Cosines(256, 12)
     expected = np.sqrt(2 * 12) * waves.sensitivity() / 2**waves.bits / 0.875

@@ -9,7 +9,6 @@ from scipy import sparse
 from adyton.queries import (
     AllRange,
     Cells,
-    Cosines,
     Explicit,
     Grid,
     Haar,
@@ -29,6 +28,7 @@ from adyton.queries import (
     Weighted,
 )
 from adyton.queries.basic import KINDS
+from adyton.queries.cosines import Cosines
 from adyton.queries.domain_trees import boxes_in_boxes, hilbert_order
 
 RANDOM = np.random.default_rng(20)

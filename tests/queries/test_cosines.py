@@ -9,8 +9,8 @@ import pytest
 from scipy.fft import dct
 
 from adyton.errors import BadInput
-from adyton.queries import Cosines
 from adyton.queries import cosines as module
+from adyton.queries.cosines import Cosines
 
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 20, 24, 33, 64, 96]
 FEW = {(1, 1), (2, 2), (3, 2), (5, 1), (7, 6), (8, 8), (12, 4), (13, 12), (24, 8), (33, 33), (64, 63), (96, 2)}

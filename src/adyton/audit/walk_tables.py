@@ -13,7 +13,7 @@ from adyton.arrays import Array
 from adyton.audit.walk_nodes import NONSENSE, VALUES, DisagreementError, Node
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, ParentChoice
-from adyton.kernel.mechanisms.parent_choice import GRID
+from adyton.kernel.mechanisms.published.parent_choice import GRID
 
 if TYPE_CHECKING:
     from adyton.audit.walk import Walk

@@ -31,7 +31,7 @@ from adyton.configuration.made_up import cut_graph
 from adyton.kernel.instances.private_instances import ADD_REMOVE, REPLACE
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MECHANISMS, DeclaredFunction, MeasureTables, Mechanism, SplitChoice
-from adyton.kernel.mechanisms.declared_function import BoundFunction
+from adyton.kernel.mechanisms.published.declared_function import BoundFunction
 from adyton.kernel.shapes import VectorShape
 from adyton.learning.classifier import Classifier
 from adyton.learning.registry import learner_named, learners

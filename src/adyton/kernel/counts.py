@@ -21,19 +21,18 @@ from adyton.exact import display
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import TablesShape
 from adyton.messages import shorten
-from adyton.queries import Cosines, MeasuredTable, Partition, Queries
+from adyton.queries import MeasuredTable, Partition, Queries
 from adyton.whole import IntegerArray, add, freeze, narrow, widen
 
 
 class PrivateVector(Sealed):
     """A flat vector of whole numbers that is computed once, on first use."""
 
-    __slots__ = ("_compute", "_lock", "_values", "_waves")
+    __slots__ = ("_compute", "_lock", "_values")
 
     def __init__(self, compute: Callable[[], IntegerArray]) -> None:
         self._compute: Callable[[], IntegerArray] | None = compute
         self._values: IntegerArray | None = None
-        self._waves: IntegerArray | None = None
         self._lock = threading.Lock()
 
     @classmethod
@@ -52,17 +51,8 @@ class PrivateVector(Sealed):
             assert self._values is not None
             return self._values
 
-    def waves(self) -> IntegerArray:
-        """The answers to all :class:`Cosines` of the cells, kept: who chooses some of them measures them next."""
-        if self._waves is None:
-            values = self.values()
-            self._waves = Cosines(values.size, values.size) @ values
-        return self._waves
-
     def answers(self, queries: Queries) -> IntegerArray:
         """The true answers. For mechanisms only."""
-        if type(queries) is Cosines and self._waves is not None:
-            return self._waves[: queries.count]
         return queries @ self.values()
 
     def reduce(self, partition: Partition) -> PrivateVector:
@@ -87,6 +77,14 @@ class PrivateVector(Sealed):
     def map(self, queries: Queries) -> PrivateVector:
         """One cell per query: its answer."""
         return PrivateVector(lambda: self.answers(queries))
+
+
+def checked_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Whole numbers in an array with at least one cell, or an error."""
+    counts = np.asarray(x)
+    if counts.dtype.kind not in "iu" or counts.ndim == 0 or counts.size == 0:
+        raise BadInput(f"a vector of counts is an array of whole numbers, given {counts.dtype} {counts.shape}.")
+    return counts
 
 
 _LARGEST_SHORT = (1 << 31) - 1

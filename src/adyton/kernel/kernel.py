@@ -13,33 +13,40 @@ import weakref
 from collections.abc import Callable, Collection, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerError, RowsChanged
 from adyton.exact import Rational, display, positive
 from adyton.grid import rounded_down
 from adyton.interrupts import deferred, noticed
+from adyton.kernel.admission import admit, is_one_of
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.counting import PrivateTable, open_table
+from adyton.kernel.counting.locations import address_name, is_address
+from adyton.kernel.counts import PrivateVector, checked_counts
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.ledger import ledger_for
 from adyton.kernel.ledger.records import Account, Budgeted, checked_total, refusal
 from adyton.kernel.ledger.terms import WORDS, accepted
-from adyton.kernel.mechanisms import Declared, DeclaredFunction, Mechanism, trusted_functions
+from adyton.kernel.mechanisms import Mechanism, trusted_functions
 from adyton.kernel.operators import check_depth, check_request, check_stability, described
 from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders, alone, under_way
-from adyton.kernel.roots import OtherRoots, checked_noise, is_path, name_of
+from adyton.kernel.roots import OtherRoots
 from adyton.kernel.sealed import Sealed, this_process
 from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
-from adyton.kernel.sources import KINDS, Source, TableSource, handle
+from adyton.kernel.sources import KINDS, Source, TableSource, VectorSource, handle
 from adyton.kernel.transforms import Transform
-from adyton.kernel.wire import admit, is_one_of
 from adyton.messages import shorten
 from adyton.noise import ExactNoise, KeyedNoise
-from adyton.noise.source import NoiseSource
+from adyton.noise.source import NoiseSource, checked_noise
 from adyton.schema import Schema
+from adyton.whole import whole
+
+if TYPE_CHECKING:
+    from adyton.kernel.mechanisms.published.declared_function import Declared
 
 Root = TypeVar("Root", bound=Source)
 _WORDS = {
@@ -101,6 +108,33 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
         shape = TableShape(schema, table.from_text, by_unit=schema.unit is not None, steady=table.steady)
         self._start(shape, table, schema.rows_per_unit)
         self._table, self._moment = table, table.moment()
+
+    @classmethod
+    def on_vector(
+        cls,
+        x: npt.ArrayLike,
+        *,
+        epsilon: Rational,
+        rows_per_unit: int = 1,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        dataset: str | None = None,
+        unit: str | None = None,
+        accept: Collection[str] = (),
+        noise: NoiseSource | None = None,
+        trusted: Collection[Declared] = (),
+    ) -> Kernel[VectorSource]:
+        """A kernel over a vector of counts that somebody has made already; its root is a vector.
+
+        Its shape takes the place of a schema in the terms of the ledger.
+        """
+        counts, total = checked_counts(x), checked_total(epsilon)
+        stability, functions = whole(rows_per_unit, "rows_per_unit", 1), trusted_functions(trusted)
+        kernel = cls.__new__(cls)
+        kernel._terms = Terms.of({"vector": counts.shape}, stability, unit)
+        kernel._open(total, ledger, dataset, "vector", noise, accept)
+        kernel._trusted = functions
+        kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), stability)
+        return cast("Kernel[VectorSource]", kernel)
 
     def _open(
         self,
@@ -205,8 +239,7 @@ class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
             amount = rounded_down(given, kept.facts.stability)
             if not amount:
                 raise BadInput(f"epsilon must be at least 10^-73, given {shorten(epsilon)}.")
-            if isinstance(operator, DeclaredFunction) and isinstance(kept.facts.shape, VectorShape):
-                operator = operator.bound(self._trusted, kept.facts.shape)
+            operator = operator.bound(self._trusted, kept.facts.shape)
             check_request(operator, kept.facts.shape, amount)
             times = f" × {kept.facts.stability:,}" if kept.facts.stability > 1 else ""
             asked = f"{described(operator)}, ε = {display(amount)}{times}"
@@ -396,3 +429,26 @@ def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSourc
     if not isinstance(noise, KeyedNoise):
         return noise
     return noise.at("\n".join((*facts.lineage, _NUMBERS.sub("", str(operator)))), operator.parts(facts.shape))
+
+
+def is_path(data: Any) -> bool:
+    """Whether the data are a file, which has a name."""
+    return isinstance(data, str | os.PathLike) or bool(_files(data))
+
+
+def _files(data: Any) -> list[str]:
+    """The paths in a list of files; none of anything else."""
+    listed = isinstance(data, list | tuple) and all(isinstance(path, str | os.PathLike) for path in data)
+    return [os.fsdecode(path) for path in data] if listed else []
+
+
+def name_of(data: Any) -> str:
+    """A public name for a data set: a file's own name, else the kind of table. Never anything from its rows."""
+    if files := _files(data):
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        return f"{name_of(files[0])}{more}"
+    if is_address(data):
+        return address_name(data)
+    if is_path(data):
+        return os.path.basename(os.fspath(data).rstrip("/")) or "table"
+    return f"{type(data).__module__.split('.')[0]} {type(data).__name__}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -110,6 +110,10 @@ class Mechanism(Operator):
     def proof(cls) -> str:
         """Why it keeps the promise."""
         return section(cls, "Proof.", "∎")
+
+    def bound(self, trusted: Mapping[str, Any], source: Any) -> Mechanism:
+        """What is run on this source: itself, unless it only names one of the functions that a kernel trusts."""
+        return self
 
     def cost(self, epsilon: Fraction) -> Fraction:
         """What a run with *epsilon* charges its source: the ε of the claim."""

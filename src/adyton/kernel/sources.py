@@ -1,35 +1,22 @@
 """Handles: what a plan holds instead of data. They carry public facts and lead to the kernel's door, nothing else.
 
 All that a plan can ask for goes through the :class:`Door`. A :class:`~adyton.kernel.kernel.Kernel` in this process is
-one; something that sends operators to a kernel elsewhere, in the words of :mod:`adyton.kernel.wire`, is another. A plan
+one; something that sends operators to a kernel elsewhere, in the words of :mod:`adyton.wire`, is another. A plan
 cannot tell them apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.counts import NoisyTables
-from adyton.kernel.instances.lattice import POINTS, Lattice
 from adyton.kernel.ledger.records import Account
-from adyton.kernel.mechanisms import (
-    ChosenPoint,
-    MeanDistance,
-    MeasureTables,
-    NoisyCount,
-    PairChoice,
-    ParentChoice,
-    Selection,
-    SplitChoice,
-    Statistic,
-    TunedParameter,
-    VectorLaplace,
-)
+from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
 from adyton.kernel.operators import Mechanism, Transform
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
@@ -54,6 +41,17 @@ from adyton.kernel.transforms import (
 from adyton.messages import listing, shorten
 from adyton.queries import Measurement, NoisyValue, Partition, Queries
 from adyton.schema import RowTree, Schema
+
+if TYPE_CHECKING:
+    from adyton.kernel.mechanisms import (
+        MeanDistance,
+        MeasureTables,
+        PairChoice,
+        ParentChoice,
+        Selection,
+        SplitChoice,
+        Statistic,
+    )
 
 Derived = TypeVar("Derived", bound="Source")
 
@@ -376,11 +374,15 @@ class InstancesSource(Source):
 
         With *default*, today's value, half of the prior is on that very value.
         """
+        from adyton.kernel.instances.tuned_parameter import TunedParameter
+
         place: int = self._door.measure(self, TunedParameter(None if default is None else float(default)), epsilon)
         return self.parameter(place, default)
 
     def parameter(self, place: int, default: float | None = None) -> float:
         """The parameter that a place stands for; the place after the last stands for the default."""
+        from adyton.kernel.instances.lattice import POINTS, Lattice
+
         if place == POINTS:
             assert default is not None
             return float(default)
@@ -388,6 +390,8 @@ class InstancesSource(Source):
 
     def choose_point(self, epsilon: Rational) -> int:
         """The number of a point of the grid that is good on the instances; spends *epsilon*."""
+        from adyton.kernel.instances.chosen_point import ChosenPoint
+
         chosen: int = self._door.measure(self, ChosenPoint(), epsilon)
         return chosen
 

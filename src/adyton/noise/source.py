@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -75,6 +75,13 @@ class NoiseSource(Protocol):
 
         Multiplicities are whole numbers from 1 that add up to less than 2⁶⁰, gaps are whole numbers from 0.
         """
+
+
+def checked_noise(given: object) -> NoiseSource:
+    """A source of randomness, or an error that says what one is."""
+    if isinstance(given, type) or not isinstance(getattr(given, "private", None), bool):
+        raise BadInput(f"noise is a source of randomness such as ad.noise.ExactNoise(), given {shorten(given)}.")
+    return cast("NoiseSource", given)
 
 
 class Draws(Protocol):

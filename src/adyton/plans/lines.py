@@ -19,8 +19,9 @@ from adyton.kernel.sources import VectorSource
 from adyton.plans.algorithm import Positive, Share, Whole
 from adyton.plans.base import Plan, Tasks
 from adyton.plans.steps import CountsRows, boundaries
-from adyton.queries import Cosines, Hierarchy, Queries
+from adyton.queries import Hierarchy, Queries
 from adyton.queries.block_tree import block_sums, spread
+from adyton.queries.cosines import Cosines
 from adyton.solving.solvers import least_squares, solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h

@@ -3,7 +3,6 @@
 from adyton.queries.base import Partition, Queries
 from adyton.queries.basic import AllRange, Identity, Prefix, RandomRanges, Ranges, Total
 from adyton.queries.combined import Kronecker, OnGroups, Stack, Weighted
-from adyton.queries.cosines import Cosines
 from adyton.queries.explicit import Explicit
 from adyton.queries.hierarchy import Haar, Hierarchy
 from adyton.queries.marginals import Grid, Marginals
@@ -12,7 +11,6 @@ from adyton.queries.measurement import Cells, MeasuredTable, Measurement, Noisy,
 __all__ = [
     "AllRange",
     "Cells",
-    "Cosines",
     "Explicit",
     "Grid",
     "Haar",

@@ -15,10 +15,11 @@ from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import AuditCase, Bisections, bisections
+from adyton.kernel.mechanisms import AuditCase, Bisections
+from adyton.kernel.mechanisms.published import bisections
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
+from adyton.wire import decode, encode
 
 GRID = bisections.GRID
 

@@ -17,12 +17,12 @@ from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, BucketBoundaries
-from adyton.kernel.mechanisms.bucket_boundaries import GRID, LARGEST_SUM
-from adyton.kernel.mechanisms.bucket_weights import LARGEST_EXPONENT
+from adyton.kernel.mechanisms.published.bucket_boundaries import GRID, LARGEST_SUM
+from adyton.kernel.mechanisms.published.bucket_weights import LARGEST_EXPONENT
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
+from adyton.wire import decode, encode
 
 
 def squared_error(counts):

@@ -16,10 +16,10 @@ from adyton.audit.statistical import certify
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import CoefficientCount
-from adyton.kernel.mechanisms import coefficient_count as module
-from adyton.kernel.wire import decode, encode
+from adyton.kernel.mechanisms.published import coefficient_count as module
 from adyton.noise import SimulatedNoise
-from adyton.queries import Cosines
+from adyton.queries.cosines import Cosines
+from adyton.wire import decode, encode
 from exact_laws import permute_and_flip_probabilities
 
 CASES = CoefficientCount.audit_cases()

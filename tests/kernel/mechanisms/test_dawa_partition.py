@@ -14,14 +14,15 @@ from adyton.audit.pairs import vector_pairs
 from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import DawaPartition, dawa_partition, window_means
-from adyton.kernel.mechanisms.least_cost import LeastCost
-from adyton.kernel.mechanisms.window_means import mean_costs
-from adyton.kernel.mechanisms.window_medians import median_costs
+from adyton.kernel.mechanisms import DawaPartition
+from adyton.kernel.mechanisms.published import dawa_partition, window_means
+from adyton.kernel.mechanisms.published.least_cost import LeastCost
+from adyton.kernel.mechanisms.published.window_means import mean_costs
+from adyton.kernel.mechanisms.published.window_medians import median_costs
 from adyton.kernel.shapes import VectorShape
-from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.queries import Partition
+from adyton.wire import decode, encode
 
 FALSE_ALARM = 1e-6
 

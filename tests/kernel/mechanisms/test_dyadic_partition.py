@@ -15,12 +15,13 @@ from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import AuditCase, DyadicPartition, dyadic_partition
-from adyton.kernel.mechanisms.dyadic_partition import GRID, deviations
-from adyton.kernel.mechanisms.partition_weights import SLACK, PartitionWeights, enclose_level
-from adyton.kernel.wire import decode, encode
+from adyton.kernel.mechanisms import AuditCase, DyadicPartition
+from adyton.kernel.mechanisms.published import dyadic_partition
+from adyton.kernel.mechanisms.published.dyadic_partition import GRID, deviations
+from adyton.kernel.mechanisms.published.partition_weights import SLACK, PartitionWeights, enclose_level
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
+from adyton.wire import decode, encode
 
 DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
 FALSE_ALARM = 1e-7

@@ -9,7 +9,7 @@ from adyton.audit.pairs import signed_pairs
 from adyton.audit.selections import selection_loss
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MECHANISMS, DawaPartition, DeclaredFunction, Statistic, VectorLaplace
-from adyton.kernel.mechanisms.declared_function import BoundFunction
+from adyton.kernel.mechanisms.published.declared_function import BoundFunction
 from adyton.kernel.shapes import VectorShape
 from adyton.queries import Explicit
 

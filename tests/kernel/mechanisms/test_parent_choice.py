@@ -10,7 +10,7 @@ from adyton.audit.selections import audit_selection_exactly
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import ParentChoice
-from adyton.kernel.mechanisms.parent_choice import GRID, SPREAD, _score
+from adyton.kernel.mechanisms.published.parent_choice import GRID, SPREAD, _score
 from adyton.kernel.shapes import TablesShape
 from adyton.schema import Integer, Schema
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adyton.kernel.mechanisms import Bisections
-from adyton.kernel.mechanisms.bisections import GRID
+from adyton.kernel.mechanisms.published.bisections import GRID
 from adyton.noise import SimulatedNoise
 
 COUNTS = np.array([3, 0, 9, 9, 2, 0, 0, 41, 5, 5, 5, 1])

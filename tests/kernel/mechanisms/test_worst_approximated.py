@@ -14,9 +14,9 @@ from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, WorstApproximated
-from adyton.kernel.wire import decode, encode
 from adyton.noise import ExactNoise
 from adyton.queries import AllRange, Explicit, Haar, Identity, Prefix, RandomRanges, Weighted
+from adyton.wire import decode, encode
 
 MIXED = Explicit.from_rows([[1, 1, 0, 0], [0, -2, 1, 0], [0, 0, 0, 3], [1, 1, 1, 1]])
 CASES = WorstApproximated.audit_cases()

@@ -16,8 +16,8 @@ from adyton.arrays import Reals
 from adyton.exact import Rational, positive, share
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition
-from adyton.kernel.mechanisms.least_cost import LeastCost
-from adyton.kernel.mechanisms.window_means import mean_costs
+from adyton.kernel.mechanisms.published.least_cost import LeastCost
+from adyton.kernel.mechanisms.published.window_means import mean_costs
 from adyton.plans.dawa import bucket_strategy
 from adyton.plans.simulation import public_counts
 from adyton.plans.steps import curve

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms.dawa_partition import DawaPartition
-from adyton.kernel.mechanisms.least_cost import LeastCost
-from adyton.kernel.mechanisms.statistic import Statistic
-from adyton.kernel.mechanisms.window_means import mean_costs
+from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
+from adyton.kernel.mechanisms.published.least_cost import LeastCost
+from adyton.kernel.mechanisms.published.statistic import Statistic
+from adyton.kernel.mechanisms.published.window_means import mean_costs
 from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
@@ -26,7 +26,7 @@ class Partitionality(Statistic):
     """The least Σ_b (dev(b) + c) over partitions of a line into intervals of 1, 2, 4, … cells, plus noise.
 
     dev(b) = Σ_{i∈b} |x_i − mean of b| and c, the public cost of an interval, are counted in steps of 1/G row, as in
-    :class:`~adyton.kernel.mechanisms.dawa_partition.DawaPartition`.
+    :class:`~adyton.kernel.mechanisms.published.dawa_partition.DawaPartition`.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  One row changes one interval of every partition, and its cost by at most Δ = ⌈2G(1 − 1/ℓ)⌉ steps, where ℓ is

@@ -11,14 +11,13 @@ from functools import lru_cache
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.counts import PrivateVector
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
-from adyton.queries import Cosines
 from adyton.queries.base import Size
+from adyton.queries.cosines import Cosines
 from adyton.whole import SAFE, IntegerArray, largest, whole_array
 
 _FINE = 32
@@ -65,19 +64,11 @@ class CoefficientCount(Selection):
         waves = Cosines(source.cells, source.cells).size()
         return Size(16 * source.cells, 2 * waves.steps)
 
-    def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
-        """Independent choices; the waves are kept for who measures them."""
-        waves = data.waves()
-        return np.stack([self._choose_among(waves, epsilon, noise) for _ in range(trials)])
-
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """One of the candidates."""
-        return self._choose_among(Cosines(values.size, values.size) @ values, epsilon, noise)
-
-    def _choose_among(self, waves: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
-        counts, costs = _candidates(waves.size, self.remaining)
-        scores = self.scores(waves, counts, costs)
-        place = noise.permute_and_flip(whole_array(scores, (len(scores),)), self.sharpness(waves.size, epsilon))
+        counts, costs = _candidates(values.size, self.remaining)
+        scores = self.scores(Cosines(values.size, values.size) @ values, counts, costs)
+        place = noise.permute_and_flip(whole_array(scores, (len(scores),)), self.sharpness(values.size, epsilon))
         return np.array([counts[place]])
 
     def scores(self, waves: IntegerArray, counts: tuple[int, ...], costs: tuple[int, ...]) -> list[int]:

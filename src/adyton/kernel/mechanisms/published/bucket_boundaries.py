@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms.bucket_weights import LARGEST_EXPONENT, BucketWeights, LastBucket
+from adyton.kernel.mechanisms.published.bucket_weights import LARGEST_EXPONENT, BucketWeights, LastBucket
 from adyton.kernel.mechanisms.selection import PartitionSelection
 from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import SourceShape, VectorShape

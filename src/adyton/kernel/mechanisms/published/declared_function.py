@@ -13,7 +13,7 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import positive
-from adyton.kernel.mechanisms.statistic import Statistic
+from adyton.kernel.mechanisms.published.statistic import Statistic
 from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import listing, shorten
@@ -78,11 +78,11 @@ class DeclaredFunction(Statistic):
 
     name: str
 
-    def bound(self, trusted: Mapping[str, Declared], shape: VectorShape) -> BoundFunction:
+    def bound(self, trusted: Mapping[str, Declared], source: VectorShape) -> BoundFunction:
         """The function of this name, to be run on counts of this shape."""
         if self.name not in trusted:
             raise self._unknown(listing(trusted))
-        return BoundFunction(self.name, trusted[self.name], shape.shape)
+        return BoundFunction(self.name, trusted[self.name], source.shape)
 
     @property
     def declaration(self) -> Declared:
@@ -146,7 +146,7 @@ class BoundFunction(DeclaredFunction):
         return super().steps_in(values.reshape(self.shape))
 
 
-def trusted_functions(given: Collection[Declared]) -> dict[str, Declared]:
+def by_name(given: Collection[Declared]) -> dict[str, Declared]:
     """By name, or an error: each is declared, and no two have one name."""
     if not isinstance(given, Collection) or not all(isinstance(one, Declared) for one in given):
         raise BadInput("trusted is a list of functions with a declared sensitivity.")

@@ -1,10 +1,7 @@
-"""What may come to the kernel, and what passes between a plan and a kernel as text: operators on the way in, results
-and public facts on the way out.
+"""What passes between a plan and a kernel as text: operators on the way in, results and public facts on the way out.
 
-A frozen dataclass such as an operator declares what each of its fields holds: a plain value, an array, a tuple of such
-things, or a value of a *listed* class, which is checked in the same way. From that declaration follow both the check at
-the kernel's door and the encoding on the wire, so that a new operator has to describe itself once. A value is written
-field by field and rebuilt through its own constructor, which checks it again: whoever wrote the text may be a stranger.
+A value is written field by field, as :mod:`adyton.kernel.admission` knows its fields, and rebuilt through its own
+constructor, which checks it again: whoever wrote the text may be a stranger.
 """
 
 from __future__ import annotations
@@ -12,153 +9,28 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
-import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial
-from typing import Any, NamedTuple, NoReturn, TypeAlias, Union, get_args, get_origin, get_type_hints
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from adyton import queries
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
-from adyton.kernel.counts import GuessedTables, NoisyTables
-from adyton.kernel.mechanisms import MECHANISMS, Mechanism
-from adyton.kernel.shapes import Facts, InstancesShape, TableShape, TablesShape, VectorShape
+from adyton.kernel import mechanisms
+from adyton.kernel.admission import MOST_BITS, PARTS, admit, check_fields, is_one_of
+from adyton.kernel.counts import NoisyTables
+from adyton.kernel.mechanisms import CORE, PLACES, Mechanism, is_mechanism
+from adyton.kernel.shapes import Facts
 from adyton.kernel.transforms import TRANSFORMS, Transform
 from adyton.messages import shorten
 from adyton.queries import Measurement, NoisyValue, Partition, Queries
 from adyton.queries.base import Size
-from adyton.schema import RowTree, Schema
-from adyton.whole import IntegerArray, is_frozen, whole, whole_array
-
-QUERIES: tuple[type[Queries], ...] = (
-    queries.Identity,
-    queries.Total,
-    queries.Prefix,
-    queries.AllRange,
-    queries.Ranges,
-    queries.Haar,
-    queries.Cosines,
-    queries.Hierarchy,
-    queries.Marginals,
-    queries.Grid,
-    queries.Kronecker,
-    queries.Stack,
-    queries.Product,
-    queries.Reduction,
-    queries.Cells,
-    queries.OnGroups,
-    queries.Explicit,
-)
-OPERATORS: tuple[type[Transform] | type[Mechanism], ...] = (*TRANSFORMS, *MECHANISMS)
-_SHAPES = (TableShape, VectorShape, TablesShape, InstancesShape)
-PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, RowTree, GuessedTables, *_SHAPES)
-"""The classes whose values can be part of another value. Subclasses of them cannot: they could lie."""
-_PLAIN = (bool, int, float, str, Fraction, Schema, Size)
-_NOTHING = type(None)
-_DEEPEST = 20
-MOST_BITS = 2048
-"""How long a number can be."""
-
-
-def admit(operator: Any) -> Any:
-    """Let through operators of the fixed list, made of parts of the fixed list; subclasses are strangers too."""
-    if not is_one_of(operator, OPERATORS):
-        names = ", ".join(cls.__name__ for cls in OPERATORS)
-        raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
-    check_fields(operator)
-    return operator
-
-
-class Kind(NamedTuple):
-    """What a field may hold."""
-
-    classes: tuple[type, ...]
-    """The value is of one of these classes exactly."""
-    items: Kind | None = None
-    """What each item of a tuple is."""
-    numbers: frozenset[np.dtype[Any]] = frozenset()
-    """What an array may hold."""
-
-    def __str__(self) -> str:
-        return ", ".join("None" if cls is _NOTHING else cls.__name__ for cls in self.classes)
-
-
-@cache
-def fields_of(cls: type[Any]) -> dict[str, Kind]:
-    """What each field of a dataclass may hold, from its annotations.
-
-    >>> fields_of(queries.Partition)["groups"].classes
-    (<class 'int'>,)
-    """
-    hints = get_type_hints(cls)
-    return {field.name: _kind(hints[field.name]) for field in dataclasses.fields(cls)}
-
-
-def _kind(annotation: Any) -> Kind:
-    """The kind that an annotation stands for. A class stands for those of the listed classes that derive from it."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin in (types.UnionType, Union):
-        kinds = [_kind(argument) for argument in arguments]
-        items = next((kind.items for kind in kinds if kind.items is not None), None)
-        numbers = frozenset().union(*(kind.numbers for kind in kinds))
-        return Kind(tuple(cls for kind in kinds for cls in kind.classes), items, numbers)
-    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
-        return Kind((tuple,), _kind(arguments[0]))
-    if origin is np.ndarray:
-        (number,) = get_args(arguments[1])
-        return Kind((np.ndarray,), numbers=frozenset(map(np.dtype, (np.int64, object) if number is Any else (number,))))
-    if annotation in (*_PLAIN, _NOTHING):
-        return Kind((annotation,))
-    listed = tuple(cls for cls in PARTS if isinstance(annotation, type) and issubclass(cls, annotation))
-    if not listed:
-        raise TypeError(f"a field of the type {annotation} cannot come to the kernel.")
-    return Kind(listed)
-
-
-def is_one_of(value: Any, classes: Iterable[type]) -> bool:
-    """Whether the value is of one of the classes exactly. (``in`` would ask the value's own metaclass.)"""
-    kind = type(value)
-    for known in classes:  # noqa: SIM110  (a generator takes twice as long, and this is asked for every part)
-        if kind is known:
-            return True
-    return False
-
-
-def check_fields(value: Any, depth: int = 0) -> None:
-    """Refuse a value whose fields hold anything else than they declare, however deep, or that was changed by force."""
-    if depth > _DEEPEST:
-        raise BadInput(f"these queries are made of queries more than {_DEEPEST} deep. Write them out.")
-    fields = fields_of(type(value))  # type: ignore[arg-type]  # mypy: type[Any] is not Hashable
-    if vars(value).keys() - fields.keys():  # attributes could hide its own methods
-        raise BadInput(f"this {type(value).__name__} was changed after it was made. Make a new one.")
-    for name, kind in fields.items():
-        _check(getattr(value, name), kind, value, name, depth)
-
-
-def _check(part: Any, kind: Kind, owner: Any, name: str, depth: int) -> None:
-    cls = type(part)
-    if not is_one_of(part, kind.classes):
-        raise BadInput(f"{type(owner).__name__} does not know the {name} {cls.__name__}. It knows {kind}.")
-    if cls is tuple:
-        assert kind.items is not None
-        for item in part:
-            _check(item, kind.items, owner, name, depth)
-    elif cls is np.ndarray:
-        if part.dtype not in kind.numbers:
-            known = ", ".join(map(str, kind.numbers))
-            raise BadInput(f"{type(owner).__name__} does not know the {name} of {part.dtype}. It knows {known}.")
-        if not part.dtype.hasobject and not is_frozen(part):  # as those of copies made by force are not
-            raise BadInput(f"this {type(owner).__name__} was copied, not made by its constructor. Make a new one.")
-    elif cls is int or cls is Fraction:
-        if max(abs(part.numerator), part.denominator).bit_length() > MOST_BITS:
-            raise BadInput(f"the {name} of {type(owner).__name__} has too many digits. Write it with fewer.")
-    elif is_one_of(part, PARTS):
-        check_fields(part, depth + 1)
-
+from adyton.queries.cosines import Cosines
+from adyton.schema import Schema
+from adyton.whole import IntegerArray, whole, whole_array
 
 Result: TypeAlias = Measurement | NoisyTables | Partition | NoisyValue | int | tuple[int, ...]
 """What comes out of a kernel: noisy answers or tables, a chosen partition, a noisy number, or the number of what was
@@ -255,8 +127,8 @@ class _Answers:
         return Measurement(self.queries, self.answers, variances, self.epsilon, self.private, self.mapping)
 
 
-_CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (*OPERATORS, *PARTS, NoisyValue, NoisyTables, Facts)}
-_CLASSES["Measurement"] = _Answers
+_LISTED: tuple[type[Any], ...] = (*TRANSFORMS, *CORE, *PARTS, Cosines, NoisyValue, NoisyTables, Facts)
+_CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in _LISTED} | {"Measurement": _Answers}
 _NAMES = {cls: name for name, cls in _CLASSES.items()}
 _MALFORMED = (TypeError, KeyError, ValueError, AttributeError, RecursionError, MemoryError, ArithmeticError)
 
@@ -283,10 +155,11 @@ def _pack(value: Any) -> Any:
     for name, (cls, write, _) in _LEAVES.items():
         if type(value) is cls:
             return {name: write(value)}
-    if type(value) not in _NAMES:
+    kind = type(value)
+    if kind not in _NAMES and not is_mechanism(kind):
         raise BadInput(f"a {type(value).__name__} cannot be sent to a kernel.")
     fields = [field for field in dataclasses.fields(value) if field.init]
-    return {_NAMES[type(value)]: {field.name: _pack(getattr(value, field.name)) for field in fields}}
+    return {_NAMES.get(kind, kind.__name__): {field.name: _pack(getattr(value, field.name)) for field in fields}}
 
 
 def _unpack(value: Any) -> Any:
@@ -297,7 +170,8 @@ def _unpack(value: Any) -> Any:
     ((name, content),) = value.items()
     if name in _LEAVES:
         return _LEAVES[name][2](content)
-    return _CLASSES[name](**{field: _unpack(part) for field, part in content.items()})
+    kind = getattr(mechanisms, name) if name in PLACES else _CLASSES[name]
+    return kind(**{field: _unpack(part) for field, part in content.items()})
 
 
 def _pack_array(values: Array) -> list[Any]:

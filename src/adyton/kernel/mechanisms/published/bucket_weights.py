@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Places, Reals
 from adyton.compiling import compiled
-from adyton.kernel.mechanisms.partition_weights import SLACK, on_grid
+from adyton.kernel.mechanisms.published.partition_weights import SLACK, on_grid
 from adyton.noise.bits import Bounds
 
 LARGEST_EXPONENT = 1 << 22

@@ -1,0 +1,158 @@
+"""What may come to the kernel.
+
+A frozen dataclass such as an operator declares what each of its fields holds: a plain value, an array, a tuple of such
+things, or a value of a *listed* class, which is checked in the same way. From that declaration follow both the check at
+the kernel's door and the encoding of :mod:`adyton.wire`, so that a new operator has to describe itself once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from adyton import queries
+from adyton.errors import BadInput
+from adyton.kernel.counts import GuessedTables
+from adyton.kernel.mechanisms import CORE, PLACES, is_mechanism
+from adyton.kernel.shapes import InstancesShape, TableShape, TablesShape, VectorShape
+from adyton.kernel.transforms import TRANSFORMS
+from adyton.queries import Queries
+from adyton.queries.base import Size
+from adyton.schema import RowTree, Schema
+from adyton.whole import is_frozen
+
+QUERIES: tuple[type[Queries], ...] = (
+    queries.Identity,
+    queries.Total,
+    queries.Prefix,
+    queries.AllRange,
+    queries.Ranges,
+    queries.Haar,
+    queries.Hierarchy,
+    queries.Marginals,
+    queries.Grid,
+    queries.Kronecker,
+    queries.Stack,
+    queries.Product,
+    queries.Reduction,
+    queries.Cells,
+    queries.OnGroups,
+    queries.Explicit,
+)
+_SHAPES = (TableShape, VectorShape, TablesShape, InstancesShape)
+PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, RowTree, GuessedTables, *_SHAPES)
+"""The classes whose values can be part of another value. Subclasses of them cannot: they could lie."""
+_PLAIN = (bool, int, float, str, Fraction, Schema, Size)
+_NOTHING = type(None)
+_DEEPEST = 20
+MOST_BITS = 2048
+"""How long a number can be."""
+
+
+def admit(operator: Any) -> Any:
+    """Let through operators of the fixed list, made of parts of the fixed list; subclasses are strangers too."""
+    if not is_one_of(operator, TRANSFORMS) and not is_mechanism(type(operator)):
+        names = ", ".join([*(cls.__name__ for cls in (*TRANSFORMS, *CORE)), *PLACES])
+        raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
+    check_fields(operator)
+    return operator
+
+
+class Kind(NamedTuple):
+    """What a field may hold."""
+
+    classes: tuple[type, ...]
+    """The value is of one of these classes exactly."""
+    items: Kind | None = None
+    """What each item of a tuple is."""
+    numbers: frozenset[np.dtype[Any]] = frozenset()
+    """What an array may hold."""
+
+    def __str__(self) -> str:
+        return ", ".join("None" if cls is _NOTHING else cls.__name__ for cls in self.classes)
+
+
+def parts() -> tuple[type[Any], ...]:
+    """The listed classes, with the query sets that only published algorithms measure once they are loaded."""
+    cosines = sys.modules.get("adyton.queries.cosines")
+    return PARTS if cosines is None else (*PARTS, cosines.Cosines)
+
+
+@cache
+def fields_of(cls: type[Any], listed: tuple[type[Any], ...]) -> dict[str, Kind]:
+    """What each field of a dataclass may hold, from its annotations.
+
+    >>> fields_of(queries.Partition, parts())["groups"].classes
+    (<class 'int'>,)
+    """
+    hints = get_type_hints(cls)
+    return {field.name: _kind(hints[field.name], listed) for field in dataclasses.fields(cls)}
+
+
+def _kind(annotation: Any, listed: tuple[type[Any], ...]) -> Kind:
+    """The kind that an annotation stands for. A class stands for those of the listed classes that derive from it."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (types.UnionType, Union):
+        kinds = [_kind(argument, listed) for argument in arguments]
+        items = next((kind.items for kind in kinds if kind.items is not None), None)
+        numbers = frozenset().union(*(kind.numbers for kind in kinds))
+        return Kind(tuple(cls for kind in kinds for cls in kind.classes), items, numbers)
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        return Kind((tuple,), _kind(arguments[0], listed))
+    if origin is np.ndarray:
+        (number,) = get_args(arguments[1])
+        return Kind((np.ndarray,), numbers=frozenset(map(np.dtype, (np.int64, object) if number is Any else (number,))))
+    if annotation in (*_PLAIN, _NOTHING):
+        return Kind((annotation,))
+    classes = tuple(cls for cls in listed if isinstance(annotation, type) and issubclass(cls, annotation))
+    if not classes:
+        raise TypeError(f"a field of the type {annotation} cannot come to the kernel.")
+    return Kind(classes)
+
+
+def is_one_of(value: Any, classes: Iterable[type]) -> bool:
+    """Whether the value is of one of the classes exactly. (``in`` would ask the value's own metaclass.)"""
+    kind = type(value)
+    for known in classes:  # noqa: SIM110  (a generator takes twice as long, and this is asked for every part)
+        if kind is known:
+            return True
+    return False
+
+
+def check_fields(value: Any, depth: int = 0) -> None:
+    """Refuse a value whose fields hold anything else than they declare, however deep, or that was changed by force."""
+    if depth > _DEEPEST:
+        raise BadInput(f"these queries are made of queries more than {_DEEPEST} deep. Write them out.")
+    fields = fields_of(type(value), parts())  # type: ignore[arg-type]  # mypy: type[Any] is not Hashable
+    if vars(value).keys() - fields.keys():  # attributes could hide its own methods
+        raise BadInput(f"this {type(value).__name__} was changed after it was made. Make a new one.")
+    for name, kind in fields.items():
+        _check(getattr(value, name), kind, value, name, depth)
+
+
+def _check(part: Any, kind: Kind, owner: Any, name: str, depth: int) -> None:
+    cls = type(part)
+    if not is_one_of(part, kind.classes):
+        raise BadInput(f"{type(owner).__name__} does not know the {name} {cls.__name__}. It knows {kind}.")
+    if cls is tuple:
+        assert kind.items is not None
+        for item in part:
+            _check(item, kind.items, owner, name, depth)
+    elif cls is np.ndarray:
+        if part.dtype not in kind.numbers:
+            known = ", ".join(map(str, kind.numbers))
+            raise BadInput(f"{type(owner).__name__} does not know the {name} of {part.dtype}. It knows {known}.")
+        if not part.dtype.hasobject and not is_frozen(part):  # as those of copies made by force are not
+            raise BadInput(f"this {type(owner).__name__} was copied, not made by its constructor. Make a new one.")
+    elif cls is int or cls is Fraction:
+        if max(abs(part.numerator), part.denominator).bit_length() > MOST_BITS:
+            raise BadInput(f"the {name} of {type(owner).__name__} has too many digits. Write it with fewer.")
+    elif is_one_of(part, parts()):
+        check_fields(part, depth + 1)
