@@ -27,9 +27,9 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.basic import KINDS
 from adyton.queries.cosines import Cosines
 from adyton.queries.domain_trees import boxes_in_boxes, hilbert_order
+from adyton.queries.ranges import KINDS
 
 RANDOM = np.random.default_rng(20)
 MIXED = RANDOM.integers(-5, 6, (6, 12))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.queries import Explicit, Hierarchy, Identity, Prefix, Product, RandomRanges, Stack, Weighted
-from adyton.queries.base import _refine
+from adyton.queries.coefficients import _refine
 
 
 def equal_columns(matrix):

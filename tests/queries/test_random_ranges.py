@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adyton.queries import RandomRanges
-from adyton.queries.basic import KINDS
+from adyton.queries.ranges import KINDS
 
 DOMAINS = [1, 2, 5, 16, 37, 4096, (64, 64), (1, 100), (33, 20), (7, 8, 9)]
 

@@ -7,8 +7,8 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.queries import Explicit, Identity, Ranges, Total
-from adyton.queries.basic import RandomRanges
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
+from adyton.queries.ranges import RandomRanges
 from adyton.solving.trees import TreeSolver
 from adyton.strategies.optimal_levels import level_strategy
 from adyton.strategies.quadtree_levels import (

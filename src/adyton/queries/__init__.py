@@ -1,12 +1,14 @@
 """Queries, partitions and measurements: the public side of every question."""
 
 from adyton.queries.base import Partition, Queries
-from adyton.queries.basic import AllRange, Identity, Prefix, RandomRanges, Ranges, Total
-from adyton.queries.combined import Kronecker, OnGroups, Stack, Weighted
+from adyton.queries.basic import Cells, Identity, Reduction, Total
+from adyton.queries.combined import Kronecker, Product, Stack
+from adyton.queries.derived import OnGroups, Weighted
 from adyton.queries.explicit import Explicit
 from adyton.queries.hierarchy import Haar, Hierarchy
-from adyton.queries.marginals import Grid, Marginals
-from adyton.queries.measurement import Cells, MeasuredTable, Measurement, Noisy, NoisyValue, Product, Reduction
+from adyton.queries.marginals import Marginals
+from adyton.queries.measurement import MeasuredTable, Measurement, Noisy, NoisyValue
+from adyton.queries.ranges import AllRange, Grid, Prefix, RandomRanges, Ranges
 
 __all__ = [
     "AllRange",

@@ -20,9 +20,11 @@ import numpy as np
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.queries.base import Queries
-from adyton.queries.basic import Identity, Prefix, Ranges, Total
-from adyton.queries.combined import Kronecker, Stack, Weighted
+from adyton.queries.basic import Identity, Total
+from adyton.queries.combined import Kronecker, Stack
+from adyton.queries.derived import Weighted
 from adyton.queries.marginals import Marginals
+from adyton.queries.ranges import Prefix, Ranges
 from adyton.whole import whole
 
 

@@ -10,16 +10,17 @@ import dataclasses
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Integers, Reals
+from adyton.arrays import Array, Integers
 from adyton.errors import BadInput
 from adyton.messages import shorten
+from adyton.queries.coefficients import Coefficients
 from adyton.whole import IntegerArray, freeze, maybe_whole, narrow, whole, whole_array, widen
 
 MOST_NUMBERS = 1 << 28
@@ -28,16 +29,9 @@ MOST_STEPS = 1 << 33
 """How many steps of arithmetic a request may take: about a minute."""
 SLOW_DRAW = 1 << 12
 """As many steps take as long as one draw of noise whose scale is too long for machine arithmetic."""
-_CHUNK = 1 << 22
-"""How many coefficients are written out at a time, where rows have to be."""
-_CERTAINTY, _FEWEST_BITS = 128, 16
-"""Bits of the numbers that tell columns apart: of all together, and of each product in machine arithmetic."""
-_LARGEST_GRAM = 1 << 14
-_LARGEST_REAL = 1 << 52
-"""Whole numbers below this, and the sum of two of them, are exact in double precision."""
 
 
-class Queries(ABC):
+class Queries(Coefficients, ABC):
     """A set of linear counting queries: one row per query, one coefficient per cell, whole numbers as a rule.
 
     Subclasses are frozen values. They work on arrays of int64, float64 or Python integers alike, whose last axis holds
@@ -71,19 +65,6 @@ class Queries(ABC):
     def largest_coefficient(self) -> int:
         """max_{q,i} |q_i|, or a bound on it."""
         return 1
-
-    def largest_pair(self) -> int:
-        """max_i |q_i| + |r_i| over two different queries q and r, or a bound on it.
-
-        Exact where coefficients are 0, 1 and −1, and where the matrix is small enough to be written out.
-        """
-        coefficient = self.largest_coefficient()
-        if coefficient == 1 or coefficient >= _LARGEST_REAL or self.count * self.cells > _CHUNK:
-            return min(2 * coefficient, self._plain_sensitivity())
-        two = np.zeros((2, self.cells))
-        for rows in self.rows():
-            two = np.sort(np.concatenate([two, np.abs(rows)]), axis=0)[-2:]
-        return int(two.sum(axis=0).max())
 
     def size(self) -> Size:
         """What it takes to answer all of them once. As a rule every cell and every answer is touched a few times."""
@@ -171,78 +152,6 @@ class Queries(ABC):
         """How far a cell of Wᵀ·y can exceed the largest of the answers y."""
         return max(1, self.count * self.largest_coefficient())
 
-    def row(self, query: int) -> Array:
-        """The coefficients of one query, in the shape of the domain."""
-        number = whole(query, "query", 0)
-        if number >= self.count:
-            raise BadInput(f"there are {self.count} queries, numbered from 0, given {number}.")
-        return self._rows(np.array([number])).reshape(self.domain)
-
-    def column(self, cell: int) -> Array:
-        """The coefficient of one cell, given by its number in row-major order, in every query."""
-        number = whole(cell, "cell", 0)
-        if number >= self.cells:
-            raise BadInput(f"there are {self.cells} cells, numbered from 0, given {number}.")
-        unit = np.zeros(self.cells)
-        unit[number] = 1
-        return self._apply(unit)
-
-    def rows(self) -> Iterator[Reals]:
-        """All the coefficients, some rows at a time: never the whole matrix, if it is large."""
-        step = max(1, _CHUNK // self.cells)
-        for start in range(0, self.count, step):
-            yield self._rows(np.arange(start, min(self.count, start + step)))
-
-    def _rows(self, numbers: Integers) -> Reals:
-        """The coefficients of the queries with these numbers; Wᵀ·e_q for those that have no shorter way."""
-        step = max(1, _CHUNK // self.count)
-        parts = [numbers[start : start + step] for start in range(0, numbers.size, step)]
-        return np.concatenate([self._transpose(_units(part, self.count)) for part in parts])
-
-    def gram(self) -> Reals:
-        """WᵀW as a table of cells × cells; only for domains that are small enough to have one."""
-        if self.cells > _LARGEST_GRAM:
-            raise BadInput(f"a table of {self.cells:,}² numbers is too large to be written out.")
-        return self._gram()
-
-    def _gram(self) -> Reals:
-        step = max(1, _CHUNK // max(self.cells, self.count))
-        starts = range(0, self.cells, step)
-        units = (_units(np.arange(start, min(self.cells, start + step)), self.cells) for start in starts)
-        return np.concatenate([self._transpose(self._apply(some)) for some in units])
-
-    def squared_norm(self) -> float:
-        """‖W‖²_F, the sum of all squared coefficients."""
-        return float(sum(np.square(rows).sum() for rows in self.rows()))
-
-    def column_groups(self) -> Partition:
-        """Cells that every query treats alike, as groups numbered in the order of their first cells.
-
-        W is never written out (see :meth:`column_products`). Where coefficients need not be whole, the groups can be
-        smaller than they have to be, never larger.
-        """
-        labels, first = np.zeros(self.cells, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        for products in self.column_products():
-            if (products != products[first][labels]).any():
-                labels, first = _refine(labels, products)
-            if first.size == self.cells:
-                break
-        return Partition(labels)
-
-    def column_products(self) -> Iterator[IntegerArray]:
-        """Products v·W with random v, in whole numbers: cells with equal columns, and only such cells, agree in all.
-
-        Zhang et al., εKTELO, SIGMOD 2018, Algorithm 2, in exact arithmetic. If two columns differ in the coefficient of
-        query q, then whatever the other numbers are, at most one value of v_q makes their products equal: a chance of
-        at most 2^-b for numbers of b bits, and of at most 2^-128 for all products.
-        """
-        queries = self._whole_form()
-        room = 62 - queries.sensitivity().bit_length()  # |v·W| < 2^b · sensitivity
-        bits, kind = (room, np.int64) if room >= _FEWEST_BITS else (62, object)
-        random = np.random.default_rng(np.random.SeedSequence(queries.count))
-        for _ in range(-(-_CERTAINTY // bits)):
-            yield queries._transpose(random.integers(0, 1 << bits, queries.count).astype(kind, copy=False))
-
 
 def check_queries(given: Sequence[Queries], name: str) -> tuple[Queries, ...]:
     """Query sets, at least one, or an error."""
@@ -250,13 +159,6 @@ def check_queries(given: Sequence[Queries], name: str) -> tuple[Queries, ...]:
     if not parts or not all(isinstance(part, Queries) for part in parts):
         raise BadInput(f"{name} must be query sets, at least one, given {shorten(given)}.")
     return parts
-
-
-def _units(places: Integers, length: int) -> Reals:
-    """One row per place, 1 there and 0 elsewhere."""
-    units = np.zeros((places.size, length))
-    units[np.arange(places.size), places] = 1
-    return units
 
 
 def _whole_numbers(values: Array, name: str) -> IntegerArray:
@@ -333,18 +235,6 @@ def rebuild(kind: type, fields: dict[str, Any]) -> Any:
     return kind(**fields)
 
 
-def _refine(labels: Integers, products: npt.NDArray[Any]) -> tuple[Any, Any]:
-    """Groups of cells that had equal labels and have equal products, and the first cell of each."""
-    keys = products
-    if labels.any():
-        kinds = np.unique(products, return_inverse=True)[1]
-        keys = labels * (int(kinds.max()) + 1) + kinds
-    _, first, groups = np.unique(keys, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    return rank[groups], np.sort(first)
-
-
 def scatter(values: Array, places: Integers, length: int) -> Array:
     """For each of *length* places the sum of the values that go there, along the last axis.
 
@@ -362,22 +252,6 @@ def add_at(sums: Array, places: Integers, values: Array) -> None:
         starts = np.arange(0, sums.size, sums.shape[-1])  # one flat index is many times faster than one per axis
         places = (starts[:, None] + places).reshape(-1)
     np.add.at(sums.reshape(-1), places, values.reshape(-1))
-
-
-def by_part(numbers: Integers, lengths: Sequence[int]) -> Iterator[tuple[int, Integers, Integers]]:
-    """For each part of a list cut into parts: which of the *numbers* lie in it, and their places in the part.
-
-    Parts in which none of them lies are left out.
-
-    >>> [(part, own.tolist(), within.tolist()) for part, own, within in by_part(np.array([0, 4, 3]), [2, 1, 2])]
-    [(0, [0], [0]), (2, [1, 2], [1, 0])]
-    """
-    start = 0
-    for part, length in enumerate(lengths):
-        own = np.flatnonzero((numbers >= start) & (numbers < start + length))
-        if own.size:
-            yield part, own, numbers[own] - start
-        start += length
 
 
 class Size(NamedTuple):

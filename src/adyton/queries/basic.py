@@ -1,25 +1,19 @@
-"""The plainest query sets: every cell, the total, every prefix, and ranges, which are boxes of neighbouring cells.
-
-Ranges are answered from summed-area tables.
-"""
+"""The plainest query sets: every cell, the total, some of the cells, and sums of groups of cells."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
-from adyton.exact import positive
-from adyton.messages import no_such
-from adyton.queries.base import Partition, Queries, Size, add_at
-from adyton.whole import as_shape, freeze, narrow, whole, widen
+from adyton.messages import shorten
+from adyton.queries.base import Partition, Queries, scatter
+from adyton.whole import as_shape, freeze
 
 
 @dataclass(frozen=True, init=False)
@@ -107,293 +101,87 @@ class Total(DomainQueries):
         return float(self.cells)
 
 
-@dataclass(frozen=True, init=False)
-class Prefix(DomainQueries):
-    """Query i counts the rows in cells 0 … i: the empirical distribution function before division by the total.
-
-    >>> Prefix(3) @ [4, 5, 6]
-    array([ 4,  9, 15])
-    """
-
-    one_axis: ClassVar[str] = "prefixes need an ordered domain of one dimension, given the shape {}."
-
-    @property
-    def count(self) -> int:
-        """As many as there are cells."""
-        return self.cells
-
-    def _apply(self, cells: Array) -> Array:
-        return cells.cumsum(axis=-1)
-
-    def _transpose(self, answers: Array) -> Array:
-        return answers[..., ::-1].cumsum(axis=-1)[..., ::-1]
-
-    def __str__(self) -> str:
-        return f"prefix sums of {self.cells:,} cells"
-
-    def column_groups(self) -> Partition:
-        """Every cell for itself: each is told from the next by the prefix that ends between them."""
-        return Partition(np.arange(self.cells))
-
-    def _gram(self) -> Reals:
-        """Cells i and j are both counted by the prefixes from max(i, j) on."""
-        places = np.arange(self.cells)
-        return (self.cells - np.maximum.outer(places, places)).astype(np.float64)
-
-    def squared_norm(self) -> float:
-        """1 + 2 + … + n."""
-        return self.cells * (self.cells + 1) / 2
-
-
-_MOST_PADDING = 8
-_AT_ONCE = 1 << 22
-"""How many coefficients are written out at a time."""
-
-
 @dataclass(frozen=True, eq=False)
-class Ranges(Queries):
-    """Query q counts the cells from ``lower[q]`` to ``upper[q]``, both included, along every axis.
+class Reduction(Queries):
+    """The sum of the cells of each group of a partition.
 
-    >>> Ranges(8, [[0], [3]], [[1], [7]]) @ [1, 2, 3, 4, 5, 6, 7, 8]
-    array([ 3, 30])
+    >>> Reduction(Partition([0, 1, 1])) @ [4, 5, 6]
+    array([ 4, 11])
     """
 
     domain: tuple[int, ...]
-    lower: Integers
-    upper: Integers
+    partition: Partition
 
-    def __init__(self, domain: int | Sequence[int], lower: npt.ArrayLike, upper: npt.ArrayLike) -> None:
-        object.__setattr__(self, "domain", as_shape(domain))
-        axes = len(self.domain)
-        for name, given in (("lower", lower), ("upper", upper)):
-            bounds = freeze(given, name)
-            if bounds.ndim == 1 and axes == 1:
-                bounds = bounds.reshape(-1, 1)
-            if bounds.ndim != 2 or bounds.shape[1] != axes or not bounds.shape[0]:
-                raise BadInput(
-                    f"{name} must hold one row per range with {axes} bound{'s' * (axes > 1)}, one per axis, "
-                    f"given an array of shape {bounds.shape}."
-                )
-            object.__setattr__(self, name, bounds)
-        if self.lower.shape != self.upper.shape:
-            raise BadInput(f"there are {len(self.lower)} lower and {len(self.upper)} upper bounds. Give one each.")
-        wrong = (self.lower < 0) | (self.upper < self.lower) | (self.upper >= np.array(self.domain))
-        if wrong.any():
-            number = int(np.flatnonzero(wrong.any(axis=1))[0])
-            raise BadInput(
-                f"range {number} goes from {self.lower[number].tolist()} to {self.upper[number].tolist()}. Bounds are "
-                f"inclusive, lower ≤ upper, and lie in 0 … {[side - 1 for side in self.domain]}."
-            )
+    def __init__(self, partition: Partition, domain: int | Sequence[int] | None = None) -> None:
+        if not isinstance(partition, Partition):
+            raise BadInput(f"a reduction needs a Partition, given {shorten(partition)}.")
+        object.__setattr__(self, "partition", partition)
+        object.__setattr__(self, "domain", as_shape(partition.cells if domain is None else domain))
+        if self.cells != partition.cells:
+            raise BadInput(f"the partition labels {partition.cells} cells, the domain has {self.cells}.")
 
     @property
     def count(self) -> int:
-        """How many ranges there are."""
-        return len(self.lower)
-
-    def side(self, axis: int) -> Ranges:
-        """What the boxes span along one axis: each box is the product of its sides."""
-        return Ranges(self.domain[axis], self.lower[:, axis], self.upper[:, axis])
-
-    @property
-    def _many_corners(self) -> bool:
-        """Whether a summed-area table would be many times larger than the domain: with many short axes it would."""
-        return math.prod(side + 1 for side in self.domain) > _MOST_PADDING * self.cells
-
-    def _some_rows(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
-        """The coefficients, some rows at a time."""
-        step = max(1, _AT_ONCE // self.cells)
-        for start in range(0, self.count, step):
-            part = slice(start, min(self.count, start + step))
-            yield part, self._rows(np.arange(part.start, part.stop)).astype(np.int64).astype(dtype)
+        """The number of groups."""
+        return self.partition.groups
 
     def _apply(self, cells: Array) -> Array:
-        if self._many_corners:
-            found = np.zeros((*cells.shape[:-1], self.count), dtype=cells.dtype)
-            for part, rows in self._some_rows(cells.dtype):
-                found[..., part] = cells @ rows.T
-            return found
-        table = cells.reshape(*cells.shape[:-1], *self.domain)
-        leading = cells.ndim - 1
-        padded = np.zeros((*cells.shape[:-1], *(side + 1 for side in self.domain)), dtype=cells.dtype)
-        padded[(slice(None),) * leading + (slice(1, None),) * len(self.domain)] = table
-        for axis in range(leading, padded.ndim):
-            np.cumsum(padded, axis=axis, out=padded)
-        flat = padded.reshape(*cells.shape[:-1], math.prod(side + 1 for side in self.domain))
-        answers = np.zeros((*cells.shape[:-1], self.count), dtype=cells.dtype)
-        for negative, corner in self._corners():
-            if negative:
-                answers -= flat[..., corner]
-            else:
-                answers += flat[..., corner]
-        return answers
+        labels = self.partition.labels
+        if labels.min() >= 0:
+            return scatter(cells, labels, self.count)
+        return scatter(cells, np.where(labels < 0, self.count, labels), self.count + 1)[..., :-1]
 
     def _transpose(self, answers: Array) -> Array:
-        if self._many_corners:
-            total = np.zeros((*answers.shape[:-1], self.cells), dtype=answers.dtype)
-            for part, rows in self._some_rows(answers.dtype):
-                total += answers[..., part] @ rows
-            return total
-        sides = tuple(side + 1 for side in self.domain)
-        flat = np.zeros((*answers.shape[:-1], math.prod(sides)), dtype=answers.dtype)
-        for negative, corner in self._corners():
-            add_at(flat, corner, -answers if negative else answers)
-        table = flat.reshape(*answers.shape[:-1], *sides)
-        for axis in range(answers.ndim - 1, table.ndim):
-            np.cumsum(np.flip(table, axis), axis=axis, out=np.flip(table, axis))
-        inside = (slice(None),) * (answers.ndim - 1) + (slice(1, None),) * len(self.domain)
-        return np.ascontiguousarray(table[inside]).reshape(*answers.shape[:-1], self.cells)
-
-    def _rows(self, numbers: Integers) -> Reals:
-        """Each box is the product of its sides."""
-        rows = np.ones((numbers.size, 1), dtype=bool)
-        for axis, side in enumerate(self.domain):
-            low, high = self.lower[numbers, axis, None], self.upper[numbers, axis, None]
-            inside = (np.arange(side) >= low) & (np.arange(side) <= high)
-            rows = (rows[:, :, None] & inside[:, None, :]).reshape(numbers.size, -1)
-        return rows.astype(np.float64)
-
-    def _corners(self) -> Iterator[tuple[bool, Array]]:
-        """Inclusion and exclusion: the corners of the boxes in the padded summed-area table, with their signs."""
-        for corner in itertools.product((False, True), repeat=len(self.domain)):
-            places = np.zeros(self.count, dtype=np.int64)
-            for axis, low in enumerate(corner):
-                places *= self.domain[axis] + 1
-                places += self.lower[:, axis] if low else self.upper[:, axis] + 1
-            yield bool(sum(corner) % 2), places
+        nothing = np.zeros((*answers.shape[:-1], 1), dtype=answers.dtype)
+        return np.concatenate([answers, nothing], axis=-1)[..., self.partition.labels]
 
     def __str__(self) -> str:
-        return f"{self.count:,} ranges on {' × '.join(f'{side:,}' for side in self.domain)} cells"
-
-    def size(self) -> Size:
-        """A summed-area table and its corners; or, with many short axes, every coefficient."""
-        if self._many_corners:
-            return Size(self.count + 4 * _AT_ONCE + 4 * self.cells, self.count * self.cells)
-        table, axes = math.prod(side + 1 for side in self.domain), len(self.domain)
-        return Size(2 * table + 4 * self.count, axes * (table + (self.count << axes)))
+        return f"sums of {self.count:,} groups of cells"
 
     def largest_row_sum(self) -> int:
-        """The largest box; partial sums in the table can reach all cells."""
-        return self.cells
+        """The largest group."""
+        return max(1, int(self.partition.sizes.max()))
 
     def squared_norm(self) -> float:
-        """The sizes of all boxes together."""
-        return float((self.upper - self.lower + 1.0).prod(axis=1).sum())
+        """Every cell that is in a group counts once."""
+        return float(self.partition.sizes.sum())
 
 
-@dataclass(frozen=True, init=False)
-class AllRange(DomainQueries):
-    """Every interval of an ordered domain, n(n+1)/2 of them: all that start at cell 0, then all that start at 1, …
+@dataclass(frozen=True, eq=False)
+class Cells(Queries):
+    """Some of the cells, in the given order.
 
-    >>> AllRange(3) @ [4, 5, 6]
-    array([ 4,  9, 15,  5, 11,  6])
+    >>> Cells(3, [2, 0]) @ [4, 5, 6]
+    array([6, 4])
     """
 
-    one_axis: ClassVar[str] = "intervals need an ordered domain of one dimension, given the shape {}."
+    domain: tuple[int, ...]
+    places: Integers
+
+    def __init__(self, domain: int | Sequence[int], places: npt.ArrayLike) -> None:
+        object.__setattr__(self, "domain", as_shape(domain))
+        object.__setattr__(self, "places", freeze(places, "places").reshape(-1))
+        if not self.places.size or int(self.places.min()) < 0 or int(self.places.max()) >= self.cells:
+            raise BadInput(f"places must be at least one cell out of 0 … {self.cells - 1}.")
 
     @property
     def count(self) -> int:
-        """n(n+1)/2."""
-        return self.cells * (self.cells + 1) // 2
+        """As many as were named."""
+        return int(self.places.size)
 
     def _apply(self, cells: Array) -> Array:
-        starts = (cells[..., start:].cumsum(axis=-1) for start in range(self.cells))
-        return np.concatenate(list(starts), axis=-1)
+        return cells[..., self.places]
 
     def _transpose(self, answers: Array) -> Array:
-        result = np.zeros((*answers.shape[:-1], self.cells), dtype=answers.dtype)
-        end = 0
-        for start in range(self.cells):
-            begin, end = end, end + self.cells - start
-            result[..., start:] += answers[..., begin:end][..., ::-1].cumsum(axis=-1)[..., ::-1]
-        return result
-
-    def _rows(self, numbers: Integers) -> Reals:
-        firsts = np.concatenate([[0], np.cumsum(np.arange(self.cells, 0, -1))])
-        starts = np.searchsorted(firsts, numbers, side="right") - 1
-        ends = starts + numbers - firsts[starts]
-        places = np.arange(self.cells)
-        return np.asarray((places >= starts[:, None]) & (places <= ends[:, None]), dtype=np.float64)
-
-    def column_sums(self, weights: Array | None = None) -> Array:
-        """Cell i lies in (i + 1)(n − i) intervals."""
-        if weights is not None:
-            return super().column_sums(weights)
-        places = widen(np.arange(self.cells), self.cells)
-        return narrow((places + 1) * (self.cells - places))
-
-    def column_groups(self) -> Partition:
-        """Every cell for itself: each is told from the next by an interval that ends between them."""
-        return Partition(np.arange(self.cells))
+        return scatter(answers, self.places, self.cells)
 
     def __str__(self) -> str:
-        return f"all intervals of {self.cells:,} cells"
+        return f"{self.count:,} of {self.cells:,} cells"
 
-    def _gram(self) -> Reals:
-        """Cells i ≤ j are both in the intervals that start at 0 … i and end at j … n − 1."""
-        places = np.arange(self.cells, dtype=np.float64)
-        return np.asarray((np.minimum.outer(places, places) + 1) * (self.cells - np.maximum.outer(places, places)))
+    def largest_row_sum(self) -> int:
+        """One cell each."""
+        return 1
 
     def squared_norm(self) -> float:
-        """n(n+1)(n+2)/6: the lengths of all intervals together."""
-        return self.cells * (self.cells + 1) * (self.cells + 2) / 6
-
-
-LENGTHS = ("short", "medium", "long")
-KINDS = ("uniform", "any-length", "clustered", *LENGTHS, "mixed")
-_CENTRES = 5
-
-
-def RandomRanges(  # noqa: N802
-    domain: int | Sequence[int],
-    count: int,
-    *,
-    seed: int | None = None,
-    kind: str = "uniform",
-    spread: float | None = None,
-) -> Ranges:
-    """*count* random boxes.
-
-    ``uniform``: along each axis two cells are drawn and put in order. ``any-length``: along each axis a length is
-    drawn, then a place for it, which makes larger boxes. ``clustered``: around one of five random centres, each bound
-    at a normal distance of standard deviation *spread* (a sixteenth of the side by default), as in the evaluation of
-    DAWA (Li et al., PVLDB 2014). ``short``, ``medium`` and ``long``: lengths along each axis below
-    1/16 of the side (but at least one cell), from there to below 1/4, and from there to the side; ``mixed``: each box
-    of one of these three kinds, as in the evaluation of Pythia (Kotsogiannis et al., SIGMOD 2017).
-
-    >>> print(RandomRanges((64, 64), 3, seed=1, kind="short"))
-    3 ranges on 64 × 64 cells
-    """
-    sides = as_shape(domain)
-    number = whole(count, "count", 1)
-    if kind not in KINDS:
-        raise BadInput(no_such("kind of random range", kind, KINDS))
-    if spread is not None and kind != "clustered":
-        raise BadInput(f"spread belongs to clustered ranges, given together with kind = {kind!r}.")
-    random = np.random.default_rng(None if seed is None else whole(seed, "seed", 0))
-    chosen = random.integers(0, _CENTRES if kind == "clustered" else 3, number)  # the same along all axes of a box
-    bounds = [_bounds(random, side, kind, chosen, spread) for side in sides]
-    return Ranges(sides, np.stack([low for low, _ in bounds], axis=1), np.stack([high for _, high in bounds], axis=1))
-
-
-def _bounds(
-    random: np.random.Generator, side: int, kind: str, chosen: Integers, spread: float | None
-) -> tuple[Integers, Integers]:
-    """Lower and upper bounds along one axis; *chosen* is the cluster, or the kind, of each box."""
-    number = chosen.size
-    if kind == "uniform":
-        ends = np.sort(random.integers(0, side, (number, 2)), axis=1)
-        return ends[:, 0], ends[:, 1]
-    if kind == "clustered":
-        deviation = side / 16 if spread is None else float(positive(spread, "spread"))
-        centres = random.integers(0, side, _CENTRES)[chosen]
-        distances = np.rint(np.abs(random.normal(0, deviation, (2, number))))
-        lower, upper = np.maximum(centres - distances[0], 0), np.minimum(centres + distances[1], side - 1)
-        return lower.astype(np.int64), upper.astype(np.int64)
-    if kind == "any-length":
-        lengths = random.integers(1, side, number, endpoint=True)
-    else:
-        chosen = chosen if kind == "mixed" else np.full(number, LENGTHS.index(kind))
-        edges = np.array([1, -(-side // 16), -(-side // 4), side + 1])  # each kind's lengths end where the next begin
-        lengths = random.integers(edges[chosen], np.maximum(edges[chosen], edges[chosen + 1] - 1), endpoint=True)
-    starts = random.integers(0, side - lengths, endpoint=True)
-    return starts, starts + lengths - 1
+        """One cell each."""
+        return float(self.count)

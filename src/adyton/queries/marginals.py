@@ -1,4 +1,4 @@
-"""Marginals: counts over some attributes, summed over the others; and grids of equal boxes."""
+"""Marginals: counts over some attributes, summed over the others."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Queries, Size, by_part
-from adyton.whole import as_shape, freeze, rises, whole
+from adyton.queries.base import Queries, Size
+from adyton.queries.coefficients import by_part
+from adyton.whole import as_shape, whole
 
 _MOST_MARGINALS = 100_000
 
@@ -117,72 +117,3 @@ class Marginals(Queries):
     def squared_norm(self) -> float:
         """Every marginal counts every cell once."""
         return float(self.cells * len(self.axes))
-
-
-@dataclass(frozen=True, eq=False)
-class Grid(Queries):
-    """The sums over a grid of boxes: along each axis, blocks that start where its ``edges`` say.
-
-    >>> Grid.of_blocks((2, 4), (1, 2)) @ [[1, 2, 3, 4], [5, 6, 7, 8]]
-    array([14, 22])
-    """
-
-    domain: tuple[int, ...]
-    edges: tuple[Integers, ...]
-    """For each axis the first cell of each block, and the number of cells at the end."""
-
-    def __init__(self, domain: int | Sequence[int], edges: Sequence[npt.ArrayLike]) -> None:
-        object.__setattr__(self, "domain", as_shape(domain))
-        frozen = tuple(freeze(axis, "edges").reshape(-1) for axis in edges)
-        if len(frozen) != len(self.domain) or any(
-            axis.size < 2 or axis[0] != 0 or axis[-1] != side or not rises(axis)
-            for axis, side in zip(frozen, self.domain, strict=False)
-        ):
-            raise BadInput(f"edges rise from 0 to the side along each axis of the domain {self.domain}.")
-        object.__setattr__(self, "edges", frozen)
-
-    @classmethod
-    def of_blocks(cls, domain: int | Sequence[int], blocks: int | Sequence[int]) -> Grid:
-        """A grid with this many blocks along each axis, as equal as they can be; at most one block per cell."""
-        sides, numbers = as_shape(domain), as_shape(blocks, "blocks")
-        if len(numbers) != len(sides):
-            raise BadInput(f"the domain {sides} needs one number of blocks per axis, given {numbers}.")
-        pairs = [(side, min(side, number)) for side, number in zip(sides, numbers, strict=True)]
-        return cls(sides, [np.arange(number + 1) * side // number for side, number in pairs])
-
-    @property
-    def blocks(self) -> tuple[int, ...]:
-        """How many blocks there are along each axis."""
-        return tuple(axis.size - 1 for axis in self.edges)
-
-    @property
-    def count(self) -> int:
-        """How many boxes there are."""
-        return math.prod(self.blocks)
-
-    def _apply(self, cells: Array) -> Array:
-        table = cells.reshape(*cells.shape[:-1], *self.domain)
-        for axis, starts in enumerate(self.edges, start=cells.ndim - 1):
-            table = np.add.reduceat(table, starts[:-1], axis=axis)
-        return table.reshape(*cells.shape[:-1], self.count)
-
-    def _transpose(self, answers: Array) -> Array:
-        table = answers.reshape(*answers.shape[:-1], *self.blocks)
-        for axis, starts in enumerate(self.edges, start=answers.ndim - 1):
-            table = np.repeat(table, np.diff(starts), axis=axis)
-        return table.reshape(*answers.shape[:-1], self.cells)
-
-    def __str__(self) -> str:
-        return f"grid of {' × '.join(f'{number:,}' for number in self.blocks)} boxes"
-
-    def _plain_sensitivity(self) -> int:
-        """Every cell is in one box."""
-        return 1
-
-    def largest_row_sum(self) -> int:
-        """The largest box."""
-        return math.prod(int(np.diff(axis).max()) for axis in self.edges)
-
-    def squared_norm(self) -> float:
-        """Every cell is in one box."""
-        return float(self.cells)

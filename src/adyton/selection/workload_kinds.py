@@ -15,7 +15,7 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.messages import no_such
 from adyton.queries import Identity, Prefix, Queries, RandomRanges, Ranges
-from adyton.queries.basic import LENGTHS
+from adyton.queries.ranges import LENGTHS
 
 _RANGES = 1000
 _SHORT, _LONG = 1 / 16, 1 / 4

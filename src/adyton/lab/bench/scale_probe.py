@@ -160,7 +160,7 @@ def _queries(name: str, queries: int) -> Probe:
     """A plan for so many random ranges over 65,536 cells, and their answers."""
     from adyton.kernel.kernel import Kernel
     from adyton.plans import plan_named
-    from adyton.queries.basic import RandomRanges
+    from adyton.queries.ranges import RandomRanges
 
     counts, plan = made_up(1 << 16), plan_named(name)
 
