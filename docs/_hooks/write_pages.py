@@ -1,4 +1,4 @@
-"""Write again whatever pages say about the code: the catalogue, the commands, the proofs, the rooms, the reference.
+"""Write again whatever pages say about the code: the catalogue, commands, proofs, rooms, trusted part and reference.
 
     python docs/_hooks/write_pages.py
 
@@ -15,6 +15,7 @@ import commands
 import house
 import proofs
 import reference
+import trusted_part
 from generated import filled
 
 DOCS = Path(__file__).parents[1]
@@ -23,6 +24,7 @@ PARTS = {
     commands.NAME: commands.commands,
     proofs.NAME: proofs.proofs,
     house.NAME: house.for_the_repository,
+    trusted_part.NAME: trusted_part.lists,
 }
 
 

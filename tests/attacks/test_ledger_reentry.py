@@ -19,7 +19,7 @@ from adyton.errors import AdytonError, BadInput, LedgerError
 from adyton.interrupts import Terminated, deferred, termination_interrupts
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger import ledger as ledger_module
-from adyton.kernel.recorder import alone, under_way
+from adyton.kernel.sealed import alone, under_way
 from adyton.result.pending import Pending
 from adyton.result.receipt import Receipt
 

@@ -10,7 +10,6 @@ import pandas
 import pytest
 
 import adyton as ad
-from adyton import wire
 from adyton.errors import BadInput, KernelFailure
 from adyton.kernel.mechanisms import (
     Bisections,
@@ -27,6 +26,7 @@ from adyton.kernel.transforms import LinearMap
 from adyton.plans.registry import plan_named
 from adyton.queries import AllRange, Cells, Explicit, Identity, Kronecker, Marginals, Partition, Product, Total
 from adyton.queries.cosines import Cosines
+from adyton.session import wire
 
 LARGE = 1 << 21
 ONE = Fraction(1)

@@ -22,7 +22,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.mechanisms import ChosenPoint, NoisyCount, TunedParameter
 from adyton.noise import ExactNoise, SimulatedNoise
-from adyton.wire import decode_facts, encode_facts
+from adyton.session.wire import decode_facts, encode_facts
 
 LATTICE = Lattice(0.5, 3.0)
 REGRET = Utility.named("regret")

@@ -13,7 +13,7 @@ from adyton.kernel.sources import TableSource, TablesSource, VectorSource, handl
 from adyton.plans import plan_named
 from adyton.queries import AllRange, Partition, Prefix
 from adyton.schema import RowTree
-from adyton.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
+from adyton.session.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
 
 
 class TextDoor:

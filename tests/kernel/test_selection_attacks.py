@@ -16,7 +16,7 @@ from adyton.kernel.mechanisms import (
 )  # fmt: skip
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.queries import Explicit, Identity
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 
 
 @pytest.mark.parametrize("x", [[0, 0, 0], [1, 0, 0], [-1, 0, 0]])

@@ -10,7 +10,6 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.kernel.admission import QUERIES
-from adyton.kernel.counts import NoisyTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import (
     MECHANISMS,
@@ -78,8 +77,9 @@ from adyton.queries import (
     Weighted,
 )  # fmt: skip
 from adyton.queries.cosines import Cosines
+from adyton.queries.measurement import NoisyTables
 from adyton.schema import RowTree
-from adyton.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
+from adyton.session.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
 
 TREE = RowTree.stump(["sex", "smoker"]).grow({0: "sex"}, {"sex": 2})
 EXAMPLES = [

@@ -11,7 +11,7 @@ from scipy import stats
 from adyton.audit.enumeration import enumerate_distribution
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
-from adyton.noise.selection import ExponentialWeights, exponential_choices
+from adyton.noise.exponential import ExponentialWeights, exponential_choices
 
 RATES = [F(1, 2**20), F(10**-9).limit_denominator(10**12), F(3, 7), F(1000)]
 

@@ -137,7 +137,7 @@ def test_simulation_repeats_with_its_seed_and_is_not_private():
 
 
 def test_opendp_scale_is_rounded_up():
-    from adyton.noise.exact import rounded_up
+    from adyton.noise.opendp import rounded_up
 
     for scale in (Fraction(1, 10), Fraction(1, 3), Fraction(2**60 - 1, 2**10), Fraction(5, 2)):
         double = Fraction(rounded_up(scale))

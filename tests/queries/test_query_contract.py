@@ -203,7 +203,7 @@ def test_rows_and_columns(name):
 def test_rows_in_small_pieces(name):
     queries, matrix = CASES[name]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("adyton.queries.base._CHUNK", 2 * queries.cells)
+        patch.setattr("adyton.queries.coefficients._CHUNK", 2 * queries.cells)
         pieces, gram = list(queries.rows()), queries.gram()
     assert max(len(piece) for piece in pieces) <= 2
     assert np.allclose(np.concatenate(pieces), matrix.astype(np.float64), rtol=1e-15)

@@ -86,7 +86,7 @@ def test_the_rows_of_many_queries_on_few_cells_fit(monkeypatch):
     assert peak_vectors(lambda: next(queries.rows())) < 20
     long = Explicit(3, np.arange(CELLS), np.arange(CELLS) % 3, np.ones(CELLS, dtype=np.int64), CELLS)
     assert peak_vectors(lambda: next(long.rows())) < 20
-    monkeypatch.setattr("adyton.queries.base._CHUNK", 1 << 16)
+    monkeypatch.setattr("adyton.queries.coefficients._CHUNK", 1 << 16)
     repeated = Cells(16, np.arange(4000) % 16)
     assert peak_vectors(lambda: next(repeated.rows())) < 2
 

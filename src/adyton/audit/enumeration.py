@@ -23,7 +23,7 @@ from adyton.audit.pairs import Pair
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, exact
 from adyton.noise.bits import Bounds, Refine
-from adyton.noise.selection import ExponentialWeights
+from adyton.noise.exponential import ExponentialWeights
 from adyton.noise.source import Scale, Size
 from adyton.whole import IntegerArray
 

@@ -2,7 +2,7 @@
 
 A frozen dataclass such as an operator declares what each of its fields holds: a plain value, an array, a tuple of such
 things, or a value of a *listed* class, which is checked in the same way. From that declaration follow both the check at
-the kernel's door and the encoding of :mod:`adyton.wire`, so that a new operator has to describe itself once.
+the kernel's door and the encoding of :mod:`adyton.session.wire`, so that a new operator has to describe itself once.
 """
 
 from __future__ import annotations

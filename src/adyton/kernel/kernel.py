@@ -29,13 +29,14 @@ from adyton.kernel.counting.locations import address_name, is_address
 from adyton.kernel.counts import PrivateVector, checked_counts
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.ledger import ledger_for
-from adyton.kernel.ledger.records import Account, Budgeted, checked_total, refusal
+from adyton.kernel.ledger.records import Account, Budgeted, checked_total
 from adyton.kernel.ledger.terms import WORDS, accepted
+from adyton.kernel.ledger.words import refusal
 from adyton.kernel.mechanisms import Mechanism, trusted_functions
 from adyton.kernel.operators import check_depth, check_request, check_stability, described
-from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders, alone, under_way
+from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders
 from adyton.kernel.roots import OtherRoots
-from adyton.kernel.sealed import Sealed, this_process
+from adyton.kernel.sealed import Sealed, alone, this_process, under_way
 from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.sources import KINDS, Source, TableSource, VectorSource, handle
 from adyton.kernel.transforms import Transform

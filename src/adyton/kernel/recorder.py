@@ -1,12 +1,8 @@
-"""What is under way in a thread, and what a request has paid for and received.
+"""What a request has paid for and received.
 
 The door records every answer before a program sees it. Whatever happens afterwards, an interrupt, a failure, an
 arithmetic that takes too long, the answers are here. A request is finished by *replay*: its text runs again with the
 recorded answers in place of the kernel's, at no cost in privacy.
-
-Each thread has one operator under way at a time. Locks keep other threads out, but a signal handler runs in the thread
-that it interrupts, for which they are open. In the middle of a measurement, another one of any kernel would find
-accounts, ledgers and connections half-way through a change.
 """
 
 from __future__ import annotations
@@ -144,23 +140,3 @@ class Recorders:
             yield
         finally:
             self._threads.replay = outer
-
-
-_threads = threading.local()
-
-
-def alone() -> threading.Lock:
-    """This thread's own lock, for a ``with`` block in which an operator is under way.
-
-    A lock, and not a flag: ``with`` lets go of it wherever an interruption comes. (A generator's block would outlive an
-    interruption.)
-    """
-    lock: threading.Lock | None = getattr(_threads, "lock", None)
-    if lock is None:
-        lock = _threads.lock = threading.Lock()
-    return lock
-
-
-def under_way() -> bool:
-    """Whether an operator is under way in this very thread."""
-    return alone().locked()

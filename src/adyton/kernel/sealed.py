@@ -1,5 +1,5 @@
-"""What keeps private data where they are: objects without iteration, indexing or pickle, errors without a past, and the
-number of the process, because a kernel or a ledger must not be used in a copy of it.
+"""What keeps private data where they are: objects without iteration, indexing or pickle, errors without a past, the
+number of the process, because a kernel or a ledger must not be used in a copy of it, and what is under way in a thread.
 """
 
 from __future__ import annotations
@@ -117,3 +117,27 @@ def _others_import() -> bool:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait_for_imports, after_in_child=_count_fork)
+
+
+_threads = threading.local()
+
+
+def alone() -> threading.Lock:
+    """This thread's own lock, for a ``with`` block in which an operator is under way.
+
+    Each thread has one operator under way at a time. Locks keep other threads out, but a signal handler runs in the
+    thread that it interrupts, for which they are open. In the middle of a measurement, another one of any kernel would
+    find accounts, ledgers and connections half-way through a change.
+
+    A lock, and not a flag: ``with`` lets go of it wherever an interruption comes. (A generator's block would outlive an
+    interruption.)
+    """
+    lock: threading.Lock | None = getattr(_threads, "lock", None)
+    if lock is None:
+        lock = _threads.lock = threading.Lock()
+    return lock
+
+
+def under_way() -> bool:
+    """Whether an operator is under way in this very thread."""
+    return alone().locked()

@@ -1,7 +1,7 @@
 """Handles: what a plan holds instead of data. They carry public facts and lead to the kernel's door, nothing else.
 
 All that a plan can ask for goes through the :class:`Door`. A :class:`~adyton.kernel.kernel.Kernel` in this process is
-one; something that sends operators to a kernel elsewhere, in the words of :mod:`adyton.wire`, is another. A plan
+one; something that sends operators to a kernel elsewhere, as text (:mod:`adyton.session.wire`), is another. A plan
 cannot tell them apart.
 """
 
@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
-from adyton.kernel.counts import NoisyTables
 from adyton.kernel.ledger.records import Account
 from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
 from adyton.kernel.operators import Mechanism, Transform
@@ -40,6 +39,7 @@ from adyton.kernel.transforms import (
 )
 from adyton.messages import listing, shorten
 from adyton.queries import Measurement, NoisyValue, Partition, Queries
+from adyton.queries.measurement import NoisyTables
 from adyton.schema import RowTree, Schema
 
 if TYPE_CHECKING:

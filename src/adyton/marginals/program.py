@@ -18,7 +18,6 @@ from typing import Any
 from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.exact import Rational
-from adyton.kernel.counts import NoisyTables
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.operators import check_request
 from adyton.kernel.recorder import Ended
@@ -30,7 +29,7 @@ from adyton.marginals.refining import refined
 from adyton.messages import listing, shorten
 from adyton.plans.algorithm import Algorithm
 from adyton.plans.registry import ALGORITHMS, Registry
-from adyton.queries.measurement import Group, MeasuredTable
+from adyton.queries.measurement import Group, MeasuredTable, NoisyTables
 from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.schema.cell_groups import coarsened

@@ -15,7 +15,8 @@ import numpy as np
 from adyton.arrays import Flags, Integers, Places, Reals
 from adyton.exact import Rational, positive
 from adyton.noise.bits import COIN_BITS, Bounds, Refine, Words
-from adyton.noise.selection import ExponentialWeights, whole_gaps
+from adyton.noise.exponential import ExponentialWeights
+from adyton.noise.selection import whole_gaps
 from adyton.noise.source import Scale, Scales, Size, read_gamma, read_scales, read_scores, read_size
 from adyton.whole import IntegerArray, whole, whole_array
 
@@ -173,13 +174,13 @@ class KeyedNoise(SimulatedNoise):
 
     def __init__(self, seed: int) -> None:
         self._seed = whole(seed, "seed", 0)
-        self._times: dict[tuple[int, int], int] = {}
+        self._calls: dict[tuple[int, int], int] = {}
         self._move("", None)
 
     def at(self, place: str, parts: Places | None = None) -> KeyedNoise:
         """The noise of a place. With *parts*, numbers of its parts, every draw is cut into as many equal pieces."""
         there = KeyedNoise.__new__(KeyedNoise)
-        there._seed, there._times = self._seed, self._times
+        there._seed, there._calls = self._seed, self._calls
         there._move(place, parts)
         return there
 
@@ -191,8 +192,8 @@ class KeyedNoise(SimulatedNoise):
 
     def _next(self, part: int) -> int:
         """How many times this part of the place has been asked before."""
-        times = self._times.get((self._key, part), 0)
-        self._times[self._key, part] = times + 1
+        times = self._calls.get((self._key, part), 0)
+        self._calls[self._key, part] = times + 1
         return times
 
     def _words(self, count: int) -> Words | None:

@@ -19,10 +19,10 @@ import numpy as np
 
 from adyton.errors import AdytonError, Unfinished, UnfinishedRelease
 from adyton.exact import as_number, display
-from adyton.kernel.counts import NoisyTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.recorder import Debit, Ended, Recorded, Recorder
 from adyton.queries import Noisy, Partition
+from adyton.queries.measurement import NoisyTables
 from adyton.result.staging import Place, staged
 
 Result = TypeVar("Result")

@@ -19,7 +19,7 @@ from adyton.kernel.mechanisms import AuditCase, Bisections
 from adyton.kernel.mechanisms.published import bisections
 from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 
 GRID = bisections.GRID
 

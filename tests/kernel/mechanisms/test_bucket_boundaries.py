@@ -22,7 +22,7 @@ from adyton.kernel.mechanisms.published.bucket_weights import LARGEST_EXPONENT
 from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 
 
 def squared_error(counts):

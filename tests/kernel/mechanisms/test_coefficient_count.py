@@ -19,7 +19,7 @@ from adyton.kernel.mechanisms import CoefficientCount
 from adyton.kernel.mechanisms.published import coefficient_count as module
 from adyton.noise import SimulatedNoise
 from adyton.queries.cosines import Cosines
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 from exact_laws import permute_and_flip_probabilities
 
 CASES = CoefficientCount.audit_cases()

@@ -22,7 +22,7 @@ from adyton.kernel.mechanisms.published.window_medians import median_costs
 from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.queries import Partition
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 
 FALSE_ALARM = 1e-6
 

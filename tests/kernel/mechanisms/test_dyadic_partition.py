@@ -21,7 +21,7 @@ from adyton.kernel.mechanisms.published.dyadic_partition import GRID, deviations
 from adyton.kernel.mechanisms.published.partition_weights import SLACK, PartitionWeights, enclose_level
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 
 DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
 FALSE_ALARM = 1e-7

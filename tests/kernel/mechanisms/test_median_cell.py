@@ -14,7 +14,7 @@ from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, MedianCell
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 from exact_laws import permute_and_flip_probabilities
 
 EPSILONS = [F(1, 10), F(1), F(3)]

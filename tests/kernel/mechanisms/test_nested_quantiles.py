@@ -10,7 +10,7 @@ from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import NestedQuantiles, nested_quantiles
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 
 QUARTERS = (F(1, 4), F(1, 2), F(3, 4))
 

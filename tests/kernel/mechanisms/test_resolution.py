@@ -15,7 +15,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import Resolution
 from adyton.kernel.mechanisms.published.resolution import GRID, LARGEST_COST, spread, squared_biases
 from adyton.noise import SimulatedNoise
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 from exact_laws import permute_and_flip_probabilities
 
 CASES = Resolution.audit_cases()

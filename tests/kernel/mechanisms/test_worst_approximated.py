@@ -16,7 +16,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, WorstApproximated
 from adyton.noise import ExactNoise
 from adyton.queries import AllRange, Explicit, Haar, Identity, Prefix, RandomRanges, Weighted
-from adyton.wire import decode, encode
+from adyton.session.wire import decode, encode
 
 MIXED = Explicit.from_rows([[1, 1, 0, 0], [0, -2, 1, 0], [0, 0, 0, 3], [1, 1, 1, 1]])
 CASES = WorstApproximated.audit_cases()

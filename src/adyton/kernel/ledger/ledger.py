@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import html
 import os
-import shlex
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -35,7 +34,6 @@ from adyton.kernel.ledger.records import (
     read_entries,
     read_report,
     read_terms,
-    refusal,
     to_text,
     write,
     write_debit,
@@ -51,8 +49,14 @@ from adyton.kernel.ledger.terms import (
     differences,
     given_terms,
     recorded,
+)
+from adyton.kernel.ledger.words import (
+    other_account,
+    refusal,
     refuse,
+    refuse_below_spent,
     refuse_unknown,
+    too_much_for_units,
 )
 
 LARGEST_BITS = 8192
@@ -174,7 +178,7 @@ class Ledger(Budgeted):
         name = self._file.name
         with self._file.transaction(write=True) as connection:
             found = read_account(connection)
-            _refuse_below_spent(name, allowed, found)
+            refuse_below_spent(name, allowed, found)
             if allowed <= found.total:
                 raise LedgerMismatch(
                     f"{name} has a total of {display(found.total)}, which {display(allowed)} does not raise. Give a "
@@ -288,29 +292,16 @@ def reconcile(
         (asked.dataset, to_text(asked.total), to_text(found.spent)),
     )
     parts = (
-        ("total", display(found.total), display(asked.total), "a total of", found.total != asked.total),
-        ("dataset", found.dataset, asked.dataset, "the data set", found.dataset != asked.dataset),
+        ("total", display(found.total), display(asked.total), found.total != asked.total),
+        ("dataset", found.dataset, asked.dataset, found.dataset != asked.dataset),
     )
-    for word, old, new, phrase, differs in parts:
+    for word, old, new, differs in parts:
         if not differs:
             continue
         if word not in accept:
-            way = (
-                f"adyton ledger raise {shlex.quote(name)} --total {new}"
-                if word == "total" and asked.total > found.total
-                else f'Ledger.open(…, accept={{"{word}"}}) in Python'
-            )
-            keep = (
-                f"If it is the same table at another place, give dataset={old!r} (--dataset on the command line), or"
-                if word == "dataset"
-                else "Open it with what it has, or"
-            )
-            raise LedgerMismatch(
-                f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. {keep} "
-                f"use another ledger. (With the data owner's consent, {way} changes and records it.)"
-            )
+            raise other_account(name, word, old, new, raised=asked.total > found.total)
         if word == "total":
-            _refuse_below_spent(name, asked.total, found)
+            refuse_below_spent(name, asked.total, found)
         write_event(connection, word, old, new)
 
 
@@ -379,21 +370,9 @@ def _count_again(connection: sqlite3.Connection, name: str, kept: Terms, asked: 
     if rows == kept.rows_per_unit:
         new, old = f"the kind {asked.shown('unit')}", kept.shown("unit")
     if needed > account.total:
-        raise LedgerMismatch(
-            f"{name} has spent {display(account.spent)}; counted for units of {new}, instead of {old}, that is "
-            f"{display(needed)}, and the total is {display(account.total)}. Raise the total first: "
-            f"adyton ledger raise {shlex.quote(name)} --total …"
-        )
+        raise too_much_for_units(name, account, needed, new, old)
     operator = f"earlier answers, for units of {new} instead of {old}"
     write_debit(connection, account, needed - account.spent, [account.dataset], operator, "answered", RECOUNT)
-
-
-def _refuse_below_spent(name: str, total: Fraction, found: Account) -> None:
-    if total < found.spent:
-        raise LedgerMismatch(
-            f"{name} cannot have a total of {display(total)}, because {display(found.spent)} is spent already. "
-            f"Open it with its total of {display(found.total)}."
-        )
 
 
 class Tally(Budgeted):

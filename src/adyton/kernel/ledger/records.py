@@ -9,12 +9,10 @@ transaction, means that somebody else has been here since the writer looked. The
 
 from __future__ import annotations
 
-import html
 import itertools
 import json
 import os
 import re
-import shlex
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -23,9 +21,10 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
-from adyton.errors import BadInput, BudgetExceeded
+from adyton.errors import BadInput
 from adyton.exact import Rational, budget, display, positive
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
+from adyton.kernel.ledger.words import notes, refusal, table
 
 Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
@@ -52,7 +51,6 @@ MIGRATIONS = {
 RECOUNT = "recount"
 """In place of an entry's terms: it is no answer, but what earlier answers cost larger units."""
 _LONGEST_TEXT = 1 << 24
-_ROWS_IN_NOTEBOOK = 10
 LARGEST_TOTAL = 1000
 
 _FRACTION = re.compile(r"([0-9]{1,2700})/([0-9]{1,2700})", re.ASCII)
@@ -114,27 +112,6 @@ class Budgeted(ABC):
         return self.budget.remaining
 
 
-def refusal(
-    asked: Fraction, left: Fraction, total: Fraction, path: str | None, *, place: str | None = None, stability: int = 1
-) -> BudgetExceeded:
-    """The error for a request that would debit more than is left, at a source of this stability.
-
-    *path* is that of the ledger, if it has a file. *place*, if it is known, says where so little is left.
-    """
-    dearer, here = (f", up to {stability} times what it asks for at this source", " here") * (stability > 1) or ("", "")
-    costs = f"costs ε = {display(asked)}{dearer}, but {display(left)} of {display(total)} is left"
-    if place is not None:
-        costs = f"asks for ε = {display(asked)}, but {display(left)} of {display(total)} is left in {place}"
-    way = "open the data with a larger total, with the data owner's consent"
-    if path is not None:
-        file = shlex.quote(os.path.basename(path))
-        way = f"raise the total with the data owner's consent (adyton ledger raise {file} --total …)"
-    advice = f"{way[0].upper()}{way[1:]}."
-    if left:
-        advice = f"Ask for at most {display(left / max(1, stability))}{here}, or {way}."
-    return BudgetExceeded(f"this request {costs}. {advice}", asked=asked, left=left, total=total)
-
-
 @dataclass(frozen=True)
 class Entry:
     """One debit: how much, for which operator on which source, and what became of it."""
@@ -179,44 +156,10 @@ class LedgerReport(Account):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the sum does not say: sentences about answers that were made under other terms than the present ones."""
-        terms, notes = self.terms, []
-        if terms is None:
-            return ()
-        whose, rows = terms.named_unit, f"{terms.rows_per_unit} row(s)"
-        answers = [entry for entry in self.entries if not entry.recount and entry.terms is not None]
-        before = [entry for entry in answers if entry.terms and entry.terms.column != terms.column]
-        amount = sum((entry.amount for entry in before), Fraction(0))
-        if terms.column and amount:
-            unsure = all(entry.terms and entry.terms.column == NOT_RECORDED for entry in before)
-            notes.append(
-                f"ε = {display(amount)} was spent before the column {terms.column} was the unit"
-                f"{', or by an early version that did not record it' if unsure else ''}: those answers did not limit "
-                f"the rows of a {whose}. They are counted here for one with at most {rows}, and protect one with more "
-                "rows less."
-            )
-        needed = counted_for(terms, answers)
-        if needed > self.spent:
-            notes.append(
-                f"An early version did not count earlier answers again when the terms changed. For a {whose} with at "
-                f"most {rows}, what was spent is up to {display(needed)}, not {display(self.spent)}."
-            )
-        return tuple(notes)
+        return notes(self)
 
     def _repr_html_(self) -> str:
-        shown = self.entries[-_ROWS_IN_NOTEBOOK:]
-        rows = "".join(
-            f"<tr><td>{entry.number}</td><td>{display(entry.amount)}</td><td>{display(entry.spent_after)}</td>"
-            f"<td>{html.escape(entry.operator)}</td><td>{entry.status}</td></tr>"
-            for entry in shown
-        )
-        left = f"{display(self.remaining)} of {display(self.total)} left"
-        hidden = len(self.entries) - len(shown)
-        return (
-            f"<table><caption>Ledger of {html.escape(self.dataset)}: {left}"
-            f"{f', {hidden} earlier entries not shown' if hidden else ''}</caption>"
-            "<thead><tr><th>entry</th><th>ε</th><th>spent after</th><th>operator</th><th>status</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
+        return table(self)
 
 
 class DamagedError(Exception):

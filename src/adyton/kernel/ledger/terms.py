@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from adyton.errors import BadInput, LedgerMismatch
+from adyton.errors import BadInput
 from adyton.messages import listing, shorten
 
 PARTS = ("unit", "rows_per_unit", "schema")
@@ -148,39 +148,6 @@ def differences(kept: Terms, asked: Terms) -> Iterator[str]:
         yield "rows_per_unit"
     if kept.schema != asked.schema:
         yield "schema"
-
-
-def refuse(name: str, parts: Sequence[str], kept: Terms, asked: Terms) -> None:
-    """An error if there are parts of the terms that differ and that no word accepts."""
-    if not parts:
-        return
-    old, new = kept.shown(parts[0]), asked.shown(parts[0])
-    now = dict(line.split(" ", 1)[::-1] for line in asked.files.splitlines())
-    before = (line.partition(" ") for line in kept.files.splitlines())
-    changed = [name for digest, _, name in before if now.get(name, digest) != digest] if parts[0] == "schema" else []
-    files = f"was first used when the level file {listing(changed)} had other levels"
-    differs = {
-        "unit": f"protects the unit {old!r}, and is asked to protect the unit {new!r}",
-        "rows_per_unit": f"counts up to {old} row(s) for each unit, and is asked to count up to {new} (rows_per_unit)",
-        "schema": f"belongs to another schema (its digest begins {old}) than the one given ({new})",
-    }[parts[0]]
-    advice = "Use what it was made for, or another ledger"
-    if changed:
-        differs, advice = files, "Restore the file, or use another ledger"
-    words, options = ", ".join(map(repr, parts)), " ".join(f"--accept {part}" for part in parts)
-    raise LedgerMismatch(
-        f"{name} {differs}: what it has spent would no longer mean the same. {advice}. (With the data owner's "
-        f"consent, accept={{{words}}} in Python or {options} on the command line changes and records it.)"
-    )
-
-
-def refuse_unknown(name: str) -> None:
-    """The error for a ledger that has spent something on units that it does not name."""
-    raise LedgerMismatch(
-        f"{name} was written by an early version, which did not record the unit, rows_per_unit and the schema of what "
-        "it has spent. Use another ledger. (With the data owner's consent, if the earlier answers were for what is "
-        "asked for now, accept={'terms'} in Python or --accept terms on the command line says so and records it.)"
-    )
 
 
 def accepted(accept: object, words: Sequence[str]) -> frozenset[str]:

@@ -21,7 +21,6 @@ from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.kernel import mechanisms
 from adyton.kernel.admission import MOST_BITS, PARTS, admit, check_fields, is_one_of
-from adyton.kernel.counts import NoisyTables
 from adyton.kernel.mechanisms import CORE, PLACES, Mechanism, is_mechanism
 from adyton.kernel.shapes import Facts
 from adyton.kernel.transforms import TRANSFORMS, Transform
@@ -29,6 +28,7 @@ from adyton.messages import shorten
 from adyton.queries import Measurement, NoisyValue, Partition, Queries
 from adyton.queries.base import Size
 from adyton.queries.cosines import Cosines
+from adyton.queries.measurement import NoisyTables
 from adyton.schema import Schema
 from adyton.whole import IntegerArray, whole, whole_array
 

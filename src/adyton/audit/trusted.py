@@ -1,0 +1,195 @@
+"""The trusted part: the modules in which a mistake can make ε false, and how many lines they have.
+
+A module is trusted if it holds private rows or numbers, draws noise for them, decides or records what is charged, or
+says into which cell a value goes. Two lists: the *core*, which every release needs that ``auto`` can make, and what is
+*added* when somebody names a published algorithm, measures query sets of one's own, or configures an algorithm on
+private instances. What the core imports besides is *public*: it is listed with the reason why the kernel does not rely
+on it.
+
+Names are those of modules below ``adyton``; one that ends with a dot stands for all modules of that room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from pathlib import Path
+
+READING = ("kernel.reading.", "kernel.tables.", "kernel.engines.")
+"""From a stored value to its cell, and from cells to counts, in files, frames and servers."""
+CORE: Mapping[str, tuple[str, ...]] = {
+    "the door, the budget and the ledger": (
+        "kernel.kernel",
+        "kernel.admission",
+        "kernel.operators",
+        "kernel.shapes",
+        "kernel.budget",
+        "kernel.sealed",
+        "kernel.ledger.ledger",
+        "kernel.ledger.file",
+        "kernel.ledger.records",
+        "kernel.ledger.terms",
+        "drafts",
+    ),
+    "reading and counting rows": READING,
+    "sources and mechanisms": (
+        "kernel.counts",
+        "kernel.transforms.",
+        "kernel.mechanisms",
+        "kernel.mechanisms.mean_distance",
+        "kernel.mechanisms.measure_tables",
+        "kernel.mechanisms.nested_quantiles",
+        "kernel.mechanisms.noisy_count",
+        "kernel.mechanisms.pair_choice",
+        "kernel.mechanisms.selection",
+        "kernel.mechanisms.split_choice",
+        "kernel.mechanisms.split_scores",
+        "kernel.mechanisms.vector_laplace",
+    ),
+    "exact noise": ("noise.bits", "noise.exact", "noise.laplace", "noise.selection", "noise.source"),
+    "queries and their sensitivity": (
+        "queries.base",
+        "queries.basic",
+        "queries.block_tree",
+        "queries.combined",
+        "queries.explicit",
+        "queries.hierarchy",
+        "queries.marginals",
+    ),
+    "what a schema says about values and cells": (
+        "schema.attributes",
+        "schema.calendar",
+        "schema.cell_groups",
+        "schema.declaration",
+        "schema.numbers",
+        "schema.predicates",
+        "schema.reading",
+        "schema.time_formats",
+        "schema.times",
+    ),
+    "exact numbers, and small tools": (
+        "arrays",
+        "compiling",
+        "exact",
+        "grid",
+        "interrupts",
+        "remembered",
+        "whole",
+    ),
+}
+"""What every release needs that ``auto`` can make: counts, ranges, tables, numbers and classifiers."""
+ADDED: Mapping[str, tuple[str, ...]] = {
+    "published algorithms": ("kernel.mechanisms.published.", "queries.cosines", "queries.domain_trees"),
+    "query sets that a person names": ("queries.coefficients", "queries.derived", "queries.ranges"),
+    "configuration on private instances": (
+        "kernel.instances.",
+        "noise.exponential",
+        "configuration.asked",
+        "configuration.configure",
+        "configuration.exact_order",
+        "configuration.family",
+        "configuration.greedy_family",
+        "configuration.independent_set",
+        "configuration.knapsack",
+        "configuration.max_cut",
+        "configuration.problems",
+        "configuration.reading",
+        "configuration.routing",
+    ),
+    "noise from elsewhere": ("noise.opendp",),
+}
+"""What is added by those who name it."""
+PUBLIC: Mapping[str, str] = {
+    "errors": "classes of errors, without a word of their own",
+    "messages": "words about what a person has given",
+    "kernel": "names the room",
+    "kernel.ledger": "names what is public of the ledger",
+    "kernel.ledger.words": "words of refusals and reports, made of sums that are public to the curator",
+    "kernel.recorder": "keeps answers that were published already, to give them again",
+    "kernel.roots": "opens kernels over public data, whose answers are marked as not private",
+    "kernel.sources": "handles: the door finds what it keeps by their number, and asks its own facts about it",
+    "noise": "names the room; its functions are for people, not for the kernel",
+    "noise.probabilities": "how large noise is on average: computed from public scales, for results",
+    "noise.simulated": "noise for public data, which the kernel marks as not private",
+    "queries": "names the room",
+    "queries.coefficients": "matrices written out: no measurement of the core asks for them",
+    "queries.measurement": "results: noisy answers and what is known about them",
+    "queries.tree_layout": "other ways to make a tree of blocks, which its constructor checks again",
+    "schema": "names the room",
+    "schema.file_format": "how a text file is written: options that the reader is given",
+    "schema.files": "schemas in TOML: what was read is checked by the classes of the schema",
+    "schema.look_up_files": "public files of levels",
+    "schema.misfits": "names and words of reasons; which one applies to a row is found by the reader",
+    "schema.plain_values": "plain values of a schema in files",
+    "schema.predicate_parser": "from a text to a predicate, which is checked and carried out by the core",
+    "schema.presets": "public schemas",
+}
+"""What the core imports and does not rely on, and why."""
+INSIDE = (*READING, "kernel.counts", "kernel.instances.", "kernel.sealed")
+"""Where private rows and numbers are kept."""
+PASSED_ON = (
+    "ADD_REMOVE",
+    "LARGEST_DOMAIN",
+    "Lattice",
+    "POINTS",
+    "Sealed",
+    "UNIT",
+    "Utility",
+    "arrow_column",
+    "spread",
+    "table_at",
+    "texts",
+)
+"""Names from inside that everybody may use: public numbers and values, and functions of what they are given."""
+OWNERS: Mapping[str, str] = {
+    "checking.declared": "adyton check: whether the columns of a table are there, for its owner",
+    "checking.public_rows": "adyton check: which rows do not fit, for an owner who says that they are public",
+    "cli.schema": "adyton schema: a draft from rows that their owner says are public",
+    "kernel.roots": "see above",
+    "kernel.sources": "see above",
+    "learning.coding": "rows that a person hands over to learn from or to predict for",
+}
+"""Modules beside the lists that use more of the inside, and what for. None of them is under way in a release."""
+LIMITS = {"core": 10_700, "reading": 8_550, "added": 7_200}
+"""How many lines the core may have beside its reading, the reading, and what is added. They are there to go down."""
+
+
+def sources() -> dict[str, Path]:
+    """The files of the package by the names of their modules."""
+    root = Path(str(files("adyton")))
+    found = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def within(module: str, names: Iterable[str]) -> bool:
+    """Whether a module is one of those that are named, or in a room that is."""
+    return any(module == name or (name.endswith(".") and f"{module}.".startswith(name)) for name in names)
+
+
+def core() -> list[str]:
+    """The names of the core, rooms included."""
+    return [name for names in CORE.values() for name in names]
+
+
+def added() -> list[str]:
+    """The names of what is added."""
+    return [name for names in ADDED.values() for name in names]
+
+
+def lines(names: Iterable[str]) -> dict[str, int]:
+    """How many lines each of these modules has."""
+    chosen = list(names)
+    return {
+        module: len(path.read_text(encoding="utf-8").splitlines())
+        for module, path in sources().items()
+        if within(module, chosen)
+    }
+
+
+def totals() -> dict[str, int]:
+    """The lines of the core beside its reading, of the reading, and of what is added."""
+    reading = sum(lines(READING).values())
+    return {"core": sum(lines(core()).values()) - reading, "reading": reading, "added": sum(lines(added()).values())}
