@@ -15,6 +15,7 @@ from adyton.errors import BadInput, BudgetExceeded
 from adyton.grid import STEPS
 from adyton.kernel.instances.curves import StepCurve
 from adyton.kernel.instances.lattice import Lattice
+from adyton.kernel.instances.opening import on_instances
 from adyton.kernel.instances.utility import Utility
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.mechanisms import (
@@ -123,7 +124,7 @@ def source_of(case):
         lattice = isinstance(case.mechanism, TunedParameter)
         curve, parameters = StepCurve(np.array([0, 2]), np.array([1.0, 2.0])), Lattice(0.0, 1.0) if lattice else 4
         utility = Utility.named("regret")
-        return ad.Kernel.on_instances([None] * 3, lambda _: curve, parameters, utility, epsilon=1000).root
+        return on_instances([None] * 3, lambda _: curve, parameters, utility, epsilon=1000).root
     if case.mechanism.takes is TablesShape:
         schema = ad.Schema({name: ad.Integer(0, size - 1) for name, size in zip("abcde", case.domain, strict=False)})
         rows = pd.DataFrame(dict.fromkeys(schema.names, [0, 1] * 50))

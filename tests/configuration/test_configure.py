@@ -14,6 +14,7 @@ from adyton.configuration.result import Guarantee, planned
 from adyton.errors import BadInput, BudgetExceeded, LargeBudget, LedgerMismatch
 from adyton.kernel.instances.curves import SmoothCurve, StepCurve
 from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.opening import simulated_instances
 from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.kernel.ledger import Ledger
 
@@ -266,13 +267,12 @@ def test_what_is_no_configuration(tmp_path, text):
 def losses(curves, utility, epsilon, neighbours, default=None, draws=300):
     """The summed loss of many draws against the best neighbourhood of one hundredth, by brute force on the places."""
     from adyton.kernel.instances.survey import survey
-    from adyton.kernel.kernel import Kernel
 
     lattice = Lattice(0.0, 2.0)
     sums = survey(curves, lambda curve: curve, lattice, utility)
     grid = np.arange(2000) * (POINTS // 500)
     least = np.lib.stride_tricks.sliding_window_view(sums.at(grid), 22).min(axis=1).max()  # a little wider than w
-    kernel = Kernel.simulated_instances(sums, lattice, epsilon=1000, neighbours=neighbours, seed=1)
+    kernel = simulated_instances(sums, lattice, epsilon=1000, neighbours=neighbours, seed=1)
     chosen = [kernel.root.tune(epsilon, default) for _ in range(draws)]
     return (least - sums.at(np.array([lattice.nearest(one) for one in chosen]))) / UNIT
 

@@ -15,10 +15,10 @@ from adyton.audit.tuning import audit_tuning
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerMismatch
 from adyton.kernel.instances.curves import SmoothCurve, StepCurve
 from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.opening import on_instances, simulated_instances
 from adyton.kernel.instances.private_instances import ADD_REMOVE, RELATIONS, REPLACE, PrivateInstances
 from adyton.kernel.instances.survey import survey
 from adyton.kernel.instances.utility import UNIT, Utility
-from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.mechanisms import ChosenPoint, NoisyCount, TunedParameter
 from adyton.noise import ExactNoise, SimulatedNoise
@@ -34,7 +34,7 @@ def same(curve):
 
 
 def opened(curves, **options):
-    return Kernel.on_instances(curves, same, LATTICE, REGRET, **{"epsilon": 1, **options})
+    return on_instances(curves, same, LATTICE, REGRET, **{"epsilon": 1, **options})
 
 
 def held(curves, neighbours=ADD_REMOVE):
@@ -153,14 +153,14 @@ def test_debits_come_first_and_are_settled(tmp_path):
 def test_a_ledger_keeps_its_terms(tmp_path, other):
     path, curve = tmp_path / "bids.ledger", random_steps(np.random.default_rng(0))
     with_terms = {"parameters": LATTICE, "utility": REGRET, "epsilon": 1, "ledger": path, "dataset": "bids"}
-    first = Kernel.on_instances([curve], same, **with_terms)
+    first = on_instances([curve], same, **with_terms)
     first.root.tune("0.1")
     first.ledger.close()
     asked = []
     with pytest.raises(LedgerMismatch, match="unit|schema"):
-        Kernel.on_instances([curve], asked.append, **{**with_terms, **other})
+        on_instances([curve], asked.append, **{**with_terms, **other})
     assert asked == []  # refused before the long work
-    again = Kernel.on_instances([curve], same, **with_terms)
+    again = on_instances([curve], same, **with_terms)
     assert again.remaining == F(9, 10)
     again.ledger.close()
 
@@ -171,7 +171,7 @@ def test_an_interrupted_survey_leaves_the_ledger_as_it_was(tmp_path):
 
     path = tmp_path / "bids.ledger"
     with pytest.raises(KeyboardInterrupt):
-        Kernel.on_instances([1], curve, LATTICE, REGRET, epsilon=1, ledger=path, dataset="bids")
+        on_instances([1], curve, LATTICE, REGRET, epsilon=1, ledger=path, dataset="bids")
     assert Ledger.read(path).spent == 0
 
 
@@ -236,11 +236,11 @@ def test_threads_share_one_budget():
 
 def test_public_instances_are_drawn_from_a_seed():
     sums = survey([random_steps(np.random.default_rng(0))] * 9, same, LATTICE, REGRET)
-    kernels = [Kernel.simulated_instances(sums, LATTICE, epsilon=1, seed=5) for _ in range(2)]
+    kernels = [simulated_instances(sums, LATTICE, epsilon=1, seed=5) for _ in range(2)]
     assert not kernels[0].private
     assert kernels[0].root.tune(1, default=1.0) == kernels[1].root.tune(1, default=1.0)
     with pytest.raises(BadInput, match="simulated noise"):
-        Kernel.simulated_instances(sums, LATTICE, epsilon=1, noise=ExactNoise())
+        simulated_instances(sums, LATTICE, epsilon=1, noise=ExactNoise())
 
 
 def test_a_thousand_equal_smooth_curves_are_drawn_soon():
@@ -262,7 +262,7 @@ def test_points_of_a_grid_have_the_law_of_permute_and_flip():
     def curve(values):
         return StepCurve(np.arange(3), np.array(values, dtype=float))
 
-    kernel = Kernel.on_instances([(10, 9, 0)] * 4000, curve, 3, REGRET, epsilon=1)
+    kernel = on_instances([(10, 9, 0)] * 4000, curve, 3, REGRET, epsilon=1)
     assert kernel.root.choose_point("0.5") == 0
     assert repr(kernel.root) == "<private instances: instances; parameters in a grid of 3>"
     with pytest.raises(BadInput, match="points of a grid"):

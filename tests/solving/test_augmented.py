@@ -5,7 +5,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Explicit, Hierarchy, Identity, Prefix, Product, Reduction, Stack
-from adyton.queries.base import Partition
+from adyton.queries.partition import Partition
 from adyton.solving.product_solver import AugmentedSolver
 
 RANDOM = np.random.default_rng(3)

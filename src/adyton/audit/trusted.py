@@ -55,6 +55,7 @@ CORE: Mapping[str, tuple[str, ...]] = {
         "queries.explicit",
         "queries.hierarchy",
         "queries.marginals",
+        "queries.partition",
     ),
     "what a schema says about values and cells": (
         "schema.attributes",

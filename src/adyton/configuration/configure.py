@@ -13,6 +13,7 @@ from adyton.configuration.result import Configuration
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget
 from adyton.interrupts import deferred
+from adyton.kernel.instances.opening import on_instances, simulated_instances
 from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
 from adyton.kernel.instances.survey import Progress, owned_by, survey
 from adyton.kernel.instances.utility import Utility
@@ -86,7 +87,7 @@ def configure(
         if ledger is not None or total is not None:
             raise BadInput("public instances need no ledger: nothing is spent on them. Leave ledger and total out.")
         sums = survey(given, asked.curve, asked.parameters, wanted, owners=owner, progress=progress)
-        kernel = Kernel.simulated_instances(
+        kernel = simulated_instances(
             sums,
             asked.parameters,
             epsilon=amount,
@@ -97,7 +98,7 @@ def configure(
         return _tuned(kernel, asked, amount, wanted, keep, asked.curve_of(sums, len(owned_by(owner, len(given)))))
     if seed is not None:
         raise BadInput("seed belongs to public instances: private noise cannot be seeded. Leave it out.")
-    kernel = Kernel.on_instances(
+    kernel = on_instances(
         given,
         asked.curve,
         asked.parameters,

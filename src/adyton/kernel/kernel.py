@@ -35,7 +35,7 @@ from adyton.kernel.ledger.words import refusal
 from adyton.kernel.mechanisms import Mechanism, trusted_functions
 from adyton.kernel.operators import check_depth, check_request, check_stability, described
 from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders
-from adyton.kernel.roots import OtherRoots
+from adyton.kernel.roots import SimulatedRoots
 from adyton.kernel.sealed import Sealed, alone, this_process, under_way
 from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.sources import KINDS, Source, TableSource, VectorSource, handle
@@ -59,7 +59,7 @@ _WORDS = {
 _NUMBERS = re.compile(r"\d+(?:, \d+)*(?: and \d+ more)?")
 
 
-class Kernel(OtherRoots, Sealed, Budgeted, Generic[Root]):
+class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
     """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
 
     *unit* says what is protected: where the table has a column of that name, its rows are cut to ``rows_per_unit`` for

@@ -1,8 +1,8 @@
-"""Other kernels: over public data, whose noise is simulated, and over private instances of a problem."""
+"""Kernels over public data, whose noise is simulated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,23 +17,19 @@ from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.records import checked_total
 from adyton.kernel.mechanisms import trusted_functions
 from adyton.kernel.shapes import SourceShape, TableShape, VectorShape
-from adyton.kernel.sources import InstancesSource, TableSource, VectorSource
+from adyton.kernel.sources import TableSource, VectorSource
 from adyton.noise import SimulatedNoise
 from adyton.noise.source import NoiseSource, checked_noise
 from adyton.schema import Schema
 from adyton.whole import whole
 
 if TYPE_CHECKING:
-    from adyton.kernel.instances.curves import Curve
-    from adyton.kernel.instances.lattice import Lattice
-    from adyton.kernel.instances.survey import SummedUtility
-    from adyton.kernel.instances.utility import Utility
     from adyton.kernel.kernel import Kernel
     from adyton.kernel.mechanisms import Declared
 
 
-class OtherRoots:
-    """The ways to open a kernel that has no private rows or counts at its root."""
+class SimulatedRoots:
+    """The ways to open a kernel over public data."""
 
     _terms: Terms
     _trusted: dict[str, Declared]
@@ -88,31 +84,6 @@ class OtherRoots:
         kernel._begin(Tally(total, "simulation"), drawn)
         kernel._start(TableShape(schema), table, 1)
         return cast("Kernel[TableSource]", kernel)
-
-    @classmethod
-    def on_instances(
-        cls,
-        instances: Sequence[Any],
-        curve: Callable[[Any], Curve],
-        parameters: Lattice | int,
-        utility: Utility,
-        *,
-        epsilon: Rational,
-        **options: Any,
-    ) -> Kernel[InstancesSource]:
-        """A kernel over private instances of a problem: see :func:`adyton.kernel.instances.opening.on_instances`."""
-        from adyton.kernel.instances.opening import on_instances
-
-        return on_instances(instances, curve, parameters, utility, epsilon=epsilon, **options)
-
-    @classmethod
-    def simulated_instances(
-        cls, sums: SummedUtility, parameters: Lattice | int, *, epsilon: Rational, **options: Any
-    ) -> Kernel[InstancesSource]:
-        """A kernel over *public* instances: see :func:`adyton.kernel.instances.opening.simulated_instances`."""
-        from adyton.kernel.instances.opening import simulated_instances
-
-        return simulated_instances(sums, parameters, epsilon=epsilon, **options)
 
 
 @lru_cache(maxsize=256)

@@ -1,17 +1,14 @@
 """Queries: linear counting queries over the cells of a domain, as a matrix that is never written out.
 
-With them stand the groups of cells that they may be asked about (a partition), and what it takes to answer a request:
-public bounds, known before anything is paid, and what is allowed of them.
+With them stands what it takes to answer a request: public bounds, known before anything is paid, and what is allowed of
+them.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -21,7 +18,8 @@ from adyton.arrays import Array, Integers
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries.coefficients import Coefficients
-from adyton.whole import IntegerArray, freeze, maybe_whole, narrow, whole, whole_array, widen
+from adyton.queries.partition import made_of, rebuild
+from adyton.whole import IntegerArray, maybe_whole, narrow, whole_array, widen
 
 MOST_NUMBERS = 1 << 28
 """How many numbers a request may hold in memory beside the counts themselves: two gigabytes of them."""
@@ -169,70 +167,6 @@ def _whole_numbers(values: Array, name: str) -> IntegerArray:
     if any(number is None for number in numbers):
         raise BadInput(f"{name} must be whole numbers or floats, given an array of {values.dtype}.")
     return whole_array(cast(list[int], numbers), values.shape)
-
-
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """Cell i belongs to group ``labels[i]``; the label -1 leaves a cell out.
-
-    Groups are disjoint by construction, because a cell has one label.
-
-    >>> Partition([0, 0, 1, -1]).sizes
-    array([2, 1])
-    """
-
-    labels: Integers
-    groups: int
-
-    def __init__(self, labels: npt.ArrayLike, groups: int | None = None) -> None:
-        frozen = freeze(labels, "labels").reshape(-1)
-        if not frozen.size:
-            raise BadInput("a partition needs at least one cell, given no labels.")
-        count = int(frozen.max()) + 1 if groups is None else whole(groups, "groups", 1)
-        if count < 1 or int(frozen.min()) < -1 or int(frozen.max()) >= count or count > frozen.size:
-            raise BadInput(
-                f"labels must lie in -1 … {count - 1} with at least one group and at most one group per cell, "
-                f"given {int(frozen.min())} … {int(frozen.max())}."
-            )
-        object.__setattr__(self, "labels", frozen)
-        object.__setattr__(self, "groups", count)
-
-    @property
-    def cells(self) -> int:
-        """How many cells carry a label."""
-        return int(self.labels.size)
-
-    @property
-    def sizes(self) -> Integers:
-        """The number of cells in each group."""
-        return np.bincount(self.labels[self.labels >= 0], minlength=self.groups)
-
-    def __len__(self) -> int:
-        return self.groups
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are made by the constructor, which checks and freezes again."""
-        return rebuild, (type(self), made_of(self))
-
-    def parts(self) -> list[Integers]:
-        """The cells of every group, in order.
-
-        >>> [part.tolist() for part in Partition([1, 0, -1, 1]).parts()]
-        [[1], [0, 3]]
-        """
-        order = np.argsort(self.labels, kind="stable")
-        ends = np.searchsorted(self.labels[order], np.arange(self.groups + 1))
-        return [order[start:end] for start, end in itertools.pairwise(ends)]
-
-
-def made_of(value: Any) -> dict[str, Any]:
-    """What the constructor of a frozen value was given."""
-    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
-
-
-def rebuild(kind: type, fields: dict[str, Any]) -> Any:
-    """A frozen value from what its constructor takes."""
-    return kind(**fields)
 
 
 def scatter(values: Array, places: Integers, length: int) -> Array:

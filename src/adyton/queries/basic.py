@@ -12,7 +12,8 @@ import numpy.typing as npt
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Partition, Queries, scatter
+from adyton.queries.base import Queries, scatter
+from adyton.queries.partition import Partition
 from adyton.whole import as_shape, freeze
 
 

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
+from adyton.queries.partition import Partition
 from adyton.whole import IntegerArray, whole
 
 if TYPE_CHECKING:
-    from adyton.queries.base import Partition, Queries
+    from adyton.queries.base import Queries
 
 _CHUNK = 1 << 22
 """How many coefficients are written out at a time, where rows have to be."""
@@ -103,8 +104,6 @@ class Coefficients:
         W is never written out (see :meth:`column_products`). Where coefficients need not be whole, the groups can be
         smaller than they have to be, never larger.
         """
-        from adyton.queries.base import Partition
-
         labels, first = np.zeros(self.cells, dtype=np.int64), np.zeros(1, dtype=np.int64)
         for products in self.column_products():
             if (products != products[first][labels]).any():

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.base import Partition, Queries, Size, check_queries
+from adyton.queries.base import Queries, Size, check_queries
 from adyton.queries.basic import Cells
 from adyton.queries.combined import Product
 from adyton.queries.explicit import Explicit
+from adyton.queries.partition import Partition
 from adyton.whole import as_shape, freeze
 
 _SMALLEST = 1e-12

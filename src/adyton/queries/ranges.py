@@ -19,8 +19,9 @@ from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.exact import positive
 from adyton.messages import no_such
-from adyton.queries.base import Partition, Queries, Size, add_at
+from adyton.queries.base import Queries, Size, add_at
 from adyton.queries.basic import DomainQueries
+from adyton.queries.partition import Partition
 from adyton.whole import as_shape, freeze, narrow, rises, whole, widen
 
 

@@ -156,7 +156,10 @@ class LedgerReport(Account):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the sum does not say: sentences about answers that were made under other terms than the present ones."""
-        return notes(self)
+        if self.terms is None:
+            return ()
+        answers = [entry for entry in self.entries if not entry.recount and entry.terms is not None]
+        return tuple(notes(self, self.terms, answers, counted_for(self.terms, answers)))
 
     def _repr_html_(self) -> str:
         return table(self)

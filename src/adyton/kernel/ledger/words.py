@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 from adyton.messages import listing
 
 if TYPE_CHECKING:
-    from adyton.kernel.ledger.records import Account, LedgerReport
+    from adyton.kernel.ledger.records import Account, Entry, LedgerReport
 
 _ROWS_IN_NOTEBOOK = 10
 
@@ -111,32 +111,27 @@ def refuse_unknown(name: str) -> None:
     )
 
 
-def notes(report: LedgerReport) -> tuple[str, ...]:
-    """What the sum does not say: sentences about answers that were made under other terms than the present ones."""
-    from adyton.kernel.ledger.records import counted_for
+def notes(report: LedgerReport, terms: Terms, answers: Sequence[Entry], needed: Fraction) -> Iterator[str]:
+    """What the sum does not say: sentences about answers that were made under other terms than the present ones.
 
-    terms, notes = report.terms, []
-    if terms is None:
-        return ()
+    *needed* is what they cost a unit of the present terms.
+    """
     whose, rows = terms.named_unit, f"{terms.rows_per_unit} row(s)"
-    answers = [entry for entry in report.entries if not entry.recount and entry.terms is not None]
     before = [entry for entry in answers if entry.terms and entry.terms.column != terms.column]
     amount = sum((entry.amount for entry in before), Fraction(0))
     if terms.column and amount:
         unsure = all(entry.terms and entry.terms.column == NOT_RECORDED for entry in before)
-        notes.append(
+        yield (
             f"ε = {display(amount)} was spent before the column {terms.column} was the unit"
             f"{', or by an early version that did not record it' if unsure else ''}: those answers did not limit "
             f"the rows of a {whose}. They are counted here for one with at most {rows}, and protect one with more "
             "rows less."
         )
-    needed = counted_for(terms, answers)
     if needed > report.spent:
-        notes.append(
+        yield (
             f"An early version did not count earlier answers again when the terms changed. For a {whose} with at "
             f"most {rows}, what was spent is up to {display(needed)}, not {display(report.spent)}."
         )
-    return tuple(notes)
 
 
 def table(report: LedgerReport) -> str:

@@ -14,12 +14,12 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.opening import simulated_instances
 from adyton.kernel.instances.smooth_sums import SmoothSums
 from adyton.kernel.instances.step_sums import StepSums
 from adyton.kernel.instances.survey import SummedUtility
 from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.kernel.instances.votes import StepVote, Vote
-from adyton.kernel.kernel import Kernel
 from adyton.lab.engine import Advance, unseen
 from adyton.lab.reproduce.configuration_bound import Windows, bound
 from adyton.lab.reproduce.configuration_pools import Kind, Pool, kinds
@@ -158,5 +158,5 @@ def drawn_place(
     sums: SummedUtility, lattice: Lattice, epsilon: str, seed: Sequence[int], today: float | None = None
 ) -> int:
     """A place, drawn by the kernel as from private instances, with seeded chance."""
-    kernel = Kernel.simulated_instances(sums, lattice, epsilon=epsilon, seed=np.random.SeedSequence(seed))
+    kernel = simulated_instances(sums, lattice, epsilon=epsilon, seed=np.random.SeedSequence(seed))
     return lattice.nearest(kernel.root.tune(epsilon, today))
