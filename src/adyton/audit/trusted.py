@@ -15,8 +15,25 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 
-READING = ("kernel.reading.", "kernel.tables.", "kernel.engines.")
-"""From a stored value to its cell, and from cells to counts, in files, frames and servers."""
+READING = (
+    "kernel.reading.",
+    "kernel.engines",
+    "kernel.engines.duckdb",
+    "kernel.counting",
+    "kernel.counting.locations",
+    "kernel.counting.opening",
+    "kernel.counting.origins",
+)
+"""From a stored value to its cell, and from cells to counts, in files and frames."""
+SERVERS = (
+    "kernel.engines.ibis_tables",
+    "kernel.engines.postgres",
+    "kernel.engines.server",
+    "kernel.engines.spark",
+    "kernel.engines.spark_plans",
+    "kernel.engines.sql",
+)
+"""The same on servers: they group rows by codes, which come back to be read."""
 CORE: Mapping[str, tuple[str, ...]] = {
     "the door, the budget and the ledger": (
         "kernel.kernel",
@@ -32,6 +49,7 @@ CORE: Mapping[str, tuple[str, ...]] = {
         "drafts",
     ),
     "reading and counting rows": READING,
+    "the same on servers": SERVERS,
     "sources and mechanisms": (
         "kernel.counts",
         "kernel.transforms.",
@@ -104,6 +122,7 @@ PUBLIC: Mapping[str, str] = {
     "errors": "classes of errors, without a word of their own",
     "messages": "words about what a person has given",
     "kernel": "names the room",
+    "kernel.counting.coded_table": "rows of public tables, for simulations and audits",
     "kernel.ledger": "names what is public of the ledger",
     "kernel.ledger.words": "words of refusals and reports, made of sums that are public to the curator",
     "kernel.recorder": "keeps answers that were published already, to give them again",
@@ -126,7 +145,7 @@ PUBLIC: Mapping[str, str] = {
     "schema.presets": "public schemas",
 }
 """What the core imports and does not rely on, and why."""
-INSIDE = (*READING, "kernel.counts", "kernel.instances.", "kernel.sealed")
+INSIDE = (*READING, *SERVERS, "kernel.counting.", "kernel.counts", "kernel.instances.", "kernel.sealed")
 """Where private rows and numbers are kept."""
 PASSED_ON = (
     "ADD_REMOVE",
@@ -146,13 +165,16 @@ OWNERS: Mapping[str, str] = {
     "checking.declared": "adyton check: whether the columns of a table are there, for its owner",
     "checking.public_rows": "adyton check: which rows do not fit, for an owner who says that they are public",
     "cli.schema": "adyton schema: a draft from rows that their owner says are public",
+    "kernel.tables.draft": "the same: a draft of a schema",
+    "kernel.counting.coded_table": "see above",
+    "kernel.counting.row_codes": "cells of rows that a person holds in the hand, for predictions and checks",
     "kernel.roots": "see above",
     "kernel.sources": "see above",
     "learning.coding": "rows that a person hands over to learn from or to predict for",
 }
 """Modules beside the lists that use more of the inside, and what for. None of them is under way in a release."""
-LIMITS = {"core": 10_700, "reading": 8_550, "added": 7_200}
-"""How many lines the core may have beside its reading, the reading, and what is added. They are there to go down."""
+LIMITS = {"core": 10_750, "reading": 6_000, "added": 7_200}
+"""How many lines the core may have beside its reading, the reading of rows, and what is added: there to go down."""
 
 
 def sources() -> dict[str, Path]:
@@ -192,5 +214,5 @@ def lines(names: Iterable[str]) -> dict[str, int]:
 
 def totals() -> dict[str, int]:
     """The lines of the core beside its reading, of the reading, and of what is added."""
-    reading = sum(lines(READING).values())
+    reading = sum(lines((*READING, *SERVERS)).values())
     return {"core": sum(lines(core()).values()) - reading, "reading": reading, "added": sum(lines(added()).values())}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class TreeLayout:
     """Ways to make a tree of blocks, and the places of its blocks."""
 
-    plain: ClassVar[type[BlockTree]]
+    plain: ClassVar[type[Any]]
     """The class of trees that are no query sets."""
 
     def __init_subclass__(cls) -> None:
         if TreeLayout in cls.__bases__:
-            TreeLayout.plain = cast("type[BlockTree]", cls)
+            TreeLayout.plain = cls
 
     if TYPE_CHECKING:  # what a tree has
         domain: tuple[int, ...]
@@ -55,7 +55,7 @@ class TreeLayout:
         >>> BlockTree.of_leaves(5, [0, 3, 4, 5]).boundaries
         (array([0, 5]), array([0, 4, 5]), array([0, 3, 4, 5]))
         """
-        finest = TreeLayout.plain(domain, [leaves], order)
+        finest: BlockTree = TreeLayout.plain(domain, [leaves], order)
         (bounds,), count = finest.boundaries, finest.blocks
         firsts = [-(-np.arange((1 << depth) + 1) * count >> depth) for depth in range((count - 1).bit_length())]
         children = [*(2 * np.arange(first.size) for first in firsts[:-1]), *firsts[-1:], bounds]
@@ -68,7 +68,7 @@ class TreeLayout:
         >>> BlockTree.of_groups(Partition([1, 0, 1])).order
         array([1, 0, 2])
         """
-        tree = TreeLayout.plain(groups.cells, [np.append(0, np.cumsum(groups.sizes))])
+        tree: BlockTree = TreeLayout.plain(groups.cells, [np.append(0, np.cumsum(groups.sizes))])
         object.__setattr__(tree, "order", np.argsort(groups.labels, kind="stable"))
         (bounds,), root, cells = tree.boundaries, np.array([0, groups.cells]), np.arange(groups.cells + 1)
         return tree._with((root, bounds, cells), (np.array([0, groups.groups]), bounds, cells))
@@ -136,7 +136,7 @@ class TreeLayout:
 
     def _with(self, boundaries: tuple[Places, ...], children: tuple[Places, ...]) -> BlockTree:
         """Other levels on the same cells, which fit each other."""
-        tree = object.__new__(TreeLayout.plain)
+        tree: BlockTree = object.__new__(TreeLayout.plain)
         object.__setattr__(tree, "domain", self.domain)
         tree._keep(boundaries, self.order, children)
         return tree
@@ -155,7 +155,8 @@ _LAYOUTS: WeakKeyDictionary[TreeLayout, BlockLayout] = WeakKeyDictionary()
 
 @lru_cache(maxsize=16)
 def _of_halves(cells: int) -> BlockTree:
-    return TreeLayout.plain.of_sizes(cells, [1 << level for level in range(halvings(cells), -1, -1)])
+    tree: BlockTree = TreeLayout.plain.of_sizes(cells, [1 << level for level in range(halvings(cells), -1, -1)])
+    return tree
 
 
 @dataclass(frozen=True, eq=False)
