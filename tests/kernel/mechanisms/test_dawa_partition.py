@@ -15,7 +15,7 @@ from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition
-from adyton.kernel.mechanisms.published import dawa_partition, window_means
+from adyton.kernel.mechanisms.published import dawa_partition
 from adyton.kernel.mechanisms.published.least_cost import LeastCost
 from adyton.kernel.mechanisms.published.window_means import mean_costs
 from adyton.kernel.mechanisms.published.window_medians import median_costs
@@ -34,6 +34,39 @@ def deviation(x, first, end):
     cells = [F(int(value)) for value in x[first:end]]
     mean = sum(cells) / len(cells)
     return sum(abs(value - mean) for value in cells)
+
+
+def all_excesses(values, length):
+    """h of every window of this length, with a Fenwick tree over the distinct values, in Python integers."""
+    distinct = sorted(set(values))
+    place = {value: rank for rank, value in enumerate(distinct, 1)}
+    numbers, sums = [0] * (len(distinct) + 1), [0] * (len(distinct) + 1)
+    highest = 1 << len(distinct).bit_length()
+    total, found = 0, []
+    for end, value in enumerate(values):
+        for change, moved in ((1, value), (-1, values[end - length])) if end >= length else ((1, value),):
+            total += change * moved
+            rank = place[moved]
+            while rank < len(numbers):
+                numbers[rank] += change
+                sums[rank] += change * moved
+                rank += rank & -rank
+        if end < length - 1:
+            continue
+        rank, below, sum_below, step = 0, 0, 0, highest
+        while step:  # the largest rank whose value is at most the mean
+            if rank + step < len(numbers) and length * distinct[rank + step - 1] <= total:
+                rank += step
+                below, sum_below = below + numbers[rank], sum_below + sums[rank]
+            step //= 2
+        found.append(length * (total - sum_below) - (length - below) * total)
+    return found
+
+
+def cut(values, factor):
+    """Counts cut off at the public bound from which on *factor* times as many would not fit 62 bits."""
+    most = (2**62 - 1) // factor
+    return [max(-most, min(most, int(value))) for value in values]
 
 
 def median_deviation(x, first, end):
@@ -67,8 +100,10 @@ def test_deviations_are_exact(cells, lengths):
     selection = DawaPartition(lengths=lengths)
     sizes = selection.sizes(cells)
     for name, x in data(cells):
-        expected = costs_in_fractions(x, sizes.tolist(), selection.grid(sizes))
-        assert (mean_costs(x, sizes, selection.grid(sizes)) == expected).all(), name
+        grid, before = selection.grid(sizes), x.copy()
+        seen = cut(x, 2 * max(2 * grid, int(sizes[-1])) * cells)
+        assert (mean_costs(x, sizes, grid) == costs_in_fractions(seen, sizes.tolist(), grid)).all(), name
+        assert (x == before).all()
         if lengths == "powers":
             exact = [selection.grid(sizes) * deviation(x, 0, int(size)) for size in sizes]
             assert all(cost.denominator == 1 for cost in exact)
@@ -80,7 +115,7 @@ def test_distances_from_the_median_are_exact(cells):
     for name, x in data(cells):
         expected = np.zeros((cells, cells), dtype=object)
         for length, end in itertools.combinations_with_replacement(range(1, cells + 1), 2):
-            window = sorted(int(value) for value in x[end - length : end])
+            window = sorted(cut(x[end - length : end], 14 * cells))
             expected[length - 1, end - 1] = 7 * sum(abs(value - window[length // 2]) for value in window)
         assert (median_costs(x, sizes, 7) == expected).all(), name
 
@@ -89,7 +124,7 @@ def test_many_distinct_counts_and_long_jumps_of_the_mean():
     random = np.random.default_rng(0)
     for x in (random.permutation(3000), np.where(np.arange(3000) % 97, random.integers(0, 9, 3000), 10**6)):
         sizes = np.array([64, 256, 1000])
-        expected = [window_means._excesses(x.tolist(), size) for size in sizes.tolist()]
+        expected = [all_excesses(x.tolist(), size) for size in sizes.tolist()]
         found = mean_costs(x, sizes, 1 << 10)
         for size, row, excesses in zip(sizes.tolist(), found, expected, strict=True):
             assert row[size - 1 :].tolist() == [(1 << 11) * excess // size for excess in excesses]

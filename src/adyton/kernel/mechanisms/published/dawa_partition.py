@@ -50,7 +50,8 @@ class DawaPartition(PartitionSelection):
     shortest last bucket is taken, then the one with the shortest last but one, and so on.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
-    Proof.  (Theorem 2 of the paper, with the noise that it needs.) Let x and x′ differ by 1 in cell i. (1) If b holds
+    Proof.  (Theorem 2 of the paper, with the noise that it needs.) Let x and x′ differ by 1 in cell i. (Counts
+    beyond a public bound are cut off first: then they differ there by 1 or not at all.) (1) If b holds
     i, its mean moves by 1/L, so the distance to the mean moves by at most 1 − 1/L at i and by 1/L at the L − 1 other
     cells: dev(b) moves by at most 2(1 − 1/L), and D(b), a floor, by at most ⌈2G(1 − 1/L)⌉ = Δ_L, which grows with L.
     (Nothing is lost in the floor where L divides 2G: all powers of two do.) With the median, dev(b) is the least

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +20,7 @@ from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries.base import Size
 from adyton.queries.domain_trees import boxes_in_boxes
-from adyton.whole import SAFE, IntegerArray, largest, widen
+from adyton.whole import IntegerArray, cut_off
 
 GRID = 16
 """Costs are whole multiples of 1/16 of a row."""
@@ -41,7 +40,8 @@ class DyadicPartition(PartitionSelection):
     where π_s cuts every block, from the whole domain downwards, with probability s.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
-    Proof.  A change of x_i by 1 changes Σ_i |x_i − c| by at most 1 for every c, hence its minimum dev(b) for the one
+    Proof.  (Counts beyond a public bound are cut off first, which moves no two vectors further apart.)
+    A change of x_i by 1 changes Σ_i |x_i − c| by at most 1 for every c, hence its minimum dev(b) for the one
     block of B that holds i, and no other. So the scores −Σ_{b∈B} (dev(b) + c₀) move by at most 1, up or down, and by 2
     against each other: by the lemma on differences of scores, the exponential mechanism with sharpness ε/2 and any
     public prior is ε-DP, for s and B together and so for B alone. dev is a whole number (the median is one), the
@@ -100,23 +100,17 @@ class DyadicPartition(PartitionSelection):
         return f"dyadic partition of {' × '.join(str(side) for side in self.domain)}"
 
 
-def deviations(values: IntegerArray, boundaries: list[Places]) -> list[IntegerArray]:
-    """min_c Σ |x_i − c| over every block of every level of a tree, exactly.
+def deviations(values: IntegerArray, boundaries: list[Places]) -> list[Integers]:
+    """min_c Σ |x_i − c| over every block of every level of a tree, exactly; counts beyond a public bound are cut off.
 
     For sorted values it is the sum of the upper half less the sum of the lower half.
 
     >>> [level.tolist() for level in deviations(np.array([3, 0, 5, 5]), [np.array([0, 4]), np.array([0, 2, 4])])]
     [[7], [3, 0]]
     """
-    if largest(values) * values.size * GRID < SAFE:
-        sizes = np.array([level.size for level in boundaries])
-        flat = _all_deviations(values.astype(np.int64), np.concatenate(boundaries), sizes)
-        return np.split(flat, np.cumsum(sizes - 1)[:-1])
-    exactly = widen(values, values.size * 2 * GRID)
-    return [
-        np.array([_deviation(exactly[first:last]) for first, last in itertools.pairwise(level)], dtype=object)
-        for level in boundaries
-    ]
+    sizes = np.array([level.size for level in boundaries])
+    flat = _all_deviations(cut_off(values, values.size * GRID), np.concatenate(boundaries), sizes)
+    return np.split(flat, np.cumsum(sizes - 1)[:-1])
 
 
 @compiled
@@ -166,12 +160,6 @@ def _sort_block(values: Integers, spare: Integers, finer: Places, part: int, las
                 right += 1
         values[first:end] = spare[first:end]
         middle = end
-
-
-def _deviation(values: IntegerArray) -> int:
-    ordered: list[int] = sorted(values.tolist())
-    half = len(ordered) // 2
-    return sum(ordered[len(ordered) - half :]) - sum(ordered[:half])
 
 
 def _first_heads(weights: PartitionWeights, noise: NoiseSource) -> int:

@@ -4,8 +4,7 @@ dev(b) = Σ_{i ∈ b} |x_i − S/L|, for a bucket of L cells with the sum S, is 
 h = Σ_{i ∈ b} max(0, L·x_i − S), because what lies above the mean is as much as what lies below it. On a grid of G steps
 to a row the deviation is D(b) = ⌊2G·h/L⌋: exactly G·dev(b) where L divides 2G.
 
-Loops are compiled, in 64 bits, where a bound that is computed first shows that nothing can wrap around; else the same
-numbers are found in Python integers.
+Loops are compiled, in 64 bits: counts beyond a public bound are cut off, so that nothing can wrap around.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Places
 from adyton.compiling import compiled
-from adyton.whole import SAFE, IntegerArray, absolute_sum, narrow
+from adyton.whole import IntegerArray, cut_off
 
 _SHORT, _MEDIUM, _VARIED = 8, 256, 64
 """Windows of at most 8 cells are read cell by cell, and those of up to 256 where there are 64 times as many values."""
@@ -26,43 +25,11 @@ Numbers = npt.NDArray[np.int32]
 
 def mean_costs(values: IntegerArray, lengths: Integers, grid: int) -> IntegerArray:
     """D of the bucket of each of these lengths that ends at each cell (lengths × cells); 0 where there is none."""
-    if 2 * max(2 * grid, int(lengths[-1])) * absolute_sum(values) < SAFE:
-        machine = values.astype(np.int64)
-        distinct, ranks = np.unique(machine, return_inverse=True)
-        costs = np.zeros((lengths.size, values.size), dtype=np.int64)
-        _all_windows(machine, ranks, distinct, lengths, 2 * grid, costs)
-        return costs
-    boxed = np.zeros((lengths.size, values.size), dtype=object)
-    for row, length in zip(boxed, lengths.tolist(), strict=True):
-        row[length - 1 :] = [2 * grid * excess // length for excess in _excesses(values.tolist(), length)]
-    return narrow(boxed)
-
-
-def _excesses(values: list[int], length: int) -> list[int]:
-    """h of every window of this length, with a Fenwick tree over the distinct values, in Python integers."""
-    distinct = sorted(set(values))
-    place = {value: rank for rank, value in enumerate(distinct, 1)}
-    numbers, sums = [0] * (len(distinct) + 1), [0] * (len(distinct) + 1)
-    highest = 1 << len(distinct).bit_length()
-    total, found = 0, []
-    for end, value in enumerate(values):
-        for change, moved in ((1, value), (-1, values[end - length])) if end >= length else ((1, value),):
-            total += change * moved
-            rank = place[moved]
-            while rank < len(numbers):
-                numbers[rank] += change
-                sums[rank] += change * moved
-                rank += rank & -rank
-        if end < length - 1:
-            continue
-        rank, below, sum_below, step = 0, 0, 0, highest
-        while step:  # the largest rank whose value is at most the mean
-            if rank + step < len(numbers) and length * distinct[rank + step - 1] <= total:
-                rank += step
-                below, sum_below = below + numbers[rank], sum_below + sums[rank]
-            step //= 2
-        found.append(length * (total - sum_below) - (length - below) * total)
-    return found
+    machine = cut_off(values, 2 * max(2 * grid, int(lengths[-1])) * values.size)
+    distinct, ranks = np.unique(machine, return_inverse=True)
+    costs = np.zeros((lengths.size, values.size), dtype=np.int64)
+    _all_windows(machine, ranks, distinct, lengths, 2 * grid, costs)
+    return costs
 
 
 @compiled
