@@ -312,9 +312,9 @@ TASKS = [
 """What ``auto`` can make, and each algorithm that it may take."""
 
 
-def release_all(data):
+def release_all(data, tasks):
     session = ad.Session(data, schema=SCHEMA, epsilon=200)
-    for task, options in TASKS:
+    for task, options in tasks:
         session.release(task, epsilon=1, **options)
     session.fit(ad.Classifier("ill"), epsilon=1)
 
@@ -325,8 +325,8 @@ def test_releases_keep_private_numbers_within_the_core(tmp_path):
     rows().to_csv(path, index=False)
     Canary.touched.clear()
     with Watch() as watch:
-        release_all(Canary(rows()))
-        release_all(path)
+        release_all(Canary(rows()), TASKS)
+        release_all(path, [(task, options) for task, options in TASKS if options.get("algorithm", "auto") == "auto"])
     assert {module for module in watch.inside if not trusted.within(module, CORE)} == set()
     public = [*CORE, *trusted.PUBLIC]
     assert {module for module in watch.at_the_door if not trusted.within(module, public)} == set()
