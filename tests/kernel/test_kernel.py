@@ -9,6 +9,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, LedgerMismatch
+from adyton.kernel.audit_cases import claim, section
 from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
 from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import VectorShape
@@ -257,8 +258,8 @@ def test_a_mechanism_needs_a_claim_and_a_proof():
             takes = VectorShape
             check = draw = publish = audit_cases = __str__ = None
 
-    assert NoisyCount.claim().startswith("ε-DP")
-    assert "shifted by 1" in NoisyCount.proof()
+    assert claim(NoisyCount).startswith("ε-DP")
+    assert "shifted by 1" in section(NoisyCount, "Proof.", "∎")
 
 
 def test_a_failure_inside_stays_charged_and_says_nothing(kernel, monkeypatch):

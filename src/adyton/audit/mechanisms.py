@@ -12,6 +12,7 @@ from adyton.arrays import Array
 from adyton.audit.findings import Finding
 from adyton.audit.pairs import Pair, vector_pairs
 from adyton.audit.statistical import Certificate, certify
+from adyton.kernel.audit_cases import claim
 from adyton.kernel.mechanisms import AuditCase
 from adyton.noise import ExactNoise
 from adyton.noise.source import NoiseSource
@@ -58,7 +59,7 @@ def audit_mechanism(
             )
             return Finding("mechanisms", case.name, False, detail, {"certified/ε": ratio})
     figures = {
-        "claim": case.mechanism.claim(),
+        "claim": claim(case.mechanism),
         "certified/ε": round(reached, 4),
         "largest/ε": round(worst, 4),
         "pairs": pairs,

@@ -9,6 +9,7 @@ from adyton.audit.enumeration import EnumeratingSource, Run, largest_loss
 from adyton.audit.findings import Finding
 from adyton.audit.mechanisms import EPSILONS
 from adyton.audit.pairs import Counts, Pair, signed_pairs, vector_pairs
+from adyton.kernel.audit_cases import claim
 from adyton.kernel.mechanisms import AuditCase
 
 TOLERANCE = 1e-9
@@ -27,7 +28,7 @@ def audit_selection_exactly(case: AuditCase, *, pairs: int, advance: Callable[[]
             name = "no pair" if pair is None else pair.name
             detail = f"loses {loss:.6g} at ε = {float(epsilon):g} on “{name}”."
             return Finding("selections", case.name, False, detail, {"loss/ε": worst})
-    figures = {"claim": case.mechanism.claim(), "largest/ε": round(worst, 4), "pairs": len(neighbours)}
+    figures = {"claim": claim(case.mechanism), "largest/ε": round(worst, 4), "pairs": len(neighbours)}
     return Finding("selections", case.name, True, f"exactly at most {worst:.3f} of ε.", figures)
 
 

@@ -122,6 +122,7 @@ PUBLIC: Mapping[str, str] = {
     "errors": "classes of errors, without a word of their own",
     "messages": "words about what a person has given",
     "kernel": "names the room",
+    "kernel.audit_cases": "how mechanisms are attacked; no release asks for it",
     "kernel.counting.coded_table": "rows of public tables, for simulations and audits",
     "kernel.ledger": "names what is public of the ledger",
     "kernel.ledger.words": "words of refusals and reports, made of sums that are public to the curator",
@@ -166,6 +167,7 @@ OWNERS: Mapping[str, str] = {
     "checking.public_rows": "adyton check: which rows do not fit, for an owner who says that they are public",
     "cli.schema": "adyton schema: a draft from rows that their owner says are public",
     "kernel.tables.draft": "the same: a draft of a schema",
+    "kernel.audit_cases": "see above",
     "kernel.counting.coded_table": "see above",
     "kernel.counting.row_codes": "cells of rows that a person holds in the hand, for predictions and checks",
     "kernel.roots": "see above",
@@ -173,7 +175,7 @@ OWNERS: Mapping[str, str] = {
     "learning.coding": "rows that a person hands over to learn from or to predict for",
 }
 """Modules beside the lists that use more of the inside, and what for. None of them is under way in a release."""
-LIMITS = {"core": 10_750, "reading": 6_000, "added": 7_200}
+LIMITS = {"core": 10_700, "reading": 6_000, "added": 7_200}
 """How many lines the core may have beside its reading, the reading of rows, and what is added: there to go down."""
 
 

@@ -21,6 +21,7 @@ from adyton.audit.findings import Finding
 from adyton.audit.mechanisms import EPSILONS
 from adyton.configuration.family import Family
 from adyton.exact import Rational
+from adyton.kernel.audit_cases import claim
 from adyton.kernel.instances.curves import StepCurve
 from adyton.kernel.instances.lattice import POINTS, Lattice
 from adyton.kernel.instances.private_instances import REPLACE, PrivateInstances
@@ -108,7 +109,7 @@ def audit_tuning(
             detail = f"loses {loss:.6g} at ε = {float(epsilon):g} on the toys {left} and {right}."
             return Finding("tuning", name, False, detail, {"loss/ε": worst})
         advance()
-    figures = {"claim": TunedParameter.claim(), "largest/ε": round(worst, 4), "pairs": len(pairs)}
+    figures = {"claim": claim(TunedParameter), "largest/ε": round(worst, 4), "pairs": len(pairs)}
     return Finding("tuning", name, worst > 0.9, f"exactly at most {worst:.3f} of ε.", figures)
 
 

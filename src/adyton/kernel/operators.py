@@ -16,16 +16,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from adyton.arrays import Places, Reals
+from adyton.arrays import Places
 from adyton.errors import BadInput
-from adyton.kernel.counts import PrivateVector
 from adyton.kernel.shapes import InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.queries import Queries
 from adyton.queries.base import NOTHING, Size
 from adyton.whole import IntegerArray
+
+if TYPE_CHECKING:
+    from adyton.kernel.audit_cases import AuditCase
 
 MOST_TRANSFORMS = 100
 """How many transformations there can be between the table and a source."""
@@ -101,16 +103,6 @@ class Mechanism(Operator):
 
     _word = "mechanism"
 
-    @classmethod
-    def claim(cls) -> str:
-        """What the mechanism promises."""
-        return section(cls, "Claim.", "Proof.")
-
-    @classmethod
-    def proof(cls) -> str:
-        """Why it keeps the promise."""
-        return section(cls, "Proof.", "∎")
-
     def bound(self, trusted: Mapping[str, Any], source: Any) -> Mechanism:
         """What is run on this source: itself, unless it only names one of the functions that a kernel trusts."""
         return self
@@ -149,34 +141,6 @@ class Mechanism(Operator):
     @abstractmethod
     def __str__(self) -> str:
         """A short public text for the ledger."""
-
-
-@dataclass(frozen=True)
-class AuditCase:
-    """How to attack a mechanism.
-
-    The auditor makes neighbouring vectors over *domain*, turns each into what the kernel would hold with *prepare*,
-    draws many outputs of *mechanism*, and looks at them and at *statistic* (outputs, left, right, ε): a function of an
-    output that separates the two neighbours well.
-    """
-
-    name: str
-    mechanism: Mechanism
-    domain: tuple[int, ...]
-    prepare: Callable[[Any], Any] = PrivateVector.of
-    statistic: Callable[[IntegerArray, IntegerArray, IntegerArray, Fraction], Reals] | None = None
-    reaches_epsilon: bool = True
-    """Whether some pair loses all of ε, so that an audit which certifies much less has no power."""
-    enumerable: bool = False
-    """Whether the auditor can follow every way in which the random choices fall, and so find the exact loss."""
-    searched: tuple[tuple[IntegerArray, IntegerArray], ...] = ()
-    """Neighbours that were found to be telling, besides those that the auditor makes."""
-
-
-def section(owner: object, start: str, end: str) -> str:
-    """The text of a docstring from *start* to *end*, in one line."""
-    text = inspect.cleandoc(owner.__doc__ or "")
-    return " ".join(text.split(start, 1)[1].split(end, 1)[0].split())
 
 
 def check_request(operator: Mechanism, source: Any, epsilon: Fraction) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from adyton.audit.enumeration import enumerate_distribution
+from adyton.kernel.audit_cases import section
 from adyton.kernel.mechanisms import MECHANISMS, Selection
 
 
@@ -45,4 +46,4 @@ def test_every_choice_by_scores_refers_to_it():
     for mechanism in MECHANISMS:
         source = inspect.getsource(sys.modules[mechanism.__module__])
         if "noise.permute_and_flip(" in source or "noise.coins(" in source:
-            assert "lemma on differences of scores" in mechanism.proof(), mechanism
+            assert "lemma on differences of scores" in section(mechanism, "Proof.", "∎"), mechanism

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from adyton.kernel.audit_cases import AuditCase as AuditCase
 from adyton.kernel.mechanisms.mean_distance import MeanDistance as MeanDistance
 from adyton.kernel.mechanisms.measure_tables import MeasureTables as MeasureTables
 from adyton.kernel.mechanisms.nested_quantiles import NestedQuantiles as NestedQuantiles
@@ -20,7 +21,6 @@ from adyton.kernel.mechanisms.pair_choice import PairChoice as PairChoice
 from adyton.kernel.mechanisms.selection import Selection as Selection
 from adyton.kernel.mechanisms.split_choice import SplitChoice as SplitChoice
 from adyton.kernel.mechanisms.vector_laplace import VectorLaplace as VectorLaplace
-from adyton.kernel.operators import AuditCase as AuditCase
 from adyton.kernel.operators import Mechanism as Mechanism
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counts import CountedTables, GuessedTables
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.operators import AuditCase, Mechanism
+from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.noise.laplace import machine_rate
 from adyton.noise.probabilities import discrete_laplace_variance

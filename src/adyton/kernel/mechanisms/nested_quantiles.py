@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.queries.base import Size

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, exact
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counts import CountedTables, GuessedTables
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.operators import AuditCase, Mechanism
+from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.messages import shorten
 from adyton.noise.laplace import is_long, machine_rate

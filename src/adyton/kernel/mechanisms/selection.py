@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from adyton.kernel.audit_cases import AuditCase, section
 from adyton.kernel.counts import PrivateVector
-from adyton.kernel.operators import AuditCase, Mechanism, section
+from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Places
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counting import PrivateTable
 from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.mechanisms.split_scores import LARGEST_CAP, SCORES, split_score
-from adyton.kernel.operators import AuditCase, Mechanism
+from adyton.kernel.operators import Mechanism
 from adyton.kernel.reading.local_table import LARGEST_DOMAIN
 from adyton.kernel.shapes import SourceShape, TableShape
 from adyton.messages import listing, no_such, shorten

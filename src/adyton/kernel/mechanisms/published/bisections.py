@@ -14,8 +14,8 @@ from adyton.arrays import Places
 from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.exact import positive, share
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.selection import PartitionSelection
-from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.published.bucket_weights import LARGEST_EXPONENT, BucketWeights, LastBucket
 from adyton.kernel.mechanisms.selection import PartitionSelection
-from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource

@@ -10,12 +10,12 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.mechanisms.published.least_cost import LeastCost
 from adyton.kernel.mechanisms.published.window_means import mean_costs
 from adyton.kernel.mechanisms.published.window_medians import median_costs
 from adyton.kernel.mechanisms.selection import PartitionSelection
-from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.laplace import NUMERATOR_LIMIT, geometric

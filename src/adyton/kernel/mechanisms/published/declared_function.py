@@ -13,8 +13,8 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import positive
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.published.statistic import Statistic
-from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import listing, shorten
 from adyton.whole import SAFE, IntegerArray

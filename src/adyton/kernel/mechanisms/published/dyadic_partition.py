@@ -12,9 +12,9 @@ import numpy as np
 from adyton.arrays import Integers, Places
 from adyton.compiling import compiled
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.published.partition_weights import PartitionWeights
 from adyton.kernel.mechanisms.selection import PartitionSelection
-from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource

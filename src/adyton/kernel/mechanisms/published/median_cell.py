@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.whole import IntegerArray, widen

@@ -11,9 +11,10 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.operators import AuditCase, Mechanism
+from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.messages import listing, no_such
 from adyton.noise.laplace import is_long, machine_rate

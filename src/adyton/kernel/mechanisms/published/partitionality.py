@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
 from adyton.kernel.mechanisms.published.least_cost import LeastCost
 from adyton.kernel.mechanisms.published.statistic import Statistic
 from adyton.kernel.mechanisms.published.window_means import mean_costs
-from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.queries.base import Size

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.published.statistic import Statistic
-from adyton.kernel.operators import AuditCase
 from adyton.whole import IntegerArray, absolute_sum, largest, widen
 
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
+from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.operators import AuditCase, check_queries
+from adyton.kernel.operators import check_queries
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.laplace import NUMERATOR_LIMIT
