@@ -43,8 +43,10 @@ from adyton.arrays import Flags, Integers, Places, Reals
 from adyton.exact import Rational, exact
 from adyton.kernel import kernel as kernel_module
 from adyton.kernel.instances.lattice import POINTS
+from adyton.kernel.instances.tuned_parameter import TunedParameter
 from adyton.kernel.kernel import Kept, run
-from adyton.kernel.mechanisms import DawaPartition, Mechanism, TunedParameter
+from adyton.kernel.mechanisms import Mechanism
+from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
 from adyton.learning.public_randomness import PublicRandomness
 from adyton.noise import SimulatedNoise
 from adyton.noise.bits import Bounds, Refine

@@ -26,8 +26,8 @@ from adyton.kernel.instances.curves import StepCurve
 from adyton.kernel.instances.lattice import POINTS, Lattice
 from adyton.kernel.instances.private_instances import REPLACE, PrivateInstances
 from adyton.kernel.instances.survey import survey
+from adyton.kernel.instances.tuned_parameter import TunedParameter
 from adyton.kernel.instances.utility import Utility
-from adyton.kernel.mechanisms import TunedParameter
 from adyton.noise.source import Size
 from adyton.whole import IntegerArray
 

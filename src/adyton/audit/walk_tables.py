@@ -12,8 +12,8 @@ import numpy as np
 from adyton.arrays import Array
 from adyton.audit.walk_nodes import NONSENSE, VALUES, DisagreementError, Node
 from adyton.errors import BadInput, BudgetExceeded
-from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, ParentChoice
-from adyton.kernel.mechanisms.published.parent_choice import GRID
+from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice
+from adyton.kernel.mechanisms.published.parent_choice import GRID, ParentChoice
 
 if TYPE_CHECKING:
     from adyton.audit.walk import Walk

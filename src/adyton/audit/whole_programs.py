@@ -30,8 +30,8 @@ from adyton.configuration.family import families, family_named
 from adyton.configuration.made_up import cut_graph
 from adyton.kernel.instances.private_instances import ADD_REMOVE, REPLACE
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import MECHANISMS, DeclaredFunction, MeasureTables, Mechanism, SplitChoice
-from adyton.kernel.mechanisms.published.declared_function import BoundFunction
+from adyton.kernel.mechanisms import MECHANISMS, MeasureTables, Mechanism, SplitChoice
+from adyton.kernel.mechanisms.published.declared_function import BoundFunction, DeclaredFunction
 from adyton.kernel.shapes import VectorShape
 from adyton.learning.classifier import Classifier
 from adyton.learning.registry import learner_named, learners

@@ -25,7 +25,7 @@ from adyton.whole import whole
 
 if TYPE_CHECKING:
     from adyton.kernel.kernel import Kernel
-    from adyton.kernel.mechanisms import Declared
+    from adyton.kernel.mechanisms.published.declared_function import Declared
 
 
 class SimulatedRoots:

@@ -43,15 +43,9 @@ from adyton.queries.measurement import NoisyTables
 from adyton.schema import RowTree, Schema
 
 if TYPE_CHECKING:
-    from adyton.kernel.mechanisms import (
-        MeanDistance,
-        MeasureTables,
-        PairChoice,
-        ParentChoice,
-        Selection,
-        SplitChoice,
-        Statistic,
-    )
+    from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice, Selection, SplitChoice
+    from adyton.kernel.mechanisms.published.parent_choice import ParentChoice
+    from adyton.kernel.mechanisms.published.statistic import Statistic
 
 Derived = TypeVar("Derived", bound="Source")
 

@@ -18,7 +18,8 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.choice.decision import Bought
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms import MeasureTables, ParentChoice
+from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.mechanisms.published.parent_choice import ParentChoice
 from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource

@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.arrays import Places, Reals
 from adyton.exact import exact
-from adyton.kernel.mechanisms import DawaPartition
+from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
 from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource

@@ -12,7 +12,7 @@ import numpy as np
 
 from adyton.arrays import Array, Reals
 from adyton.denoising.shrinkage import james_stein, monotone_prefix, polya_tree
-from adyton.kernel.mechanisms import Resolution
+from adyton.kernel import mechanisms
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
 from adyton.plans.algorithm import MOST_LONG_CELLS, Positive, Share
@@ -144,7 +144,7 @@ class PrivateResolution(CountsRows):
         if size > 1 and float(epsilon) * rows < self.plenty:
             noise = {1: _FINE * _noise(x.cells), size: _COARSE * _noise(-(-x.cells // size))}
             costs = {block: error / ((1 - part) * left) for block, error in noise.items()}
-            size, left = x.select(Resolution.at_costs(costs), part * left), (1 - part) * left
+            size, left = x.select(mechanisms.Resolution.at_costs(costs), part * left), (1 - part) * left
         else:
             size = 1
         if size == 1:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
-from adyton.kernel.mechanisms import WorstApproximated
+from adyton.kernel.mechanisms.published.worst_approximated import WorstApproximated
 from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from adyton.choice.checked_file import FileKind, digest_of
 from adyton.choice.decision import Bought, Decision, finite_values
 from adyton.errors import BadInput
 from adyton.exact import Rational, display
-from adyton.kernel.mechanisms import NonZeros, Partitionality, Statistic, TotalVariation
+from adyton.kernel import mechanisms
 from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
@@ -37,6 +37,9 @@ from adyton.queries import Measurement, Queries, Reduction, Total
 from adyton.remembered import cached_property
 from adyton.selection.workload_kinds import reach
 from adyton.whole import whole
+
+if TYPE_CHECKING:
+    from adyton.kernel.mechanisms.published.statistic import Statistic
 
 FORMAT = "adyton selector"
 _FILE = FileKind(FORMAT, 1, "a selector", "`adyton train` writes selectors.")
@@ -345,12 +348,16 @@ class Feature:
 
 FEATURES = (
     Feature("scale", "ε times the number of rows", None),
-    Feature("non-zeros", "the number of cells that are not empty", lambda epsilon: NonZeros(), scales=False),
-    Feature("total-variation", "ε times the rows that lie apart from even counts", lambda epsilon: TotalVariation()),
+    Feature("non-zeros", "the number of cells that are not empty", lambda epsilon: mechanisms.NonZeros(), scales=False),
+    Feature(
+        "total-variation",
+        "ε times the rows that lie apart from even counts",
+        lambda epsilon: mechanisms.TotalVariation(),
+    ),
     Feature(
         "partitionality",
         "what the best partition into intervals costs at ε",
-        lambda epsilon: Partitionality(1 / epsilon),
+        lambda epsilon: mechanisms.Partitionality(1 / epsilon),
         along=True,
     ),
 )

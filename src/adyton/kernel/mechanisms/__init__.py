@@ -1,6 +1,6 @@
 """Every private → public operator. The kernel runs these and nothing else.
 
-Those that ``auto`` may run stand in this folder. The others are loaded when somebody names them: what published
+Those that ``auto`` may run stand in this folder. The others are loaded by whoever names them: what published
 algorithms alone need (:mod:`adyton.kernel.mechanisms.published`), and the choices of a parameter
 (:mod:`adyton.kernel.instances`).
 """
@@ -24,23 +24,7 @@ from adyton.kernel.mechanisms.vector_laplace import VectorLaplace as VectorLapla
 from adyton.kernel.operators import Mechanism as Mechanism
 
 if TYPE_CHECKING:
-    from adyton.kernel.instances.chosen_point import ChosenPoint as ChosenPoint
-    from adyton.kernel.instances.tuned_parameter import TunedParameter as TunedParameter
-    from adyton.kernel.mechanisms.published.bisections import Bisections as Bisections
-    from adyton.kernel.mechanisms.published.bucket_boundaries import BucketBoundaries as BucketBoundaries
-    from adyton.kernel.mechanisms.published.coefficient_count import CoefficientCount as CoefficientCount
-    from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition as DawaPartition
-    from adyton.kernel.mechanisms.published.declared_function import Declared as Declared
-    from adyton.kernel.mechanisms.published.declared_function import DeclaredFunction as DeclaredFunction
-    from adyton.kernel.mechanisms.published.dyadic_partition import DyadicPartition as DyadicPartition
-    from adyton.kernel.mechanisms.published.median_cell import MedianCell as MedianCell
-    from adyton.kernel.mechanisms.published.non_zeros import NonZeros as NonZeros
-    from adyton.kernel.mechanisms.published.parent_choice import ParentChoice as ParentChoice
-    from adyton.kernel.mechanisms.published.partitionality import Partitionality as Partitionality
-    from adyton.kernel.mechanisms.published.resolution import Resolution as Resolution
-    from adyton.kernel.mechanisms.published.statistic import Statistic as Statistic
-    from adyton.kernel.mechanisms.published.total_variation import TotalVariation as TotalVariation
-    from adyton.kernel.mechanisms.published.worst_approximated import WorstApproximated as WorstApproximated
+    from adyton.kernel.mechanisms.published.declared_function import Declared
 
     MECHANISMS: tuple[type[Mechanism], ...]
 

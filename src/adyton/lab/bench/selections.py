@@ -9,7 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from adyton.kernel.mechanisms import DawaPartition, DyadicPartition
+from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
+from adyton.kernel.mechanisms.published.dyadic_partition import DyadicPartition
 from adyton.kernel.mechanisms.selection import Selection
 from adyton.lab.bench.timing import seconds, sort_unit
 from adyton.noise import ExactNoise, SimulatedNoise

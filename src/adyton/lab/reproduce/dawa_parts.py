@@ -8,7 +8,8 @@ import numpy as np
 
 from adyton.arrays import Integers, Reals
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import Bisections, DawaPartition
+from adyton.kernel.mechanisms.published.bisections import Bisections
+from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
 from adyton.kernel.mechanisms.published.least_cost import LeastCost
 from adyton.kernel.mechanisms.published.window_means import mean_costs
 from adyton.lab.bench.published_dawa import published_partition

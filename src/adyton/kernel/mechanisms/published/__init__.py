@@ -1,1 +1,1 @@
-"""Mechanisms that only a named published algorithm needs. ``auto`` runs none of them; they are loaded when named."""
+"""Mechanisms that only a named published algorithm needs. ``auto`` runs none of them."""
