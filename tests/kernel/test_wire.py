@@ -2,6 +2,9 @@
 
 import base64
 import json
+import subprocess
+import sys
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +12,8 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.kernel.admission import QUERIES
+from adyton.kernel import mechanisms
+from adyton.kernel.admission import QUERIES, admit
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import (
     MECHANISMS,
@@ -390,3 +394,26 @@ def test_an_array_of_other_numbers_is_refused():
         kernel.measure(kernel.root, forged, 1)
     with pytest.raises(BadInput, match="float64"):
         encode(forged)
+
+
+@pytest.mark.parametrize("name", [*(kind.__name__ for kind in mechanisms.CORE), *mechanisms.PLACES])
+def test_a_class_with_the_name_of_a_mechanism_is_a_stranger(name):
+    """What is known is the class itself, wherever it stands, and not its name."""
+    own = getattr(mechanisms, name)
+    stranger = dataclass(frozen=True)(type(name, (own,), {"__module__": own.__module__, "__doc__": own.__doc__}))
+    assert mechanisms.is_mechanism(own)
+    assert not mechanisms.is_mechanism(stranger)
+    with pytest.raises(BadInput, match="does not know the operator"):
+        admit(object.__new__(stranger))
+
+
+def test_a_mechanism_that_nobody_has_loaded_is_read_from_its_text():
+    text = encode(Bisections(1, Fraction(2), Fraction(1, 10)))
+    code = f"""
+import sys
+from adyton.session.wire import decode
+from adyton.kernel.mechanisms import is_mechanism
+assert "adyton.kernel.mechanisms.published.bisections" not in sys.modules
+assert is_mechanism(type(decode({text!r})))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
