@@ -70,7 +70,7 @@ def is_mechanism(kind: type) -> bool:
 
 def trusted_functions(given: Collection[Declared]) -> dict[str, Declared]:
     """The functions with a declared sensitivity that a kernel is opened with, by name."""
-    if not given:
+    if isinstance(given, list | tuple) and not given:
         return {}
     from adyton.kernel.mechanisms.published.declared_function import by_name
 
