@@ -1,10 +1,11 @@
 """One table of hard rows on every engine. Servers start once, when a test first asks for them."""
 
 import pytest
-from hard_rows import ROWS, insert_into_postgres, write_parquet
+from hard_rows import ROWS, insert_into_postgres, write_parquet, write_sqlite
 from servers import running_postgres, running_spark, skip
 
 from adyton.kernel.counting import open_table
+from workbooks import write_workbook
 
 
 @pytest.fixture(scope="session")
@@ -46,15 +47,20 @@ def remote(spark):
 
 @pytest.fixture
 def engine(request):
-    """Which of ``duckdb``, ``postgres``, ``spark`` and ``connect``."""
+    """Which of ``duckdb``, ``sqlite``, ``excel``, ``postgres``, ``spark`` and ``connect``."""
     return request.param
 
 
 @pytest.fixture
-def opened(engine, parquet, request):
+def opened(engine, parquet, request, tmp_path):
     """Opens the hard rows on an engine."""
     if engine == "duckdb":
         data = parquet
+    elif engine == "sqlite":
+        data = write_sqlite(tmp_path / "hard.sqlite", ROWS)
+    elif engine == "excel":
+        rows = [list(ROWS), *zip(*ROWS.values(), strict=True)]
+        data = write_workbook(tmp_path / "hard.xlsx", {"hard": rows})
     elif engine == "postgres":
         data = f"{request.getfixturevalue('postgres')[1]}#hard"
     elif engine == "spark":

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+import sqlite3
 import struct
 from decimal import Decimal
 
@@ -168,3 +169,13 @@ def insert_into_postgres(connection, table, rows, columns=COLUMNS):
     marks = ", ".join(["%s"] * len(rows))
     with connection.cursor() as cursor:
         cursor.executemany(f"insert into {table} values ({marks})", list(zip(*rows.values(), strict=True)))
+
+
+def write_sqlite(path, rows):
+    """Without types: numbers as they are, all else as text."""
+    numbers = (bool, int, float, str, type(None))
+    columns = [[one if isinstance(one, numbers) else str(one) for one in values] for values in rows.values()]
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"create table hard ({', '.join(rows)})")
+        connection.executemany(f"insert into hard values ({', '.join('?' * len(rows))})", zip(*columns, strict=True))
+    return path

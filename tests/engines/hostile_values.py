@@ -2,11 +2,14 @@
 
 import datetime as dt
 import math
+import sqlite3
 import uuid
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+
+from workbooks import DATE, LENGTH, MOMENT, Raw, write_workbook
 
 INF, NAN = math.inf, math.nan
 DOUBLES = [INF, -INF, NAN, 5e-324, -5e-324, 1e-323, 2.2250738585072014e-308, 1.7976931348623157e308]
@@ -339,6 +342,34 @@ def in_parquet(folder, rows, without=()):
     path = Path(folder) / f"{uuid.uuid4().hex}.parquet"
     parquet.write_table(arrow_table(rows, without), path)
     return path
+
+
+def in_sqlite(folder, rows):
+    """Whatever SQLite can hold, in columns without a type."""
+    anything = [*OBJECTS[8:10], *TEXTS, *DOUBLES, *RAW, 2**63 - 1, -(2**63), 2**53 + 1]
+    found = {"text": (["1", "b"], TEXTS), "double": ([1.0, 5.5], DOUBLES), "raw": (["1"], RAW), "any": ([1], anything)}
+    values = [column(*own, rows) for own in (*found.values(), (["a", "b"], ["b"]))]
+    path = Path(folder) / f"{uuid.uuid4().hex}.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute('create table t ("text", "double", "raw", "any", "label")')
+        connection.executemany("insert into t values (?, ?, ?, ?, ?)", zip(*values, strict=True))
+    return path
+
+
+def in_excel(folder, rows):
+    """Every kind of cell with every number and text in it."""
+    kinds = {"double": None, "date": DATE, "length": LENGTH, "moment": MOMENT}
+    odd = [repr(one) for one in DOUBLES if one is not None] + ["-1e12", "2958466", "60", "-0.5", "x", ""]
+    found = {name: ([Raw("1", style=kind), Raw("5", style=kind)], [Raw(one, style=kind) for one in odd])
+             for name, kind in kinds.items()}  # fmt: skip
+    found["text"] = ["1", "b"], TEXTS
+    found["any"] = (
+        [1, "b"],
+        [*TEXTS[:9], True, Raw("#N/A", "e"), Raw("9", "s"), Raw("x", "zz"), *found["date"][1], None],
+    )
+    values = [column(*own, rows) for own in (*found.values(), (["a", "b"], ["b"]))]
+    path = Path(folder) / f"{uuid.uuid4().hex}.xlsx"
+    return write_workbook(path, {"t": [[*found, "label"], *zip(*values, strict=True)]})
 
 
 def literal(value):

@@ -17,7 +17,7 @@ from adyton.kernel.reading.readers import unit_column
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of
 
-SOURCES = ["csv", "parquet", "pandas", "polars", "arrow", "duckdb", "postgres", "spark"]
+SOURCES = ["csv", "parquet", "pandas", "polars", "arrow", "duckdb", "sqlite", "excel", "postgres", "spark"]
 LEVEL, CLAMP, DROP = {"nulls": "level", "outside": "other"}, {"outside": "clamp"}, {}
 MANY = [f"level {number}" for number in range(80)]
 
@@ -64,7 +64,7 @@ def build(request, tmp_path_factory):
             return hostile.in_postgres(*request.getfixturevalue("postgres"), rows)
         if source == "spark":
             return hostile.in_spark(request.getfixturevalue("spark")[0], folder, rows)
-        if source in ("csv", "parquet", "duckdb"):
+        if source in ("csv", "parquet", "duckdb", "sqlite", "excel"):
             return getattr(hostile, f"in_{source}")(folder, rows)
         return getattr(hostile, f"in_{source}")(rows)
 
@@ -197,4 +197,5 @@ def test_hostile_units(build, source):
         before = counts(plain, schema)
         for table in tables:
             assert abs(counts(table, schema)["label"] - before["label"]).sum() <= schema.rows_per_unit, unit
-        assert 0 < open_table(odd, schema).by_unit("n", 3).count() <= ROWS, unit
+        nobody = source in ("sqlite", "excel") and unit in ("double", "date", "moment", "length")
+        assert (0 if nobody else 1) <= open_table(odd, schema).by_unit("n", 3).count() <= ROWS, unit

@@ -452,6 +452,7 @@ def bad_sources(folder):
     (folder / "bad.parquet").write_bytes(b"PAR1" + CANARY.encode() * 9)
     (folder / "bad.duckdb").write_bytes(CANARY.encode() * 900)
     (folder / "t.xlsx").write_text(CANARY)
+    (folder / "t.xls").write_text(CANARY)
     (folder / "none").mkdir()
     (folder / "mixed").mkdir()
     pyarrow.parquet.write_table(words, folder / "mixed" / "a.parquet")
@@ -480,12 +481,13 @@ def bad_sources(folder):
         (folder / "bad.parquet", number, "cannot be read as Parquet"),
         (folder / "bad.duckdb", number, "it is not a DuckDB or SQLite file"),
         (folder / "absent.duckdb", number, "does not exist"),
-        (folder / "t.xlsx", number, "no known ending"),
-        (folder / "none", number, "a directory without Parquet or CSV files"),
+        (folder / "t.xlsx", number, "cannot be read as an Excel workbook"),
+        (folder / "t.xls", number, "no known ending"),
+        (folder / "none", number, "a directory without Parquet, CSV or Excel files"),
         (str(folder / "*.pq"), number, "no file at"),
         (str(folder / "*e*.csv"), number, "is empty"),
         (str(folder / "t*.*"), number, "not of one kind"),
-        (folder / "mixed", number, "differ in columns or types"),
+        (folder / "mixed", number, "the column 'x' is string in"),
         (folder / "two.duckdb", number, "not exactly one table. It has 'a', 'b'"),
         (f"{folder / 'two.duckdb'}#c", number, "no table 'c'. It has 'a', 'b'"),
         (words, Schema({"X": Boolean()}), "no column 'X'. It has 'x'"),

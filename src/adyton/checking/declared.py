@@ -9,8 +9,8 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.kernel.counting.opening import check_type
 from adyton.kernel.counting.origins import reader_for
-from adyton.kernel.reading.csv_header import compression_of
 from adyton.kernel.reading.csv_reader import CsvReader
+from adyton.kernel.reading.parts import PartedReader
 from adyton.kernel.reading.readers import Reader, schema_for, unit_column, wanted_columns
 from adyton.messages import listing
 from adyton.schema import Attribute, Categorical, FileFormat, Schema
@@ -187,18 +187,18 @@ def _look_up(attribute: Attribute) -> tuple[tuple[str, ...], str | None]:
 
 def _facts(reader: Reader) -> dict[str, Any]:
     """What is known of the file, or of the files."""
-    if not isinstance(reader, CsvReader):
+    first = reader.parts[0].reader if isinstance(reader, PartedReader) else reader
+    if not isinstance(first, CsvReader):
         return {"kind": "text" if reader.is_text else "typed columns", "columns": len(reader.columns)}
-    header = reader.headers[0]
     return {
         "kind": "CSV",
-        "files": len(reader.paths),
+        "files": len(reader.files),
         "columns": len(reader.columns),
-        "header": reader.file.header,
-        "delimiter": header.delimiter,
-        "encoding": reader.file.encoding,
-        "compression": compression_of(reader.paths[0], reader.file),
-        "line_end": header.line_end,
+        "header": first.file.header,
+        "delimiter": first.header.delimiter,
+        "encoding": first.file.encoding,
+        "compression": first.compression,
+        "line_end": first.header.line_end,
     }
 
 

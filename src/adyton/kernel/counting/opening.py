@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -10,7 +9,15 @@ from adyton.errors import SchemaError
 from adyton.kernel.counting.origins import reader_for
 from adyton.kernel.engines.server import ServerReader, ServerRows
 from adyton.kernel.reading.local_table import LocalTable
-from adyton.kernel.reading.readers import Column, LocalReader, Reader, schema_for, unit_column, wanted_columns
+from adyton.kernel.reading.readers import (
+    Column,
+    LocalReader,
+    Reader,
+    file_identity,
+    schema_for,
+    unit_column,
+    wanted_columns,
+)
 from adyton.kernel.reading.rows import Rows, StoredRows, UnitRows
 from adyton.kernel.reading.values import ValueReader
 from adyton.messages import listing
@@ -114,13 +121,4 @@ def _has_levels(attribute: Attribute, kind: type) -> bool:
 
 def _identity(reader: Reader) -> Callable[[], Hashable] | None:
     """What the system says about the files; nothing where rows are in a connection of others, and may change."""
-    return (lambda: tuple(map(_file_identity, reader.files))) if reader.ours else None
-
-
-def _file_identity(path: str) -> tuple[int, ...]:
-    """What changes when a file is written or replaced; nothing for one that is not there."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return (lambda: tuple(map(file_identity, reader.files))) if reader.ours else None

@@ -1,7 +1,7 @@
 """CSV files: one line, one row, and what stands in a line raises no error.
 
 The file is read in blocks of whole lines, and the blocks are cut into fields side by side. Everything is text: how a
-text becomes a number is the business of :mod:`adyton.kernel.tables.columns`. What can still fail is the file itself: a
+text becomes a number is the business of :mod:`adyton.kernel.reading.texts`. What can still fail is the file itself: a
 disk that cannot be read, a compressed file that is damaged, a file that is gone.
 """
 
@@ -20,9 +20,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Places
 from adyton.compiling import compiled
-from adyton.errors import SchemaError
 from adyton.kernel.reading.csv_header import (
-    Header,
     as_utf8,
     compression_of,
     looks_like_data,
@@ -155,7 +153,7 @@ _MOST_THREADS = 4
 
 
 class CsvReader(LocalReader):
-    """One or several CSV files in which nothing can be wrong: whatever cannot be read is missing.
+    """A CSV file in which nothing can be wrong: whatever cannot be read is missing.
 
     Columns are taken from the header line, or from the schema; all values are read as text. A line end ends a row,
     whatever the line holds, unless *multiline* allows it inside quotes. Lines with too few fields are filled with
@@ -166,47 +164,33 @@ class CsvReader(LocalReader):
 
     is_text = True
 
-    def __init__(self, paths: str | Sequence[str], *, multiline: bool = False, file: FileFormat = PLAIN) -> None:
-        given = [paths] if isinstance(paths, str) else list(paths)
-        self.paths = [os.path.abspath(path) for path in given]  # read later, when the working directory may be another
-        self.files = self.paths
+    def __init__(self, path: str, *, multiline: bool = False, file: FileFormat = PLAIN) -> None:
+        self.files = [os.path.abspath(path)]  # read later, when the working directory may be another
         self.multiline, self.file = multiline, file
-        for path in given:
-            if compression_of(path, file) == "zip":
-                zip_member(path)
-        self.headers = [read_header(path, file) for path in given]
-        first = self.headers[0]
-        for path, header in zip(given, self.headers, strict=True):
-            if sorted(header.names) != sorted(first.names):
-                raise SchemaError(
-                    f"{path!r} does not name the same columns as {given[0]!r}. All files of a table have the same "
-                    "columns, in any order."
-                )
+        self.compression = compression_of(path, file)
+        if self.compression == "zip":
+            zip_member(path)
+        self.header = read_header(path, file)
         text = Family("string")
-        self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in first.names]
-        self.doubtful = file.header and any(looks_like_data(header.names) for header in self.headers)
+        self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in self.header.names]
+        self.doubtful = file.header and looks_like_data(self.header.names)
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
         """The columns as texts, each cut out of the lines once."""
         wanted = list(dict.fromkeys([*names, *([] if unit is None else [unit])]))
-        for path, header in zip(self.paths, self.headers, strict=True):
-            for batch in self._batches_of(path, header, wanted):
-                yield (
-                    batch.columns if unit is None else [*batch.columns[: len(names)], batch.column(wanted.index(unit))]
-                )
-
-    def _batches_of(self, path: str, header: Header, wanted: Sequence[str]) -> Iterator[Any]:
-        slots = np.full(len(header.names), -1)
-        slots[[header.names.index(name) for name in wanted]] = range(len(wanted))
-        with open_lines(path, self.file, header.line_end) as file:
+        own = [] if unit is None else [wanted.index(unit)]
+        slots = np.full(len(self.header.names), -1)
+        slots[[self.header.names.index(name) for name in wanted]] = range(len(wanted))
+        with open_lines(self.files[0], self.file, self.header.line_end) as file:
             if self.file.header:
                 file.readline()
             blocks = _blocks(file, partial(as_utf8, file=self.file))
             first = next(blocks, b"")
-            swift = len(first) > _WORTH_COMPILING
-            cut = partial(_cut, multiline=self.multiline, delimiter=ord(header.delimiter), slots=slots, swift=swift)
+            swift, delimiter = len(first) > _WORTH_COMPILING, ord(self.header.delimiter)
+            cut = partial(_cut, multiline=self.multiline, delimiter=delimiter, slots=slots, swift=swift)
             in_turn = _one_after_another if self.multiline else _side_by_side
-            yield from in_turn(chain([first], blocks), cut)
+            for batch in in_turn(chain([first], blocks), cut):
+                yield [*batch.columns[: len(names)], *(batch.column(place) for place in own)]
 
 
 def _blocks(file: IO[bytes], as_text: Callable[[bytes], bytes]) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines.duckdb import DuckDbReader, check_stored
 from adyton.kernel.engines.sql import identifier, sql_text
 from adyton.kernel.reading.plain_columns import own_text, text_of
-from adyton.kernel.reading.readers import Column, Family, LocalReader, Reader, type_name
+from adyton.kernel.reading.readers import Column, Family, LocalReader, type_name
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 
@@ -22,34 +22,37 @@ _SQLITE = b"SQLite format 3\0"
 
 
 class ParquetReader(LocalReader):
-    """One or several Parquet files of the same types."""
+    """A Parquet file."""
 
-    def __init__(self, files: Sequence[str], given: str) -> None:
+    def __init__(self, path: str) -> None:
         from pyarrow import parquet
 
-        if not files:
-            raise SchemaError(f"there is no Parquet file at {given!r}.")
-        self.files = [os.path.abspath(file) for file in files]
-        schemas = [quietly(lambda file=file: list(parquet.read_schema(file))) for file in self.files]  # type: ignore[misc]
-        if any(schema is None for schema in schemas):
+        self.files = [os.path.abspath(path)]
+        fields = quietly(lambda: list(parquet.read_schema(self.files[0])))
+        if fields is None:
             raise SchemaError(
-                f"{given!r} cannot be read as Parquet. Check that the file is complete, or write it again."
+                f"{path!r} cannot be read as Parquet. Check that the file is complete, or write it again."
             )
-        first, *others = ([(field.name, field.type) for field in schema or ()] for schema in schemas)
-        if any(other != first for other in others):
-            raise SchemaError(f"the Parquet files at {given!r} differ in columns or types. Write them with the same.")
-        self.columns = [Column(name, type_name(kind), _stored(kind)) for name, kind in first]
+        self.columns = [Column(field.name, type_name(field.type), _stored(field.type)) for field in fields]
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """Row group by row group. Texts that a file says once are read once."""
+        """Row group by row group. Texts are read once for each row group, where nearly all of these list them once."""
         from pyarrow import parquet
 
         wanted = [*names, *([] if unit is None else [unit])]
-        texts = [column.name for column in self.columns if column.name in wanted and column.type.is_string()]
-        for path in self.files:
-            with parquet.ParquetFile(path, read_dictionary=texts) as file:
-                for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=list(dict.fromkeys(wanted))):
-                    yield [batch.column(name) for name in wanted]
+        with parquet.ParquetFile(self.files[0]) as file:
+            groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+            places = {file.schema.column(place).path: place for place in range(len(file.schema))}
+        texts = [one.name for one in self.columns if one.name in wanted and one.type.is_string() and one.name != unit]
+
+        def listed(name: str) -> bool:
+            stored = [group.num_rows for group in groups if group.column(places[name]).has_dictionary_page]
+            return bool(sum(stored) * 8 > 7 * sum(group.num_rows for group in groups))
+
+        texts = list(filter(listed, texts))
+        with parquet.ParquetFile(self.files[0], read_dictionary=texts) as file:
+            for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=list(dict.fromkeys(wanted))):
+                yield [batch.column(name) for name in wanted]
 
 
 def _stored(kind: Any) -> Family:
@@ -58,7 +61,7 @@ def _stored(kind: Any) -> Family:
     return Family("string") if found == "binary" else found
 
 
-def database_reader(path: str, table: str) -> Reader:
+def database_reader(path: str, table: str) -> LocalReader:
     """The reader of a table in a file of DuckDB or SQLite: which of them it is, the file says itself."""
     with Path(path).open("rb") as file:
         return SqliteReader(path, table) if file.read(len(_SQLITE)) == _SQLITE else DuckDbFile(path, table)

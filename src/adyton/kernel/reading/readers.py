@@ -6,10 +6,11 @@ header and the types; never from a row.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
@@ -115,7 +116,7 @@ class Reader(ABC):
     """A table that can be looked at and then read."""
 
     columns: Sequence[Column]
-    is_text: ClassVar[bool] = False
+    is_text: bool = False
     """Whether all values are texts that were written by anybody, as those of a CSV file are."""
     doubtful: bool = False
     """Whether the names of the columns look like values: then they are not shown."""
@@ -221,3 +222,12 @@ def _advice(column: Column) -> str:
             "(What was rounded cannot be converted back.)"
         )
     return "convert the column where it is stored, and open that."
+
+
+def file_identity(path: str) -> tuple[int, ...]:
+    """What changes when a file is written or replaced; nothing for one that is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -1,0 +1,214 @@
+"""Paths, patterns and folders: which files they stand for, and several files or sheets as one table.
+
+All parts of a table have the same columns. Each is read by itself, one after the other; whose a row is does not depend
+on where it is, so that the rows of a unit are cut over all parts together. The list of files is made at opening: a file
+that comes later is no part of the table, and one that changes is noticed.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from adyton.errors import SchemaError
+from adyton.kernel.reading.csv_header import without_ending
+from adyton.kernel.reading.csv_reader import CsvReader
+from adyton.kernel.reading.files import ParquetReader, database_reader
+from adyton.kernel.reading.readers import Column, Family, LocalReader
+from adyton.kernel.reading.sheets import ExcelReader, sheets_of
+from adyton.schema import FileFormat
+from adyton.schema.file_format import PLAIN
+
+ADVICE = (
+    "Give a CSV, Parquet, Excel, DuckDB or SQLite file, the address of a PostgreSQL database, a pandas, polars or "
+    "Spark frame, an Arrow table or an Ibis table"
+)
+_KINDS = {
+    "CSV": (".csv", ".tsv", ".tab", ".txt"),
+    "Parquet": (".parquet", ".pq", ".parq"),
+    "Excel": (".xlsx", ".xlsm"),
+    "database": (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3"),
+}
+_WITH_TABLES = ("Excel", "database")
+_IN_FOLDERS = ("Parquet", "CSV", "Excel")
+"""Of files of several kinds in a folder, those of the first of these are its table."""
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, the table or sheet in it that is asked for, and what the names of its folders say of all its rows."""
+
+    path: str
+    table: str = ""
+    fixed: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a table, and how it is called in messages."""
+
+    name: str
+    reader: LocalReader
+    fixed: Mapping[str, str | None]
+
+
+def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileFormat = PLAIN) -> LocalReader:
+    """The reader of files: paths, patterns or folders, with the names of tables or sheets behind a ``#``."""
+    places = [place for text in given for place in _places(text)]
+    said = ", ".join(given[:3])
+    for place in places:
+        if Path(place.path).stat().st_size == 0 and file.header:
+            raise SchemaError(f"the file {place.path!r} is empty: a table has at least a header.")
+    kinds = {_kind(place.path) for place in places}
+    if len(kinds) > 1:
+        raise SchemaError(f"the files at {said!r} are not of one kind. Give CSV files only, or Parquet files only.")
+    if None in kinds:
+        endings = ", ".join(ending for own in _KINDS.values() for ending in own)
+        raise SchemaError(f"the file {places[0].path!r} has no known ending ({endings}). {ADVICE}.")
+    if kinds == {"Excel"}:
+        places = [Place(one.path, name, one.fixed) for one in places for name in sheets_of(one.path, one.table)]
+    if len({(os.path.realpath(place.path), place.table) for place in places}) < len(places):
+        raise SchemaError(f"a file at {said!r} is given twice. Every row would count twice.")
+    parts = [_part(place, multiline, file) for place in places]
+    return parts[0].reader if len(parts) == 1 and not parts[0].fixed else PartedReader(parts)
+
+
+def _part(place: Place, multiline: bool, file: FileFormat) -> Part:
+    reader: LocalReader
+    match _kind(place.path):
+        case "CSV":
+            reader = CsvReader(place.path, multiline=multiline, file=file)
+        case "Parquet":
+            reader = ParquetReader(place.path)
+        case "Excel":
+            reader = ExcelReader(place.path, place.table, file)
+        case _:
+            reader = database_reader(place.path, place.table)
+    own = {column.name for column in reader.columns}
+    fixed = {name: value for name, value in place.fixed.items() if name not in own}
+    return Part(f"{place.path}#{place.table}" if place.table else place.path, reader, fixed)
+
+
+class PartedReader(LocalReader):
+    """Several files or sheets as one table, and columns whose values are the names of folders.
+
+    The name of a folder, ``year=2024``, is a text that all rows below it share, read like every other text.
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        first, *others = self.parts = parts
+        self.columns = _columns(first)
+        for part in others:
+            _compare(first, part)
+        self.files = [file for part in parts for file in part.reader.files]
+        self.is_text = first.reader.is_text
+        self.doubtful = any(part.reader.doubtful for part in parts)
+
+    def declare(self, names: Sequence[str], unit: str | None) -> None:
+        """Every part is told what will be asked of it."""
+        for part in self.parts:
+            own = [name for name in names if name not in part.fixed]
+            part.reader.declare(own, None if unit in part.fixed else unit)
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """Part by part, in the order of their names."""
+        for part in self.parts:
+            stored = [name for name in names if name not in part.fixed] or [part.reader.columns[0].name]
+            for arrays in part.reader.batches(stored, None if unit in part.fixed else unit):
+                found = dict(zip(stored, arrays, strict=False))
+                rows = len(arrays[0])
+                columns = [found[name] if name in found else _repeated(part.fixed[name], rows) for name in names]
+                if unit is not None:
+                    columns.append(_repeated(part.fixed[unit], rows) if unit in part.fixed else arrays[-1])
+                yield columns
+
+
+def _columns(part: Part) -> list[Column]:
+    folders = [Column(name, "folder", Family("string"), from_text=True, inferred=True) for name in part.fixed]
+    return [*part.reader.columns, *folders]
+
+
+def _compare(first: Part, other: Part) -> None:
+    """An error unless both have the same columns, of the same types, in any order. A first line is not repeated: it may
+    be a row."""
+    one, two = ({column.name: column for column in _columns(part)} for part in (first, other))
+    same = "All files of a table have the same columns, of the same types, in any order."
+    if len(_columns(first)) != len(_columns(other)) or {*one} != {*two}:
+        problem = f"does not name the same columns as {first.name!r}"
+        if not first.reader.is_text:
+            name, missing = min((name, name not in one) for name in {*one} ^ {*two} or {*one})
+            has, has_not = (other, first) if missing else (first, other)
+            problem = f"differs from {first.name!r}: {has.name!r} has a column {name!r}, and {has_not.name!r} has none"
+        raise SchemaError(f"{other.name!r} {problem}. {same}")
+    for name, column in one.items():
+        kinds = {(own.type, own.type.is_string() or own.engine_type) for own in (column, two[name])}
+        if len(kinds) > 1:
+            raise SchemaError(
+                f"the column {name!r} is {column.engine_type} in {first.name!r} and {two[name].engine_type} in "
+                f"{other.name!r}. {same}"
+            )
+
+
+def _repeated(text: str | None, rows: int) -> Any:
+    """One text for all rows."""
+    import pyarrow
+
+    if text is None:
+        return pyarrow.nulls(rows, pyarrow.string())
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.zeros(rows, np.int32)), pyarrow.array([text]))
+
+
+def _places(text: str) -> list[Place]:
+    """The files that a path or a pattern stands for, in the order of their names."""
+    base, _, table = text.rpartition("#")
+    if not exists(text) and base and _kind(base) in _WITH_TABLES:
+        return [Place(place.path, table, place.fixed) for place in _places(base)]
+    if any(sign in text for sign in "*?[") and not exists(text):
+        found = sorted(path for path in glob.glob(text, recursive=True) if not os.path.isdir(path))
+        if not found:
+            raise SchemaError(f"there is no file at {text!r}. {ADVICE}.")
+        folders = [part for part in Path(text).parts[:-1] if not any(sign in part for sign in "*?[")]
+        return [Place(path, fixed=_folder_values(Path(path).parts[len(folders) : -1])) for path in found]
+    if not exists(text) and base and exists(base):
+        raise SchemaError(f"{base!r} is one table, in which {table!r} names nothing. Leave the name of the table out.")
+    if not exists(text):
+        raise SchemaError(f"the file {text!r} does not exist. {ADVICE}.")
+    if not Path(text).is_dir():
+        return [Place(text)]
+    every = sorted((path for path in Path(text).rglob("*") if path.is_file()), key=str)
+    below = {str(path): path.relative_to(text).parts for path in every}
+    seen = [path for path, parts in below.items() if not any(part.startswith(("_", ".")) for part in parts)]
+    found = next((own for kind in _IN_FOLDERS if (own := [path for path in seen if _kind(path) == kind])), [])
+    if not found:
+        raise SchemaError(f"{text!r} is a directory without Parquet, CSV or Excel files. {ADVICE}.")
+    return [Place(path, fixed=_folder_values(below[path][:-1])) for path in found]
+
+
+def _folder_values(folders: Sequence[str]) -> dict[str, str | None]:
+    """The columns that folders called name=value stand for."""
+    pairs = (folder.split("=", 1) for folder in folders if "=" in folder)
+    return {unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs}
+
+
+def _kind(name: str) -> str | None:
+    """What a file is, by its ending."""
+    plain = without_ending(name)
+    if plain != name.lower() and name.lower().endswith(".zip") and not Path(plain).suffix:
+        return "CSV"
+    return next((kind for kind, endings in _KINDS.items() if plain.endswith(endings)), None)
+
+
+def exists(text: str) -> bool:
+    """Whether there is a file or a folder of this name."""
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False
