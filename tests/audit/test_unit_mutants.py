@@ -64,16 +64,17 @@ def by_file(monkeypatch):
 
 def blank_unlimited(monkeypatch):
     """Rows without a unit are nobody's, and so as many as there are."""
-    honest = rows._Numbers.of
+    honest = rows._Units.numbered
 
-    def of(self, array, *, one):
-        numbers, hashes = honest(self, array, one=one)
-        blank = honest(self, array, one=False)[0] < 0
-        fresh = 10**6 + self.__dict__.setdefault("blanks", 0) + np.arange(len(numbers))
-        self.__dict__["blanks"] += len(numbers)
-        return np.where(blank, fresh, numbers), hashes
+    def numbered(self, *, one):
+        numbers, hashes = honest(self, one=one)
+        blank = honest(self, one=False)[0] < 0
+        found = np.where(blank, 10**6 + np.arange(len(numbers)), numbers)
+        return found, lambda wanted: np.append(
+            hashes(wanted[wanted < 10**6]), np.zeros(sum(wanted >= 10**6), np.uint64)
+        )
 
-    monkeypatch.setattr(rows._Numbers, "of", of)
+    monkeypatch.setattr(rows._Units, "numbered", numbered)
 
 
 def by_place(monkeypatch):
@@ -101,24 +102,22 @@ def one_too_many(monkeypatch):
 
 def merged_by_capitals(monkeypatch):
     """Two people whose names differ by a capital are taken for one: what is kept of one depends on the other."""
-    honest = rows._unit_keys
+    honest = rows._trimmed
+    monkeypatch.setattr(rows, "_trimmed", lambda names: renamed(honest(names), bytes.lower))
 
-    def keys(array):
-        found, places = honest(array)
-        return [key.lower() for key in found], places
 
-    monkeypatch.setattr(rows, "_unit_keys", keys)
+def renamed(names, other):
+    import pyarrow
+
+    return pyarrow.array([None if one is None else other(one) for one in names.to_pylist()], pyarrow.large_binary())
 
 
 def merged_as_numbers(monkeypatch):
     """So are 7 and 07."""
-    honest = rows._unit_keys
-
-    def keys(array):
-        found, places = honest(array)
-        return [str(number_in(key) or key) for key in found], places
-
-    monkeypatch.setattr(rows, "_unit_keys", keys)
+    honest = rows._trimmed
+    monkeypatch.setattr(
+        rows, "_trimmed", lambda names: renamed(honest(names), lambda one: str(number_in(one.decode()) or one).encode())
+    )
 
 
 def joined_twice(monkeypatch):

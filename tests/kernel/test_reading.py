@@ -179,3 +179,58 @@ def test_connections_read_texts_of_any_length():
     assert open_table(own.table("t"), schema.with_unit("raw")).by_unit("n", 3).count() == 3
     reader = reader_for(own.table("t"))
     assert all(len(text) <= 1 << 16 for batch in reader.batches(["x"], "who") for text in batch[0].to_pylist())
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("kind", ["int", "uint"])
+def test_dictionaries_with_places_of_every_type(kind, bits):
+    """As many texts as the places can tell apart, and none beside them: as an attribute, and as a unit."""
+    names = [f"level {place}" for place in range(128 if (kind, bits) == ("int", 8) else 256)]
+    places = pyarrow.array([*range(len(names)), None, 0], f"{kind}{bits}")
+    column = pyarrow.DictionaryArray.from_arrays(places, names)
+    data = pyarrow.table({"x": column, "key": column})
+    attributes = {"x": ad.Categorical(names, nulls="level"), "key": ad.Identifier()}
+    counts = open_table(data, ad.Schema(attributes)).select("x").vectorize()
+    assert counts.tolist() == [2] + [1] * len(names)
+    known = open_table(data.slice(0, len(names)), ad.Schema(attributes)).select("x").vectorize()
+    assert known.tolist() == [1] * len(names) + [0]
+    units = open_table(data, ad.Schema(attributes, 1, unit="key"))
+    assert (units.count(), units.by_unit("n", 3).count()) == (len(names), len(names))
+
+
+ENDS = (2**15, 2**31, 2**53, 2**63)
+WHOLE = sorted({sign * end + off for end in ENDS for sign in (1, -1) for off in (-2, -1, 0, 1)} | set(range(-3, 12)))
+RANGES = [(0, 9), (-3, 5), (-(2**31), 5 - 2**31), (2**31 - 5, 2**31 - 1), (2**31 - 3, 2**31 + 3), (-(2**53), 3 - 2**53)]
+
+
+@pytest.mark.parametrize("bits", [16, 32, 64])
+@pytest.mark.parametrize("bounds", RANGES)
+def test_whole_numbers_at_the_ends_of_their_types(bits, bounds):
+    """As one table, and as many that are counted as the rows pass by: those of plain Python."""
+    values = [one for one in WHOLE if -(2 ** (bits - 1)) <= one < 2 ** (bits - 1)]
+    low, high = bounds
+    names = [f"x{place}" for place in range(9)]
+    data = pyarrow.table({name: pyarrow.array(values, f"int{bits}") for name in names})
+    schema = ad.Schema({name: ad.Integer(low, high) for name in names})
+    expected = [values.count(one) for one in range(low, high + 1)]
+    table = open_table(data, schema)
+    assert table.select("x0").vectorize().tolist() == expected
+    assert np.diag(table.select(["x0", "x1"]).vectorize()).tolist() == expected
+    for counted in table.tables(list(itertools.combinations(names, 3))):
+        assert counted.sum() == sum(expected)
+        assert np.einsum("iii->i", counted).tolist() == expected
+
+
+def test_texts_that_come_and_go_are_read_alike(monkeypatch):
+    """However few are remembered, and whatever was read before: plain, listed, with nulls."""
+    texts = [f"level {number % 90}" if number % 7 else None for number in range(900)] + ["", " level 3", "x" * 9000]
+    attribute = ad.Categorical([f"level {number}" for number in range(60)], nulls="level", outside="other")
+    alone = [told(ValueReader(attribute).read(pyarrow.array([text], pyarrow.string())), 0) for text in texts]
+    for most in (1 << 16, 50, 7, 0):
+        monkeypatch.setattr(module, "_REMEMBERED", most)
+        reader, found = ValueReader(attribute), []
+        for start in range(0, len(texts), 100):
+            array = pyarrow.array(texts[start : start + 100], pyarrow.string())
+            values = reader.read(array.dictionary_encode() if start % 200 else array)
+            found += [told(values, place) for place in range(len(values))]
+        assert found == alone, most

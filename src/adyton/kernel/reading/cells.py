@@ -18,7 +18,7 @@ import numpy as np
 
 from adyton.arrays import Array, Flags, Integers
 from adyton.kernel.reading.texts import KNOWN, UNREAD
-from adyton.kernel.reading.values import Values
+from adyton.kernel.reading.values import Coded, Values, by_value
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.numbers import FixedPoint
@@ -26,17 +26,55 @@ from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or,
 from adyton.schema.times import Times
 
 EXACT_BINS = 10**6
+_EXACT_CELLS = 1 << 31
 
 
+@by_value
 def cells(values: Values, attribute: CelledAttribute) -> Integers:
     """The cell of each value by the schema's policies; −1 for one that is left out."""
     found, inside = base_cells(values, attribute)
     if attribute.drops_all:
-        return found if inside.all() else np.where(inside, found, -1)
+        return (found if inside.all() else np.where(inside, found, -1)).astype(np.int64, copy=False)
     if attribute.outside == "clamp":
         inside = values.state == KNOWN
     found = np.where(inside, found, -1 if attribute.other_cell is None else attribute.other_cell)
-    return np.where(values.missing, -1 if attribute.null_cell is None else attribute.null_cell, found)
+    found = np.where(values.missing, -1 if attribute.null_cell is None else attribute.null_cell, found)
+    return found.astype(np.int64, copy=False)
+
+
+def kept_cells(values: Values, attribute: CelledAttribute) -> tuple[Array, Flags]:
+    """The cell of each value, and which of them are not left out: what stands for those that are is not looked at."""
+    offsets = _offsets(values, attribute)
+    if offsets is not None:
+        return offsets.view(values.data.dtype), offsets < attribute.size
+    if attribute.drops_all and not isinstance(values, Coded):
+        return base_cells(values, attribute)
+    found = cells(values, attribute)
+    return found, found >= 0
+
+
+@by_value
+def codes(values: Values, attribute: CelledAttribute) -> Array:
+    """The cell of each value; the number of cells for one that is left out."""
+    offsets = _offsets(values, attribute)
+    if offsets is not None:
+        return np.asarray(np.minimum(offsets, offsets.dtype.type(attribute.size)))
+    found = cells(values, attribute)
+    return np.where(found < 0, attribute.size, found)
+
+
+def _offsets(values: Values, attribute: CelledAttribute) -> Array | None:
+    """How far whole numbers lie above the lower bound, modulo 2^32 or 2^64: below the number of cells for those between
+    the bounds, and for no others. None where cells are more than that."""
+    if not isinstance(attribute, Integer) or attribute.step > 1 or not attribute.drops_all:
+        return None
+    if isinstance(values, Coded) or values.states is not None or values.data.dtype.kind != "i":
+        return None
+    ends = np.iinfo(values.data.dtype)
+    if not ends.min <= attribute.min <= attribute.max <= ends.max or attribute.size > _EXACT_CELLS:
+        return None
+    above = values.data - values.data.dtype.type(attribute.min)
+    return np.asarray(above.view(f"u{above.dtype.itemsize}"))
 
 
 def base_cells(values: Values, attribute: CelledAttribute) -> tuple[Integers, Flags]:
@@ -87,11 +125,12 @@ def _integers(data: Array, known: Flags, low: int, high: int, step: int) -> tupl
         offset = np.floor(near) - float(low)
         offset = np.floor(offset / step) if step > 1 else offset
         return np.minimum(offset, last).astype(np.int64), inside
+    data = data.astype(np.int64, copy=False)
     least, most = max(low, -(2**63)), min(high, 2**63 - 1)
     if least > most:
         return np.full(data.shape, 0 if low > 0 else last), np.zeros(data.shape, dtype=bool)
     inside = known & (data >= least) & (data <= most)
-    near = np.minimum(np.maximum(data, least), most)
+    near = data.clip(least, most)
     offset = near - low if low else near
     return np.minimum(offset // step if step > 1 else offset, last), inside
 
@@ -100,7 +139,7 @@ def _times(data: Array, known: Flags, attribute: Times) -> tuple[Integers, Flags
     """Periods of equal length by arithmetic, months and years by search, parts as they are."""
     first, last = attribute.span
     inside = known & (data >= first) & (data <= last)
-    near = np.minimum(np.maximum(data, first), last)
+    near = data.clip(first, last)
     if attribute.is_part:
         return near, inside
     if attribute.length is not None:
@@ -131,6 +170,7 @@ def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integer
     return np.minimum(cell, last), inside
 
 
+@by_value
 def steps(values: Values, attribute: Attribute) -> Integers:
     """How many steps of the public grid a value lies above the lower bound, rounded; −1 for a row without a number."""
     assert isinstance(attribute, Integer | Numeric)
@@ -139,6 +179,7 @@ def steps(values: Values, attribute: Attribute) -> Integers:
     _, inside = base_cells(values, attribute)
     kept = known if attribute.outside == "clamp" else inside
     if isinstance(attribute, Integer) and data.dtype.kind == "i":
+        data = data.astype(np.int64, copy=False)
         least, most = max(attribute.min, -(2**63)), min(attribute.max, 2**63 - 1)
         found = np.minimum(np.maximum(data, least), most) - attribute.min if least <= most else np.zeros_like(data)
         if grid.step > 1:  # rounded: the lower bound need not be a multiple of the step

@@ -26,7 +26,7 @@ from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Part,
 from adyton.kernel.reading.packs import Column, Tally, packed, packed_for_passing
 from adyton.kernel.reading.rows import BITS, Batch, HeldRows, OwnedRows, Rows, one_at_a_time, stoppable
 from adyton.kernel.reading.texts import MISSING, OUTSIDE
-from adyton.kernel.reading.values import Values
+from adyton.kernel.reading.values import Coded, Values
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
@@ -250,6 +250,13 @@ class LocalTable(Sealed):
         def work() -> Integers:
             counts = np.zeros(size, np.int64)
             for batch in self._rows.batches(terms, self._conditions, whole=True):
+                first = terms[0] if len(terms) == 1 and batch.times is None else None
+                alone = batch.values(first.name) if isinstance(first, Cell) else None
+                if isinstance(first, Cell) and isinstance(alone, Coded):  # how often a value is there, then its cell
+                    own = first.of(alone.listed)
+                    sizes = np.bincount(alone.places, minlength=len(own))
+                    np.add.at(counts, own[own >= 0], sizes[own >= 0])
+                    continue
                 keys, kept = _keys(batch, terms, shape)
                 batch.kept(kept).add(counts, keys)
             return counts
@@ -285,15 +292,14 @@ class LocalTable(Sealed):
                         found, kept = _keys(batch, own, shape)
                         batch.kept(kept).add(total, found)
                 here = packs if number < 0 else packs[number : number + 1]
-                codes = {name: batch.of(terms[name]) for name in {name: None for one in here for name in one.names}}
-                codes = {name: np.where(own < 0, columns[name].cells, own) for name, own in codes.items()}
+                codes = {name: batch.coded(terms[name]) for name in {name: None for one in here for name in one.names}}
                 if tally is not None:
                     tally.add(batch.rows, [codes[name].astype(np.uint16) for name in names])
                     continue
                 for pack, total in zip(here, counts if number < 0 else counts[number : number + 1], strict=True):
-                    key = codes[pack.names[0]]
+                    key = codes[pack.names[0]].astype(np.int64)
                     for name, side in zip(pack.names[1:], pack.shape[1:], strict=True):
-                        key = key * side + codes[name]
+                        key = key * side + codes[name].astype(np.int64)
                     batch.add(total, key)
             sums = counts if tally is None else tally.counts()
             tables = [packs[one].table(sums[one], group, columns) for one, group in zip(where, wanted, strict=True)]
@@ -377,11 +383,11 @@ def _keys(batch: Batch, terms: Sequence[Asked], shape: Sequence[int]) -> tuple[I
     """The row-major numbers of the cells of those rows that have one in every term, and which rows these are."""
     total, kept = np.zeros(batch.rows, np.int64), np.ones(batch.rows, dtype=bool)
     for place, (term, side) in enumerate(zip(terms, shape, strict=True)):
-        own = batch.of(term)
-        inside = own >= 0
+        own, inside = batch.inside(term)
         kept = kept & inside if place else inside
-        total = total * side + own if place else own
-    return total if kept.all() else total[kept], kept
+        total = np.multiply(total, side, dtype=np.int64) if place else own
+        total = np.add(total, own, out=total) if place else total
+    return total if kept.all() else total[np.flatnonzero(kept)], kept
 
 
 def _celled(schema: Schema, name: str) -> CelledAttribute:

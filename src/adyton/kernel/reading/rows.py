@@ -5,7 +5,6 @@ A batch is read when somebody asks for the values of an attribute, and what it w
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -17,11 +16,11 @@ import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, Places
 from adyton.errors import KernelFailure
-from adyton.kernel.reading.cells import Asked, Condition, Leaf, Term
+from adyton.kernel.reading.cells import Asked, Cell, Condition, Leaf, Term, codes, kept_cells
 from adyton.kernel.reading.packs import KEYS_TOGETHER
 from adyton.kernel.reading.plain_columns import plain, unit_type
-from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, UNREAD, WHITE
-from adyton.kernel.reading.values import ValueReader, Values
+from adyton.kernel.reading.texts import KNOWN, MISSING, UNREAD, WHITE
+from adyton.kernel.reading.values import ValueReader, Values, _binary, _raw, _storage, by_value
 from adyton.schema import Schema
 from adyton.schema.declaration import DROP
 
@@ -35,6 +34,8 @@ Result = TypeVar("Result")
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
 
 
+_NAMES_AT_A_TIME, _HASHED, _LOOKED_AT = 1 << 16, 64, 1 << 12
+"""So many names of units are hashed at a time, so many bytes of each; and so many are looked at first."""
 _running = threading.local()
 _lock = threading.RLock()
 
@@ -87,6 +88,20 @@ class Batch:
     def of(self, term: Asked) -> Any:
         """What a term says of each row."""
         return term.at(self.rows, self.of) if isinstance(term, Leaf) else term.of(self.values(term.name))
+
+    def inside(self, term: Asked) -> tuple[Array, Flags]:
+        """The cell of each row, and which rows have one."""
+        if isinstance(term, Cell) and self.times is None:
+            return kept_cells(self.values(term.name), term.attribute)
+        own = self.of(term)
+        return own, own >= 0
+
+    def coded(self, term: Cell | Leaf) -> Array:
+        """The cell of each row; the number of cells for a row that has none."""
+        if isinstance(term, Cell) and self.times is None:
+            return codes(self.values(term.name), term.attribute)
+        own = self.of(term)
+        return np.where(own < 0, term.size, own)
 
     @property
     def size(self) -> int:
@@ -335,74 +350,152 @@ class UnitRows(OwnedRows):
         return found
 
     def _found(self) -> Owners:
-        names, numbers = list(self.stored.schema.names), _Numbers()
-        units, hashes = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
+        names, units = list(self.stored.schema.names), _Units()
+        hashes = [np.zeros(0, np.uint64)]
         for batch, whose in self.stored.with_units(names):
-            unit, mixed = numbers.of(whose, one=self.stored.schema.no_unit != DROP)
+            units.add(whose)
+            mixed = np.zeros(batch.rows, np.uint64)
             for name in names:
                 mixed = _hashed(batch.values(name), mixed)
-            units.append(unit)
             hashes.append(mixed)
-        unit, mixed = np.concatenate(units), np.concatenate(hashes)
-        order = np.lexsort((mixed, unit))
-        ordered = unit[order]
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(order) else np.zeros(0, np.int64)
-        lengths = np.diff(np.append(starts, len(order)))
-        rank = np.arange(len(order)) - np.repeat(starts, lengths)
-        kept = np.zeros(len(order), dtype=bool)
-        kept[order] = (rank < self.limit) & (ordered >= 0)
-        return Owners(unit, kept)
+        unit, named = units.numbered(one=self.stored.schema.no_unit != DROP)
+        return Owners(unit, _first_of_each(unit, np.concatenate(hashes), named, self.limit))
 
 
-class _Numbers:
-    """Numbers for units, in the order in which they come: which number a unit has says nothing about its rows."""
+def _first_of_each(unit: Integers, hashes: Array, named: Callable[[Places], Array], limit: int) -> Flags:
+    """Which rows are among the first of their unit, by their hash and that of their unit.
+
+    Rows of units that have too many are sorted by one number, of the unit and the beginning of the hash. Where several
+    rows stand at the limit, the whole hash decides, then their order.
+    """
+    kept = unit >= 0
+    sizes = np.bincount(unit[kept], minlength=1)
+    over = np.append(sizes > limit, False)
+    rows = np.flatnonzero(over[unit])
+    if not rows.size:
+        return kept
+    whose, many = unit[rows], np.flatnonzero(over)
+    own = np.zeros(len(over), np.uint64)
+    own[many] = named(many)
+    mixed = _mixed(hashes[rows] ^ own[whose])
+    bits = len(sizes).bit_length()
+    key = (whose.astype(np.uint64) << np.uint64(64 - bits)) | (mixed >> np.uint64(bits))
+    last = np.zeros(len(sizes), np.uint64)
+    last[many] = np.sort(key)[np.cumsum(sizes[many]) - sizes[many] + limit - 1]
+    last = last[whose]
+    below, at = key < last, np.flatnonzero(key == last)
+    found = below.copy()
+    found[at] = True
+    if np.bincount(whose[found], minlength=1).max() > limit:
+        at = at[np.lexsort((mixed[at], whose[at]))]
+        starts = np.flatnonzero(np.append(True, whose[at][1:] != whose[at][:-1]))
+        rank = np.arange(len(at)) - np.repeat(starts, np.diff(np.append(starts, len(at))))
+        left = limit - np.bincount(whose[below], minlength=len(sizes))
+        found[at] = rank < left[whose[at]]
+    kept[rows] = found
+    return kept
+
+
+class _Units:
+    """Whose the rows are, as they pass by. Which number a unit has says nothing about its rows."""
 
     def __init__(self) -> None:
-        self._known: dict[str | bytes | int, int] = {}
+        self._names: list[Any] = []
+        self._places: list[Places | None] = []
 
-    def of(self, array: Any, *, one: bool) -> tuple[Integers, Array]:
-        """The number of each row's unit, and a hash of the unit itself. Rows without one are *one* unit, or none."""
-        keys, places = _unit_keys(array)
-        numbers = np.array([self._known.setdefault(key, len(self._known)) for key in keys] + [-1], dtype=np.int64)
-        hashes = np.array([_hash_of(key) for key in keys] + [0], dtype=np.uint64)
-        if one:
-            numbers[-1] = self._known.setdefault("", len(self._known))
-        return numbers[places], hashes[places]
+    def add(self, array: Any) -> None:
+        """Some more rows."""
+        names, places = _unit_keys(array)
+        self._names.append(names)
+        self._places.append(places)
+
+    def numbered(self, *, one: bool) -> tuple[Integers, Callable[[Places], Array]]:
+        """The number of each row's unit, and what finds the hashes of units by their numbers.
+
+        Rows without a unit are *one* unit, or none: −1.
+        """
+        if not self._names:
+            return np.zeros(0, np.int64), lambda numbers: np.zeros(len(numbers), np.uint64)
+        numbers, names = _numbers_of(self._names)
+        numbers[numbers < 0] = nobody = len(names) if one else -1
+        found, start = [], 0
+        for own, places in zip(self._names, self._places, strict=True):
+            part = numbers[start : start + len(own)]
+            found.append(part if places is None else np.append(part, nobody)[places])
+            start += len(own)
+
+        def hashes(wanted: Places) -> Array:
+            kept = wanted[wanted < len(names)]
+            return np.append(_hashes(names.take(kept)), np.zeros(len(wanted) - len(kept), np.uint64))
+
+        return np.concatenate(found), hashes
 
 
-def _unit_keys(array: Any) -> tuple[list[str | bytes | int], Places]:
-    """The distinct units of an array, and for each row which it has; −1 for none. Spaces around a text do not count."""
+def _unit_keys(array: Any) -> tuple[Any, Places | None]:
+    """The names of units, whole numbers or bytes, and for each row the place of its own; none where each has one.
+
+    What has no place among the names has the last place, −1.
+    """
     import pyarrow
     from pyarrow import types
 
-    from adyton.kernel.reading.values import _encoded, _raw, _storage
-
     array = _storage(array)
-    while types.is_dictionary(array.type):
-        own, below = _unit_keys(array.dictionary)
+    if types.is_dictionary(array.type):
+        names, below = _unit_keys(array.dictionary)
         places, known = _raw(array.indices)
-        known &= (places >= 0) & (places < len(below))
-        return own, np.where(known, np.append(below, -1)[np.where(known, places, 0)], -1)
+        places = np.where(known & (places >= 0) & (places < len(array.dictionary)), places.astype(np.int64), -1)
+        return names, places if below is None else np.append(below, -1)[places]
     if types.is_integer(array.type):
-        numbers, known = _raw(array)
-        distinct, places = np.unique(numbers, return_inverse=True)
-        return distinct.tolist(), np.where(known, places.reshape(-1), -1)
+        return array if types.is_uint64(array.type) else array.cast(pyarrow.int64()), None
     if types.is_decimal(array.type):
-        texts = [_digits(value) for value in array.to_pylist()]
-        array = pyarrow.array(texts, pyarrow.string())
+        array = pyarrow.array([_digits(value) for value in array.to_pylist()], pyarrow.large_string())
     elif not (types.is_string(array.type) or types.is_large_string(array.type)):
         array = plain(array, unit_type(array.type))
-    bare = types.is_large_binary(array.type)
-    places, raw = _encoded(array)
-    keys: list[Any] = raw if bare else [_name(text) for text in raw]
-    empty = np.array([not key for key in keys] + [True])
-    return keys, np.where(empty[places], -1, places)
+    if types.is_large_binary(array.type):  # bytes that are no text
+        return array, None
+    if len(array[:_LOOKED_AT].unique()) * 2 < min(len(array), _LOOKED_AT):  # one after the other would take much room
+        encoded = array.dictionary_encode()
+        names, (places, known) = encoded.dictionary, _raw(encoded.indices)
+        return _trimmed(names), np.where(known, places, -1)
+    return _trimmed(array), None
 
 
-def _name(raw: bytes) -> str | bytes:
-    """The text of a unit without the white space around it; of a very long one, its digest."""
-    name = raw.strip(WHITE.encode())
-    return hashlib.sha256(name).digest() if len(name) > LONGEST else name.decode("utf-8", "replace")
+def _trimmed(names: Any) -> Any:
+    """Texts as bytes, without the spaces around them, which do not count."""
+    import pyarrow
+    from pyarrow import compute
+
+    return _binary(compute.ascii_trim(_binary(names).view(pyarrow.large_string()), characters=WHITE))
+
+
+def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, Any]:
+    """A number for each name, the same for the same names and −1 for none, and the names by their numbers.
+
+    Whole numbers that lie close together are their own numbers.
+    """
+    import pyarrow
+    from pyarrow import compute, types
+
+    names = pyarrow.chunked_array(parts)
+    if types.is_integer(names.type):
+        least, most = compute.min_max(names).as_py().values()
+        if least is not None and most - least <= 2 * len(names) + _LOOKED_AT:
+            values, known = (np.concatenate(own) for own in zip(*map(_raw, parts), strict=True))
+            every = pyarrow.array(np.arange(most - least + 1).astype(values.dtype) + values.dtype.type(least))
+            return np.where(known, values - values.dtype.type(least), -1).astype(np.int64), every
+    if not len(names):
+        return np.zeros(0, np.int64), parts[0]
+    chunks = names.dictionary_encode().chunks
+    numbers, known = (np.concatenate(own) for own in zip(*(_raw(chunk.indices) for chunk in chunks), strict=True))
+    listed = chunks[0].dictionary  # that of all
+    if not types.is_integer(listed.type):
+        known &= np.append(_lengths(listed) > 0, False)[np.where(known, numbers, -1)]
+    return np.where(known, numbers, -1).astype(np.int64), listed
+
+
+def _lengths(names: Any) -> Integers:
+    """Of texts in bytes."""
+    return np.diff(np.frombuffer(names.buffers()[1], np.int64, count=names.offset + len(names) + 1)[names.offset :])
 
 
 def _digits(value: Any) -> str | None:
@@ -413,19 +506,48 @@ def _digits(value: Any) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _hash_of(key: str | bytes | int) -> int:
-    raw = key if isinstance(key, bytes) else str(key).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest())
+def _hashes(names: Any) -> Array:
+    """A hash of every unit; of a text, of the beginning of it."""
+    from pyarrow import compute, types
+
+    if types.is_integer(names.type):
+        return _mixed(_raw(names)[0].astype(np.uint64))
+    found = [np.zeros(0, np.uint64)]
+    for start in range(0, len(names), _NAMES_AT_A_TIME):
+        some = compute.binary_slice(names[start : start + _NAMES_AT_A_TIME], 0, _HASHED)
+        lengths = _lengths(some)
+        ends = np.cumsum(lengths)
+        octets = np.frombuffer(some.buffers()[2] or b"", np.uint8, count=ends[-1]).astype(np.uint64)
+        octets |= (np.arange(len(octets)) - np.repeat(ends - lengths, lengths)).astype(np.uint64) << np.uint64(8)
+        sums = np.append(np.uint64(0), np.cumsum(_mixed(octets)))
+        found.append(sums[ends] - sums[ends - lengths])
+    return np.concatenate(found)
 
 
 def _hashed(values: Values, so_far: Array) -> Array:
     """A hash of what was hashed so far and of a value, the same for a whole number and a double: no value fails."""
+    return _mixed(so_far ^ _bits(values))
+
+
+@by_value
+def _bits(values: Values) -> Array:
     data = values.data.astype(np.float64) + 0.0
     bits = np.where((values.state == MISSING) | (values.state == UNREAD), 0, data.view(np.uint64))
     if values.keys:
-        keys = np.array([_hash_of(key) for key in values.keys], dtype=np.uint64)
+        keys = _hashes(_as_bytes(values.keys))
         bits = np.where(values.state == KNOWN, keys[values.data], np.uint64(0))
-    mixed = (so_far ^ (bits.astype(np.uint64) + values.state.astype(np.uint64))) + _MIX[2]
+    return np.asarray(bits.astype(np.uint64) + values.state.astype(np.uint64))
+
+
+def _as_bytes(texts: Sequence[str]) -> Any:
+    import pyarrow
+
+    return pyarrow.array([text.encode("utf-8", "surrogatepass") for text in texts], pyarrow.large_binary())
+
+
+def _mixed(numbers: Array) -> Array:
+    """Whole numbers of 64 bits as others that look random (SplitMix64)."""
+    mixed = numbers + _MIX[2]
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _MIX[0]
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _MIX[1]
     return np.asarray(mixed ^ (mixed >> np.uint64(31)))

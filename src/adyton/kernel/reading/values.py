@@ -20,9 +20,10 @@ one (:mod:`~adyton.kernel.reading.texts`), each distinct text once.  ∎
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import update_wrapper
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -37,9 +38,9 @@ from adyton.schema.calendar import DAY, EARLIEST, LATEST, part_numbers
 from adyton.schema.time_formats import moment_in
 from adyton.schema.times import Times
 
-_EXACT = 1 << 53
+Rest = ParamSpec("Rest")
 _REMEMBERED = 1 << 16
-"""So many texts are remembered with what they stand for."""
+"""So many texts are remembered with what they stand for, and 256 times as many bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,58 @@ class Values:
         return None if self.states is None else self.states == KNOWN
 
 
+class Coded(Values):
+    """Values that stand in a list, and for each row the place of its value; the last of the list is missing.
+
+    What follows from a value alone is found once for each that is listed (:func:`by_value`).
+    """
+
+    listed: Values
+    places: Places
+
+    def __init__(self, listed: Values, places: Places) -> None:
+        object.__setattr__(self, "listed", listed)
+        object.__setattr__(self, "places", places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def kept(self, rows: Flags | Places) -> Values:
+        """Those of some rows."""
+        return Coded(self.listed, self.places[rows])
+
+    @cached_property
+    def data(self) -> Array:
+        """Of every row."""
+        return self.listed.data[self.places]
+
+    @cached_property
+    def state(self) -> Array:
+        """Of every row."""
+        return self.listed.state[self.places]
+
+    @property
+    def states(self) -> Array:
+        """Of every row."""
+        return self.state
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """Those of the list."""
+        return self.listed.keys
+
+
+def by_value(function: Callable[Concatenate[Values, Rest], Array]) -> Callable[Concatenate[Values, Rest], Array]:
+    """A function of each value alone, which is asked once for each value that is listed."""
+
+    def found(values: Values, /, *rest: Rest.args, **named: Rest.kwargs) -> Array:
+        if isinstance(values, Coded):
+            return function(values.listed, *rest, **named)[values.places]
+        return function(values, *rest, **named)
+
+    return update_wrapper(found, function)
+
+
 class ValueReader:
     """Reads the arrays of a column as an attribute wants them. It remembers texts, and nothing of a row."""
 
@@ -88,13 +141,13 @@ class ValueReader:
         self.attribute = attribute
         self._read = None if isinstance(attribute, Times | Identifier) else reader_of(attribute)
         self._key = key_reader(attribute) if isinstance(attribute, Identifier) else None
-        self._known: dict[bytes, tuple[int, float]] = {}
+        self._known: tuple[Any, Values] | None = None
         self._dictionary: tuple[Any, Values] | None = None
         numbers = (number_in(str(word)) for word in attribute.reading.missing)
         self._numbers_for_none = [number for number in numbers if number is not None]
 
-    def read(self, array: Any) -> Values:
-        """The values of an Arrow array."""
+    def read(self, array: Any, *, listed: bool = False) -> Values:
+        """The values of an Arrow array; of one that is *listed*, few are there twice."""
         from pyarrow import types
 
         array = _storage(array)
@@ -104,7 +157,7 @@ class ValueReader:
         if isinstance(attribute, Times):
             return self._times(array)
         if _is_text(kind):
-            return self._texts(array)
+            return self._texts(array, listed=listed)
         texts = isinstance(attribute, Identifier) or _has_levels(attribute, str)
         looked_up = attribute.reading.lookup is not None or attribute.reading.first is not None
         if isinstance(attribute, Duration) and types.is_duration(kind):
@@ -115,21 +168,14 @@ class ValueReader:
 
     def _spelled_out(self, array: Any) -> Values:
         """Each value of the dictionary once; an index that is none of the dictionary's is missing."""
-        own = self._of_dictionary(array.dictionary)
+        if self._dictionary is None or not self._dictionary[0].equals(array.dictionary):  # batches share it
+            self._dictionary = array.dictionary, _ended(self.read(array.dictionary, listed=True))
+        own = self._dictionary[1]
         places, known = _raw(array.indices)
-        known &= (places >= 0) & (places < len(own))
-        if not len(own):
-            return Values(np.zeros(len(places)), np.full(len(places), MISSING, np.uint8))
-        places = np.where(known, places, 0)
-        states = None if own.states is None and known.all() else np.where(known, own.state[places], MISSING)
-        return replace(own, data=own.data[places], states=None if states is None else states.astype(np.uint8))
-
-    def _of_dictionary(self, dictionary: Any) -> Values:
-        """Batches of a file share one: it is read again only where it is another."""
-        if self._dictionary is not None and self._dictionary[0].equals(dictionary):
-            return self._dictionary[1]
-        self._dictionary = dictionary, self.read(dictionary)
-        return self._dictionary[1]
+        last = len(own) - 1
+        if array.null_count or (len(places) and not 0 <= places.min() <= places.max() < last):
+            places = np.where(known & (places >= 0) & (places < last), places.astype(np.int64), last)
+        return Coded(own, places if places.dtype.itemsize < 8 else places.astype(np.int64, copy=False))
 
     def _numbers(self, array: Any) -> Values:
         """Numbers and truths where numbers or truths are wanted."""
@@ -151,7 +197,7 @@ class ValueReader:
             data = np.where(outside, 0, data)
         return Values(data, state)
 
-    def _texts(self, array: Any) -> Values:
+    def _texts(self, array: Any, *, listed: bool = False) -> Values:
         """Each text of the array once."""
         assert not isinstance(self.attribute, Times)
         if self._key is not None:
@@ -160,32 +206,41 @@ class ValueReader:
             found = _all_plain(array)
             if found is not None:
                 return self._numbers(found)
+        if listed:
+            return self._once(_binary(array))
         places, texts = _encoded(array)
-        read = [self._read_once(text) for text in texts]
-        states = np.array([state for state, _ in read] + [MISSING], dtype=np.uint8)
-        numbers = np.array([number for _, number in read] + [0.0])
-        return Values(numbers[places], states[places])
+        return Coded(_ended(self._once(texts)), places)
 
-    def _read_once(self, raw: bytes) -> tuple[int, float]:
-        found = self._known.get(raw)
-        if found is None:
-            assert self._read is not None
-            found = self._read(_text(raw))
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            if len(raw) <= _REMEMBERED:
-                self._known[raw] = found
-        return found
+    def _once(self, texts: Any) -> Values:
+        """What texts stand for. Those that were read before are found by their bytes."""
+        import pyarrow
+        from pyarrow import compute
+
+        known, values = self._known or (texts[:0], Values(np.zeros(0), np.zeros(0, np.uint8)))
+        found = compute.index_in(texts, value_set=known)
+        places, seen = _raw(found)
+        if not found.null_count:
+            return values.kept(places)
+        assert self._read is not None
+        new = texts.filter(pyarrow.array(~seen))
+        read = [(MISSING, 0.0) if text is None else self._read(_text(text)) for text in new.to_pylist()]
+        own = Values(np.array([number for _, number in read]), np.array([state for state, _ in read], dtype=np.uint8))
+        every = Values(np.append(values.data, own.data), np.append(values.state, own.state))
+        for kept in ((pyarrow.concat_arrays([known, new]), every), (new, own)):
+            if len(kept[0]) <= _REMEMBERED and kept[0].nbytes <= _REMEMBERED << 8:
+                self._known = kept
+                break
+        return every.kept(np.where(seen, places, len(known) + np.cumsum(~seen) - 1))
 
     def _keys(self, array: Any) -> Values:
         assert self._key is not None
-        places, raw = _encoded(array)
-        found = [self._key(_text(text)) for text in raw]
-        missing = np.array([text is None for text in found] + [True])
+        places, texts = _encoded(array)
+        found = [self._key(_text(text)) for text in texts.to_pylist()]
         keys = list(dict.fromkeys(text for text in found if text is not None))
         numbers = {text: place for place, text in enumerate(keys)}
-        own = np.array([numbers.get(text or "", 0) for text in found] + [0], dtype=np.int64)
-        return Values(own[places], np.where(missing[places], MISSING, KNOWN).astype(np.uint8), keys)
+        own = np.array([numbers.get(text or "", 0) for text in found], dtype=np.int64)
+        states = np.array([MISSING if text is None else KNOWN for text in found], dtype=np.uint8)
+        return Coded(_ended(Values(own, states, keys)), places)
 
     # ---- times ------------------------------------------------------------------------------------------------------
 
@@ -215,7 +270,7 @@ class ValueReader:
         seconds, others = (np.full(len(array), NO_TIME), array) if formats or words else iso_seconds(_plain(array))
         value = _finished(seconds, attribute, np.zeros(len(array), dtype=bool))
         places, raw = _encoded(others)
-        texts = list(map(_text, raw))
+        texts = list(map(_text, raw.to_pylist()))
         moments = [None if text.strip() in words else moment_in(text, formats) for text in texts]
         own = np.array([NO_TIME if moment is None else moment[0] for moment in moments] + [NO_TIME], dtype=np.int64)
         universal = np.array([moment is not None and moment[1] for moment in moments] + [False])
@@ -224,7 +279,7 @@ class ValueReader:
             if read[place] == NO_TIME and text.strip() not in words:
                 read[place] = named.get(text.strip().lower(), NO_TIME)
         blank = np.array([not text.strip() or text.strip() in words for text in texts] + [True])
-        other = places >= 0
+        other = places < len(texts)
         value = np.where(other, read[places], value)
         return _timed(value, other & ~blank[places])
 
@@ -307,7 +362,7 @@ def _booleans(array: Any) -> tuple[Array, Flags]:
 
 
 def _numbers(array: Any) -> tuple[Array, Flags]:
-    """Whole numbers of up to 63 bits as they are, all others as doubles."""
+    """Whole numbers of up to 63 bits as they are, of 32 or 64 bits; all others as doubles."""
     from pyarrow import types
 
     if types.is_decimal(array.type):
@@ -317,17 +372,26 @@ def _numbers(array: Any) -> tuple[Array, Flags]:
     data, known = _raw(array)
     if data.dtype.kind == "f" or data.dtype == np.uint64:
         return data.astype(np.float64), known
-    return data.astype(np.int64), known
+    return data if data.dtype == np.int32 else data.astype(np.int64, copy=False), known
 
 
-def _encoded(array: Any) -> tuple[Places, list[bytes]]:
-    """The place of each text in a list of distinct ones; −1, which is the last place, for null."""
+def _encoded(array: Any) -> tuple[Places, Any]:
+    """The place of each text in an array of distinct ones, or behind them for null."""
+    encoded = _binary(array).dictionary_encode()
+    places, known = _raw(encoded.indices)
+    return np.where(known, places, len(encoded.dictionary)) if encoded.null_count else places, encoded.dictionary
+
+
+def _binary(array: Any) -> Any:
+    """Texts as their bytes."""
     import pyarrow
 
-    array = array.cast(pyarrow.large_binary()) if not pyarrow.types.is_large_binary(array.type) else array
-    encoded = array.dictionary_encode()
-    places, known = _raw(encoded.indices)
-    return np.where(known, places, -1).astype(np.int64), encoded.dictionary.to_pylist()
+    return array if pyarrow.types.is_large_binary(array.type) else array.cast(pyarrow.large_binary())
+
+
+def _ended(values: Values) -> Values:
+    """A list of values with a missing one at its end."""
+    return Values(np.append(values.data, 0), np.append(values.state, np.uint8(MISSING)), values.keys)
 
 
 def _plain(array: Any) -> Any:
