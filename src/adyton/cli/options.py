@@ -17,16 +17,17 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, Parquet, DuckDB or SQLite file (city.sqlite#trips), a pattern for several: 'week-*.csv', or the "
-        "address of a database: postgresql://host/name, sc://host (Spark Connect).",
+        help="CSV, Parquet, Excel, DuckDB or SQLite file (city.sqlite#trips, book.xlsx#Sheet1), a folder or a pattern "
+        "for several: 'week-*.csv', or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
     ),
 ]
 Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA…",
-        help="CSV, Parquet, DuckDB or SQLite file (city.sqlite#trips); several files, or a pattern such as "
-        "'week-*.csv', are one table; or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
+        help="CSV, Parquet, Excel, DuckDB or SQLite file (city.sqlite#trips, book.xlsx#Sheet1); several files, a folder "
+        "or a pattern such as 'week-*.csv' are one table; or the address of a database: postgresql://host/name, sc://host "
+        "(Spark Connect).",
     ),
 ]
 Table = Annotated[
