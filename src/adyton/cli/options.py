@@ -25,9 +25,9 @@ Tables = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA…",
-        help="CSV, Parquet, Excel, DuckDB or SQLite file (city.sqlite#trips, book.xlsx#Sheet1); several files, a folder "
-        "or a pattern such as 'week-*.csv' are one table; or the address of a database: postgresql://host/name, sc://host "
-        "(Spark Connect).",
+        help="CSV, Parquet, Excel, DuckDB or SQLite file (city.sqlite#trips, book.xlsx#Sheet1); several files, a "
+        "folder or a pattern such as 'week-*.csv' are one table; or the address of a database: postgresql://host/name, "
+        "sc://host (Spark Connect).",
     ),
 ]
 Table = Annotated[

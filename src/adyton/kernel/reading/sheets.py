@@ -14,10 +14,12 @@ import os
 import posixpath
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
+from xml.etree import ElementTree
 from xml.parsers import expat
 
 from adyton.errors import SchemaError
@@ -147,30 +149,31 @@ class _Workbook:
     def __init__(self, path: str) -> None:
         self._archive = zipfile.ZipFile(path)
         (book,) = (target for kind, target in self._related("").values() if kind == "officeDocument")
-        related, named, since = self._related(book), [], []
-
-        def workbook(name: str, given: Mapping[str, str]) -> None:
+        related, self.sheets, self._from_1904 = self._related(book), {}, False
+        for name, element in self._elements(book):
             if name == "sheet":
-                named.append((given["name"], next(value for key, value in given.items() if key.endswith(":id"))))
+                kind, part = next(related[value] for key, value in element.items() if key.endswith("}id"))
+                if kind == "worksheet":
+                    self.sheets[element.get("name", "")] = part
             if name == "workbookPr":
-                since.append(given.get("date1904") in ("1", "true"))
-
-        self._parse(book, workbook)
-        self.sheets = {name: related[key][1] for name, key in named if related[key][0] == "worksheet"}
-        self._from_1904 = any(since)
+                self._from_1904 = element.get("date1904") in ("1", "true")
         self._parts = dict(related.values())
+
+    def _elements(self, part: str | None) -> Iterator[tuple[str, Any]]:
+        """The elements of a part as they end, with their names; none of a part that is not there."""
+        if part is not None:
+            with self._archive.open(part) as file:
+                for _, element in ElementTree.iterparse(file):
+                    yield _local(element.tag), element
 
     def _related(self, part: str) -> dict[str, tuple[str, str]]:
         """The kind and the place of all parts that a part refers to."""
         folder, name = posixpath.split(part)
         found = {}
-
-        def relation(name: str, given: Mapping[str, str]) -> None:
-            if name == "Relationship":
-                target = posixpath.normpath(posixpath.join("/", folder, given["Target"])).lstrip("/")
-                found[given["Id"]] = given["Type"].rpartition("/")[2], target
-
-        self._parse(posixpath.join(folder, "_rels", f"{name}.rels"), relation)
+        for own, element in self._elements(posixpath.join(folder, "_rels", f"{name}.rels")):
+            if own == "Relationship":
+                target = posixpath.normpath(posixpath.join("/", folder, element.get("Target"))).lstrip("/")
+                found[element.get("Id")] = element.get("Type").rpartition("/")[2], target
         return found
 
     def is_merged(self, sheet: str) -> bool:
@@ -183,79 +186,28 @@ class _Workbook:
                 before = chunk[-64:]
         return False
 
-    def _parse(
-        self,
-        part: str,
-        start: Callable[[str, Mapping[str, str]], None],
-        end: Callable[[str], None] | None = None,
-        text: Callable[[str], None] | None = None,
-    ) -> None:
-        for _ in self._parsing(part, start, end, text):
-            pass
-
-    def _parsing(self, part: str, start: Any, end: Any = None, text: Any = None) -> Iterator[None]:
-        """Parse a part, in pieces: what it calls is given names without what stands before a colon."""
-        local: dict[str, str] = {}
-
-        def plain(name: str) -> str:
-            return local.get(name) or local.setdefault(name, name.rpartition(":")[2])
-
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = lambda name, given: start(plain(name), given)
-        parser.EndElementHandler = None if end is None else lambda name: end(plain(name))
-        parser.CharacterDataHandler = text
-        with self._archive.open(part) as file:
-            while chunk := file.read(_CHUNK):
-                parser.Parse(chunk)
-                yield
-            parser.Parse(b"", True)
-        yield
-
     def _texts(self) -> list[str]:
-        """The texts that cells refer to by number."""
+        """The texts that cells refer to by number. How a text is pronounced is no part of it."""
         found: list[str] = []
-        pieces: list[str] = []
-        inside = {"t": False, "rPh": False}  # how a text is pronounced is no part of it
-
-        def start(name: str, given: Mapping[str, str]) -> None:
-            if name in inside:
-                inside[name] = True
-
-        def end(name: str) -> None:
-            if name in inside:
-                inside[name] = False
-            elif name == "si":
-                found.append("".join(pieces))
-                pieces.clear()
-
-        def text(piece: str) -> None:
-            if inside["t"] and not inside["rPh"]:
-                pieces.append(piece)
-
-        if "sharedStrings" in self._parts:
-            self._parse(self._parts["sharedStrings"], start, end, text)
+        for name, element in self._elements(self._parts.get("sharedStrings")):
+            if name == "rPh":
+                element.clear()
+            if name == "si":
+                found.append("".join(one.text or "" for one in element.iter() if _local(one.tag) == "t"))
+                element.clear()
         return found
 
     def _formats(self) -> list[str]:
         """Of every format of cells what a number is in it: a number, a time, or hours beyond a day."""
         kinds = dict.fromkeys(map(str, _DATES), "time") | {"46": "length"}
         found: list[str] = []
-        within = [""]
-
-        def start(name: str, given: Mapping[str, str]) -> None:
+        for name, element in self._elements(self._parts.get("styles")):
             if name == "numFmt":
-                code = _LITERAL.sub("", given.get("formatCode", "")).lower().partition(";")[0]
-                kinds[given.get("numFmtId", "")] = (
-                    "length" if "[" in code else "time" if {*code} & {*"dmyhs"} else "number"
-                )
-            elif name in ("cellXfs", "cellStyleXfs"):
-                within[0] = name
-            elif name == "xf" and within[0] == "cellXfs":
-                found.append(kinds.get(given.get("numFmtId", ""), "number"))
-
-        if "styles" in self._parts:
-            self._parse(self._parts["styles"], start)
+                code = _LITERAL.sub("", element.get("formatCode", "")).lower().partition(";")[0]
+                shown = "length" if "[" in code else "time" if {*code} & {*"dmyhs"} else "number"
+                kinds[element.get("numFmtId", "")] = shown
+            if name == "cellXfs":
+                found = [kinds.get(one.get("numFmtId", ""), "number") for one in element]
         return found
 
     def rows(self, sheet: str) -> Iterator[dict[int, object]]:
@@ -269,6 +221,7 @@ class _Workbook:
 
         def start(name: str, given: Mapping[str, str]) -> None:
             nonlocal row, cell, place, inside
+            name = _local(name)
             if name == "c":
                 cell = given
                 letters = _COLUMN.match(given.get("r", ""))
@@ -281,6 +234,7 @@ class _Workbook:
 
         def end(name: str) -> None:
             nonlocal inside
+            name = _local(name)
             if name in ("v", "t"):
                 inside = False
             elif name == "c":
@@ -294,9 +248,15 @@ class _Workbook:
             if inside:
                 pieces.append(piece)
 
-        for _ in self._parsing(self.sheets[sheet], start, end, text):
-            yield from rows
-            rows.clear()
+        parser = expat.ParserCreate(namespace_separator="}")
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
+        with self._archive.open(self.sheets[sheet]) as file:
+            while chunk := file.read(_CHUNK):
+                parser.Parse(chunk)
+                yield from rows
+                rows.clear()
+            parser.Parse(b"", True)
 
     def _value(self, raw: str, cell: Mapping[str, str], texts: Sequence[str], formats: Sequence[str]) -> object:
         """What a cell holds; None for an error and for what is no value."""
@@ -330,6 +290,12 @@ class _Workbook:
         else:
             moment = datetime(1899, 12, 31 if number < 60 else 30) + past
         return moment.date() if number.is_integer() else moment
+
+
+@lru_cache(256)
+def _local(name: str) -> str:
+    """The name of an element without its namespace."""
+    return name.rpartition("}")[2]
 
 
 def _place(letters: str) -> int:
