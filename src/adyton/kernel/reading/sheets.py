@@ -266,13 +266,16 @@ class _Workbook:
         if kind == "b":
             return raw == "1"
         if kind == "s":
-            return quietly(lambda: texts[int(raw)]) if raw.isdecimal() else None
-        number = quietly(lambda: float(raw)) if kind == "n" and raw else None
-        style = cell.get("s")
-        form = quietly(lambda: formats[int(style)]) if style is not None and style.isdecimal() else None
-        if number is None or form in (None, "number"):
-            return number
-        return quietly(lambda: self._time(number, str(form)))
+            return texts[int(raw)] if raw.isdecimal() and len(raw) < 10 and int(raw) < len(texts) else None
+        if kind != "n" or not raw:
+            return None
+        try:
+            number = float(raw)
+        except ValueError:
+            return None
+        style = cell.get("s", "")
+        form = formats[int(style)] if style.isdecimal() and len(style) < 7 and int(style) < len(formats) else "number"
+        return number if form == "number" else quietly(lambda: self._time(number, form))
 
     def _time(self, number: float, form: str) -> object:
         """A number of days as the time that it shows; None where it shows none."""
@@ -298,6 +301,7 @@ def _local(name: str) -> str:
     return name.rpartition("}")[2]
 
 
+@lru_cache(1 << 15)
 def _place(letters: str) -> int:
     """The place of a column by its letters: A is 0, AA is 26."""
     place = 0
