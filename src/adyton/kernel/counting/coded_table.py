@@ -98,6 +98,8 @@ class CodedRows(Rows):
 class CodedBatch(Batch):
     """Such rows."""
 
+    reads = False
+
     def __init__(self, codes: Integers, schema: Schema, times: Integers | None) -> None:
         self.rows, self.times, self._codes, self._schema = len(codes), times, codes, schema
 

@@ -111,6 +111,7 @@ class ServerReader(Reader):
 class GroupBatch(Batch):
     """Groups of rows: what was asked for is known."""
 
+    reads = False
     times: Integers
 
     def __init__(self, told: Mapping[Asked, Any], times: Integers) -> None:

@@ -22,11 +22,11 @@ import numpy as np
 
 from adyton.arrays import Flags, Integers
 from adyton.errors import KernelFailure, SchemaError
-from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Part, Rule, Steps, Term, misfit_codes
+from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Part, Rule, Steps, Term, cells, misfit_codes
 from adyton.kernel.reading.packs import Column, Tally, packed, packed_for_passing
 from adyton.kernel.reading.rows import BITS, Batch, HeldRows, OwnedRows, Rows, one_at_a_time, stoppable
 from adyton.kernel.reading.texts import MISSING, OUTSIDE
-from adyton.kernel.reading.values import Coded, Values
+from adyton.kernel.reading.values import Values
 from adyton.kernel.sealed import Sealed, interruptible
 from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
@@ -250,10 +250,9 @@ class LocalTable(Sealed):
         def work() -> Integers:
             counts = np.zeros(size, np.int64)
             for batch in self._rows.batches(terms, self._conditions, whole=True):
-                first = terms[0] if len(terms) == 1 and batch.times is None else None
-                alone = batch.values(first.name) if isinstance(first, Cell) else None
-                if isinstance(first, Cell) and isinstance(alone, Coded):  # how often a value is there, then its cell
-                    own = first.of(alone.listed)
+                alone = batch.listed(terms[0]) if len(terms) == 1 else None
+                if alone is not None:  # how often a value is there, then its cell
+                    own = cells(alone.listed, _celled(self._schema, terms[0].names[0]))
                     sizes = np.bincount(alone.places, minlength=len(own))
                     np.add.at(counts, own[own >= 0], sizes[own >= 0])
                     continue

@@ -10,7 +10,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from adyton.kernel.reading.cells import Asked, Cell, Condition, Leaf, Term, code
 from adyton.kernel.reading.packs import KEYS_TOGETHER
 from adyton.kernel.reading.plain_columns import plain, unit_type
 from adyton.kernel.reading.texts import KNOWN, MISSING, UNREAD, WHITE
-from adyton.kernel.reading.values import ValueReader, Values, _binary, _raw, _storage, by_value
+from adyton.kernel.reading.values import Coded, ValueReader, Values, _binary, _raw, _storage, by_value
 from adyton.schema import Schema
 from adyton.schema.declaration import DROP
 
@@ -74,6 +74,9 @@ def stopped() -> bool:
 class Batch:
     """Some rows, or groups of rows that are alike: their values are read once, when they are asked for."""
 
+    reads: ClassVar[bool] = True
+    """Whether there are values, and not only what the terms say."""
+
     def __init__(self, rows: int, read: Callable[[str], Values], times: Integers | None = None) -> None:
         self.rows, self.times = rows, times
         self._read = read
@@ -89,16 +92,21 @@ class Batch:
         """What a term says of each row."""
         return term.at(self.rows, self.of) if isinstance(term, Leaf) else term.of(self.values(term.name))
 
+    def listed(self, term: Asked) -> Coded | None:
+        """The values that a cell is found from, where they stand in a list."""
+        values = self.values(term.name) if isinstance(term, Cell) and self.reads else None
+        return values if isinstance(values, Coded) else None
+
     def inside(self, term: Asked) -> tuple[Array, Flags]:
         """The cell of each row, and which rows have one."""
-        if isinstance(term, Cell) and self.times is None:
+        if isinstance(term, Cell) and self.reads:
             return kept_cells(self.values(term.name), term.attribute)
         own = self.of(term)
         return own, own >= 0
 
     def coded(self, term: Cell | Leaf) -> Array:
         """The cell of each row; the number of cells for a row that has none."""
-        if isinstance(term, Cell) and self.times is None:
+        if isinstance(term, Cell) and self.reads:
             return codes(self.values(term.name), term.attribute)
         own = self.of(term)
         return np.where(own < 0, term.size, own)
