@@ -139,7 +139,7 @@ def test_releases_do_not_import_what_looks_inside():
 
 
 MUTANTS = {
-    "the rows themselves": "from adyton.kernel.reading.local_table import LocalTable",
+    "the rows themselves": "from adyton.kernel.counting.table import PrivateTable",
     "in a function": "def look(x):\n    from adyton.kernel.counts import PrivateVector\n    return PrivateVector",
     "a whole module": "from adyton.kernel import counts",
     "by its full name": "import adyton.kernel.counts",

@@ -11,10 +11,10 @@ from wording import one_line
 
 from adyton.kernel.audit_cases import section
 from adyton.kernel.budget import Budget
+from adyton.kernel.counting.rows import UnitRows
 from adyton.kernel.counts import CountedTables, GuessedTables
 from adyton.kernel.engines.server import ServerRows
 from adyton.kernel.mechanisms import MECHANISMS, Selection
-from adyton.kernel.reading.rows import UnitRows
 from adyton.kernel.transforms import TRANSFORMS
 
 NAME = "proofs"

@@ -18,7 +18,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.kernel.reading.rows import one_at_a_time
+from adyton.kernel.counting.rows import one_at_a_time
 from adyton.remembered import cached_property
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -9,10 +9,12 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
+from adyton.kernel.counting import packs
+from adyton.kernel.counting import table as local_table
+from adyton.kernel.counting.packs import Column, Joins, packed
 from adyton.kernel.mechanisms import MeasureTables, NestedQuantiles
 from adyton.kernel.operators import MOST_PARTS, check_request
-from adyton.kernel.reading import cells, local_table, packs
-from adyton.kernel.reading.packs import Column, Joins, packed
+from adyton.kernel.reading import cells
 from adyton.kernel.shapes import VectorShape
 from adyton.queries import Identity, Partition
 from adyton.solving import energies

@@ -323,20 +323,20 @@ def test_group_by_charged_once_is_caught(monkeypatch, tmp_path):
 
 def test_rows_counted_under_two_reasons(monkeypatch):
     from adyton.audit.accounting import audit_misfits
-    from adyton.kernel.reading.local_table import LocalTable
+    from adyton.kernel.counting.table import PrivateTable
 
-    once = LocalTable.misfits
-    monkeypatch.setattr(LocalTable, "misfits", lambda self, asked: once(self, asked) + np.roll(once(self, asked), 1))
+    once = PrivateTable.misfits
+    monkeypatch.setattr(PrivateTable, "misfits", lambda self, asked: once(self, asked) + np.roll(once(self, asked), 1))
     assert not audit_misfits().passed
 
 
 def test_one_row_in_two_leaves_is_caught(monkeypatch):
     from adyton.audit.accounting import audit_leaves
-    from adyton.kernel.reading.local_table import LocalTable
+    from adyton.kernel.counting.table import PrivateTable
 
-    once = LocalTable.in_leaves
+    once = PrivateTable.in_leaves
     monkeypatch.setattr(
-        LocalTable, "in_leaves", lambda self, *asked: once(self, *asked) + np.roll(once(self, *asked), 1, axis=0)
+        PrivateTable, "in_leaves", lambda self, *asked: once(self, *asked) + np.roll(once(self, *asked), 1, axis=0)
     )
     assert not audit_leaves().passed
 

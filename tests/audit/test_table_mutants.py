@@ -16,11 +16,11 @@ from adyton.audit.walk_nodes import DisagreementError
 from adyton.audit.whole_programs import audit_cases, row_cases
 from adyton.errors import BadInput
 from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.packs import Pack
 from adyton.kernel.counts import GuessedTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice
 from adyton.kernel.mechanisms.published import parent_choice
-from adyton.kernel.reading.packs import Pack
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.transforms.vectors import CountTables, SingleTables
 from adyton.schema import Integer, Schema

@@ -9,9 +9,9 @@ import pytest
 
 from adyton.audit.people import LIMIT
 from adyton.audit.whole_programs import audit_cases, table_cases
-from adyton.kernel.reading import rows
-from adyton.kernel.reading.local_table import LocalTable
-from adyton.kernel.reading.rows import Owners, UnitRows
+from adyton.kernel.counting import rows
+from adyton.kernel.counting.rows import Owners, UnitRows
+from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.reading.texts import number_in
 from adyton.kernel.transforms import GroupBy, ShareRows, SumValues
 
@@ -54,7 +54,7 @@ def after_the_filter(monkeypatch):
                 flags.append(seen[unit] <= LIMIT)
             yield batch.kept(np.array(flags, dtype=bool))
 
-    monkeypatch.setattr(LocalTable, "_batches", batches)
+    monkeypatch.setattr(PrivateTable, "_batches", batches)
 
 
 def by_file(monkeypatch):

@@ -270,12 +270,12 @@ def test_interrupting_a_release_says_what_was_charged(tmp_path):
         pytest.skip("needs POSIX signals")
     code = """
 import os, signal, sys
-from adyton.kernel.reading.local_table import LocalTable
-honest = LocalTable.count
+from adyton.kernel.counting.table import PrivateTable
+honest = PrivateTable.count
 def count(self):
     os.kill(os.getpid(), signal.SIGINT)
     return honest(self)
-LocalTable.count = count
+PrivateTable.count = count
 sys.argv = "adyton release t.csv --schema t.toml --count --epsilon 0.25 --ledger l --total 1".split()
 from adyton.cli.main import main
 main()

@@ -149,7 +149,7 @@ def test_failures_inside(planted, method, monkeypatch):
     def explode(self):
         raise ValueError(f"could not convert {CANARY} {NUMBER}")
 
-    monkeypatch.setattr(f"adyton.kernel.reading.local_table.LocalTable.{method}", explode)
+    monkeypatch.setattr(f"adyton.kernel.counting.table.PrivateTable.{method}", explode)
     kernel = ad.Kernel(planted, schema=SCHEMA, epsilon=5)
     ask = {
         "count": lambda: kernel.root.count(1),

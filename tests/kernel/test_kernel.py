@@ -266,7 +266,7 @@ def test_a_failure_inside_stays_charged_and_says_nothing(kernel, monkeypatch):
     def explode(self):
         raise RuntimeError("the secret is 42")
 
-    monkeypatch.setattr("adyton.kernel.reading.local_table.LocalTable.count", explode)
+    monkeypatch.setattr("adyton.kernel.counting.table.PrivateTable.count", explode)
     with pytest.raises(KernelFailure) as caught:
         kernel.root.count(1)
     assert caught.value.__context__ is None
@@ -280,7 +280,7 @@ def test_an_interruption_inside_stays_charged(kernel, monkeypatch):
     def interrupt(self):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("adyton.kernel.reading.local_table.LocalTable.count", interrupt)
+    monkeypatch.setattr("adyton.kernel.counting.table.PrivateTable.count", interrupt)
     with pytest.raises(KeyboardInterrupt):
         kernel.root.count(1)
     assert kernel.spent == 1
@@ -292,7 +292,7 @@ def test_the_debit_is_durable_before_the_data_are_touched(table, schema, tmp_pat
     seen = []
     count = type(kernel._kept[kernel.root.node].data).count
     monkeypatch.setattr(
-        "adyton.kernel.reading.local_table.LocalTable.count",
+        "adyton.kernel.counting.table.PrivateTable.count",
         lambda self: seen.append(ad.Ledger.read(path).spent) or count(self),
     )
     kernel.root.count("0.25")

@@ -11,11 +11,11 @@ import pytest
 import adyton as ad
 from adyton.errors import AdytonError, BadInput, SchemaError
 from adyton.kernel.counting import open_table
+from adyton.kernel.counting import table as local_table
 from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import SplitChoice
-from adyton.kernel.reading import local_table
-from adyton.kernel.reading.local_table import LocalTable
 from adyton.queries import Identity
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 
@@ -251,8 +251,8 @@ def test_many_tables_in_one_pass_are_those_of_single_ones(dirty, monkeypatch):
     table, codes = dirty
     groups = [*itertools.combinations(SCHEMA.names, 2), ("y", "a"), ("c",), SCHEMA.names]
     expected = [table.select(list(names)).vectorize() for names in groups]
-    passes, honest = [], LocalTable._run
-    monkeypatch.setattr(LocalTable, "_run", lambda *asked: (passes.append(asked), honest(*asked))[1])
+    passes, honest = [], PrivateTable._run
+    monkeypatch.setattr(PrivateTable, "_run", lambda *asked: (passes.append(asked), honest(*asked))[1])
     for one, other in zip(table.tables(groups), expected, strict=True):
         assert np.array_equal(one, other)
     assert len(passes) == 1

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from adyton.kernel.counting import open_table
+from adyton.kernel.counting import open_table, packs
+from adyton.kernel.counting import table as local_table
+from adyton.kernel.counting.packs import Column, packed, packed_for_passing
 from adyton.kernel.reading import frames as frame_readers
-from adyton.kernel.reading import local_table, packs
-from adyton.kernel.reading.packs import Column, packed, packed_for_passing
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 
 SCHEMA = Schema(

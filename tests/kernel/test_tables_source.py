@@ -8,9 +8,9 @@ import pyarrow
 import pytest
 
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, SchemaError
+from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice
-from adyton.kernel.reading.local_table import LocalTable
 from adyton.kernel.sources import TablesSource
 from adyton.kernel.transforms import vectors
 from adyton.noise import KeyedNoise
@@ -37,8 +37,8 @@ def true_table(one, other, values=VALUES):
 
 
 def test_tables_are_counted_once_when_they_are_first_measured(monkeypatch):
-    passes, honest = [], LocalTable._run
-    monkeypatch.setattr(LocalTable, "_run", lambda *asked: (passes.append(1), honest(*asked))[1])
+    passes, honest = [], PrivateTable._run
+    monkeypatch.setattr(PrivateTable, "_run", lambda *asked: (passes.append(1), honest(*asked))[1])
     kernel = kernel_of()
     tables = kernel.root.tables(PAIRS)
     vector = tables.vectors()[2]

@@ -23,6 +23,9 @@ READING = (
     "kernel.counting.locations",
     "kernel.counting.opening",
     "kernel.counting.origins",
+    "kernel.counting.packs",
+    "kernel.counting.rows",
+    "kernel.counting.table",
 )
 """From a stored value to its cell, and from cells to counts, in files and frames."""
 SERVERS = (
@@ -33,7 +36,7 @@ SERVERS = (
     "kernel.engines.spark_plans",
     "kernel.engines.sql",
 )
-"""The same on servers: they group rows by codes, which come back to be read."""
+"""The same on servers, loaded when one of their tables is opened: they group rows by codes, which come back."""
 CORE: Mapping[str, tuple[str, ...]] = {
     "the door, the budget and the ledger": (
         "kernel.kernel",
@@ -49,7 +52,6 @@ CORE: Mapping[str, tuple[str, ...]] = {
         "drafts",
     ),
     "reading and counting rows": READING,
-    "the same on servers": SERVERS,
     "sources and mechanisms": (
         "kernel.counts",
         "kernel.transforms.",
@@ -98,6 +100,7 @@ CORE: Mapping[str, tuple[str, ...]] = {
 }
 """What every release needs that ``auto`` can make: counts, ranges, tables, numbers and classifiers."""
 ADDED: Mapping[str, tuple[str, ...]] = {
+    "rows that stay on servers": SERVERS,
     "published algorithms": ("kernel.mechanisms.published.", "queries.cosines", "queries.domain_trees"),
     "query sets that a person names": ("queries.coefficients", "queries.derived", "queries.ranges"),
     "configuration on private instances": (
@@ -174,8 +177,9 @@ OWNERS: Mapping[str, str] = {
     "learning.coding": "rows that a person hands over to learn from or to predict for",
 }
 """Modules beside the lists that use more of the inside, and what for. None of them is under way in a release."""
-LIMITS = {"core": 10_800, "reading": 6_150, "added": 7_150}
-"""How many lines the core may have beside its reading, the reading of rows, and what is added: there to go down."""
+LIMITS = {"core": 10_800, "reading": 4_900, "servers": 2_050, "added": 7_150}
+"""How many lines the core may have beside its reading, the reading of rows, servers, and what else is added: there to
+go down."""
 
 
 def sources() -> dict[str, Path]:
@@ -214,6 +218,7 @@ def lines(names: Iterable[str]) -> dict[str, int]:
 
 
 def totals() -> dict[str, int]:
-    """The lines of the core beside its reading, of the reading, and of what is added."""
-    reading = sum(lines((*READING, *SERVERS)).values())
-    return {"core": sum(lines(core()).values()) - reading, "reading": reading, "added": sum(lines(added()).values())}
+    """The lines of the core beside its reading, of the reading of rows, of servers, and of what else is added."""
+    reading, servers = (sum(lines(names).values()) for names in (READING, SERVERS))
+    whole, more = (sum(lines(names).values()) for names in (core(), added()))
+    return {"core": whole - reading, "reading": reading, "servers": servers, "added": more - servers}

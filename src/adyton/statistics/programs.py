@@ -18,9 +18,9 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import display
+from adyton.kernel.counting.table import LARGEST_DOMAIN
 from adyton.kernel.mechanisms import Mechanism, NestedQuantiles, VectorLaplace
 from adyton.kernel.operators import check_request
-from adyton.kernel.reading.local_table import LARGEST_DOMAIN
 from adyton.kernel.recorder import Ended
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.messages import no_such

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Places
 from adyton.errors import BadInput
+from adyton.kernel.counting.rows import Batch, Rows
+from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.reading.cells import Asked, Cell, Leaf, Steps
-from adyton.kernel.reading.local_table import LocalTable
-from adyton.kernel.reading.rows import Batch, Rows
 from adyton.messages import shorten
 from adyton.schema import Integer, Numeric, Schema
 from adyton.schema.cell_groups import merged_cells
@@ -24,7 +24,7 @@ from adyton.whole import IntegerArray
 Result = TypeVar("Result")
 
 
-class CodedTable(LocalTable):
+class CodedTable(PrivateTable):
     """Rows over a schema as whole numbers: the cell of every attribute, −1 where the schema drops the value.
 
     It answers what any private table answers, except for what needs values.

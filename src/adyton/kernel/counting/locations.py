@@ -13,8 +13,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from adyton.errors import BadInput, SchemaError
-from adyton.kernel.engines.postgres import postgres_reader
-from adyton.kernel.engines.spark import spark_reader
 from adyton.kernel.reading.readers import Reader
 from adyton.messages import shorten
 
@@ -80,7 +78,13 @@ def reader_at(address: str) -> Reader:
     if not table:
         raise SchemaError("the address names no table. Say which one with table='…' (--table on the command line).")
     base = kind + base.partition("://")[2]
-    return postgres_reader(base, table) if kind in _POSTGRES else spark_reader(base, table)
+    if kind in _SPARK:
+        from adyton.kernel.engines.spark import spark_reader
+
+        return spark_reader(base, table)
+    from adyton.kernel.engines.postgres import postgres_reader
+
+    return postgres_reader(base, table)
 
 
 def _parts(address: str) -> tuple[str, str]:

@@ -7,25 +7,22 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.counting.origins import reader_for
-from adyton.kernel.engines.server import ServerReader, ServerRows
-from adyton.kernel.reading.local_table import LocalTable
+from adyton.kernel.counting.rows import Rows, StoredRows, UnitRows
+from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.reading.readers import (
     Column,
-    LocalReader,
     Reader,
     file_identity,
     schema_for,
     unit_column,
     wanted_columns,
 )
-from adyton.kernel.reading.rows import Rows, StoredRows, UnitRows
 from adyton.kernel.reading.values import ValueReader
-from adyton.messages import listing
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier, Schema
 from adyton.schema.times import Times
 
 
-def open_table(data: Any, schema: Schema, unit: str | None = None) -> LocalTable:
+def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTable:
     """Open a table for counting: a path, an address, a data frame, an Arrow table or an Ibis table.
 
     Where the schema names a unit, or *unit* names a column, the rows of each are cut to what the schema allows.
@@ -40,16 +37,13 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> LocalTable
     check_columns(reader, schema)
     schema, whose = unit_column(reader, schema, unit)
     name = None if whose is None else reader.columns[whose].name
-    if isinstance(reader, ServerReader):
-        check_texts(reader, schema)
-        rows: Rows = ServerRows.of(reader, schema, name)
-    else:
-        assert isinstance(reader, LocalReader)
+    rows: Rows | None = reader.elsewhere(schema, name)
+    if rows is None:
         reader.declare(schema.columns, name)
         readers = {one: ValueReader(attribute) for one, attribute in schema.attributes.items()}  # look-ups, too
         stored = StoredRows(schema, readers, reader.batches, _identity(reader), name)
         rows = stored if name is None else UnitRows(stored, schema.rows_per_unit)
-    return LocalTable(rows, schema, from_text=reader.is_text)
+    return PrivateTable(rows, schema, from_text=reader.is_text)
 
 
 def checked_reader(data: Any, schema: Schema) -> Reader:
@@ -102,17 +96,6 @@ def check_type(column: Column, attribute: Attribute) -> None:
         f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
         f"which needs {need}. {advice}"
     )
-
-
-def check_texts(reader: Reader, schema: Schema) -> None:
-    """An error if texts would leave a server, and the schema says that they may not."""
-    texts = {column.name for column in reader.columns if column.type.is_string() or column.type.is_uuid()}
-    read = [name for name in schema.names if schema.column_of(name) in texts]
-    if schema.keep_texts and read:
-        raise SchemaError(
-            f"the schema says keep_texts = true, and {listing(read)} would be read from texts: each distinct "
-            "text leaves the server to be read. Leave these attributes out, or store them as numbers."
-        )
 
 
 def _has_levels(attribute: Attribute, kind: type) -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.counting.locations import check_path, is_address, reader_at
-from adyton.kernel.engines.spark import SparkReader, is_spark_frame
 from adyton.kernel.reading.frames import frame_reader
 from adyton.kernel.reading.parts import ADVICE, exists, file_reader
 from adyton.kernel.reading.readers import Reader
@@ -30,7 +29,11 @@ def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) 
             if not exists(text):
                 check_path(text)
         return file_reader(given, multiline=multiline, file=file)
-    reader = SparkReader(data) if is_spark_frame(data) else frame_reader(data)
+    if type(data).__name__ == "DataFrame" and type(data).__module__.startswith("pyspark.sql."):
+        from adyton.kernel.engines.spark import SparkReader
+
+        return SparkReader(data)
+    reader = frame_reader(data)
     if reader is None:
         raise SchemaError(f"a {type(data).__name__} cannot be opened as a table. {ADVICE}.")
     return reader

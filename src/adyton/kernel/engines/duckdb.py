@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines.server import LONGEST_NAME
-from adyton.kernel.engines.sql import identifier, sql_text
-from adyton.kernel.reading.readers import Column, Family, LocalReader, type_name
+from adyton.kernel.engines import LONGEST_NAME, identifier, sql_text
+from adyton.kernel.reading.readers import Column, Family, Reader, type_name
 from adyton.kernel.reading.texts import LONGEST
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
@@ -17,7 +16,7 @@ _ROWS_AT_A_TIME, _TEXTS_AT_A_TIME = 1 << 17, 1 << 12
 """DuckDB puts the texts of a batch into two gigabytes, and fails where they do not fit: a text here has 256 kB."""
 
 
-class DuckDbReader(LocalReader):
+class DuckDbReader(Reader):
     """What a connection shows: its rows are read by us, as they come."""
 
     def __init__(self, connection: Any, shown: str, *, ours: bool = True) -> None:

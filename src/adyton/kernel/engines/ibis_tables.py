@@ -15,12 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines import duckdb, postgres
+from adyton.kernel.engines import duckdb, identifier, postgres
 from adyton.kernel.engines.duckdb import DuckDbReader
 from adyton.kernel.engines.postgres import Postgres, PostgresReader, quoted
 from adyton.kernel.engines.spark import SparkReader
 from adyton.kernel.engines.spark_plans import check_frame
-from adyton.kernel.engines.sql import identifier
 from adyton.kernel.reading.readers import Reader
 from adyton.kernel.sealed import quietly
 from adyton.messages import shorten

@@ -23,8 +23,9 @@ import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import KernelFailure, SchemaError
-from adyton.kernel.engines.server import LONGEST_NAME, Server, ServerReader, arrow
-from adyton.kernel.engines.sql import Stored, identifier, sql_text
+from adyton.kernel.engines import LONGEST_NAME, identifier, sql_text
+from adyton.kernel.engines.server import Server, ServerReader, arrow
+from adyton.kernel.engines.sql import Stored
 from adyton.kernel.reading.readers import Column, Family
 from adyton.kernel.reading.texts import LONGEST
 from adyton.kernel.sealed import quietly

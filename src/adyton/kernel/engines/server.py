@@ -20,18 +20,17 @@ import numpy as np
 
 from adyton.arrays import Integers, Places
 from adyton.errors import KernelFailure, SchemaError
+from adyton.kernel.counting.rows import BITS, Batch, OwnedRows, Sums, stopped
 from adyton.kernel.engines.sql import Dialect, Expressions, Stored
 from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Term
 from adyton.kernel.reading.readers import Column, Reader
-from adyton.kernel.reading.rows import BITS, Batch, OwnedRows, Sums, stopped
 from adyton.kernel.reading.values import ValueReader
 from adyton.kernel.sealed import quietly
+from adyton.messages import listing
 from adyton.schema import Duration, Schema
 from adyton.schema.attributes import Attribute
 from adyton.schema.declaration import DROP
 
-LONGEST_NAME = 1 << 18
-"""In bytes: a longer text names nobody."""
 _UNREADABLE = (
     "the columns of the schema cannot be read. Check that this user may read all of them, that the table still exists, "
     "and that no two of its columns have names that differ in capitals alone."
@@ -99,6 +98,17 @@ class ServerReader(Reader):
     @abstractmethod
     def source(self, names: Collection[str]) -> str:
         """What stands behind ``from``, of which these columns are asked for; an error if they cannot be read."""
+
+    def elsewhere(self, schema: Schema, unit: str | None) -> ServerRows:
+        """Rows that stay where they are. If texts would leave the server, and may not, that is an error."""
+        texts = {column.name for column in self.columns if column.type.is_string() or column.type.is_uuid()}
+        read = [name for name in schema.names if schema.column_of(name) in texts]
+        if schema.keep_texts and read:
+            raise SchemaError(
+                f"the schema says keep_texts = true, and {listing(read)} would be read from texts: each distinct "
+                "text leaves the server to be read. Leave these attributes out, or store them as numbers."
+            )
+        return ServerRows.of(self, schema, unit)
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
         """The rows themselves, for those who may look at them."""

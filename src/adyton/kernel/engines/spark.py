@@ -21,9 +21,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines.server import LONGEST_NAME, Server, ServerReader, arrow
+from adyton.kernel.engines import LONGEST_NAME, identifier
+from adyton.kernel.engines.server import Server, ServerReader, arrow
 from adyton.kernel.engines.spark_plans import check_frame, folder_columns, is_remote
-from adyton.kernel.engines.sql import Stored, identifier
+from adyton.kernel.engines.sql import Stored
 from adyton.kernel.reading.readers import Column, Family
 from adyton.kernel.reading.texts import LONGEST, WHITE
 from adyton.kernel.sealed import quietly
@@ -228,11 +229,6 @@ class SparkReader(ServerReader):
 def _family(kind: Any) -> Family:
     name = type(kind).__name__
     return Family(next((family for family, names in _FAMILIES.items() if name in names), "unknown"))
-
-
-def is_spark_frame(data: Any) -> bool:
-    """Whether it is a frame of Spark, told without importing Spark."""
-    return type(data).__name__ == "DataFrame" and type(data).__module__.startswith("pyspark.sql.")
 
 
 # ---- sessions -------------------------------------------------------------------------------------------------------

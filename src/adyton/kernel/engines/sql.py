@@ -73,16 +73,6 @@ class Stored:
     """integer, floating, boolean, string, date (days since 1970), timestamp or universal (seconds), binary."""
 
 
-def sql_text(text: str) -> str:
-    """A text as a literal of SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def identifier(name: str, quote: str = '"') -> str:
-    """A name as SQL quotes it."""
-    return quote + name.replace(quote, quote * 2) + quote
-
-
 class Dialect(ABC):
     """What servers say differently."""
 

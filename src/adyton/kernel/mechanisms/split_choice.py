@@ -15,9 +15,9 @@ from adyton.errors import BadInput
 from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counting import PrivateTable
 from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.table import LARGEST_DOMAIN
 from adyton.kernel.mechanisms.split_scores import LARGEST_CAP, SCORES, split_score
 from adyton.kernel.operators import Mechanism
-from adyton.kernel.reading.local_table import LARGEST_DOMAIN
 from adyton.kernel.shapes import SourceShape, TableShape
 from adyton.messages import listing, no_such, shorten
 from adyton.noise.source import NoiseSource

@@ -28,7 +28,7 @@ from adyton.kernel.reading.csv_header import (
     read_header,
     zip_member,
 )
-from adyton.kernel.reading.readers import Column, Family, LocalReader
+from adyton.kernel.reading.readers import Column, Family, Reader
 from adyton.schema import FileFormat
 from adyton.schema.file_format import PLAIN
 
@@ -152,7 +152,7 @@ _WORTH_COMPILING = 1 << 17
 _MOST_THREADS = 4
 
 
-class CsvReader(LocalReader):
+class CsvReader(Reader):
     """A CSV file in which nothing can be wrong: whatever cannot be read is missing.
 
     Columns are taken from the header line, or from the schema; all values are read as text. A line end ends a row,

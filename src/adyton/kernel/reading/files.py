@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.engines import identifier, sql_text
 from adyton.kernel.engines.duckdb import DuckDbReader, check_stored
-from adyton.kernel.engines.sql import identifier, sql_text
 from adyton.kernel.reading.plain_columns import own_text, text_of
-from adyton.kernel.reading.readers import Column, Family, LocalReader, type_name
+from adyton.kernel.reading.readers import Column, Family, Reader, type_name
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 
@@ -21,7 +21,7 @@ _ROWS_AT_A_TIME = 1 << 17
 _SQLITE = b"SQLite format 3\0"
 
 
-class ParquetReader(LocalReader):
+class ParquetReader(Reader):
     """A Parquet file."""
 
     def __init__(self, path: str) -> None:
@@ -61,7 +61,7 @@ def _stored(kind: Any) -> Family:
     return Family("string") if found == "binary" else found
 
 
-def database_reader(path: str, table: str) -> LocalReader:
+def database_reader(path: str, table: str) -> Reader:
     """The reader of a table in a file of DuckDB or SQLite: which of them it is, the file says itself."""
     with Path(path).open("rb") as file:
         return SqliteReader(path, table) if file.read(len(_SQLITE)) == _SQLITE else DuckDbFile(path, table)
@@ -119,7 +119,7 @@ def _attach(connection: Any, path: str) -> list[str]:
     return sorted(row[0] for row in found)
 
 
-class SqliteReader(LocalReader):
+class SqliteReader(Reader):
     """A table of a SQLite file, which is opened for reading only.
 
     Any value may stand in any of its columns, whatever type was declared: each is read by itself, as its text.

@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.errors import SchemaError
 from adyton.kernel.reading.plain_columns import own_text, text_of, texts
-from adyton.kernel.reading.readers import Column, Family, LocalReader, Reader
+from adyton.kernel.reading.readers import Column, Family, Reader
 from adyton.kernel.sealed import quietly
 from adyton.messages import shorten
 from adyton.remembered import cached_property
@@ -49,7 +49,7 @@ def frame_reader(data: Any) -> Reader | None:
     return None
 
 
-class FrameReader(LocalReader):
+class FrameReader(Reader):
     """What the three kinds of frames share: types are known at once, columns are taken when they are counted."""
 
     _declared: tuple[str, ...] = ()

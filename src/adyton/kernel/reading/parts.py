@@ -21,7 +21,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.reading.csv_header import without_ending
 from adyton.kernel.reading.csv_reader import CsvReader
 from adyton.kernel.reading.files import ParquetReader, database_reader
-from adyton.kernel.reading.readers import Column, Family, LocalReader
+from adyton.kernel.reading.readers import Column, Family, Reader
 from adyton.kernel.reading.sheets import ExcelReader, sheets_of
 from adyton.schema import FileFormat
 from adyton.schema.file_format import PLAIN
@@ -56,11 +56,11 @@ class Part:
     """A part of a table, and how it is called in messages."""
 
     name: str
-    reader: LocalReader
+    reader: Reader
     fixed: Mapping[str, str | None]
 
 
-def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileFormat = PLAIN) -> LocalReader:
+def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileFormat = PLAIN) -> Reader:
     """The reader of files: paths, patterns or folders, with the names of tables or sheets behind a ``#``."""
     places = [place for text in given for place in _places(text)]
     said = ", ".join(given[:3])
@@ -82,7 +82,7 @@ def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileForm
 
 
 def _part(place: Place, multiline: bool, file: FileFormat) -> Part:
-    reader: LocalReader
+    reader: Reader
     match _kind(place.path):
         case "CSV":
             reader = CsvReader(place.path, multiline=multiline, file=file)
@@ -97,7 +97,7 @@ def _part(place: Place, multiline: bool, file: FileFormat) -> Part:
     return Part(f"{place.path}#{place.table}" if place.table else place.path, reader, fixed)
 
 
-class PartedReader(LocalReader):
+class PartedReader(Reader):
     """Several files or sheets as one table, and columns whose values are the names of folders.
 
     The name of a folder, ``year=2024``, is a text that all rows below it share, read like every other text.

@@ -128,14 +128,14 @@ class Reader(ABC):
     def declare(self, names: Sequence[str], unit: str | None) -> None:  # noqa: B027
         """What will be asked for: the columns of the schema, and the one that says whose row it is."""
 
+    def elsewhere(self, schema: Schema, unit: str | None) -> Any | None:
+        """Rows that are counted where they are; None where they are read by us."""
+        return None
+
     @abstractmethod
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
         """The Arrow arrays of some columns, batch by batch, in the same order each time. The last one is that of the
         column that says whose row it is, if there is a *unit*."""
-
-
-class LocalReader(Reader):
-    """A table whose rows are read by us."""
 
 
 def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:

@@ -25,7 +25,7 @@ from xml.parsers import expat
 from adyton.errors import SchemaError
 from adyton.kernel.reading.csv_header import looks_like_data
 from adyton.kernel.reading.plain_columns import own_text, text_of
-from adyton.kernel.reading.readers import Column, Family, LocalReader, file_identity
+from adyton.kernel.reading.readers import Column, Family, Reader, file_identity
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 from adyton.schema import FileFormat
@@ -64,7 +64,7 @@ def sheets_of(path: str, wanted: str) -> list[str]:
     return found
 
 
-class ExcelReader(LocalReader):
+class ExcelReader(Reader):
     """A sheet of a workbook. Each cell becomes the text that a CSV file would have: a number, a date, True, a text.
 
     The first row with a value names the columns, unless the schema does; columns without a name are not read. Errors

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton.kernel.counting.table import LARGEST_DOMAIN, check_domain
 from adyton.kernel.counts import CountedTables, PrivateVector
 from adyton.kernel.operators import Outcome, Transform, check_parts, check_queries
-from adyton.kernel.reading.local_table import LARGEST_DOMAIN, check_domain
 from adyton.kernel.shapes import TableShape, TablesShape, VectorShape
 from adyton.messages import listing, shorten
 from adyton.queries import Cells, Partition, Queries, Reduction

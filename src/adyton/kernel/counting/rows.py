@@ -16,8 +16,8 @@ import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, Places
 from adyton.errors import KernelFailure
+from adyton.kernel.counting.packs import KEYS_TOGETHER
 from adyton.kernel.reading.cells import Asked, Cell, Condition, Leaf, Term, codes, kept_cells
-from adyton.kernel.reading.packs import KEYS_TOGETHER
 from adyton.kernel.reading.plain_columns import plain, unit_type
 from adyton.kernel.reading.texts import KNOWN, MISSING, UNREAD, WHITE
 from adyton.kernel.reading.values import Coded, ValueReader, Values, _binary, _raw, _storage, by_value

@@ -6,7 +6,7 @@ or at most one number per cell of a declared domain. Memory holds a batch of row
 Claim.  Every count is a sum over the kept rows of a function of that row alone.
 Proof.  A batch is read value by value (:mod:`~adyton.kernel.reading.values`); predicates, parts, cells, steps and
 leaves are functions of a row's own values (:mod:`~adyton.kernel.reading.cells`); counts of batches are added up. Which
-rows of a unit are kept is proved in :mod:`~adyton.kernel.reading.rows`.  ∎
+rows of a unit are kept is proved in :mod:`~adyton.kernel.counting.rows`.  ∎
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import numpy as np
 
 from adyton.arrays import Flags, Integers
 from adyton.errors import KernelFailure, SchemaError
+from adyton.kernel.counting.packs import Column, Tally, packed, packed_for_passing
+from adyton.kernel.counting.rows import BITS, Batch, HeldRows, OwnedRows, Rows, one_at_a_time, stoppable
 from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Part, Rule, Steps, Term, cells, misfit_codes
-from adyton.kernel.reading.packs import Column, Tally, packed, packed_for_passing
-from adyton.kernel.reading.rows import BITS, Batch, HeldRows, OwnedRows, Rows, one_at_a_time, stoppable
 from adyton.kernel.reading.texts import MISSING, OUTSIDE
 from adyton.kernel.reading.values import Values
 from adyton.kernel.sealed import Sealed, interruptible
@@ -61,7 +61,7 @@ class Moment:
     expected: Hashable = None
 
 
-class LocalTable(Sealed):
+class PrivateTable(Sealed):
     """Private rows over a public schema. It shows nothing of the rows, and cannot be copied, pickled or changed."""
 
     __slots__ = ("_conditions", "_declared", "_from_text", "_moment", "_rows", "_schema")
@@ -84,10 +84,10 @@ class LocalTable(Sealed):
     ) -> None:
         """*declared* is the schema that rows are read with; *schema*, that of the attributes and cells asked for."""
         own = locals() | {"declared": declared or schema, "moment": moment or Moment()}
-        for name in LocalTable.__slots__:
+        for name in PrivateTable.__slots__:
             object.__setattr__(self, name, own[name[1:]])
 
-    def _like(self, schema: Schema | None = None, condition: Condition | None = None) -> LocalTable:
+    def _like(self, schema: Schema | None = None, condition: Condition | None = None) -> PrivateTable:
         conditions = self._conditions if condition is None else (*self._conditions, condition)
         own = schema or self._schema
         return type(self)(self._rows, own, declared=self._declared, conditions=conditions, moment=self._moment)
@@ -118,21 +118,21 @@ class LocalTable(Sealed):
 
     # ---- operators --------------------------------------------------------------------------------------------------
 
-    def select(self, names: str | Sequence[str]) -> LocalTable:
+    def select(self, names: str | Sequence[str]) -> PrivateTable:
         """The same rows, over some of the attributes."""
         return self._like(self._schema.select(names))
 
-    def coarsened(self, schema: Schema) -> LocalTable:
+    def coarsened(self, schema: Schema) -> PrivateTable:
         """The same rows, with the cells of a coarser schema."""
         return self._like(schema)
 
-    def where(self, predicate: Predicate) -> LocalTable:
+    def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
         check_predicate(predicate, self._schema)
         plain = in_seconds(without_groups(predicate, self._schema), self._schema)
         return self._like(condition=Rule.of(plain, self._schema.attributes))
 
-    def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> LocalTable:
+    def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
         """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
         schema = self._schema.grouped(keys, count_name, max_count)
         *names, _ = schema.names
@@ -143,9 +143,9 @@ class LocalTable(Sealed):
                 groups.add(batch)
             return groups.made(count_name)
 
-        return LocalTable(HeldRows(made, self._rows), schema, moment=self._moment)
+        return PrivateTable(HeldRows(made, self._rows), schema, moment=self._moment)
 
-    def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> LocalTable:
+    def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> PrivateTable:
         """One row per unit that has rows here, with their number: before they were cut, or what was left of them."""
         assert isinstance(self._rows, OwnedRows)
         rows, conditions = self._rows if cut else self._rows.uncut(), self._conditions
@@ -155,9 +155,9 @@ class LocalTable(Sealed):
             sizes = rows.by_unit(conditions)
             return len(sizes), {schema.names[0]: Values(np.arange(len(sizes))), count_name: Values(sizes)}
 
-        return LocalTable(HeldRows(made, rows), schema, moment=self._moment)
+        return PrivateTable(HeldRows(made, rows), schema, moment=self._moment)
 
-    def split(self, attribute: str, partition: Partition) -> list[LocalTable]:
+    def split(self, attribute: str, partition: Partition) -> list[PrivateTable]:
         """Tables with disjoint rows: table g has the rows whose cell of the attribute is in group g."""
         schema = self._schema.select((attribute,))
         if partition.cells != schema.cells:
