@@ -96,6 +96,24 @@ def test_bytes_that_are_no_text_and_indices_that_are_none():
     assert ValueReader(ATTRIBUTES["levels"]).read(wild).state.tolist() == [0, 1, 1, 1]
 
 
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_a_batch_in_which_nothing_is_spelled(name):
+    """A dictionary without a text, as a row group of a Parquet file has where all values are null."""
+    empty = pyarrow.DictionaryArray.from_arrays(pyarrow.nulls(3, pyarrow.int32()), pyarrow.array([], pyarrow.string()))
+    found = open_table(pyarrow.table({"x": empty}), ad.Schema({"x": ATTRIBUTES[name]})).vectorize()
+    assert found.sum() == (3 if ATTRIBUTES[name].null_cell is not None else 0)
+
+
+def test_units_that_are_no_texts_stay_apart():
+    """Each names somebody, or nobody: what is kept of one does not depend on another."""
+    schema = ad.Schema({"x": ad.Integer(0, 9)}, 1, unit="who")
+    raw = pyarrow.array([b"\xff", b"\xfe", "\ufffd".encode(), b"\xff "], pyarrow.binary()).view(pyarrow.string())
+    for who in (raw, raw.dictionary_encode()):
+        assert open_table(pyarrow.table({"who": who, "x": [1, 2, 3, 1]}), schema).vectorize().tolist()[1:4] == [1, 1, 1]
+    frame = pandas.DataFrame({"who": pandas.Series(["\ud800", "?", "\udfff"], dtype=object), "x": [1, 2, 3]})
+    assert open_table(frame, schema).vectorize().tolist()[:4] == [0, 0, 1, 0]
+
+
 def test_no_value_makes_a_warning(recwarn):
     numbers = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 2.0**63, -(2.0**63), None]
     for kind in (pyarrow.float64(), pyarrow.float32()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.kernel.engines import identifier, sql_text
 from adyton.kernel.engines.duckdb import DuckDbReader, check_stored
-from adyton.kernel.reading.plain_columns import own_text, text_of
+from adyton.kernel.reading.plain_columns import text_of
 from adyton.kernel.reading.readers import Column, Family, Reader, type_name
+from adyton.kernel.reading.texts import WHITE
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 
@@ -119,6 +120,26 @@ def _attach(connection: Any, path: str) -> list[str]:
     return sorted(row[0] for row in found)
 
 
+class _Text(bytes):
+    """A text of SQLite as it is stored: its bytes need not be one."""
+
+
+def _shown(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _value(value: object) -> str | None:
+    return text_of(_shown(value) if isinstance(value, _Text) else value)
+
+
+def _name(value: object) -> bytes | None:
+    """What names a unit: a text, or a whole number, which is no text's; a number with a fraction names nobody."""
+    if isinstance(value, int):
+        return b"whole %d" % value
+    name = value.strip(WHITE.encode()) if isinstance(value, _Text) else b""
+    return b"text " + name if name else None
+
+
 class SqliteReader(Reader):
     """A table of a SQLite file, which is opened for reading only.
 
@@ -148,10 +169,10 @@ class SqliteReader(Reader):
             Column(name, kind.lower() or "any", text, from_text=True, inferred=True) for name, kind, _ in found
         ]
 
-    def _asked(self, query: str) -> Iterator[tuple[Any, ...]]:
+    def _asked(self, query: str, text: Callable[[bytes], object] = _shown) -> Iterator[tuple[Any, ...]]:
         connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
         try:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            connection.text_factory = text
             yield from connection.execute(query)
         finally:
             connection.close()
@@ -161,11 +182,12 @@ class SqliteReader(Reader):
         import pyarrow
 
         wanted = [*names, *([] if unit is None else [unit])]
-        texts = [*(text_of for _ in names), *([] if unit is None else [unit_text])]
-        rows = self._asked(f"select {', '.join(map(identifier, wanted))} from {self._table} not indexed")
+        rows = self._asked(f"select {', '.join(map(identifier, wanted))} from {self._table} not indexed", _Text)
         while batch := list(islice(rows, _ROWS_AT_A_TIME)):
-            columns = zip(texts, zip(*batch, strict=True), strict=True)
-            yield [pyarrow.array(map(text, column), pyarrow.large_string()) for text, column in columns]
+            columns = list(zip(*batch, strict=True))
+            values = [pyarrow.array(map(_value, column), pyarrow.large_string()) for column in columns[: len(names)]]
+            whose = [pyarrow.array(map(_name, column), pyarrow.large_binary()) for column in columns[len(names) :]]
+            yield values + whose
 
 
 _TABLES = (
@@ -173,8 +195,3 @@ _TABLES = (
     "and sql not like 'create virtual%' order by name"
 )
 """Views and virtual tables are none: what they do to rows is not ours to judge."""
-
-
-def unit_text(value: object) -> str | None:
-    """What names a unit: a text, or a whole number; a number with a fraction names nobody."""
-    return str(value) if isinstance(value, int) else own_text(value)
