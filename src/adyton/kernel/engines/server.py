@@ -264,7 +264,8 @@ class ServerRows(OwnedRows):
             kept = np.ones(batch.rows, bool)
             for rule in rest:
                 kept &= rule.holds(batch.of)
-            for name, times, own in zip(unit.to_pylist(), batch.times.tolist(), kept.tolist(), strict=True):
+            names = unit.cast("large_binary").to_pylist()  # which need not be texts
+            for name, times, own in zip(names, batch.times.tolist(), kept.tolist(), strict=True):
                 if own:
                     sizes[name] = sizes.get(name, 0) + times
         return np.array(list(sizes.values()), np.int64)
@@ -397,7 +398,9 @@ def arrow(values: Sequence[Any], kind: str) -> Any:
         target = {"date": pa.date32(), "timestamp": pa.timestamp("s"), "universal": pa.timestamp("s", "UTC")}[kind]
         return pa.array(values, pa.int32() if kind == "date" else pa.int64()).view(target)
     plain = {"integer": pa.int64(), "floating": pa.float64(), "interval": pa.float64(), "boolean": pa.bool_()}
-    return pa.array(values, plain.get(kind, pa.large_string()))
+    if kind in plain:
+        return pa.array(values, plain[kind])
+    return pa.array(values, pa.large_binary()).view(pa.large_string())  # of bytes that need not be a text
 
 
 def _whole(array: Any) -> Integers:

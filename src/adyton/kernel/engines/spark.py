@@ -175,7 +175,8 @@ class Spark(Server):
         short = f"octet_length({name}) <= {LONGEST_NAME}"
         text = f"trim(both decode(unhex('{_WHITE}'), 'UTF-8') from {_by_bytes(name, column)})"
         text = f"hex({name})" if kind == "binary" else text
-        return f"(case when {short} then nullif({text}, '') end)"
+        found = f"(case when {short} then nullif({text}, '') end)"
+        return f"cast({found} as binary)" if self._by_rows else found
 
     def digest(self, columns: Sequence[Stored]) -> str:
         """By Spark's own function of any columns."""

@@ -176,7 +176,7 @@ def text_of(value: object) -> str | None:
 
 
 def own_text(value: object) -> str | None:
-    """A value that is a text itself; None for every other, and for half a character, which would be taken for another."""
+    """A value that is a text itself; None for every other, and for half a character, which would become another."""
     return quietly(lambda: value.encode("utf-8").decode("utf-8")) if isinstance(value, str) else None
 
 

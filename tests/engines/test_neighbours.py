@@ -1,0 +1,206 @@
+"""Neighbours on every source: whatever is counted, one unit more changes the counts by no more than what is charged.
+
+Small tables of hostile values are drawn, with a schema that reads them somehow; all tables that differ by one unit (or
+by one row, without units) are counted in every way there is. What is charged is what the kernel's transformations say.
+"""
+
+import random
+import time
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+import pytest
+import small_tables as small
+
+from adyton.kernel.counting import open_table
+from adyton.kernel.reading import local_table
+from adyton.kernel.shapes import TableShape
+from adyton.kernel.transforms import (
+    CountMisfits,
+    CountTables,
+    GroupBy,
+    Select,
+    ShareRows,
+    SingleTables,
+    SplitTable,
+    SumValues,
+    UnitSizes,
+    Vectorize,
+    Where,
+)
+from adyton.queries import Partition
+from adyton.schema import Integer, Numeric
+
+
+def questions(schema, draw):
+    """Chains of transformations; what the last one gives is counted."""
+    first, second, third = schema.names
+    groups = ((first,), (second,), (third,), (first, second), (second, third))
+    parts = Partition(np.arange(schema.attributes[third].size) % 3)
+    asked = {
+        "tables": (CountTables(groups), SingleTables()),
+        "misfits": (CountMisfits((first, second), (third,)),),
+        "part by part": (Where(predicate(schema, draw)), SplitTable(third, parts), Select((first,)), Vectorize()),
+        "groups": (GroupBy((second,), "rows", 2), Vectorize()),
+    }
+    for name, attribute in schema.attributes.items():
+        if isinstance(attribute, Integer | Numeric):
+            asked[f"sums of {name}"] = (SumValues(name, (first,) if name != first else ()),)
+            asked[f"shares of {name}"] = (Where(predicate(schema, draw)), ShareRows(name, (), 2))
+    if schema.unit is not None:
+        asked["units"] = (UnitSizes("rows", 3), Vectorize())
+        asked["units that are left"] = (Where(predicate(schema, draw)), GroupBy((schema.unit,), "rows", 2))
+        asked["units that are left"] += (Select(("rows",)), Vectorize())
+    return asked
+
+
+def predicate(schema, draw):
+    """Of one attribute, or of two."""
+    parts = []
+    for name in draw.sample(schema.names, draw.choice([1, 2])):
+        attribute = schema.attributes[name]
+        literal = {"categorical": "'1'", "boolean": "true", "date": "'2024-03-01'", "datetime": "'2024-03-01 10:30'"}
+        own = literal.get(attribute.kind, draw.choice(["0", "1", "5.5"]))
+        if attribute.kind == "categorical" and not isinstance(attribute.levels[0], str):
+            own = "1"
+        if getattr(attribute, "is_part", False):
+            own = "'March'" if attribute.by == "month of year" else "1"
+        ordered = ["<", ">="] if attribute.kind not in ("categorical", "boolean") else []
+        sign = draw.choice(["=", "!=", *ordered, "is null"])
+        parts.append(f"{name} is null" if sign == "is null" else f"{name} {sign} {own}")
+    text = draw.choice([" and ", " or "]).join(parts)
+    return draw.choice([text, f"not ({text})"])
+
+
+def planned(chain, schema):
+    """What the kernel makes of a chain: the plan of each step for each part, what is charged for one unit, and whether
+    no row is in two of the vectors."""
+    shapes, charge, disjoint, steps = (
+        [TableShape(schema, by_unit=schema.unit is not None)],
+        schema.rows_per_unit,
+        False,
+        [],
+    )
+    for step in chain:
+        plans = [step.plan(shape) for shape in shapes]
+        charge = plans[0].stability * (1 if plans[0].per_unit else charge)
+        disjoint = disjoint or plans[0].disjoint
+        steps.append(plans)
+        shapes = [shape for plan in plans for shape in plan.shapes]
+    return steps, charge, disjoint
+
+
+def counted(table, plan):
+    """The vectors that a chain counts; those that share no row as one."""
+    steps, _, disjoint = plan
+    held = [table]
+    for plans in steps:
+        held = [one for own, outcome in zip(held, plans, strict=True) for one in outcome.derive(own)]
+    vectors = [own.values() for own in held]
+    return [np.concatenate(vectors)] if disjoint else vectors
+
+
+def distance(one, other):
+    """In Python's whole numbers: shares go beyond 64 bits."""
+    places = np.flatnonzero(one != other)
+    return sum(abs(int(a) - int(b)) for a, b in zip(one[places].tolist(), other[places].tolist(), strict=True))
+
+
+class Tried:
+    """How many pairs were tried, and the largest part of the charge that two tables differed by."""
+
+    def __init__(self):
+        self.pairs, self.tables, self.largest, self.wrong = 0, 0, Fraction(0), []
+
+    def add(self, source, drawn, draw, ask):
+        asked = questions(drawn.schema, draw)
+        chosen = ["tables", *draw.sample(sorted(asked.keys() - {"tables"}), min(ask, len(asked)) - 1)]
+        plans = {question: planned(asked[question], drawn.schema) for question in chosen}
+        with source.tables(drawn.kinds, drawn.rows, drawn.parts()) as tables:
+            found = []
+            for data in tables:
+                table = open_table(data, drawn.schema)
+                found.append({question: counted(table, plan) for question, plan in plans.items()})
+        self.tables += len(found)
+        for (one, other), (question, plan) in product(drawn.pairs(), plans.items()):
+            for before, after in zip(found[one][question], found[other][question], strict=True):
+                ratio = Fraction(distance(before, after), plan[1])
+                self.largest = max(self.largest, ratio)
+                if ratio > 1:
+                    self.wrong.append((question, float(ratio), drawn))
+        self.pairs += len(drawn.pairs())
+
+
+def tried(source, pairs, seed, units=4, ask=4):
+    """So many pairs on a source, until one is wrong."""
+    found, draw, start = Tried(), random.Random(seed), time.process_time()
+    while found.pairs < pairs and not found.wrong:
+        found.add(source, small.Draw.of(draw, source, known(source), draw.randint(2, units)), draw, ask)
+    found.seconds = time.process_time() - start
+    return found
+
+
+@lru_cache
+def known(source):
+    return small.Kinds(source)
+
+
+SOURCES = {
+    "arrow": small.Arrow,
+    "pandas": small.Pandas,
+    "polars": small.Polars,
+    "parquet": small.Parquet,
+    "csv": small.Csv,
+    "lines": small.Lines,
+    "sqlite": small.Sqlite,
+    "duckdb": small.DuckDb,
+    "postgres": small.Postgres,
+    "spark": small.Spark,
+    "connect": small.Spark,
+}
+SHORT = {"arrow": 60, "pandas": 60, "polars": 60, "parquet": 40, "csv": 40, "lines": 20, "sqlite": 40, "duckdb": 8}
+SHORT |= {"postgres": 12}
+LONG = {"arrow": 25_000, "pandas": 20_000, "polars": 20_000, "parquet": 15_000, "csv": 12_000, "lines": 6000}
+LONG |= {"sqlite": 8000, "duckdb": 1500, "postgres": 3000, "spark": 600, "connect": 150}
+"""Pairs: more than a hundred thousand in all."""
+
+
+@pytest.fixture
+def at(request, tmp_path, monkeypatch):
+    """Opens a source. What goes wrong while rows are counted is said aloud."""
+    monkeypatch.setattr(local_table, "interruptible", lambda call, stop: call())
+
+    def source(name):
+        if name == "postgres":
+            return small.Postgres(tmp_path, *request.getfixturevalue("postgres"))
+        if name == "spark":
+            return small.Spark(tmp_path, request.getfixturevalue("spark")[0])
+        if name == "connect":
+            return small.Spark(tmp_path, request.getfixturevalue("remote"), connect=True)
+        return SOURCES[name](tmp_path)
+
+    return source
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_neighbours_differ_by_what_is_charged(at, name):
+    found = tried(at(name), SHORT[name], 1, units=3)
+    assert not found.wrong, found.wrong[0]
+    assert found.largest > 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", LONG)
+def test_many_neighbours_differ_by_what_is_charged(at, name, record_property):
+    """The figures of the run are the property *figures* of its report."""
+    found = tried(at(name), LONG[name], 2, units=6, ask=2 if name in ("spark", "connect") else 4)
+    figures = f"{name}: {found.pairs} pairs of {found.tables} tables in {found.seconds:.0f} s, largest {found.largest}"
+    record_property("figures", figures)
+    assert not found.wrong, found.wrong[0]
+    assert found.largest == 1  # what is charged is not too much either
+
+
+def test_there_are_a_hundred_thousand_pairs():
+    assert sum(LONG.values()) >= 10**5
