@@ -85,14 +85,14 @@ def time_of(attribute, value):
         names = parts.get(attribute.by, [])
         padded = word.lstrip("0") or "0" if attribute.by == "hour of day" and len(word) == 2 else word
         named = names.index(padded) if padded in names else None
-        value = iso(word)
+        value = iso(value.strip(" \t\n\r\v\f"))
     if value is None:
         return named
     if not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day)
     if value.tzinfo is not None:
         try:
-            value = value.astimezone(ZoneInfo(attribute.zone)).replace(tzinfo=None)
+            value = on_clock(value, attribute.zone)
         except OverflowError:
             return None
     days = (value.date() - dt.date(1970, 1, 1)).days
@@ -106,8 +106,14 @@ def time_of(attribute, value):
     return days * 86_400 + (0 if isinstance(attribute, Date) else value.hour * 3600 + value.minute * 60 + value.second)
 
 
+def on_clock(value, zone):
+    """What the clock of a zone shows; before 1900 and after 2100 it is as far ahead as it is then."""
+    near = min(max(value, dt.datetime(1900, 1, 1, tzinfo=dt.UTC)), dt.datetime(2100, 1, 1, tzinfo=dt.UTC))
+    return value.astimezone(dt.UTC).replace(tzinfo=None) + near.astimezone(ZoneInfo(zone)).utcoffset()
+
+
 def iso(word):
-    found = ISO.fullmatch(word.upper())
+    found = ISO.fullmatch(word) if len(word) <= 100 else None
     if found is None:
         return None
     *numbers, zone = found.groups()
@@ -115,7 +121,7 @@ def iso(word):
         value = dt.datetime(*(int(number or 0) for number in numbers))
         if zone is None:
             return value
-        if zone == "Z":
+        if zone in ("Z", "z"):
             return value.replace(tzinfo=dt.UTC)
         digits = zone[1:].replace(":", "").ljust(4, "0")
         if int(digits[:2]) > 23:

@@ -15,7 +15,7 @@ import pytest
 import small_tables as small
 
 from adyton.kernel.counting import open_table
-from adyton.kernel.reading import local_table
+from adyton.kernel.counting import table as local_table
 from adyton.kernel.shapes import TableShape
 from adyton.kernel.transforms import (
     CountMisfits,

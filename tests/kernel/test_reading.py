@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from uuid import UUID
 
 import numpy as np
 import pandas
@@ -102,6 +103,18 @@ def test_a_batch_in_which_nothing_is_spelled(name):
     empty = pyarrow.DictionaryArray.from_arrays(pyarrow.nulls(3, pyarrow.int32()), pyarrow.array([], pyarrow.string()))
     found = open_table(pyarrow.table({"x": empty}), ad.Schema({"x": ATTRIBUTES[name]})).vectorize()
     assert found.sum() == (3 if ATTRIBUTES[name].null_cell is not None else 0)
+
+
+def test_a_uuid_is_read_alone_as_among_others():
+    """Also one whose bytes happen to be a text."""
+    uuids = [bytes(16), b"0123456789abcdef", b"\xff" * 16]
+    for attribute in (ad.Categorical([str(UUID(bytes=uuids[1])), "b"], outside="other"), ad.Identifier()):
+        read = [ValueReader(attribute).read(pyarrow.array(own, pyarrow.uuid())) for own in (uuids[:2], uuids)]
+        assert [told(read[0], place) for place in (0, 1)] == [told(read[1], place) for place in (0, 1)]
+        assert list(read[0].keys) == list(read[1].keys)[:2]
+    parts = [pyarrow.array(own, pyarrow.uuid()) for own in (uuids[1:2], uuids[1:])]
+    table = pyarrow.table({"who": pyarrow.chunked_array(parts), "x": [1, 1, 2]})
+    assert open_table(table, ad.Schema({"x": ad.Integer(0, 9)}, 1, unit="who")).count() == 2
 
 
 def test_units_that_are_no_texts_stay_apart():

@@ -281,8 +281,9 @@ class PrivateTable(Sealed):
         asked = [[terms[name] for name in group] for group in ([pack.names for pack in packs] + alone)]
 
         def work() -> list[Integers]:
-            keys = [columns[name].keys for name in names]
-            tally = Tally(keys, [[names.index(name) for name in pack.names] for pack in packs]) if swift else None
+            used = [name for name in names if any(name in pack.names for pack in packs)]
+            places = [[used.index(name) for name in pack.names] for pack in packs]
+            tally = Tally([columns[name].keys for name in used], places) if swift else None
             counts = [np.zeros(0 if tally else pack.keys, np.int64) for pack in packs]
             single = [np.zeros(math.prod(shape), np.int64) for shape in shapes]
             for number, batch in self._rows.packs(asked, self._conditions):
@@ -293,7 +294,7 @@ class PrivateTable(Sealed):
                 here = packs if number < 0 else packs[number : number + 1]
                 codes = {name: batch.coded(terms[name]) for name in {name: None for one in here for name in one.names}}
                 if tally is not None:
-                    tally.add(batch.rows, [codes[name].astype(np.uint16) for name in names])
+                    tally.add(batch.rows, [codes[name].astype(np.uint16) for name in used])
                     continue
                 for pack, total in zip(here, counts if number < 0 else counts[number : number + 1], strict=True):
                     key = codes[pack.names[0]].astype(np.int64)

@@ -71,7 +71,8 @@ def plain(column: Any, kind: Any) -> Any:
         return _spelled_out(column, plain(column.dictionary, kind))
     if types.is_temporal(column.type):
         return _temporal(column, kind)
-    found = quietly(lambda: column.cast(kind))
+    # of UUIDs Arrow would take the bytes for a text, where all of them happen to be one
+    found = None if is_uuid(column.type) else quietly(lambda: column.cast(kind))
     if found is not None and _is_valid(found):
         return found
     if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):
