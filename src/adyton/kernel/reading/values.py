@@ -27,7 +27,7 @@ from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
-from adyton.arrays import Array, Flags, Integers, Places
+from adyton.arrays import Array, Flags, Integers, Places, arrow_column
 from adyton.kernel.reading.plain_columns import plain, text_of
 from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, OUTSIDE, UNREAD, key_reader, number_in, reader_of
 from adyton.kernel.reading.times import NO_TIME, iso_seconds, on_clock
@@ -222,7 +222,7 @@ class ValueReader:
         if not found.null_count:
             return values.kept(places)
         assert self._read is not None
-        new = texts.filter(pyarrow.array(~seen))
+        new = texts.take(arrow_column(np.flatnonzero(~seen)))
         read = [(MISSING, 0.0) if text is None else self._read(_text(text)) for text in new.to_pylist()]
         own = Values(np.array([number for _, number in read]), np.array([state for state, _ in read], dtype=np.uint8))
         every = Values(np.append(values.data, own.data), np.append(values.state, own.state))
