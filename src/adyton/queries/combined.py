@@ -195,7 +195,7 @@ class Product(Queries):
     Column sums are those of |outer·inner| where every cell counts in one inner query at most (a reduction), and where
     the product is small enough to be written out; else they are those of |outer|·|inner|, an upper bound.
 
-    >>> from adyton.queries import Prefix
+    >>> from adyton.queries import Partition, Prefix
     >>> Product(Prefix(2), Reduction(Partition([0, 0, 1]))) @ [4, 5, 6]
     array([ 9, 15])
     """

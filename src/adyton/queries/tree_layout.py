@@ -52,6 +52,7 @@ class TreeLayout:
     def of_leaves(domain: int | Sequence[int], leaves: npt.ArrayLike, order: npt.ArrayLike | None = None) -> BlockTree:
         """A balanced binary tree above blocks with these boundaries: leaf i is in block ⌊i·2^d/leaves⌋ at depth d.
 
+        >>> from adyton.queries.block_tree import BlockTree
         >>> BlockTree.of_leaves(5, [0, 3, 4, 5]).boundaries
         (array([0, 5]), array([0, 4, 5]), array([0, 3, 4, 5]))
         """
@@ -65,6 +66,7 @@ class TreeLayout:
     def of_groups(groups: Partition) -> BlockTree:
         """The whole domain, the groups of a partition of all cells, and the cells in their groups.
 
+        >>> from adyton.queries.block_tree import BlockTree, Partition
         >>> BlockTree.of_groups(Partition([1, 0, 1])).order
         array([1, 0, 2])
         """
@@ -111,6 +113,7 @@ class TreeLayout:
     def blocks_of(self, partition: Partition) -> Places:
         """The smallest blocks that hold the groups of a partition.
 
+        >>> from adyton.queries.block_tree import BlockTree, Partition
         >>> BlockTree.of_halves(4).blocks_of(Partition([0, 0, 1, 2])).tolist()
         [1, 5, 6]
         """
