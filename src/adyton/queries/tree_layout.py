@@ -66,7 +66,8 @@ class TreeLayout:
     def of_groups(groups: Partition) -> BlockTree:
         """The whole domain, the groups of a partition of all cells, and the cells in their groups.
 
-        >>> from adyton.queries.block_tree import BlockTree, Partition
+        >>> from adyton.queries import Partition
+        >>> from adyton.queries.block_tree import BlockTree
         >>> BlockTree.of_groups(Partition([1, 0, 1])).order
         array([1, 0, 2])
         """
@@ -113,7 +114,8 @@ class TreeLayout:
     def blocks_of(self, partition: Partition) -> Places:
         """The smallest blocks that hold the groups of a partition.
 
-        >>> from adyton.queries.block_tree import BlockTree, Partition
+        >>> from adyton.queries import Partition
+        >>> from adyton.queries.block_tree import BlockTree
         >>> BlockTree.of_halves(4).blocks_of(Partition([0, 0, 1, 2])).tolist()
         [1, 5, 6]
         """
