@@ -6,16 +6,25 @@ by one row, without units) are counted in every way there is. What is charged is
 
 import random
 import time
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 
 import numpy as np
+import pyarrow
 import pytest
 import small_tables as small
 
-from adyton.kernel.counting import open_table
+import adyton as ad
+from adyton.kernel.counting import open_table, rows
 from adyton.kernel.counting import table as local_table
+from adyton.kernel.engines.postgres import Postgres
+from adyton.kernel.engines.server import ServerRows
+from adyton.kernel.reading import files, values
+from adyton.kernel.reading.texts import number_in
+from adyton.kernel.sealed import quietly
 from adyton.kernel.shapes import TableShape
 from adyton.kernel.transforms import (
     CountMisfits,
@@ -204,3 +213,144 @@ def test_many_neighbours_differ_by_what_is_charged(at, name, record_property):
 
 def test_there_are_a_hundred_thousand_pairs():
     assert sum(LONG.values()) >= 10**5
+
+
+# ---- readings that are wrong ----------------------------------------------------------------------------------------
+
+
+def filled_from_the_row_before(monkeypatch):
+    """A row without a value gets that of the row before it."""
+    honest = values.ValueReader.read
+
+    def read(self, array, **own):
+        found = honest(self, array, **own)
+        data, state = (np.where(found.missing, np.roll(one, 1), one) for one in (found.data, found.state))
+        return values.Values(data, state, found.keys)
+
+    monkeypatch.setattr(values.ValueReader, "read", read)
+
+
+def types_inferred_anew(monkeypatch):
+    """Names that are all numbers are compared as numbers."""
+    honest = rows._trimmed
+
+    def trimmed(names):
+        found = honest(names)
+        numbers = [number_in(name.decode("utf-8", "replace")) for name in found.to_pylist() if name]
+        if any(number is None for number in numbers):
+            return found
+        texts = iter([str(number).encode() for number in numbers])
+        return pyarrow.array([next(texts) if name else name for name in found.to_pylist()], found.type)
+
+    monkeypatch.setattr(rows, "_trimmed", trimmed)
+
+
+def cut_after_the_filter(monkeypatch):
+    """Of each unit so many rows are kept that pass a filter, and in each part of a split anew."""
+
+    def batches(self, terms, rules, *, whole=False):
+        seen = Counter()
+        for every, units in self.uncut()._owned([*terms, *(term for rule in rules for term in rule.terms)]):
+            batch, owners = every, units
+            for rule in rules:
+                true = rule.holds(batch.of)
+                batch, owners = batch.kept(true), owners[true]
+            kept = []
+            for unit in owners.tolist():
+                seen[unit] += 1
+                kept.append(seen[unit] <= self.limit)
+            yield batch.kept(np.array(kept, dtype=bool))
+
+    monkeypatch.setattr(rows.UnitRows, "batches", batches)
+
+
+def texts_merged_with_numbers(monkeypatch):
+    """A whole number is the unit of the text that has its digits."""
+    honest = files._name
+    monkeypatch.setattr(files, "_name", lambda value: (honest(value) or b"").replace(b"whole", b"text") or None)
+
+
+def texts_by_luck(monkeypatch):
+    """Bytes of UUIDs are texts where all of them happen to be."""
+
+    def taken(column, kind, honest=values.plain):
+        found = quietly(lambda: column.cast(kind))
+        valid = found is not None and quietly(lambda: found.validate(full=True) is None)
+        return found if valid else honest(column, kind)
+
+    for module in (values, rows):
+        monkeypatch.setattr(module, "plain", taken)
+
+
+def without_capitals(monkeypatch):
+    """Names that differ by a capital are one."""
+    honest = rows._trimmed
+
+    def trimmed(names):
+        found = honest(names)
+        return pyarrow.array([name and name.lower() for name in found.to_pylist()], found.type)
+
+    monkeypatch.setattr(rows, "_trimmed", trimmed)
+
+
+def one_row_too_many(monkeypatch):
+    """The limit off by one."""
+    honest = rows.UnitRows.__init__
+    monkeypatch.setattr(
+        rows.UnitRows, "__init__", lambda self, stored, limit, **own: honest(self, stored, limit + 1, **own)
+    )
+
+
+def without_capitals_in_the_server(monkeypatch):
+    """The same, by the server."""
+    honest = Postgres.unit
+    monkeypatch.setattr(Postgres, "unit", lambda self, column: f'(lower({honest(self, column)}) collate "C")')
+
+
+def cut_by_the_filter_in_the_server(monkeypatch):
+    """Rows are told apart by what a filter looks at before they are cut."""
+    honest = ServerRows._rows
+
+    def every(self):
+        return honest(self).replace("partition by u order by", "partition by u, a2 order by")
+
+    monkeypatch.setattr(ServerRows, "_rows", every)
+
+
+TEXTS = ["7", "07", "b", "B"]
+MUTANTS = [
+    (filled_from_the_row_before, "arrow", ["long"] * 3 + ["text"], TEXTS),
+    (types_inferred_anew, "csv", ["text"] * 4, TEXTS[:3]),
+    (cut_after_the_filter, "arrow", ["long"] * 3 + ["text"], TEXTS),
+    (texts_merged_with_numbers, "sqlite", ["any"] * 4, ["7", 7, "b"]),
+    (texts_by_luck, "arrow", ["long"] * 3 + ["uuid"], [bytes(16), b"0123456789abcdef", b"\xff" * 16]),
+    (without_capitals, "parquet", ["long"] * 3 + ["text"], TEXTS),
+    (one_row_too_many, "polars", ["long"] * 3 + ["text"], TEXTS),
+    (without_capitals_in_the_server, "postgres", ["long"] * 3 + ["text"], TEXTS[2:]),
+    (cut_by_the_filter_in_the_server, "postgres", ["long"] * 3 + ["text"], TEXTS[2:]),
+]
+
+
+def plain_rows(kinds, names, *, written):
+    """Four rows of each unit, of which one is kept; in one a value is missing. No two units have the same rows."""
+    numbers = [(1, 5, 1), (5, None, 5), (9, 9, 8), (2, 1, 6)]
+    rows = [
+        (*(None if one is None else str((one + unit) % 11) if written else (one + unit) % 11 for one in row), name)
+        for row in numbers
+        for unit, name in enumerate(names)
+    ]
+    read = {f"v{place}": ad.Integer(0, 10, reading=ad.Reading(column=f"c{place}")) for place in range(3)}
+    units = [list(range(place, len(rows), len(names))) for place in range(len(names))]
+    return small.Draw(kinds, rows, units, ad.Schema(read, 1, unit=small.UNIT))
+
+
+@pytest.mark.parametrize(("mutant", "name", "kinds", "names"), MUTANTS)
+def test_a_wrong_reading_is_caught(monkeypatch, at, mutant, name, kinds, names):
+    source, drawn, found = at(name), plain_rows(kinds, names, written=name in ("csv", "postgres")), [Tried(), Tried()]
+    if name == "csv":
+        drawn = replace(drawn, rows=[tuple(one or "" for one in row) for row in drawn.rows])
+    found[0].add(source, drawn, random.Random(1), 99)
+    mutant(monkeypatch)
+    found[1].add(source, drawn, random.Random(1), 99)
+    assert not found[0].wrong
+    assert found[1].wrong
