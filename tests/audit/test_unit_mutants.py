@@ -11,7 +11,6 @@ from adyton.audit.people import LIMIT
 from adyton.audit.whole_programs import audit_cases, table_cases
 from adyton.kernel.counting import rows
 from adyton.kernel.counting.rows import Owners, UnitRows
-from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.reading.texts import number_in
 from adyton.kernel.transforms import GroupBy, ShareRows, SumValues
 
@@ -41,20 +40,20 @@ def after_the_filter(monkeypatch):
     """The rows that pass a filter are cut, not those of the table: a person has a limit for every filter, which would
     be no mistake if each were charged; and in the parts of a split, which are charged together."""
 
-    def batches(self, names):
-        read = [*names, *(name for one in self._conditions for name in one.names)]
+    def batches(self, terms, rules, *, whole=False):
         seen = Counter()
-        for batch, owners in self._rows.uncut().owned(read):
-            for condition in self._conditions:
-                true = condition.holds(batch)
-                batch, owners = batch.kept(true), owners[true]  # noqa: PLW2901
+        for every, units in self.uncut()._owned([*terms, *(term for rule in rules for term in rule.terms)]):
+            batch, owners = every, units
+            for rule in rules:
+                true = rule.holds(batch.of)
+                batch, owners = batch.kept(true), owners[true]
             flags = []
             for unit in owners.tolist():
                 seen[unit] += 1
                 flags.append(seen[unit] <= LIMIT)
             yield batch.kept(np.array(flags, dtype=bool))
 
-    monkeypatch.setattr(PrivateTable, "_batches", batches)
+    monkeypatch.setattr(UnitRows, "batches", batches)
 
 
 def by_file(monkeypatch):
@@ -87,7 +86,7 @@ def by_number_of_rows(monkeypatch):
     honest, mix = UnitRows._found, rows._MIX
 
     def found(self):
-        total = sum(batch.rows for batch in self.stored.batches(self.stored.schema.names[:1]))
+        total = sum(batch.rows for batch in self.stored.all(()))
         monkeypatch.setattr(rows, "_MIX", (*mix[:2], np.uint64(mix[2] ^ np.uint64(total * 0x10001))))
         return honest(self)
 
@@ -124,8 +123,8 @@ def joined_twice(monkeypatch):
     """Something after the cut that makes two rows of one."""
     honest = UnitRows.batches
 
-    def batches(self, names):
-        for batch in honest(self, names):
+    def batches(self, terms, rules, **options):
+        for batch in honest(self, terms, rules, **options):
             yield batch
             yield batch
 

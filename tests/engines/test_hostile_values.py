@@ -5,53 +5,18 @@ and with hostile ones beside them: the ends of the type, what is no number and n
 """
 
 import hostile_values as hostile
-import numpy as np
 import pytest
+from small_tables import CLAMP, DROP, LEVEL, attributes, fits
 
 import adyton as ad
 from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.opening import check_type
 from adyton.kernel.counting.origins import reader_for
 from adyton.kernel.reading.readers import unit_column
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of
 
 SOURCES = ["csv", "parquet", "pandas", "polars", "arrow", "duckdb", "sqlite", "excel", "postgres", "spark"]
-LEVEL, CLAMP, DROP = {"nulls": "level", "outside": "other"}, {"outside": "clamp"}, {}
-MANY = [f"level {number}" for number in range(80)]
-
-
-def attributes(column, policy):
-    """Every kind of attribute, for a column."""
-    own = {"reading": Reading(column=column)}
-    sorted_out = {key: value for key, value in policy.items() if value != "clamp"}
-    yield "integer", ad.Integer(0, 10, step=3, **own, **policy)
-    yield "single", ad.Integer(0, 10, **own, **policy)
-    yield "far", ad.Integer(-(2**52), 2**52 - 1, step=2**49 + 1, **own, **policy)
-    yield "numeric", ad.Numeric(0, 10, bins=7, **own, **policy)
-    yield "billion", ad.Numeric(0, 1e9, bins=10, **own, **policy)
-    yield "widest", ad.Numeric(-(2**53), 2**53, bins=4, **own, **policy)
-    yield "narrow", ad.Numeric(0, 1e-299, bins=3, **own, **policy)
-    yield "edges", ad.Numeric(edges=[0, 0.1, 5, 10], **own, **policy)
-    yield "many edges", ad.Numeric(edges=[*np.linspace(-5, 12, 70)], **own, **policy)
-    yield "money", ad.Numeric(0, 10, bins=3, reading=Reading(column=column, currency="$", thousands=","), **policy)
-    yield "longitude", ad.Longitude(-5, 5, bins=4, column=column, **policy)
-    yield "levels", ad.Categorical(["1", "b"], **own, **sorted_out)
-    yield "many levels", ad.Categorical(["1", "b", *MANY], **own, **sorted_out)
-    yield "numbers", ad.Categorical([1, 5], **own, **sorted_out)
-    words = Reading(column=column, missing=["7", "x"], case="ignore", first=3)
-    yield "words", ad.Categorical({"1": ["One"], "b": []}, reading=words, **sorted_out)
-    yield "boolean", ad.Boolean(**own, **sorted_out)
-    yield "month", ad.Date("2024-01-01", "2024-12-31", by="month", column=column, **policy)
-    yield "part", ad.Date(by="month of year", column=column, **{"nulls": "level"} if "nulls" in policy else {})
-    berlin = {"zone": "Europe/Berlin", "column": column}
-    yield "hours", ad.Datetime("2024-01-01", "2024-12-31", by="hour", every=24, **berlin, **policy)
-    yield "clock", ad.Datetime(by="hour of day", **berlin)
-    yield "written", ad.Date("2024-01-01", "2024-12-31", by="month", column=column, format=["%d.%m.%y"], **policy)
-    yield "unix", ad.Datetime("1970-01-01", "1970-01-02", by="hour", column=column, format=["unix"], **policy)
-    yield "duration", ad.Duration(0, 10, bins=4, column=column, **policy)
-    yield "hourly", ad.Duration(0, 1e-3, bins=4, unit="weeks", column=column, **policy)
 
 
 @pytest.fixture(scope="session")
@@ -69,14 +34,6 @@ def build(request, tmp_path_factory):
         return getattr(hostile, f"in_{source}")(rows)
 
     return make
-
-
-def fits(column, attribute):
-    try:
-        check_type(column, attribute)
-    except SchemaError:
-        return False
-    return True
 
 
 def schemas(data, policy):
