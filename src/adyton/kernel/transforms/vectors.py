@@ -130,7 +130,7 @@ class CountLeaves(Transform):
 
     Claim.  Stability 1 in L1.
     Proof.  A row lies in at most one leaf, which depends on its own values alone (see
-    :func:`adyton.kernel.tables.many_tables.leaf_table`), and has at most one cell in each attribute. So it is counted
+    :class:`adyton.kernel.reading.cells.Leaf`), and has at most one cell in each attribute. So it is counted
     in one cell of leaves × cells if it has all of them, and else in none: one row more adds 1 to one cell, or
     nothing.  ∎
     """
@@ -164,7 +164,7 @@ class SumValues(Transform):
 
     Claim.  Stability max(|low|, |high|) in L1, the grid's bounds in steps.
     Proof.  A row is in one group at most, and its value is a whole number of steps from low to high, which depends on
-    the row alone (see :func:`adyton.kernel.tables.cells.step_table`). One row more changes one sum by at most that.  ∎
+    the row alone (see :func:`adyton.kernel.reading.cells.steps`). One row more changes one sum by at most that.  ∎
     """
 
     takes = TableShape
@@ -194,7 +194,7 @@ class ShareRows(Transform):
 
     Claim.  Stability M^d in L1.
     Proof.  A row is in one group at most, and k depends on the row alone (see
-    :func:`adyton.kernel.tables.cells.step_table`), a whole number of 0 … M. All shares are at least 0, and they add up
+    :func:`adyton.kernel.reading.cells.steps`), a whole number of 0 … M. All shares are at least 0, and they add up
     to (k + M − k)^d = M^d by the binomial theorem: one row more changes the vector by exactly that in L1, or by
     nothing. The sums of shares are linear in Σ 1, Σ k and Σ k², from which they are computed in whole numbers.  ∎
     """
