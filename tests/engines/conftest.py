@@ -1,10 +1,18 @@
 """One table of hard rows on every engine. Servers start once, when a test first asks for them."""
 
+import csv
+
+import duckdb
+import pandas
+import polars
+import pyarrow.parquet as pq
 import pytest
 from hard_rows import ROWS, insert_into_postgres, write_parquet, write_sqlite
 from servers import running_postgres, running_spark, skip
 
 from adyton.kernel.counting import open_table
+from adyton.kernel.reading.plain_columns import text_of
+from adyton.schema import Schema
 from workbooks import write_workbook
 
 
@@ -47,7 +55,7 @@ def remote(spark):
 
 @pytest.fixture
 def engine(request):
-    """Which of ``duckdb``, ``sqlite``, ``excel``, ``postgres``, ``spark`` and ``connect``."""
+    """Which of the sources that :func:`opened` knows; ``duckdb`` is a Parquet file, ``stored`` a DuckDB file."""
     return request.param
 
 
@@ -56,6 +64,8 @@ def opened(engine, parquet, request, tmp_path):
     """Opens the hard rows on an engine."""
     if engine == "duckdb":
         data = parquet
+    elif engine in ("arrow", "pandas", "polars", "stored", "csv"):
+        data = local(engine, pq.read_table(parquet), tmp_path)
     elif engine == "sqlite":
         data = write_sqlite(tmp_path / "hard.sqlite", ROWS)
     elif engine == "excel":
@@ -67,4 +77,28 @@ def opened(engine, parquet, request, tmp_path):
         data = request.getfixturevalue("spark")[0].read.parquet(str(parquet))
     else:
         data = request.getfixturevalue("remote").read.parquet(str(parquet))
-    return lambda schema, **options: open_table(data, schema, **options)
+
+    def opening(schema, **options):
+        lines = Schema(schema.attributes, schema.rows_per_unit, multiline=True) if engine == "csv" else schema
+        return open_table(data, lines, **options)
+
+    return opening
+
+
+def local(source, given, folder):
+    """The hard rows in a frame or a file."""
+    if source == "pandas":
+        return given.to_pandas(types_mapper=pandas.ArrowDtype)
+    if source == "polars":
+        return polars.from_arrow(given)
+    if source == "stored":
+        with duckdb.connect(str(folder / "hard.duckdb")) as connection:
+            connection.execute("create table hard as select * from given")
+        return f"{folder / 'hard.duckdb'}#hard"
+    if source == "csv":
+        with (folder / "hard.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(ROWS)
+            writer.writerows([text_of(value) for value in row] for row in zip(*ROWS.values(), strict=True))
+        return folder / "hard.csv"
+    return given

@@ -82,8 +82,8 @@ def rarer():
 VARIANTS = list(variants())
 FULL = pytest.mark.full
 """Spark takes its time for queries of many columns: most of them are asked in the long run alone."""
-CASES = [(engine, 0) for engine in ("duckdb", "sqlite", "excel", "postgres")]
-CASES += [(engine, part) for engine in ("sqlite", "excel") for part in (1, 2, 3)]
+LOCAL = ("csv", "pandas", "polars", "arrow", "stored", "sqlite", "excel")
+CASES = [(engine, 0) for engine in ("duckdb", "postgres")] + [(engine, part) for engine in LOCAL for part in range(4)]
 CASES += [pytest.param(engine, part, marks=FULL) for engine in ("duckdb", "postgres") for part in (1, 2, 3)]
 CASES += [pytest.param(engine, part, marks=FULL) for engine in ("spark", "connect") for part in range(4)]
 
@@ -94,9 +94,9 @@ def test_cells_are_those_of_plain_python(opened, engine, part):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "excel", "postgres", "spark", "connect"], indirect=True)
+@pytest.mark.parametrize("engine", ["duckdb", *LOCAL, "postgres", "spark", "connect"], indirect=True)
 def test_rarer_cells_are_those_of_plain_python(opened, engine):
-    texts = engine in ("sqlite", "excel")  # no text says that a duration is infinite
+    texts = engine in ("csv", "sqlite", "excel")  # no text says that a duration is infinite
     chosen = [one for one in rarer() if not (texts and isinstance(one[1], ad.Duration) and one[0] == "double")]
     check_cells(opened, chosen[::2], engine)
     check_cells(opened, chosen[1::2], engine)
@@ -109,7 +109,7 @@ def check_cells(opened, chosen, engine=""):
     for (column, attribute), counts in zip(chosen, tables, strict=True):
         expected = np.zeros(attribute.size, dtype=np.int64)
         for value in ROWS[column]:
-            empty = engine == "excel" and value == ""  # a cell without a text is one without a value
+            empty = engine in ("csv", "excel") and value == ""  # a cell without a text is one without a value
             cell = attribute.null_cell if empty else cell_of(attribute, value, column)
             if cell is not None:
                 expected[cell] += 1
@@ -118,7 +118,7 @@ def check_cells(opened, chosen, engine=""):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "excel", "postgres"], indirect=True)
+@pytest.mark.parametrize("engine", ["duckdb", *LOCAL, "postgres"], indirect=True)
 def test_every_row_is_there(opened):
     assert opened(Schema({"flag": ad.Boolean()})).count() == LENGTH
 
