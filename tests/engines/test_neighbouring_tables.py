@@ -304,7 +304,12 @@ def one_row_too_many(monkeypatch):
 def without_capitals_in_the_server(monkeypatch):
     """The same, by the server."""
     honest = Postgres.unit
-    monkeypatch.setattr(Postgres, "unit", lambda self, column: f'(lower({honest(self, column)}) collate "C")')
+
+    def unit(self, column):
+        own = honest(self, column)
+        return replace(own, sql=f'(lower({own.sql}) collate "C")')
+
+    monkeypatch.setattr(Postgres, "unit", unit)
 
 
 def cut_by_the_filter_in_the_server(monkeypatch):

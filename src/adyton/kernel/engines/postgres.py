@@ -264,11 +264,13 @@ class Postgres(Server):
         zoned = {"timestamp with time zone": "universal"}.get(column.engine_type, kind)
         return Stored(plain[kind], "floating" if kind == "decimal" else zoned)
 
-    def unit(self, column: Column) -> str:
-        """Digits, or a text of at most so many bytes: the server's functions fail on very long ones."""
+    def unit(self, column: Column) -> Stored:
+        """A whole number, or a text of at most so many bytes: the server's functions fail on very long ones."""
         name = identifier(column.name)
         match str(column.type):
-            case "integer" | "uuid":
+            case "integer":
+                return Stored(f"{name}::bigint", "integer")
+            case "uuid":
                 text = f"{name}::text"
             case "decimal":
                 text = f"trim_scale(nullif({name}::numeric, 'NaN'))::text"
@@ -277,7 +279,7 @@ class Postgres(Server):
             case _:
                 short = f"octet_length({name}::text) <= {LONGEST_NAME}"
                 text = f"case when {short} then nullif(btrim({name}::text, E' \\t\\n\\r\\v\\f'), '') end"
-        return f'(({text}) collate "C")'
+        return Stored(f'(({text}) collate "C")', "string")
 
     def digest(self, columns: Sequence[Stored]) -> str:
         """Of a row as the server writes it."""

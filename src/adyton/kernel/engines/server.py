@@ -57,8 +57,8 @@ class Server(Dialect):
         """The expression that reads a column in a plain type."""
 
     @abstractmethod
-    def unit(self, column: Column) -> str:
-        """An expression that tells units apart, null for none: a text, of which spaces around it do not count."""
+    def unit(self, column: Column) -> Stored:
+        """A whole number, or a text, that tells units apart, null for none: spaces around it do not count."""
 
     @abstractmethod
     def digest(self, columns: Sequence[Stored]) -> str:
@@ -163,7 +163,8 @@ class ServerRows(OwnedRows):
     """What stands behind ``from``: rows with the columns a0, a1, … of the attributes, and u, the unit."""
     columns: dict[str, Stored]
     readers: Mapping[str, ValueReader]
-    has_unit: bool = False
+    unit: Stored | None = None
+    """The column of the unit, where there is one."""
     cut: bool = True
 
     keys_together = _TOGETHER
@@ -178,14 +179,15 @@ class ServerRows(OwnedRows):
             own = _stored(server, known[column], attribute)
             columns[name] = Stored(f"a{place}", own.kind)
             selected.append(f"{own.sql} as a{place}")
-        selected += [] if unit is None else [f"{server.unit(known[unit])} as u"]
+        whose = None if unit is None else server.unit(known[unit])
+        selected += [] if whose is None else [f"{whose.sql} as u"]
         readers = {name: ValueReader(attribute) for name, attribute in schema.attributes.items()}
         shown = reader.source([*schema.columns, *([] if unit is None else [unit])])
         source = f"(select {', '.join(selected)} from {shown}) as given"
-        kinds = [column.kind for column in columns.values()] + ([] if unit is None else ["string"])
+        kinds = [column.kind for column in columns.values()] + ([] if whose is None else [whose.kind])
         if quietly(lambda: list(server.fetched(f"select * from {source} limit 0", kinds))) is None:
             raise SchemaError(_UNREADABLE)
-        return cls(server, schema, source, columns, readers, unit is not None)
+        return cls(server, schema, source, columns, readers, None if whose is None else replace(whose, sql="u"))
 
     def uncut(self) -> ServerRows:
         """All rows that have a unit."""
@@ -264,7 +266,8 @@ class ServerRows(OwnedRows):
             kept = np.ones(batch.rows, bool)
             for rule in rest:
                 kept &= rule.holds(batch.of)
-            names = unit.cast("large_binary").to_pylist()  # which need not be texts
+            whole = self.unit is not None and self.unit.kind == "integer"
+            names = (unit if whole else unit.cast("large_binary")).to_pylist()  # bytes that need not be texts
             for name, times, own in zip(names, batch.times.tolist(), kept.tolist(), strict=True):
                 if own:
                     sizes[name] = sizes.get(name, 0) + times
@@ -283,11 +286,11 @@ class ServerRows(OwnedRows):
 
     def _rows(self) -> str:
         """What stands behind ``from``: rows that are cut, if they are."""
-        owned = "where u is not null" if self.has_unit and self.schema.no_unit == DROP else ""
-        if not self.has_unit or not self.cut:
+        owned = "where u is not null" if self.unit is not None and self.schema.no_unit == DROP else ""
+        if self.unit is None or not self.cut:
             return f"(select * from {self.source} {owned}) as owned" if owned else self.source
         names = [column.sql for column in self.columns.values()]
-        order = ", ".join([self.server.digest([Stored("u", "string"), *self.columns.values()]), *names])
+        order = ", ".join([self.server.digest([self.unit, *self.columns.values()]), *names])
         placed = f"row_number() over (partition by u order by {order}) as place"
         rows = f"select {', '.join(['u', *names])}, {placed} from {self.source} {owned}"
         return f"(select * from ({rows}) as placed where place <= {self.schema.rows_per_unit}) as owned"
@@ -317,7 +320,11 @@ class ServerRows(OwnedRows):
         keys = _joined([(term, inner[own]) for term, own in coded.items()])
         values = list(dict.fromkeys(valued.values()))
         groups = [sql for sql, _ in keys] + [inner[own] for own in values] + (["u"] if unit else [])
-        kinds = ["integer"] * len(keys) + [self._kind(valued, own) for own in values] + (["string"] if unit else [])
+        kinds = (
+            ["integer"] * len(keys)
+            + [self._kind(valued, own) for own in values]
+            + ([self.unit.kind] if unit and self.unit is not None else [])
+        )
         selected = [f"{own} as {name}" for own, name in inner.items()] + (["u"] if unit else [])
         rows = f"select {', '.join(selected) or '1 as one'} from {self._rows()}"
         rows = f"{rows} where {' and '.join(where)}" if where else rows

@@ -167,16 +167,18 @@ class Spark(Server):
         cut = f"(case when octet_length({text}) > {LONGEST} then left({text}, {LONGEST}) else {text} end)"
         return Stored(f"cast({cut} as binary)" if self._by_rows else cut, "string")
 
-    def unit(self, column: Column) -> str:
-        """Digits, or a text of at most so many bytes."""
+    def unit(self, column: Column) -> Stored:
+        """A whole number, or a text of at most so many bytes."""
         name, kind = identifier(column.name, "`"), str(column.type)
-        if kind in ("integer", "decimal"):  # all of a column have as many digits behind the point
-            return f"string({name})"
+        if kind == "integer":
+            return Stored(f"bigint({name})", "integer")
+        if kind == "decimal":  # all of a column have as many digits behind the point
+            return Stored(f"string({name})", "string")
         short = f"octet_length({name}) <= {LONGEST_NAME}"
         text = f"trim(both decode(unhex('{_WHITE}'), 'UTF-8') from {_by_bytes(name, column)})"
         text = f"hex({name})" if kind == "binary" else text
         found = f"(case when {short} then nullif({text}, '') end)"
-        return f"cast({found} as binary)" if self._by_rows else found
+        return Stored(f"cast({found} as binary)" if self._by_rows else found, "string")
 
     def digest(self, columns: Sequence[Stored]) -> str:
         """By Spark's own function of any columns."""
