@@ -13,6 +13,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of
+from adyton.schema.predicate_parser import parse_predicate
 
 KEEP = {"nulls": "level", "outside": "other"}
 LEVELS = {
@@ -155,3 +156,33 @@ def test_people_whose_names_are_written_in_several_ways(opening):
 def test_texts_that_may_not_leave_the_server_are_refused_at_opening(opening):
     with pytest.raises(SchemaError, match="keep_texts = true, and 'word' would be read from texts"):
         opening({"word": ad.Categorical(["a", "b"])}, keep_texts=True)
+
+
+@pytest.mark.parametrize("engine", ["postgres", pytest.param("spark", marks=pytest.mark.full)], indirect=True)
+def test_names_of_units_stay_in_the_server(opening, monkeypatch):
+    numbers = {"seconds": ad.Integer(0, 9, nulls="level", outside="other")}
+    table = opening(numbers, unit="word", rows_per_unit=2, keep_texts=True)
+    fetched, seen = type(table._rows.server).fetched, []
+
+    def watched(self, *given, **options):
+        for arrays in fetched(self, *given, **options):
+            seen.extend(value for array in arrays for value in array.to_pylist())
+            yield arrays
+
+    monkeypatch.setattr(type(table._rows.server), "fetched", watched)
+    sizes = table.by_unit("rows", 99).select("rows").vectorize()
+    stripped = {text.strip(" \t\n\r\v\f") for text in ROWS["word"] if text is not None} - {""}
+    names = {name for name in stripped if len(name.encode()) <= 1 << 18}
+    assert sizes.sum() == len(names)
+    assert not names & {value for value in seen if isinstance(value, str)}
+
+
+@pytest.mark.parametrize("engine", ["postgres", pytest.param("spark", marks=pytest.mark.full)], indirect=True)
+def test_a_predicate_of_very_many_literals(opening):
+    schema = Schema({"seconds": ad.Integer(-(2**51), 2**51)})
+    wanted = sorted({value for value in ROWS["seconds"] if value is not None})[::2] + list(range(10**3, 10**3 + 1200))
+    table = opening(dict(schema.attributes))
+    listed = parse_predicate(f"seconds in ({', '.join(map(str, wanted))})", schema)
+    joined = parse_predicate(" or ".join(f"seconds = {value}" for value in wanted[-400:]), schema)
+    assert table.where(listed).count() == sum(value in wanted for value in ROWS["seconds"])
+    assert table.where(joined).count() == sum(value in wanted[-400:] for value in ROWS["seconds"])

@@ -145,6 +145,15 @@ def test_a_damaged_workbook(tmp_path):
             open_table(tmp_path / name, SCHEMA)
 
 
+def test_a_sheet_that_is_damaged_behind_its_header_is_refused_at_opening(tmp_path):
+    whole = write_workbook(tmp_path / "t.xlsx", {"S": [HEADER, *ROWS]})
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(tmp_path / "odd.xlsx", "w") as new:
+        for part in old.namelist():
+            new.writestr(part, old.read(part).replace(b"</sheetData>", b"&#0;</sheetData>"))
+    with pytest.raises(SchemaError, match="cannot be read. Save the workbook again"):
+        open_table(tmp_path / "odd.xlsx", SCHEMA)
+
+
 # ---- several parts --------------------------------------------------------------------------------------------------
 
 

@@ -339,7 +339,7 @@ class UnitRows(OwnedRows):
             kept = owners.kept[part] if self.cut else owners.unit[part] >= 0
             yield batch.kept(kept), owners.unit[part][kept]
             start = part.stop
-        if start != len(owners.unit):  # the same rows come in the same order each time, or nothing is told of them
+        if start != len(owners.unit):  # the same rows come in the same order each time, or nothing is answered
             raise KernelFailure
 
     def moment(self) -> Hashable:

@@ -78,7 +78,7 @@ _ROWS_AT_A_TIME = 1 << 16
 _IDLE, _IN_TRANSACTION = 0, 2
 _ONE_MOMENT = "begin isolation level repeatable read read only"
 _DIGESTED = 200
-"""Of so many signs of each text a digest is made, which must fit into one text."""
+"""Of so many characters of each text a digest is made, which must fit into one text."""
 
 
 class Postgres(Server):
@@ -239,6 +239,10 @@ class Postgres(Server):
         """It equals itself here."""
         return f"{number} = 'NaN'::float8"
 
+    def hidden(self, text: str) -> str:
+        """By the server's own function of bytes."""
+        return f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')"
+
     def total(self, number: str) -> str:
         """Sums of whole numbers are decimals."""
         return f"coalesce(sum({number}), 0)::text"
@@ -278,7 +282,7 @@ class Postgres(Server):
                 text = f"case when octet_length({name}) <= {LONGEST_NAME} then nullif(encode({name}, 'hex'), '') end"
             case _:
                 short = f"octet_length({name}::text) <= {LONGEST_NAME}"
-                text = f"case when {short} then nullif(btrim({name}::text, E' \\t\\n\\r\\v\\f'), '') end"
+                text = f"case when {short} then nullif(btrim({name}::text, E' \\t\\n\\r\\x0b\\f'), '') end"
         return Stored(f'(({text}) collate "C")', "string")
 
     def digest(self, columns: Sequence[Stored]) -> str:

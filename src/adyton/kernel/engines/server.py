@@ -65,6 +65,10 @@ class Server(Dialect):
         """An expression that puts rows in order, and is the same for rows with the same values."""
 
     @abstractmethod
+    def hidden(self, text: str) -> str:
+        """The digest of a text, from which nobody can tell it, and by which all are told apart."""
+
+    @abstractmethod
     def total(self, number: str) -> str:
         """The sum of whole numbers over a group, however large, as a text."""
 
@@ -259,16 +263,15 @@ class ServerRows(OwnedRows):
             yield batch, (batch.times, *wholes)
 
     def by_unit(self, rules: Sequence[Condition]) -> Integers:
-        """Groups by the unit, and by what conditions ask for that cannot be told in the server."""
+        """Groups by the unit, and by what conditions ask for that cannot be told in the server. Names stay there: what
+        comes back of a text is its digest."""
         where, rest = self._conditions(rules)
         sizes: dict[Any, int] = {}
         for batch, (unit,) in self._grouped([term for rule in rest for term in rule.terms], where, unit=True):
             kept = np.ones(batch.rows, bool)
             for rule in rest:
                 kept &= rule.holds(batch.of)
-            whole = self.unit is not None and self.unit.kind == "integer"
-            names = (unit if whole else unit.cast("large_binary")).to_pylist()  # bytes that need not be texts
-            for name, times, own in zip(names, batch.times.tolist(), kept.tolist(), strict=True):
+            for name, times, own in zip(unit.to_pylist(), batch.times.tolist(), kept.tolist(), strict=True):
                 if own:
                     sizes[name] = sizes.get(name, 0) + times
         return np.array(list(sizes.values()), np.int64)
@@ -319,7 +322,10 @@ class ServerRows(OwnedRows):
             inner.setdefault(expression, f"k{len(inner)}")
         keys = _joined([(term, inner[own]) for term, own in coded.items()])
         values = list(dict.fromkeys(valued.values()))
-        groups = [sql for sql, _ in keys] + [inner[own] for own in values] + (["u"] if unit else [])
+        whose = (
+            [] if not unit or self.unit is None else [self.server.hidden("u") if self.unit.kind == "string" else "u"]
+        )
+        groups = [sql for sql, _ in keys] + [inner[own] for own in values] + whose
         kinds = (
             ["integer"] * len(keys)
             + [self._kind(valued, own) for own in values]

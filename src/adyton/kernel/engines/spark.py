@@ -94,7 +94,7 @@ class Spark(Server):
     def _named(self) -> Iterator[None]:
         """The frame has its name as long as a query runs.
 
-        If it fails, a server may be gone: it is told in the background, because a client waits for it for minutes.
+        If it fails, a server may be gone: the name is dropped in the background, because a client waits for minutes.
         """
         if self._frame is None:
             yield
@@ -137,6 +137,10 @@ class Spark(Server):
     def is_nan(self, number: str) -> str:
         """By Spark's own function."""
         return f"isnan({number})"
+
+    def hidden(self, text: str) -> str:
+        """By Spark's own function of bytes."""
+        return f"sha2(cast({text} as binary), 256)"
 
     def total(self, number: str) -> str:
         """As a decimal: sums of whole numbers would overflow."""

@@ -189,17 +189,22 @@ class Expressions:
         return f"(case when {own.none()} then null else {self._compared(truth.part, own.column)} end)"
 
     def _compared(self, part: Compare | Between | In, column: Stored) -> str:
-        def compared(operator: str, value: Any) -> str:
+        def literal(operator: str, value: Any) -> str | None:
             if column.kind == "floating":
-                return f"{column.sql} {operator} {self.dialect.real(_as_double(value))}"
+                return self.dialect.real(_as_double(value))
             whole = whole_literal(operator, value)
-            return "false" if whole is None else f"{column.sql} {operator} {_within_reach(whole)}"
+            return None if whole is None else str(_within_reach(whole))
+
+        def compared(operator: str, value: Any) -> str:
+            found = literal(operator, value)
+            return "false" if found is None else f"{column.sql} {operator} {found}"
 
         match part:
             case Between(_, low, high):
                 return f"({compared('>=', low)} and {compared('<=', high)})"
             case In(_, values):
-                return f"({' or '.join(compared('=', value) for value in values) or 'false'})"
+                found = [one for one in (literal("=", value) for value in values) if one is not None]
+                return f"({column.sql} in ({', '.join(found)}))" if found else "(false)"
             case Compare(_, "!=", value):
                 return f"(not {compared('=', value)})"
         return f"({compared(part.operator, part.value)})"

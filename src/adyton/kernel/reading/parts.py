@@ -113,7 +113,7 @@ class PartedReader(Reader):
         self.doubtful = any(part.reader.doubtful for part in parts)
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:
-        """Every part is told what will be asked of it."""
+        """Every part gets to know what will be asked of it."""
         for part in self.parts:
             own = [name for name in names if name not in part.fixed]
             part.reader.declare(own, None if unit in part.fixed else unit)

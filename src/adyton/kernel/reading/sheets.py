@@ -177,14 +177,16 @@ class _Workbook:
         return found
 
     def is_merged(self, sheet: str) -> bool:
-        """Whether any cells of a sheet are merged."""
-        before = b""
+        """Whether any cells of a sheet are merged. It is gone through to its end: a file that is damaged is refused
+        before anything is counted."""
+        before, merged, parser = b"", False, expat.ParserCreate()
         with self._archive.open(self.sheets[sheet]) as file:
             while chunk := file.read(_CHUNK):
-                if _MERGED.search(before + chunk):
-                    return True
+                parser.Parse(chunk)
+                merged = merged or _MERGED.search(before + chunk) is not None
                 before = chunk[-64:]
-        return False
+            parser.Parse(b"", True)
+        return merged
 
     def _texts(self) -> list[str]:
         """The texts that cells refer to by number. How a text is pronounced is no part of it."""
