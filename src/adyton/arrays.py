@@ -1,4 +1,4 @@
-"""The types of arrays, by what they hold."""
+"""The types of arrays, by what they hold, and what several rooms do with them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,34 @@ Places = npt.NDArray[np.int64]
 """Where something stands: numbers of cells, groups, rows or nodes."""
 Flags = npt.NDArray[np.bool_]
 """Yes or no, for each one."""
+
+
+def within(numbers: Array, last: int, first: int = 0) -> Array:
+    """The numbers, none of them below *first* or above *last*: one that is, is taken as the nearest of these."""
+    if numbers.size and (numbers.min() < first or numbers.max() > last):
+        numbers = np.clip(numbers, first, last)
+    return numbers
+
+
+def nodes_reached(codes: Integers, split: Places, first: Places, sizes: Places) -> Places:
+    """The node of a tree that each row reaches by its cells: a leaf, or the node that asks for a cell it has not.
+
+    *codes* has the cells of a row, −1 where there is none, in the columns that nodes *split* by. The child of a node
+    for a cell below its *sizes* is the cell's number behind *first*. Whatever these say, every step leads to a node
+    with a larger number, so that there is an end.
+    """
+    reached = np.zeros(len(codes), dtype=np.int64)
+    moving = np.arange(len(codes))
+    while moving.size:
+        nodes = reached[moving]
+        inner = split[nodes] >= 0
+        moving, nodes = moving[inner], nodes[inner]
+        cells = codes[moving, split[nodes]]
+        children = first[nodes] + cells
+        known = (cells >= 0) & (cells < sizes[nodes]) & (children > nodes) & (children < len(split))
+        moving = moving[known]
+        reached[moving] = children[known]
+    return reached
 
 
 def arrow_column(values: Sequence[Any] | Array, kind: str | None = None) -> pa.Array:

@@ -9,7 +9,7 @@ from ibis.expr import operations
 import adyton as ad
 from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.engines.duckdb import check_stored
+from adyton.kernel.engines.databases import check_stored
 from adyton.schema import Integer, Schema
 
 G = Schema({"g": Integer(0, 9)})

@@ -20,9 +20,10 @@ import small_tables as small
 import adyton as ad
 from adyton.kernel.counting import open_table, rows
 from adyton.kernel.counting import table as local_table
+from adyton.kernel.engines import databases
 from adyton.kernel.engines.postgres import Postgres
 from adyton.kernel.engines.server import ServerRows
-from adyton.kernel.reading import files, values
+from adyton.kernel.reading import values
 from adyton.kernel.reading.texts import number_in
 from adyton.kernel.sealed import quietly
 from adyton.kernel.shapes import TableShape
@@ -266,8 +267,8 @@ def cut_after_the_filter(monkeypatch):
 
 def texts_merged_with_numbers(monkeypatch):
     """A whole number is the unit of the text that has its digits."""
-    honest = files._name
-    monkeypatch.setattr(files, "_name", lambda value: (honest(value) or b"").replace(b"whole", b"text") or None)
+    honest = databases._name
+    monkeypatch.setattr(databases, "_name", lambda value: (honest(value) or b"").replace(b"whole", b"text") or None)
 
 
 def texts_by_luck(monkeypatch):

@@ -152,7 +152,7 @@ def test_no_tree(split, first):
         lambda tree: tree.grow({99: "a"}, SCHEMA),
         lambda tree: tree.grow({1: "b"}, SCHEMA),
         lambda tree: tree.grow({1: "a"}, {"b": 3}),
-        lambda tree: tree.leaf_of(np.zeros((2, 3), dtype=int)),
+        lambda tree: tree.node_of(np.zeros((2, 3), dtype=int)),
         lambda tree: RowTree.stump(["a", "a"]),
         lambda tree: RowTree.stump([]),
     ],

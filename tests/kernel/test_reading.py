@@ -12,10 +12,13 @@ import pytest
 
 import adyton as ad
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.origins import reader_for
+from adyton.kernel.counting.locations import reader_for
+from adyton.kernel.reading import cells as cells_module
 from adyton.kernel.reading import values as module
 from adyton.kernel.reading.texts import number_in
 from adyton.kernel.reading.values import ValueReader
+from adyton.queries import Partition
+from adyton.schema import RowTree
 
 TEXTS = [
     *(
@@ -265,3 +268,30 @@ def test_texts_that_come_and_go_are_read_alike(monkeypatch):
             values = reader.read(array.dictionary_encode() if start % 200 else array)
             found += [told(values, place) for place in range(len(values))]
         assert found == alone, most
+
+
+@pytest.mark.parametrize("wrong", [-(2**62), -2, 7, 99, 2**62])
+def test_whatever_numbers_a_schema_leads_to_a_row_is_counted_once(monkeypatch, wrong):
+    """No value is given to a schema: all that it can do wrong is to lead to numbers that are no cells."""
+    schema = ad.Schema({"a": ad.Integer(0, 6), "b": ad.Integer(0, 4, outside="other"), "c": ad.Numeric(0, 9, bins=3)})
+    rows = pyarrow.table({name: np.arange(50) % 5 for name in "abc"})
+    right = cells_module.base_cells
+
+    def base_cells(values, attribute):
+        cells, inside = right(values, attribute)
+        return np.where(values.data % 2 == 1, wrong, cells), inside
+
+    monkeypatch.setattr(cells_module, "base_cells", base_cells)
+    monkeypatch.setattr(cells_module, "_offsets", lambda values, attribute: None)
+    table = open_table(rows, schema)
+    tree = RowTree.stump(schema).grow({0: "a"}, schema)
+    parts = table.split("a", Partition([0, 0, 0, 1, 1, 1, 1]))
+    counted = [
+        table.vectorize(),
+        *(table.select(name).vectorize() for name in "abc"),
+        *table.tables([("a", "b"), ("b", "c"), ("a",)]),
+        table.in_leaves(tree, ["b"]),
+        table.power_sums("a", ["b"], 1)[0],
+        sum(part.count() for part in parts),
+    ]
+    assert all(0 <= np.sum(counts) <= 50 for counts in counted)

@@ -30,7 +30,7 @@ def replay(second, seed=11):
     noisy = leaves.measure(Identity(leaves.shape), F(1, 100)).answers.reshape(leaves.shape)
     true = np.array(
         [
-            ((tree.leaf_of(CODES[:, :5]) == leaf)[:, None] & (CODES[:, 5:] == [0, 1])).sum(axis=0)
+            ((tree.leaf_numbers()[tree.node_of(CODES[:, :5])] == leaf)[:, None] & (CODES[:, 5:] == [0, 1])).sum(axis=0)
             for leaf in range(len(tree.leaves))
         ]
     )

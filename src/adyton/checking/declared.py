@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from adyton.errors import SchemaError
+from adyton.kernel.counting.locations import reader_for
 from adyton.kernel.counting.opening import check_type
-from adyton.kernel.counting.origins import reader_for
 from adyton.kernel.reading.csv_reader import CsvReader
-from adyton.kernel.reading.parts import PartedReader
+from adyton.kernel.reading.files import PartedReader
 from adyton.kernel.reading.readers import Reader, schema_for, unit_column, wanted_columns
 from adyton.messages import listing
 from adyton.schema import Attribute, Categorical, FileFormat, Schema

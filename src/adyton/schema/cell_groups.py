@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Flags, Integers, Places
+from adyton.arrays import Flags, Integers, Places, nodes_reached
 from adyton.errors import BadInput, SchemaError
 from adyton.messages import listing, no_such, shorten
 from adyton.schema.attributes import Attribute, Identifier
@@ -137,8 +137,8 @@ class RowTree:
     >>> tree = tree.grow({2: "age"}, {"sex": 2, "age": 3})
     >>> tree.leaves.tolist(), tree.depth
     ([1, 3, 4, 5], 2)
-    >>> tree.leaf_of(np.array([[0, 2], [1, 2], [1, -1], [0, -1]])).tolist()
-    [0, 3, -1, 0]
+    >>> tree.node_of(np.array([[0, 2], [1, 2], [1, -1], [0, -1]])).tolist()
+    [1, 5, 2, 1]
     """
 
     attributes: tuple[str, ...]
@@ -248,24 +248,12 @@ class RowTree:
         """
         if codes.ndim != 2 or codes.shape[1] != len(self.attributes):
             raise BadInput(f"codes need {len(self.attributes)} columns, one per attribute, given shape {codes.shape}.")
-        sizes = self.sizes
-        reached = np.zeros(len(codes), dtype=np.int64)
-        moving = np.arange(len(codes))
-        while moving.size:
-            nodes = reached[moving]
-            inner = self.split[nodes] >= 0
-            moving, nodes = moving[inner], nodes[inner]
-            cells = codes[moving, self.split[nodes]]
-            known = (cells >= 0) & (cells < sizes[nodes])
-            moving = moving[known]
-            reached[moving] = self.first[nodes[known]] + cells[known]
-        return reached
+        return nodes_reached(codes, self.split, self.first, self.sizes)
 
-    def leaf_of(self, codes: Integers) -> Places:
-        """The number of each row's leaf, in the order of :attr:`leaves`; −1 for a row that reaches none."""
-        numbers = np.full(self.split.size, -1, dtype=np.int64)
-        numbers[self.leaves] = np.arange(len(self.leaves))
-        return numbers[self.node_of(codes)]
+    def leaf_numbers(self) -> Places:
+        """The number of each leaf among :attr:`leaves` by its node; −1 for the nodes that are none."""
+        leaf = self.split < 0
+        return np.where(leaf, np.cumsum(leaf) - 1, -1)
 
     @property
     def places(self) -> Places:

@@ -1,4 +1,4 @@
-"""Tables at an address: ``postgresql://host/clinic`` and ``sc://host`` (Spark Connect). No message repeats an address.
+"""Where tables come from: files, frames, and addresses, ``postgresql://host/clinic`` and ``sc://host`` (Spark Connect).
 
 Claim.  Nothing that says who may read the data is shown: no user, password, token, host or parameter.
 Proof.  What is shown of an address is made here, from its kind, the last part of its path and the table's name. What
@@ -13,8 +13,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from adyton.errors import BadInput, SchemaError
+from adyton.kernel.reading.files import ADVICE, exists, file_reader
+from adyton.kernel.reading.frames import frame_reader
 from adyton.kernel.reading.readers import Reader
 from adyton.messages import shorten
+from adyton.schema import FileFormat
+from adyton.schema.file_format import PLAIN
 
 _POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("sc://",)
 _KINDS = "postgresql:// (PostgreSQL) and sc:// (Spark Connect)"
@@ -24,6 +28,31 @@ _LIKE_ADDRESSES = re.compile(
     re.IGNORECASE,
 )
 """What connections are described with elsewhere, or an address with a slip in it."""
+
+
+def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) -> Reader:
+    """The reader of any kind of table that can be opened.
+
+    *multiline* allows line ends inside the quotes of CSV, *file* says how its files are written. Several files of one
+    kind make one table: given as a list, as a folder, or by a pattern such as ``week-*.csv`` or ``book.xlsx#*``.
+    """
+    several = data if isinstance(data, list | tuple) and data else [data]
+    if all(isinstance(one, str | os.PathLike) for one in several):
+        given = [os.fsdecode(one) for one in several]
+        if len(given) == 1 and is_address(given[0]):
+            return reader_at(given[0])
+        for text in given:
+            if not exists(text):
+                check_path(text)
+        return file_reader(given, multiline=multiline, file=file)
+    if type(data).__name__ == "DataFrame" and type(data).__module__.startswith("pyspark.sql."):
+        from adyton.kernel.engines.spark import SparkReader
+
+        return SparkReader(data)
+    reader = frame_reader(data)
+    if reader is None:
+        raise SchemaError(f"a {type(data).__name__} cannot be opened as a table. {ADVICE}.")
+    return reader
 
 
 def is_address(data: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.counting.origins import reader_for
+from adyton.kernel.counting.locations import reader_for
 from adyton.kernel.counting.rows import Rows, StoredRows, UnitRows
 from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.reading.readers import (

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from adyton.arrays import Array, Flags, Integers, Places
+from adyton.arrays import Array, Flags, Integers, Places, within
 from adyton.errors import KernelFailure
 from adyton.kernel.counting.packs import KEYS_TOGETHER
 from adyton.kernel.reading.cells import Asked, Cell, Condition, Leaf, Term, codes, kept_cells
@@ -107,9 +107,9 @@ class Batch:
     def coded(self, term: Cell | Leaf) -> Array:
         """The cell of each row; the number of cells for a row that has none."""
         if isinstance(term, Cell) and self.reads:
-            return codes(self.values(term.name), term.attribute)
+            return within(codes(self.values(term.name), term.attribute), term.size)
         own = self.of(term)
-        return np.where(own < 0, term.size, own)
+        return within(np.where(own < 0, term.size, own), term.size)
 
     @property
     def size(self) -> int:
@@ -126,7 +126,8 @@ class Batch:
         return Batch(places.size, lambda name: self.values(name).kept(places), times)
 
     def add(self, counts: Integers, keys: Integers) -> None:
-        """One row more for each key."""
+        """One row more for each key, whatever the keys are."""
+        keys = within(keys, len(counts) - 1)
         if self.times is not None or len(keys) * 4 < len(counts):
             np.add.at(counts, keys, 1 if self.times is None else self.times)
         else:

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from adyton.arrays import Flags, Integers
+from adyton.arrays import Flags, Integers, within
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.counting.packs import Column, Tally, packed, packed_for_passing
 from adyton.kernel.counting.rows import BITS, Batch, HeldRows, OwnedRows, Rows, one_at_a_time, stoppable
@@ -194,7 +194,7 @@ class PrivateTable(Sealed):
                 keys, kept = _keys(batch, terms, shape)
                 for total, part in zip(sums, parts, strict=True):
                     own = np.zeros(groups, part.dtype)
-                    np.add.at(own, keys, part[kept])
+                    np.add.at(own, within(keys, groups - 1), part[kept])
                     total[:] = [before + more for before, more in zip(total, own.tolist(), strict=True)]
             return sums
 
@@ -252,7 +252,7 @@ class PrivateTable(Sealed):
             for batch in self._rows.batches(terms, self._conditions, whole=True):
                 alone = batch.listed(terms[0]) if len(terms) == 1 else None
                 if alone is not None:  # how often a value is there, then its cell
-                    own = cells(alone.listed, _celled(self._schema, terms[0].names[0]))
+                    own = within(cells(alone.listed, _celled(self._schema, terms[0].names[0])), size - 1, -1)
                     sizes = np.bincount(alone.places, minlength=len(own))
                     np.add.at(counts, own[own >= 0], sizes[own >= 0])
                     continue

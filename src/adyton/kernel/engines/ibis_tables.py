@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines import duckdb, identifier, postgres
-from adyton.kernel.engines.duckdb import DuckDbReader
+from adyton.kernel.engines import databases, identifier, postgres
+from adyton.kernel.engines.databases import DuckDbReader
 from adyton.kernel.engines.postgres import Postgres, PostgresReader, quoted
 from adyton.kernel.engines.spark import SparkReader
 from adyton.kernel.engines.spark_plans import check_frame
@@ -92,7 +92,7 @@ def _check_stored(node: Any) -> None:
     """An error unless a name stands for a stored table."""
     backend, place = node.source, node.namespace
     if backend.name == "duckdb":
-        duckdb.check_stored(backend.con, node.name, place.catalog, place.database)
+        databases.check_stored(backend.con, node.name, place.catalog, place.database)
     elif backend.name == "pyspark":
         named = ".".join(identifier(part, "`") for part in (place.catalog, place.database, node.name) if part)
         frame = quietly(lambda: backend._session.table(named))

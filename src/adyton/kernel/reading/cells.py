@@ -1,9 +1,10 @@
 """From values to whole numbers: cells, steps of sums, truths of predicates, and why a value does not fit.
 
-Claim.  Each number depends on the row's own value and the schema, lies in a public range, and nothing fails.
+Claim.  Each number depends on the row's own value and the schema, and nothing fails.
 Proof.  Values are compared with public bounds first; what is not between them, or is missing, is replaced by a bound
-before anything is computed. What follows are differences, quotients and floors of numbers between the bounds, in 64
-bits that they do not leave, and the result is put between 0 and the last cell again.  ∎
+before anything is computed. What follows are differences, quotients and floors of numbers, in 64 bits. A schema gives
+nothing but public numbers for them, and sees no value. Wherever numbers are counted or looked up, those that are not
+in their public range are put into it: so whatever a schema says, a row is counted once in each table.  ∎
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.arrays import Array, Flags, Integers
+from adyton.arrays import Array, Flags, Integers, nodes_reached, within
 from adyton.kernel.reading.texts import KNOWN, UNREAD
 from adyton.kernel.reading.values import Coded, Values, by_value
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree
@@ -254,7 +255,8 @@ class Leaf:
         codes = np.full((rows, len(self.tree.attributes)), -1, dtype=np.int64)
         for place, cell in self.cells.items():
             codes[:, place] = asked(cell)
-        return self.tree.leaf_of(codes)
+        tree, leaves = self.tree, self.tree.leaf_numbers()
+        return leaves[nodes_reached(codes, tree.split, tree.first, tree.sizes)]
 
 
 Asked = Term | Leaf
@@ -362,7 +364,7 @@ class Part:
 
     def holds(self, asked: Callable[[Term], Integers]) -> Flags:
         """The rows that are in the group."""
-        return np.asarray(self.labels[asked(self.cell)] == self.group)
+        return np.asarray(self.labels[within(asked(self.cell), len(self.labels) - 2, -1)] == self.group)
 
 
 Condition = Rule | Part

@@ -1,25 +1,106 @@
-"""Files that know the types of their columns: Parquet, and tables of DuckDB and SQLite files."""
+"""Paths, patterns and folders: which files they stand for, and several files or sheets as one table; Parquet files.
+
+All parts of a table have the same columns. Each is read by itself, one after the other; whose a row is does not depend
+on where it is, so that the rows of a unit are cut over all parts together. The list of files is made at opening: a file
+that comes later is no part of the table, and one that changes is noticed.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
 
 from adyton.errors import SchemaError
-from adyton.kernel.engines import identifier, sql_text
-from adyton.kernel.engines.duckdb import DuckDbReader, check_stored
-from adyton.kernel.reading.plain_columns import text_of
+from adyton.kernel.reading.csv_header import without_ending
+from adyton.kernel.reading.csv_reader import CsvReader
 from adyton.kernel.reading.readers import Column, Family, Reader, type_name
-from adyton.kernel.reading.texts import WHITE
 from adyton.kernel.sealed import quietly
-from adyton.messages import listing
+from adyton.schema import FileFormat
+from adyton.schema.file_format import PLAIN
 
+ADVICE = (
+    "Give a CSV, Parquet, Excel, DuckDB or SQLite file, the address of a PostgreSQL database, a pandas, polars or "
+    "Spark frame, an Arrow table or an Ibis table"
+)
+_KINDS = {
+    "CSV": (".csv", ".tsv", ".tab", ".txt"),
+    "Parquet": (".parquet", ".pq", ".parq"),
+    "Excel": (".xlsx", ".xlsm"),
+    "database": (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3"),
+}
+_WITH_TABLES = ("Excel", "database")
+_IN_FOLDERS = ("Parquet", "CSV", "Excel")
+"""Of files of several kinds in a folder, those of the first of these are its table."""
 _ROWS_AT_A_TIME = 1 << 17
-_SQLITE = b"SQLite format 3\0"
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file, the table or sheet in it that is asked for, and what the names of its folders say of all its rows."""
+
+    path: str
+    table: str = ""
+    fixed: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a table, and how it is called in messages."""
+
+    name: str
+    reader: Reader
+    fixed: Mapping[str, str | None]
+
+
+def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileFormat = PLAIN) -> Reader:
+    """The reader of files: paths, patterns or folders, with the names of tables or sheets behind a ``#``."""
+    places = [place for text in given for place in _places(text)]
+    said = ", ".join(given[:3])
+    for place in places:
+        if Path(place.path).stat().st_size == 0 and file.header:
+            raise SchemaError(f"the file {place.path!r} is empty: a table has at least a header.")
+    kinds = {_kind(place.path) for place in places}
+    if len(kinds) > 1:
+        raise SchemaError(f"the files at {said!r} are not of one kind. Give CSV files only, or Parquet files only.")
+    if None in kinds:
+        endings = ", ".join(ending for own in _KINDS.values() for ending in own)
+        raise SchemaError(f"the file {places[0].path!r} has no known ending ({endings}). {ADVICE}.")
+    if kinds == {"Excel"}:
+        from adyton.kernel.reading.sheets import sheets_of  # loaded where there are any
+
+        places = [Place(one.path, name, one.fixed) for one in places for name in sheets_of(one.path, one.table)]
+    if len({(os.path.realpath(place.path), place.table) for place in places}) < len(places):
+        raise SchemaError(f"a file at {said!r} is given twice. Every row would count twice.")
+    parts = [_part(place, multiline, file) for place in places]
+    return parts[0].reader if len(parts) == 1 and not parts[0].fixed else PartedReader(parts)
+
+
+def _part(place: Place, multiline: bool, file: FileFormat) -> Part:
+    reader: Reader
+    match _kind(place.path):
+        case "CSV":
+            reader = CsvReader(place.path, multiline=multiline, file=file)
+        case "Parquet":
+            reader = ParquetReader(place.path)
+        case "Excel":
+            from adyton.kernel.reading.sheets import ExcelReader
+
+            reader = ExcelReader(place.path, place.table, file)
+        case _:
+            from adyton.kernel.engines.databases import database_reader
+
+            reader = database_reader(place.path, place.table)
+    own = {column.name for column in reader.columns}
+    fixed = {name: value for name, value in place.fixed.items() if name not in own}
+    return Part(f"{place.path}#{place.table}" if place.table else place.path, reader, fixed)
 
 
 class ParquetReader(Reader):
@@ -62,136 +143,118 @@ def _stored(kind: Any) -> Family:
     return Family("string") if found == "binary" else found
 
 
-def database_reader(path: str, table: str) -> Reader:
-    """The reader of a table in a file of DuckDB or SQLite: which of them it is, the file says itself."""
-    with Path(path).open("rb") as file:
-        return SqliteReader(path, table) if file.read(len(_SQLITE)) == _SQLITE else DuckDbFile(path, table)
+class PartedReader(Reader):
+    """Several files or sheets as one table, and columns whose values are the names of folders.
 
-
-def _only(path: str, table: str, tables: Sequence[str] | None, kind: str) -> str:
-    """The name of the table that is asked for, or of the only one."""
-    if tables is None:
-        raise SchemaError(
-            f"{path!r} cannot be opened: it is not a {kind} file, or another program has it open for writing."
-        )
-    if not table and len(tables) == 1:
-        return tables[0]
-    if table not in tables:
-        asked = f"no table {table!r}" if table else "not exactly one table"
-        raise SchemaError(f"{path!r} has {asked}. It has {listing(tables) or 'none'}. Write {path + '#table'!r}.")
-    return table
-
-
-class DuckDbFile(DuckDbReader):
-    """A stored table of a DuckDB file, which is opened for reading only."""
-
-    def __init__(self, path: str, table: str) -> None:
-        self.files = [os.path.abspath(path), os.path.abspath(path) + ".wal"]
-        connection = _own_duckdb()
-        table = _only(path, table, quietly(lambda: _attach(connection, path)), "DuckDB or SQLite")
-        check_stored(connection, table, "stored", "main")
-        super().__init__(connection, f"stored.main.{identifier(table)}")
-
-
-def _own_duckdb() -> Any:
-    """A fresh engine in memory that writes nothing to disk and installs nothing."""
-    import duckdb
-
-    settings = {
-        "temp_directory": "",
-        "memory_limit": "1GB",
-        "arrow_large_buffer_size": "true",  # else a batch whose texts have two gigabytes fails
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "allow_community_extensions": "false",
-        "python_enable_replacements": "false",
-    }
-    connection = duckdb.connect(":memory:", config=settings)
-    connection.execute("set enable_progress_bar = false")
-    return connection
-
-
-def _attach(connection: Any, path: str) -> list[str]:
-    """Attach a database file for reading, and list its tables and views."""
-    connection.execute(f"attach {sql_text(path)} as stored (read_only)")
-    found = connection.execute(
-        "select table_name from information_schema.tables where table_catalog = 'stored' and table_schema = 'main'"
-    ).fetchall()
-    return sorted(row[0] for row in found)
-
-
-class _Text(bytes):
-    """A text of SQLite as it is stored: its bytes need not be one."""
-
-
-def _shown(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
-
-
-def _value(value: object) -> str | None:
-    return text_of(_shown(value) if isinstance(value, _Text) else value)
-
-
-def _name(value: object) -> bytes | None:
-    """What names a unit: a text, or a whole number, which is no text's; a number with a fraction names nobody."""
-    if isinstance(value, int):
-        return b"whole %d" % value
-    name = value.strip(WHITE.encode()) if isinstance(value, _Text) else b""
-    return b"text " + name if name else None
-
-
-class SqliteReader(Reader):
-    """A table of a SQLite file, which is opened for reading only.
-
-    Any value may stand in any of its columns, whatever type was declared: each is read by itself, as its text.
+    The name of a folder, ``year=2024``, is a text that all rows below it share, read like every other text.
     """
 
-    def __init__(self, path: str, table: str) -> None:
-        full = os.path.abspath(path)
-        self.files = [full, f"{full}-wal", f"{full}-journal"]
-        self._uri = f"{Path(full).as_uri()}?mode=ro"
-        tables = quietly(lambda: [row[0] for row in self._asked(_TABLES)])
-        table = _only(path, table, tables, "SQLite")
-        self._table = identifier(table)
-        found = quietly(
-            lambda: list(self._asked(f"select name, type, hidden from pragma_table_xinfo({sql_text(table)})"))
-        )
-        computed = [name for name, _, hidden in found or () if hidden]
-        if not found or computed:
-            why = (
-                f"has columns that are computed whenever they are read ({listing(computed)})"
-                if computed
-                else "cannot be read"
-            )
-            raise SchemaError(f"{table!r} of {path!r} {why}. Store the table again with create table … as select.")
-        text = Family("string")
-        self.columns = [
-            Column(name, kind.lower() or "any", text, from_text=True, inferred=True) for name, kind, _ in found
-        ]
+    def __init__(self, parts: Sequence[Part]) -> None:
+        first, *others = self.parts = parts
+        self.columns = _columns(first)
+        for part in others:
+            _compare(first, part)
+        self.files = [file for part in parts for file in part.reader.files]
+        self.is_text = first.reader.is_text
+        self.doubtful = any(part.reader.doubtful for part in parts)
 
-    def _asked(self, query: str, text: Callable[[bytes], object] = _shown) -> Iterator[tuple[Any, ...]]:
-        connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
-        try:
-            connection.text_factory = text
-            yield from connection.execute(query)
-        finally:
-            connection.close()
+    def declare(self, names: Sequence[str], unit: str | None) -> None:
+        """Every part gets to know what will be asked of it."""
+        for part in self.parts:
+            own = [name for name in names if name not in part.fixed]
+            part.reader.declare(own, None if unit in part.fixed else unit)
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """In the order in which they are stored, whatever columns are asked for: no index is used."""
-        import pyarrow
+        """Part by part, in the order of their names."""
+        for part in self.parts:
+            stored = [name for name in names if name not in part.fixed] or [part.reader.columns[0].name]
+            for arrays in part.reader.batches(stored, None if unit in part.fixed else unit):
+                found = dict(zip(stored, arrays, strict=False))
+                rows = len(arrays[0])
+                columns = [found[name] if name in found else _repeated(part.fixed[name], rows) for name in names]
+                if unit is not None:
+                    columns.append(_repeated(part.fixed[unit], rows) if unit in part.fixed else arrays[-1])
+                yield columns
 
-        wanted = [*names, *([] if unit is None else [unit])]
-        rows = self._asked(f"select {', '.join(map(identifier, wanted))} from {self._table} not indexed", _Text)
-        while batch := list(islice(rows, _ROWS_AT_A_TIME)):
-            columns = list(zip(*batch, strict=True))
-            values = [pyarrow.array(map(_value, column), pyarrow.large_string()) for column in columns[: len(names)]]
-            whose = [pyarrow.array(map(_name, column), pyarrow.large_binary()) for column in columns[len(names) :]]
-            yield values + whose
+
+def _columns(part: Part) -> list[Column]:
+    folders = [Column(name, "folder", Family("string"), from_text=True, inferred=True) for name in part.fixed]
+    return [*part.reader.columns, *folders]
 
 
-_TABLES = (
-    "select name from sqlite_master where type = 'table' and name not like 'sqlite!_%' escape '!' "
-    "and sql not like 'create virtual%' order by name"
-)
-"""Views and virtual tables are none: what they do to rows is not ours to judge."""
+def _compare(first: Part, other: Part) -> None:
+    """An error unless both have the same columns, of the same types, in any order. A first line is not repeated: it may
+    be a row."""
+    one, two = ({column.name: column for column in _columns(part)} for part in (first, other))
+    same = "All files of a table have the same columns, of the same types, in any order."
+    if len(_columns(first)) != len(_columns(other)) or {*one} != {*two}:
+        problem = f"does not name the same columns as {first.name!r}"
+        if not first.reader.is_text:
+            name, missing = min((name, name not in one) for name in {*one} ^ {*two} or {*one})
+            has, has_not = (other, first) if missing else (first, other)
+            problem = f"differs from {first.name!r}: {has.name!r} has a column {name!r}, and {has_not.name!r} has none"
+        raise SchemaError(f"{other.name!r} {problem}. {same}")
+    for name, column in one.items():
+        kinds = {(own.type, own.type.is_string() or own.engine_type) for own in (column, two[name])}
+        if len(kinds) > 1:
+            raise SchemaError(
+                f"the column {name!r} is {column.engine_type} in {first.name!r} and {two[name].engine_type} in "
+                f"{other.name!r}. {same}"
+            )
+
+
+def _repeated(text: str | None, rows: int) -> Any:
+    """One text for all rows."""
+    import pyarrow
+
+    if text is None:
+        return pyarrow.nulls(rows, pyarrow.string())
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array(np.zeros(rows, np.int32)), pyarrow.array([text]))
+
+
+def _places(text: str) -> list[Place]:
+    """The files that a path or a pattern stands for, in the order of their names."""
+    base, _, table = text.rpartition("#")
+    if not exists(text) and base and _kind(base) in _WITH_TABLES:
+        return [Place(place.path, table, place.fixed) for place in _places(base)]
+    if any(sign in text for sign in "*?[") and not exists(text):
+        found = sorted(path for path in glob.glob(text, recursive=True) if not os.path.isdir(path))
+        if not found:
+            raise SchemaError(f"there is no file at {text!r}. {ADVICE}.")
+        folders = [part for part in Path(text).parts[:-1] if not any(sign in part for sign in "*?[")]
+        return [Place(path, fixed=_folder_values(Path(path).parts[len(folders) : -1])) for path in found]
+    if not exists(text) and base and exists(base):
+        raise SchemaError(f"{base!r} is one table, in which {table!r} names nothing. Leave the name of the table out.")
+    if not exists(text):
+        raise SchemaError(f"the file {text!r} does not exist. {ADVICE}.")
+    if not Path(text).is_dir():
+        return [Place(text)]
+    every = sorted((path for path in Path(text).rglob("*") if path.is_file()), key=str)
+    below = {str(path): path.relative_to(text).parts for path in every}
+    seen = [path for path, parts in below.items() if not any(part.startswith(("_", ".")) for part in parts)]
+    found = next((own for kind in _IN_FOLDERS if (own := [path for path in seen if _kind(path) == kind])), [])
+    if not found:
+        raise SchemaError(f"{text!r} is a directory without Parquet, CSV or Excel files. {ADVICE}.")
+    return [Place(path, fixed=_folder_values(below[path][:-1])) for path in found]
+
+
+def _folder_values(folders: Sequence[str]) -> dict[str, str | None]:
+    """The columns that folders called name=value stand for."""
+    pairs = (folder.split("=", 1) for folder in folders if "=" in folder)
+    return {unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs}
+
+
+def _kind(name: str) -> str | None:
+    """What a file is, by its ending."""
+    plain = without_ending(name)
+    if plain != name.lower() and name.lower().endswith(".zip") and not Path(plain).suffix:
+        return "CSV"
+    return next((kind for kind, endings in _KINDS.items() if plain.endswith(endings)), None)
+
+
+def exists(text: str) -> bool:
+    """Whether there is a file or a folder of this name."""
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):
+        return False

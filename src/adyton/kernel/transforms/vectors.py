@@ -179,7 +179,8 @@ class SumValues(Transform):
             rows, steps = table.power_sums(self.attribute, self.by, 1)
             return narrow(rows.astype(object) * grid.low + steps)
 
-        return _outcome(f"sums({_by(self.attribute, self.by)})", shape or (1,), sums, max(1, grid.reach))
+        reach = max(1, abs(grid.low), abs(grid.low + grid.span))  # a row has 0 to *span* steps
+        return _outcome(f"sums({_by(self.attribute, self.by)})", shape or (1,), sums, reach)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,231 @@
+"""Databases in files, DuckDB and SQLite; and what may be read from any connection to DuckDB, and how."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from adyton.errors import SchemaError
+from adyton.kernel.engines import LONGEST_NAME, identifier, sql_text
+from adyton.kernel.reading.plain_columns import text_of
+from adyton.kernel.reading.readers import Column, Family, Reader, type_name
+from adyton.kernel.reading.texts import LONGEST, WHITE
+from adyton.kernel.sealed import quietly
+from adyton.messages import listing
+
+_SQLITE = b"SQLite format 3\0"
+_ROWS_AT_A_TIME, _TEXTS_AT_A_TIME = 1 << 17, 1 << 12
+"""DuckDB puts the texts of a batch into two gigabytes, and fails where they do not fit: a text here has 256 kB."""
+
+
+class DuckDbReader(Reader):
+    """What a connection shows: its rows are read by us, as they come."""
+
+    def __init__(self, connection: Any, shown: str, *, ours: bool = True) -> None:
+        """*shown* is what stands behind ``from``."""
+        self._connection, self._shown, self.ours = connection, shown, ours
+        empty = quietly(lambda: connection.sql(f"select * from {shown} limit 0").to_arrow_table())
+        if empty is None:
+            raise SchemaError("the columns of the table cannot be told. Check that it still exists.")
+        self.columns = [Column(field.name, type_name(field.type), Family.of(field.type)) for field in empty.schema]
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """In the order in which they are stored; of texts as much as is looked at, durations as texts."""
+        known = {column.name: str(column.type) for column in self.columns}
+        columns = [_column(identifier(name), known[name]) for name in names]
+        columns += [] if unit is None else [_unit(identifier(unit), known[unit])]
+        query = f"select {', '.join(columns)} from {self._shown}"
+        texts = any(known[name] == "string" for name in names) or unit is not None
+        connection = self._connection.cursor() if self.ours else self._connection
+        for batch in connection.sql(query).to_arrow_reader(_TEXTS_AT_A_TIME if texts else _ROWS_AT_A_TIME):
+            yield batch.columns
+
+
+def _column(name: str, kind: str) -> str:
+    if kind == "interval":
+        return f"'PT' || epoch({name}) || 'S'"
+    return f"left({name}::varchar, {LONGEST})" if kind == "string" else name
+
+
+def _unit(name: str, kind: str) -> str:
+    if kind not in ("string", "binary"):
+        return name
+    length = f"strlen({name}::varchar)" if kind == "string" else f"octet_length({name})"  # UUIDs are texts in Arrow
+    return f"case when {length} <= {LONGEST_NAME} then {name} end"
+
+
+def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:
+    """An error unless a name of a DuckDB stands for a stored table, all of whose columns are stored."""
+
+    def found(columns: str, source: str, place: str) -> list[Any] | None:
+        where = [f"lower({place}) = {sql_text(name.lower())}"]
+        where += [f"{part} = {sql_text(given)}" for part, given in parts[source] if given]
+        return quietly(
+            lambda: list(connection.execute(f"select {columns} from {source} where {' and '.join(where)}").fetchall())
+        )
+
+    in_duckdb = [("database_name", catalog), ("schema_name", database)]
+    in_standard = [("table_catalog", catalog), ("table_schema", database), ("is_generated", "ALWAYS")]
+    parts = {"duckdb_tables()": in_duckdb, "duckdb_views()": in_duckdb, "information_schema.columns": in_standard}
+    parts["duckdb_tables() join duckdb_databases() using (database_name)"] = in_duckdb
+    stored = found("1", "duckdb_tables()", "table_name")
+    viewed = found("1", "duckdb_views()", "view_name")
+    kinds = found("type", "duckdb_tables() join duckdb_databases() using (database_name)", "table_name")
+    if kinds is None or any(kind != "duckdb" for (kind,) in kinds):
+        raise SchemaError(
+            f"{name!r} is kept by another engine that DuckDB has attached, where it may be a view. Store a copy in "
+            "DuckDB with create table … as select."
+        )
+    if not stored or viewed or viewed is None:
+        raise SchemaError(
+            f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store what it shows with "
+            "create table … as select; or, if it stands for a file or a frame, open that."
+        )
+    computed = found("column_name", "information_schema.columns", "table_name")
+    if computed or computed is None:
+        raise SchemaError(
+            f"{name!r} has columns that are computed whenever they are read "
+            f"({listing(row[0] for row in computed or [])}). Store the table again with create table … as select."
+        )
+
+
+# ---- in files -------------------------------------------------------------------------------------------------------
+
+
+def database_reader(path: str, table: str) -> Reader:
+    """The reader of a table in a file of DuckDB or SQLite: which of them it is, the file says itself."""
+    with Path(path).open("rb") as file:
+        return SqliteReader(path, table) if file.read(len(_SQLITE)) == _SQLITE else DuckDbFile(path, table)
+
+
+def _only(path: str, table: str, tables: Sequence[str] | None, kind: str) -> str:
+    """The name of the table that is asked for, or of the only one."""
+    if tables is None:
+        raise SchemaError(
+            f"{path!r} cannot be opened: it is not a {kind} file, or another program has it open for writing."
+        )
+    if not table and len(tables) == 1:
+        return tables[0]
+    if table not in tables:
+        asked = f"no table {table!r}" if table else "not exactly one table"
+        raise SchemaError(f"{path!r} has {asked}. It has {listing(tables) or 'none'}. Write {path + '#table'!r}.")
+    return table
+
+
+class DuckDbFile(DuckDbReader):
+    """A stored table of a DuckDB file, which is opened for reading only."""
+
+    def __init__(self, path: str, table: str) -> None:
+        self.files = [os.path.abspath(path), os.path.abspath(path) + ".wal"]
+        connection = _own_duckdb()
+        table = _only(path, table, quietly(lambda: _attach(connection, path)), "DuckDB or SQLite")
+        check_stored(connection, table, "stored", "main")
+        super().__init__(connection, f"stored.main.{identifier(table)}")
+
+
+def _own_duckdb() -> Any:
+    """A fresh engine in memory that writes nothing to disk and installs nothing."""
+    import duckdb
+
+    settings = {
+        "temp_directory": "",
+        "memory_limit": "1GB",
+        "arrow_large_buffer_size": "true",  # else a batch whose texts have two gigabytes fails
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "python_enable_replacements": "false",
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    connection.execute("set enable_progress_bar = false")
+    return connection
+
+
+def _attach(connection: Any, path: str) -> list[str]:
+    """Attach a database file for reading, and list its tables and views."""
+    connection.execute(f"attach {sql_text(path)} as stored (read_only)")
+    found = connection.execute(
+        "select table_name from information_schema.tables where table_catalog = 'stored' and table_schema = 'main'"
+    ).fetchall()
+    return sorted(row[0] for row in found)
+
+
+class _Text(bytes):
+    """A text of SQLite as it is stored: its bytes need not be one."""
+
+
+def _shown(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _value(value: object) -> str | None:
+    return text_of(_shown(value) if isinstance(value, _Text) else value)
+
+
+def _name(value: object) -> bytes | None:
+    """What names a unit: a text, or a whole number, which is no text's; a number with a fraction names nobody."""
+    if isinstance(value, int):
+        return b"whole %d" % value
+    name = value.strip(WHITE.encode()) if isinstance(value, _Text) else b""
+    return b"text " + name if name else None
+
+
+class SqliteReader(Reader):
+    """A table of a SQLite file, which is opened for reading only.
+
+    Any value may stand in any of its columns, whatever type was declared: each is read by itself, as its text.
+    """
+
+    def __init__(self, path: str, table: str) -> None:
+        full = os.path.abspath(path)
+        self.files = [full, f"{full}-wal", f"{full}-journal"]
+        self._uri = f"{Path(full).as_uri()}?mode=ro"
+        tables = quietly(lambda: [row[0] for row in self._asked(_TABLES)])
+        table = _only(path, table, tables, "SQLite")
+        self._table = identifier(table)
+        found = quietly(
+            lambda: list(self._asked(f"select name, type, hidden from pragma_table_xinfo({sql_text(table)})"))
+        )
+        computed = [name for name, _, hidden in found or () if hidden]
+        if not found or computed:
+            why = (
+                f"has columns that are computed whenever they are read ({listing(computed)})"
+                if computed
+                else "cannot be read"
+            )
+            raise SchemaError(f"{table!r} of {path!r} {why}. Store the table again with create table … as select.")
+        text = Family("string")
+        self.columns = [
+            Column(name, kind.lower() or "any", text, from_text=True, inferred=True) for name, kind, _ in found
+        ]
+
+    def _asked(self, query: str, text: Callable[[bytes], object] = _shown) -> Iterator[tuple[Any, ...]]:
+        connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
+        try:
+            connection.text_factory = text
+            yield from connection.execute(query)
+        finally:
+            connection.close()
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """In the order in which they are stored, whatever columns are asked for: no index is used."""
+        import pyarrow
+
+        wanted = [*names, *([] if unit is None else [unit])]
+        rows = self._asked(f"select {', '.join(map(identifier, wanted))} from {self._table} not indexed", _Text)
+        while batch := list(islice(rows, _ROWS_AT_A_TIME)):
+            columns = list(zip(*batch, strict=True))
+            values = [pyarrow.array(map(_value, column), pyarrow.large_string()) for column in columns[: len(names)]]
+            whose = [pyarrow.array(map(_name, column), pyarrow.large_binary()) for column in columns[len(names) :]]
+            yield values + whose
+
+
+_TABLES = (
+    "select name from sqlite_master where type = 'table' and name not like 'sqlite!_%' escape '!' "
+    "and sql not like 'create virtual%' order by name"
+)
+"""Views and virtual tables are none: what they do to rows is not ours to judge."""
