@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from adyton.arrays import Array, Flags, Integers, Places, within
+from adyton.arrays import Array, Flags, Integers, Places, arrow_column, within
 from adyton.errors import KernelFailure
 from adyton.kernel.counting.packs import KEYS_TOGETHER
 from adyton.kernel.reading.cells import Asked, Cell, Condition, Leaf, Term, codes, kept_cells
@@ -31,6 +31,7 @@ Sums = tuple[Array, ...]
 MOST_REMEMBERED = 1 << 27
 """Of so many rows the kernel remembers whose they are and which are kept; of more, it finds out again each time."""
 Result = TypeVar("Result")
+Hashes = Callable[[Places], Array]
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
 
 
@@ -338,7 +339,7 @@ class UnitRows(OwnedRows):
         for batch in self.stored.all(terms):
             part = slice(start, start + batch.rows)
             kept = owners.kept[part] if self.cut else owners.unit[part] >= 0
-            yield batch.kept(kept), owners.unit[part][kept]
+            yield batch.kept(kept), owners.unit[part] if kept.all() else owners.unit[part][kept]
             start = part.stop
         if start != len(owners.unit):  # the same rows come in the same order each time, or nothing is answered
             raise KernelFailure
@@ -359,34 +360,44 @@ class UnitRows(OwnedRows):
         return found
 
     def _found(self) -> Owners:
-        names, units = list(self.stored.schema.names), _Units()
-        hashes = [np.zeros(0, np.uint64)]
-        for batch, whose in self.stored.with_units(names):
-            units.add(whose)
-            mixed = np.zeros(batch.rows, np.uint64)
-            for name in names:
-                mixed = _hashed(batch.values(name), mixed)
-            hashes.append(mixed)
+        units, names = _Units(), list(self.stored.schema.names)
+        for arrays in self.stored.source([], self.stored.unit):
+            if stopped():
+                raise KernelFailure
+            units.add(arrays[-1])
         unit, named = units.numbered(one=self.stored.schema.no_unit != DROP)
-        return Owners(unit, _first_of_each(unit, np.concatenate(hashes), named, self.limit))
+        kept = unit >= 0
+        sizes = np.bincount(unit[kept], minlength=1)
+        over = np.append(sizes > self.limit, False)[unit]  # those of units that have too many, which alone are compared
+        rows = np.flatnonzero(over)
+        if not rows.size:
+            return Owners(unit, kept)
+        hashes, start = [], 0
+        for batch in self.stored.all(
+            [Term(name, attribute) for name, attribute in self.stored.schema.attributes.items()]
+        ):
+            some = batch.kept(over[start : start + batch.rows])
+            start += batch.rows
+            mixed = np.zeros(some.rows, np.uint64)
+            for name in names if some.rows else ():
+                mixed = _hashed(some.values(name), mixed)
+            hashes.append(mixed)
+        if start != len(unit):
+            raise KernelFailure
+        kept[rows] = _first_of_each(unit[rows], np.concatenate(hashes), sizes, named, self.limit)
+        return Owners(unit, kept)
 
 
-def _first_of_each(unit: Integers, hashes: Array, named: Callable[[Places], Array], limit: int) -> Flags:
-    """Which rows are among the first of their unit, by their hash and that of their unit.
+def _first_of_each(whose: Integers, hashes: Array, sizes: Integers, named: Hashes, limit: int) -> Flags:
+    """Which rows are among the first of their unit, by their hash and that of their unit: of units with too many.
 
-    Rows of units that have too many are sorted by one number, of the unit and the beginning of the hash. Where several
-    rows stand at the limit, the whole hash decides, then their order.
+    They are sorted by one number, of the unit and the beginning of the hash. Where several rows stand at the limit, the
+    whole hash decides, then their order.
     """
-    kept = unit >= 0
-    sizes = np.bincount(unit[kept], minlength=1)
-    over = np.append(sizes > limit, False)
-    rows = np.flatnonzero(over[unit])
-    if not rows.size:
-        return kept
-    whose, many = unit[rows], np.flatnonzero(over)
-    own = np.zeros(len(over), np.uint64)
+    many = np.flatnonzero(sizes > limit)
+    own = np.zeros(len(sizes), np.uint64)
     own[many] = named(many)
-    mixed = _mixed(hashes[rows] ^ own[whose])
+    mixed = _mixed(hashes ^ own[whose])
     bits = len(sizes).bit_length()
     key = (whose.astype(np.uint64) << np.uint64(64 - bits)) | (mixed >> np.uint64(bits))
     last = np.zeros(len(sizes), np.uint64)
@@ -401,8 +412,7 @@ def _first_of_each(unit: Integers, hashes: Array, named: Callable[[Places], Arra
         rank = np.arange(len(at)) - np.repeat(starts, np.diff(np.append(starts, len(at))))
         left = limit - np.bincount(whose[below], minlength=len(sizes))
         found[at] = rank < left[whose[at]]
-    kept[rows] = found
-    return kept
+    return found
 
 
 class _Units:
@@ -418,26 +428,26 @@ class _Units:
         self._names.append(names)
         self._places.append(places)
 
-    def numbered(self, *, one: bool) -> tuple[Integers, Callable[[Places], Array]]:
+    def numbered(self, *, one: bool) -> tuple[Integers, Hashes]:
         """The number of each row's unit, and what finds the hashes of units by their numbers.
 
         Rows without a unit are *one* unit, or none: −1.
         """
         if not self._names:
-            return np.zeros(0, np.int64), lambda numbers: np.zeros(len(numbers), np.uint64)
-        numbers, names = _numbers_of(self._names)
-        numbers[numbers < 0] = nobody = len(names) if one else -1
+            return np.zeros(0, np.int64), lambda wanted: np.zeros(len(wanted), np.uint64)
+        numbers, known, hashes = _numbers_of(self._names)
+        numbers[numbers < 0] = nobody = known if one else -1
         found, start = [], 0
         for own, places in zip(self._names, self._places, strict=True):
             part = numbers[start : start + len(own)]
             found.append(part if places is None else np.append(part, nobody)[places])
             start += len(own)
 
-        def hashes(wanted: Places) -> Array:
-            kept = wanted[wanted < len(names)]
-            return np.append(_hashes(names.take(kept)), np.zeros(len(wanted) - len(kept), np.uint64))
+        def named(wanted: Places) -> Array:
+            kept = wanted[wanted < known]  # those without a name have the last number
+            return np.append(hashes(kept), np.zeros(len(wanted) - len(kept), np.uint64))
 
-        return np.concatenate(found), hashes
+        return np.concatenate(found), named
 
 
 def _unit_keys(array: Any) -> tuple[Any, Places | None]:
@@ -477,8 +487,8 @@ def _trimmed(names: Any) -> Any:
     return _binary(compute.ascii_trim(_binary(names).view(pyarrow.large_string()), characters=WHITE))
 
 
-def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, Any]:
-    """A number for each name, the same for the same names and −1 for none, and the names by their numbers.
+def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
+    """A number for each name, the same for the same names and −1 for none; how many there are; and their hashes.
 
     Whole numbers that lie close together are their own numbers.
     """
@@ -489,17 +499,20 @@ def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, Any]:
     if types.is_integer(names.type):
         least, most = compute.min_max(names).as_py().values()
         if least is not None and most - least <= 2 * len(names) + _LOOKED_AT:
-            values, known = (np.concatenate(own) for own in zip(*map(_raw, parts), strict=True))
-            every = pyarrow.array(np.arange(most - least + 1).astype(values.dtype) + values.dtype.type(least))
-            return np.where(known, values - values.dtype.type(least), -1).astype(np.int64), every
+            values = np.concatenate([_raw(part)[0] for part in parts])
+            numbers = (values - values.dtype.type(least)).astype(np.int64, copy=False)
+            if names.null_count:
+                numbers[~np.concatenate([_raw(part)[1] for part in parts])] = -1
+            return numbers, most - least + 1, lambda wanted: _mixed(wanted.astype(np.uint64) + np.uint64(least % 2**64))
     if not len(names):
-        return np.zeros(0, np.int64), parts[0]
+        return np.zeros(0, np.int64), 0, lambda wanted: np.zeros(0, np.uint64)
     chunks = names.dictionary_encode().chunks
     numbers, known = (np.concatenate(own) for own in zip(*(_raw(chunk.indices) for chunk in chunks), strict=True))
     listed = chunks[0].dictionary  # that of all
     if not types.is_integer(listed.type):
         known &= np.append(_lengths(listed) > 0, False)[np.where(known, numbers, -1)]
-    return np.where(known, numbers, -1).astype(np.int64), listed
+    numbers = np.where(known, numbers, -1).astype(np.int64)
+    return numbers, len(listed), lambda wanted: _hashes(listed.take(arrow_column(wanted)))
 
 
 def _lengths(names: Any) -> Integers:
