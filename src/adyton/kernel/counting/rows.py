@@ -360,7 +360,7 @@ class UnitRows(OwnedRows):
         return found
 
     def _found(self) -> Owners:
-        units, names = _Units(), list(self.stored.schema.names)
+        units, attributes = _Units(), self.stored.schema.attributes
         for arrays in self.stored.source([], self.stored.unit):
             if stopped():
                 raise KernelFailure
@@ -373,13 +373,11 @@ class UnitRows(OwnedRows):
         if not rows.size:
             return Owners(unit, kept)
         hashes, start = [], 0
-        for batch in self.stored.all(
-            [Term(name, attribute) for name, attribute in self.stored.schema.attributes.items()]
-        ):
+        for batch in self.stored.all([Term(*own) for own in attributes.items()]):
             some = batch.kept(over[start : start + batch.rows])
             start += batch.rows
             mixed = np.zeros(some.rows, np.uint64)
-            for name in names if some.rows else ():
+            for name in attributes if some.rows else ():
                 mixed = _hashed(some.values(name), mixed)
             hashes.append(mixed)
         if start != len(unit):
