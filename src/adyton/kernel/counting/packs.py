@@ -228,7 +228,7 @@ class Tally:
         if rows > self._codes.shape[1]:
             self._codes = np.zeros((len(self._keys), rows), dtype=np.uint16)
         for own, column, keys in zip(self._codes, columns, self._keys, strict=True):
-            _clamp(own[:rows], column, np.uint16(keys - 1))
+            _clamp(own[:rows], column, keys - 1)
         places = self._pairs, self._factors, self._ends, self._starts
         _count(self._codes, rows, *places, self._short, self._joined)
         self._since += rows
@@ -278,10 +278,10 @@ def _count(
 
 
 @compiled
-def _clamp(codes: _Codes, column: _Codes, last: np.uint16) -> None:
-    """Numbers beyond the last as the last. (NumPy's own takes ten times as long.)"""
+def _clamp(codes: _Codes, column: npt.NDArray[Any], last: int) -> None:
+    """Numbers beyond the last, and those below 0, as the last. (NumPy's own takes ten times as long.)"""
     for row in range(codes.size):
-        codes[row] = min(column[row], last)
+        codes[row] = column[row] if 0 <= column[row] <= last else last
 
 
 @compiled

@@ -106,11 +106,11 @@ class Batch:
         return own, own >= 0
 
     def coded(self, term: Cell | Leaf) -> Array:
-        """The cell of each row; the number of cells for a row that has none."""
+        """The cell of each row; the number of cells, or more, for a row that has none."""
         if isinstance(term, Cell) and self.reads:
-            return within(codes(self.values(term.name), term.attribute), term.size)
+            return codes(self.values(term.name), term.attribute)
         own = self.of(term)
-        return within(np.where(own < 0, term.size, own), term.size)
+        return np.where(own < 0, term.size, own)
 
     @property
     def size(self) -> int:

@@ -294,12 +294,13 @@ class PrivateTable(Sealed):
                 here = packs if number < 0 else packs[number : number + 1]
                 codes = {name: batch.coded(terms[name]) for name in {name: None for one in here for name in one.names}}
                 if tally is not None:
-                    tally.add(batch.rows, [codes[name].astype(np.uint16) for name in used])
+                    tally.add(batch.rows, [codes[name] for name in used])
                     continue
+                codes = {name: within(own, terms[name].size).astype(np.int64) for name, own in codes.items()}
                 for pack, total in zip(here, counts if number < 0 else counts[number : number + 1], strict=True):
-                    key = codes[pack.names[0]].astype(np.int64)
+                    key = codes[pack.names[0]]
                     for name, side in zip(pack.names[1:], pack.shape[1:], strict=True):
-                        key = key * side + codes[name].astype(np.int64)
+                        key = key * side + codes[name]
                     batch.add(total, key)
             sums = counts if tally is None else tally.counts()
             tables = [packs[one].table(sums[one], group, columns) for one, group in zip(where, wanted, strict=True)]

@@ -56,10 +56,10 @@ def kept_cells(values: Values, attribute: CelledAttribute) -> tuple[Array, Flags
 
 @by_value
 def codes(values: Values, attribute: CelledAttribute) -> Array:
-    """The cell of each value; the number of cells for one that is left out."""
+    """The cell of each value; the number of cells, or more, for one that is left out."""
     offsets = _offsets(values, attribute)
     if offsets is not None:
-        return np.asarray(np.minimum(offsets, offsets.dtype.type(attribute.size)))
+        return offsets
     found = cells(values, attribute)
     return np.where(found < 0, attribute.size, found)
 

@@ -154,7 +154,7 @@ def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
         looks = " It looks like a row of data." if reader.doubtful else ""
         raise SchemaError(
             f"the first line of the file names {which}.{looks} Check the names, the delimiter and the encoding, and "
-            "that the first line of the CSV file names the columns; if it does not, write header = false and "
+            "that the first line names the columns; if it does not, write header = false and "
             "columns = […] under [file] in the schema."
         )
     for name in names:
