@@ -274,13 +274,12 @@ def texts_merged_with_numbers(monkeypatch):
 def texts_by_luck(monkeypatch):
     """Bytes of UUIDs are texts where all of them happen to be."""
 
-    def taken(column, kind, honest=values.plain):
-        found = quietly(lambda: column.cast(kind))
+    def taken(column, honest=values.as_texts):
+        found = quietly(lambda: column.cast(pyarrow.large_string()))
         valid = found is not None and quietly(lambda: found.validate(full=True) is None)
-        return found if valid else honest(column, kind)
+        return found if valid else honest(column)
 
-    for module in (values, rows):
-        monkeypatch.setattr(module, "plain", taken)
+    monkeypatch.setattr(values, "as_texts", taken)
 
 
 def without_capitals(monkeypatch):

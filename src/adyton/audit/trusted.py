@@ -22,7 +22,7 @@ READING = (
     "kernel.reading.csv_reader",
     "kernel.reading.frames",
     "kernel.reading.files",
-    "kernel.reading.plain_columns",
+    "kernel.reading.value_texts",
     "kernel.reading.readers",
     "kernel.reading.texts",
     "kernel.reading.times",

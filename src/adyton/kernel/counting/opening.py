@@ -63,9 +63,8 @@ def check_columns(reader: Reader, schema: Schema) -> None:
 def check_type(column: Column, attribute: Attribute) -> None:
     """An error unless values of the column's type can be read as the attribute says.
 
-    Types are public, whoever inferred them. A frame's column may have every type on the list of
-    :mod:`adyton.kernel.reading.plain_columns`: a library makes a column of texts out of one of numbers, and its values
-    are read as before.
+    Types are public, whoever inferred them. A frame's column may have every type that is made of single values: a
+    library makes a column of texts out of one of numbers, and its values are read as before.
     """
     kind, reading = column.type, attribute.reading
     number = kind.is_integer() or kind.is_floating() or kind.is_decimal()

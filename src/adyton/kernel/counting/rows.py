@@ -18,7 +18,6 @@ from adyton.arrays import Array, Flags, Integers, Places, arrow_column, within
 from adyton.errors import KernelFailure
 from adyton.kernel.counting.packs import KEYS_TOGETHER
 from adyton.kernel.reading.cells import Asked, Cell, Condition, Leaf, Term, codes, kept_cells
-from adyton.kernel.reading.plain_columns import plain, unit_type
 from adyton.kernel.reading.texts import KNOWN, MISSING, UNREAD, WHITE
 from adyton.kernel.reading.values import Coded, ValueReader, Values, _binary, _raw, _storage, by_value
 from adyton.schema import Schema
@@ -466,10 +465,8 @@ def _unit_keys(array: Any) -> tuple[Any, Places | None]:
         return array if types.is_uint64(array.type) else array.cast(pyarrow.int64()), None
     if types.is_decimal(array.type):
         array = pyarrow.array([_digits(value) for value in array.to_pylist()], pyarrow.large_string())
-    elif not (types.is_string(array.type) or types.is_large_string(array.type)):
-        array = plain(array, unit_type(array.type))
-    if types.is_large_binary(array.type):  # bytes that are no text
-        return array, None
+    elif not (types.is_string(array.type) or types.is_large_string(array.type) or types.is_string_view(array.type)):
+        return _binary(array), None  # bytes that are no text
     if len(array[:_LOOKED_AT].unique()) * 2 < min(len(array), _LOOKED_AT):  # one after the other would take much room
         encoded = array.dictionary_encode()
         names, (places, known) = encoded.dictionary, _raw(encoded.indices)

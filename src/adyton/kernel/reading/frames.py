@@ -1,9 +1,8 @@
 """Tables in memory: pandas, polars and Arrow.
 
-A column's type is public, whoever inferred it. :mod:`adyton.kernel.reading.plain_columns` says which types can be read;
-all others are refused when the table is opened. In a column of Python objects each value is read by itself. Columns
-become Arrow when they are first counted, the wanted ones only; a lazy frame is collected then. No library is imported
-unless the caller has done so already.
+A column's type is public, whoever inferred it; one that cannot be read is refused when the table is opened. In a
+column of Python objects each value is read by itself. Columns become Arrow when they are first counted, the wanted ones
+only; a lazy frame is collected then. No library is imported unless the caller has done so already.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import SchemaError
-from adyton.kernel.reading.plain_columns import own_text, text_of, texts
 from adyton.kernel.reading.readers import Column, Family, Reader
+from adyton.kernel.reading.value_texts import own_text, text_of, texts
 from adyton.kernel.sealed import quietly
 from adyton.messages import shorten
 from adyton.remembered import cached_property
@@ -118,14 +117,13 @@ class PolarsReader(FrameReader):
     def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
         """A lazy frame is collected once. Where polars cannot make Arrow of a column, through Python's values."""
         import polars
-        import pyarrow
 
         names = [self.columns[index].name for index, _ in wanted]
         frame, found = self.frame.lazy().select(list(dict.fromkeys(names))).collect(), []
         for name, (_, text) in zip(names, wanted, strict=True):
             series = frame.get_column(name)
             arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
-            found.append(texts(series.to_list, pyarrow.large_string(), text) if arrow is None else arrow)
+            found.append(texts(series.to_list, text) if arrow is None else arrow)
         return found
 
 
@@ -157,7 +155,7 @@ class PandasReader(FrameReader):
             levels = self._array(values.cat.categories.to_series(), text)
             return levels.take(pyarrow.array(codes, mask=codes < 0))
         values = _dense(values.copy())  # Arrow would look at the frame's own memory, which its owner can change
-        return texts(lambda: values, pyarrow.large_string(), text) if _are_objects(values) else _arrow(values)
+        return texts(lambda: values, text) if _are_objects(values) else _arrow(values)
 
 
 def _spelled_out(values: Any) -> Any:

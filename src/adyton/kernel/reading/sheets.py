@@ -24,8 +24,8 @@ from xml.parsers import expat
 
 from adyton.errors import SchemaError
 from adyton.kernel.reading.csv_header import looks_like_data
-from adyton.kernel.reading.plain_columns import own_text, text_of
 from adyton.kernel.reading.readers import Column, Family, Reader, file_identity
+from adyton.kernel.reading.value_texts import own_text, text_of
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 from adyton.schema import FileFormat

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from functools import lru_cache
 
-from adyton.kernel.reading.plain_columns import text_of
+from adyton.kernel.reading.value_texts import text_of
 from adyton.kernel.sealed import quietly
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier, Reading
 from adyton.schema.look_up_files import look_up_values

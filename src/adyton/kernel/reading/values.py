@@ -28,9 +28,9 @@ from typing import Any, Concatenate, ParamSpec
 import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, Places, arrow_column
-from adyton.kernel.reading.plain_columns import plain, text_of
 from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, OUTSIDE, UNREAD, key_reader, number_in, reader_of
 from adyton.kernel.reading.times import NO_TIME, iso_seconds, on_clock
+from adyton.kernel.reading.value_texts import as_texts, text_of
 from adyton.kernel.sealed import quietly
 from adyton.remembered import cached_property
 from adyton.schema import Attribute, Boolean, Categorical, Date, Duration, Identifier
@@ -428,7 +428,7 @@ def _as_texts(array: Any, attribute: Attribute) -> Any:
         data, known = _booleans(array)
         return pyarrow.array(words, pyarrow.string()).take(pyarrow.array(data, mask=~known))
     if not _is_number(kind):
-        return plain(array, pyarrow.large_string())
+        return as_texts(array)
     data, known = _numbers(array) if not types.is_uint64(kind) else _raw(array)
     distinct, places = np.unique(data, return_inverse=True)
     texts = pyarrow.array([text_of(number) for number in distinct.tolist()], pyarrow.string())
@@ -447,7 +447,7 @@ def _storage(array: Any) -> Any:
 
         array = compute.run_end_decode(array)
     if isinstance(array.type, pyarrow.BaseExtensionType):
-        array = plain(array, pyarrow.large_string())
+        array = as_texts(array)
     return array
 
 

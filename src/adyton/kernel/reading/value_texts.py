@@ -1,8 +1,6 @@
-"""Columns of frames in plain types: whatever a value is, it becomes a number, a boolean or a text, or it is missing.
+"""Texts of values that are none, as a CSV file has them: dates, times, durations, UUIDs, bytes and Python's objects.
 
-The types that can be read: whole numbers, floats, decimals, booleans, texts, bytes, dates, times of day, times with and
-without a zone, durations, UUIDs, JSON and nulls; also as dictionaries and runs. The plain type follows from the type of
-the column alone. A value is converted by itself; one without a plain text is missing.
+A value is converted by itself; one without a plain text is missing.
 """
 
 from __future__ import annotations
@@ -22,79 +20,28 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() - 719_163, date.max.toordinal() - 7
 """In days since 1970."""
 
 
-def plain_type(kind: Any) -> Any | None:
-    """The type, known to the engine, in which a column of an Arrow type is read; None for those that are not."""
+def as_texts(column: Any) -> Any:
+    """The texts of an Arrow array whose values are neither numbers nor truths."""
     import pyarrow
     from pyarrow import types
 
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        return plain_type(kind.value_type)
-    if isinstance(kind, pyarrow.BaseExtensionType):
-        return pyarrow.large_string() if is_uuid(kind) or kind.extension_name == "arrow.json" else None
-    if types.is_nested(kind) or types.is_union(kind) or types.is_interval(kind):
-        return None
-    if types.is_boolean(kind) or types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind):
-        return kind
-    if types.is_floating(kind) or types.is_decimal(kind):
-        return pyarrow.float64()
-    return pyarrow.large_string()
-
-
-def unit_type(kind: Any) -> Any:
-    """The same for a column that says whose row it is: decimals keep their digits, bytes are bytes."""
-    import pyarrow
-    from pyarrow import types
-
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        return unit_type(kind.value_type)
-    if types.is_decimal(kind):
-        return pyarrow.large_string()
-    bare = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
-    return pyarrow.large_binary() if any(test(kind) for test in bare) else plain_type(kind)
-
-
-def is_uuid(kind: Any) -> bool:
-    """Whether it is Arrow's type of UUIDs."""
-    return getattr(kind, "extension_name", "") == "arrow.uuid"
-
-
-def plain(column: Any, kind: Any) -> Any:
-    """An Arrow column in its plain type."""
-    import pyarrow
-    from pyarrow import types
-
-    if isinstance(column, pyarrow.ChunkedArray):
-        return pyarrow.chunked_array([plain(chunk, kind) for chunk in column.chunks], kind)
-    if column.type == kind and _is_valid(column):
-        return column
-    if types.is_dictionary(column.type):
-        return _spelled_out(column, plain(column.dictionary, kind))
+    if types.is_duration(column.type):
+        return _durations(column)
     if types.is_temporal(column.type):
-        return _temporal(column, kind)
+        if not _has_text(column.type):
+            return pyarrow.nulls(len(column), pyarrow.large_string())
+        return _times(_in_years(column))
     # of UUIDs Arrow would take the bytes for a text, where all of them happen to be one
-    found = None if is_uuid(column.type) else quietly(lambda: column.cast(kind))
-    if found is not None and _is_valid(found):
-        return found
-    if types.is_string(column.type) or types.is_large_string(column.type) or types.is_string_view(column.type):
-        column = column.cast(pyarrow.large_binary())
-    return texts(lambda: (quietly(value.as_py) for value in column), kind)
+    uuid = getattr(column.type, "extension_name", "") == "arrow.uuid"
+    found = None if uuid else quietly(lambda: column.cast(pyarrow.large_string()))
+    return found if found is not None and _is_valid(found) else texts(lambda: (quietly(one.as_py) for one in column))
 
 
-def _spelled_out(column: Any, values: Any) -> Any:
-    """The values that a dictionary's indices stand for; an index that is none of the dictionary's is missing."""
-    from pyarrow import compute
-
-    places = column.indices.cast("int64", safe=False)
-    known = compute.and_(compute.greater_equal(places, 0), compute.less(places, len(values)))
-    return values.take(compute.if_else(known, places, None))
-
-
-def texts(values: Callable[[], Iterable[object]], kind: Any, text: Callable[[object], str | None] | None = None) -> Any:
+def texts(values: Callable[[], Iterable[object]], text: Callable[[object], str | None] | None = None) -> Any:
     """The texts of values that may be anything at all."""
     import pyarrow
 
-    text = text or text_of
-    return pyarrow.array([text(value) for value in values()], pyarrow.large_string()).cast(kind)
+    return pyarrow.array(map(text or text_of, values()), pyarrow.large_string())
 
 
 def _is_valid(column: Any) -> bool:
@@ -112,18 +59,6 @@ def _has_text(kind: Any) -> bool:
     return quietly(lambda: pyarrow.array([0], pyarrow.int64()).cast(kind).cast(pyarrow.string())) is not None or not (
         types.is_timestamp(kind) and kind.tz is not None
     )
-
-
-def _temporal(column: Any, kind: Any) -> Any:
-    """Dates, times and durations as texts; what has none is missing."""
-    import pyarrow
-    from pyarrow import types
-
-    if types.is_duration(column.type):
-        return _durations(column).cast(kind)
-    if not _has_text(column.type):
-        return pyarrow.nulls(len(column), kind)
-    return pyarrow.concat_arrays(_times(_in_years(column), kind))
 
 
 def _in_years(column: Any) -> Any:
@@ -151,8 +86,8 @@ def _durations(column: Any) -> Any:
     return compute.binary_join_element_wise("PT", seconds.cast(pyarrow.string()), "S", "")
 
 
-def _times(column: Any, kind: Any) -> list[Any]:
-    """Dates and times as Python would write them, without a fraction of zero, in pieces.
+def _times(column: Any) -> Any:
+    """Dates and times as Python would write them, without a fraction of zero.
 
     A time that cannot be written makes the conversion fail for all. It is found by halving, and is missing; what the
     others become does not depend on it.
@@ -160,15 +95,13 @@ def _times(column: Any, kind: Any) -> list[Any]:
     import pyarrow
     from pyarrow import compute
 
-    found = quietly(
-        lambda: compute.replace_substring_regex(column.cast(pyarrow.string()), r"\.0+(Z?)$", r"\1").cast(kind)
-    )
+    found = quietly(lambda: compute.replace_substring_regex(column.cast(pyarrow.large_string()), r"\.0+(Z?)$", r"\1"))
     if found is not None and _is_valid(found):
-        return [found]
+        return found
     if len(column) <= 1:
-        return [pyarrow.nulls(len(column), kind)]
+        return pyarrow.nulls(len(column), pyarrow.large_string())
     middle = len(column) // 2
-    return _times(column[:middle], kind) + _times(column[middle:], kind)
+    return pyarrow.concat_arrays([_times(column[:middle]), _times(column[middle:])])
 
 
 def text_of(value: object) -> str | None:
