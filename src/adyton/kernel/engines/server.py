@@ -11,6 +11,7 @@ keys is a function of them.  ∎
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,8 +38,6 @@ _UNREADABLE = (
 )
 _MOST_KEYS = 1 << 62
 _FEW_QUERIES = 3
-_TOGETHER = 1 << 18
-"""A pass over the rows takes longer there than a table of so many keys."""
 
 
 _Key = tuple[str, list[tuple[Asked, int, int, int]]]
@@ -51,6 +50,10 @@ class Server(Dialect):
     title: str
     streams: bool = False
     """Whether the rows of a result come one after the other, however many there are."""
+    keys_together: int = 1 << 18
+    """A pass over the rows takes longer than a table of so many keys."""
+    keys_at_once: int = 0
+    """So many keys at most are counted by one query for several sets of terms (:meth:`each`)."""
 
     @abstractmethod
     def column(self, column: Column) -> Stored:
@@ -71,6 +74,10 @@ class Server(Dialect):
     @abstractmethod
     def total(self, number: str) -> str:
         """The sum of whole numbers over a group, however large, as a text."""
+
+    def each(self, numbers: Sequence[str]) -> str:
+        """As many lines of a result as there are numbers, with one in each."""
+        raise NotImplementedError
 
     @abstractmethod
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
@@ -170,8 +177,7 @@ class ServerRows(OwnedRows):
     unit: Stored | None = None
     """The column of the unit, where there is one."""
     cut: bool = True
-
-    keys_together = _TOGETHER
+    keys_together: int = 0
 
     @classmethod
     def of(cls, reader: ServerReader, schema: Schema, unit: str | None) -> ServerRows:
@@ -191,7 +197,8 @@ class ServerRows(OwnedRows):
         kinds = [column.kind for column in columns.values()] + ([] if whose is None else [whose.kind])
         if quietly(lambda: list(server.fetched(f"select * from {source} limit 0", kinds))) is None:
             raise SchemaError(_UNREADABLE)
-        return cls(server, schema, source, columns, readers, None if whose is None else replace(whose, sql="u"))
+        whose = None if whose is None else replace(whose, sql="u")
+        return cls(server, schema, source, columns, readers, whose, keys_together=server.keys_together)
 
     def uncut(self) -> ServerRows:
         """All rows that have a unit."""
@@ -227,22 +234,57 @@ class ServerRows(OwnedRows):
             yield _kept(batch, rest)
 
     def packs(self, terms: Sequence[Collection[Asked]], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
-        """One query for each set; where they are many, and the server sends numbers fast, all rows pass by instead."""
+        """If the server can tell all terms: all rows pass by, where they come fast and the sets are many; or one query
+        counts several sets. Else one query for each set."""
         every = list({term: None for part in terms for term in part})
         where, rest = self._conditions(rules)
-        if len(terms) > _FEW_QUERIES and not rest and self.passing(every):
-            keys = _joined([(term, str(self._expressions.code(term))) for term in every])
-            rows = f"from {self._rows()}" + (f" where {' and '.join(where)}" if where else "")
-            query = f"select {', '.join(sql for sql, _ in keys)} {rows}"
-            for arrays in self.server.fetched(query, ["integer"] * len(keys), many=True):
-                if stopped():
-                    raise KernelFailure
-                columns = [_whole(array) for array in arrays]
+        told = not rest and all(self._expressions.code(term) is not None for term in every)
+        if told and self.server.streams and len(terms) > _FEW_QUERIES:
+            keys = self._keys(every)
+            query = self._coded([sql for sql, _ in keys], where)
+            for columns in self._numbers(query, len(keys), many=True):
                 yield -1, GroupBatch(_told(keys, columns), np.ones(len(columns[0]), np.int64))
             return
+        together: list[tuple[int, _Key, int]] = []
+        last = 0
         for number, own in enumerate(terms):
-            for batch in self.batches(own, rules):
-                yield number, batch
+            size = math.prod(_range(term)[1] for term in own)
+            if not told or not own or size > self.server.keys_at_once:
+                for batch in self.batches(own, rules):
+                    yield number, batch
+                continue
+            if last + size > self.server.keys_at_once:
+                yield from self._together(together, where)
+                together, last = [], 0
+            ((sql, parts),) = self._keys(own)
+            together.append((number, (f"least(greatest({sql}, 0), {size - 1})", parts), last))
+            last += size
+        if together:
+            yield from self._together(together, where)
+
+    def _together(self, sets: Sequence[tuple[int, _Key, int]], where: Sequence[str]) -> Iterator[tuple[int, Batch]]:
+        """Groups for several sets of terms by one query, in which a row has a key for each set: those of a set begin at
+        a number of its own."""
+        each = self.server.each([f"cast({sql} as bigint) + {first}" for _, (sql, _), first in sets])
+        query = f"select k, count(*) as times from ({self._coded([f'{each} as k'], where)}) as coded group by k"
+        for found, times in self._numbers(query, 2):
+            place = np.searchsorted([first for *_, first in sets], found, side="right") - 1
+            for one, (number, key, first) in enumerate(sets):
+                own = place == one
+                yield number, GroupBatch(_told([key], [found[own] - first]), times[own])
+
+    def _keys(self, terms: Collection[Asked]) -> list[_Key]:
+        return _joined([(term, str(self._expressions.code(term))) for term in terms])
+
+    def _coded(self, selected: Sequence[str], where: Sequence[str]) -> str:
+        return f"select {', '.join(selected)} from {self._rows()}" + (f" where {' and '.join(where)}" if where else "")
+
+    def _numbers(self, query: str, width: int, *, many: bool = False) -> Iterator[list[Integers]]:
+        """The columns of a result that are whole numbers."""
+        for arrays in self.server.fetched(query, ["integer"] * width, many=many):
+            if stopped():
+                raise KernelFailure
+            yield [_whole(array) for array in arrays]
 
     def passing(self, terms: Collection[Asked]) -> bool:
         """Where the server sends numbers fast, and can tell all of them."""
@@ -386,12 +428,17 @@ def _told(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Asked, Any]
     return {term: column // stride % size + first for column, (term, stride, size, first) in parts}
 
 
+def _range(term: Asked) -> tuple[int, int]:
+    """The first number that a term says, and how many there are."""
+    return (-1, term.size + 1) if isinstance(term, Cell | Leaf) else (0, 4 if isinstance(term, Fit) else 3)
+
+
 def _joined(codes: Sequence[tuple[Asked, str]]) -> list[_Key]:
     """Numbers of terms as few keys: an expression for each, and which terms are in it, by stride, size and first."""
     keys: list[_Key] = []
     total = _MOST_KEYS
     for term, sql in codes:
-        first, size = (-1, term.size + 1) if isinstance(term, Cell | Leaf) else (0, 4 if isinstance(term, Fit) else 3)
+        first, size = _range(term)
         if total * size >= _MOST_KEYS:
             keys.append((f"({sql} - ({first}))", [(term, 1, size, first)]))
             total = size

@@ -55,6 +55,9 @@ class Spark(Server):
     """A session of Spark."""
 
     title = "Spark"
+    keys_together = 1 << 14
+    """More are slow: its fast table of counts has room for 2^16."""
+    keys_at_once = 1 << 17
 
     def __init__(self, session: Any, frame: Any = None) -> None:
         """With a *frame*, which has a name while a query runs."""
@@ -145,6 +148,10 @@ class Spark(Server):
     def total(self, number: str) -> str:
         """As a decimal: sums of whole numbers would overflow."""
         return f"cast(coalesce(sum(cast({number} as decimal(20, 0))), 0) as string)"
+
+    def each(self, numbers: Sequence[str]) -> str:
+        """Out of an array."""
+        return f"explode(array({', '.join(numbers)}))" if len(numbers) > 1 else numbers[0]
 
     def column(self, column: Column) -> Stored:
         """Texts by their bytes, decimals as doubles, times as seconds."""
