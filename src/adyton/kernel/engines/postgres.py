@@ -219,33 +219,13 @@ class Postgres(Server):
 
     # ---- expressions ------------------------------------------------------------------------------------------------
 
-    def real(self, number: float) -> str:
-        """Its shortest text, converted."""
-        return f"'{number!r}'::float8"
-
-    def divided(self, dividend: str, divisor: int) -> str:
-        """The server's quotient of whole numbers is whole."""
-        return f"({dividend} / {divisor})"
-
-    def floor(self, number: str) -> str:
-        """By the server's own function."""
-        return f"floor({number})::bigint"
-
-    def double(self, number: str) -> str:
-        """Every whole number has one."""
-        return f"{number}::float8"
-
-    def is_nan(self, number: str) -> str:
-        """It equals itself here."""
-        return f"{number} = 'NaN'::float8"
-
-    def hidden(self, text: str) -> str:
-        """By the server's own function of bytes."""
-        return f"encode(sha256(convert_to({text}, 'UTF8')), 'hex')"
-
-    def total(self, number: str) -> str:
-        """Sums of whole numbers are decimals."""
-        return f"coalesce(sum({number}), 0)::text"
+    real = "'{!r}'::float8".format
+    divided = "({} / {})".format
+    floor = "floor({})::bigint".format
+    double = "{}::float8".format
+    is_nan = "{} = 'NaN'::float8".format  # it equals itself here
+    hidden = "encode(sha256(convert_to({}, 'UTF8')), 'hex')".format
+    total = "coalesce(sum({}), 0)::text".format  # sums of whole numbers are decimals
 
     def column(self, column: Column) -> Stored:
         """Texts by their bytes, decimals as doubles, times as seconds."""

@@ -12,7 +12,7 @@ keys is a function of them.  ∎
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,7 +44,7 @@ _Key = tuple[str, list[tuple[Asked, int, int, int]]]
 """Numbers of terms as one, as an expression; and which terms are in it, by stride, size and first number."""
 
 
-class Server(Dialect):
+class Server(Dialect, ABC):
     """A connection to an engine outside this process."""
 
     title: str
@@ -66,14 +66,6 @@ class Server(Dialect):
     @abstractmethod
     def digest(self, columns: Sequence[Stored]) -> str:
         """An expression that puts rows in order, and is the same for rows with the same values."""
-
-    @abstractmethod
-    def hidden(self, text: str) -> str:
-        """The digest of a text, from which nobody can tell it, and by which all are told apart."""
-
-    @abstractmethod
-    def total(self, number: str) -> str:
-        """The sum of whole numbers over a group, however large, as a text."""
 
     def each(self, numbers: Sequence[str]) -> str:
         """As many lines of a result as there are numbers, with one in each."""
@@ -363,16 +355,12 @@ class ServerRows(OwnedRows):
         for expression in [*coded.values(), *valued.values(), *([] if steps is None else [steps])]:
             inner.setdefault(expression, f"k{len(inner)}")
         keys = _joined([(term, inner[own]) for term, own in coded.items()])
-        values = list(dict.fromkeys(valued.values()))
-        whose = (
-            [] if not unit or self.unit is None else [self.server.hidden("u") if self.unit.kind == "string" else "u"]
-        )
-        groups = [sql for sql, _ in keys] + [inner[own] for own in values] + whose
-        kinds = (
-            ["integer"] * len(keys)
-            + [self._kind(valued, own) for own in values]
-            + ([self.unit.kind] if unit and self.unit is not None else [])
-        )
+        values = {own: self.columns[term.name].kind for term, own in valued.items()}
+        groups = [sql for sql, _ in keys] + [inner[own] for own in values]
+        kinds = ["integer"] * len(keys) + [*values.values()]
+        if unit and self.unit is not None:
+            groups.append(self.server.hidden("u") if self.unit.kind == "string" else "u")
+            kinds.append(self.unit.kind)
         selected = [f"{own} as {name}" for own, name in inner.items()] + (["u"] if unit else [])
         rows = f"select {', '.join(selected) or '1 as one'} from {self._rows()}"
         rows = f"{rows} where {' and '.join(where)}" if where else rows
@@ -388,7 +376,7 @@ class ServerRows(OwnedRows):
             told = _told(keys, [_whole(array) for array in arrays[: len(keys)]])
             read: dict[tuple[str, str], Any] = {}
             for term, own in valued.items():
-                array = arrays[len(keys) + values.index(own)]
+                array = arrays[len(keys) + [*values].index(own)]
                 if (term.name, own) not in read:
                     read[term.name, own] = self.readers[term.name].read(array)
                 told[term] = term.of(read[term.name, own])
@@ -411,9 +399,6 @@ class ServerRows(OwnedRows):
             else:
                 valued[term] = self._expressions.value(term)
         return coded, valued
-
-    def _kind(self, valued: Mapping[Term, str], expression: str) -> str:
-        return next(self.columns[term.name].kind for term, own in valued.items() if own == expression)
 
 
 def _kept(batch: Batch, rules: Sequence[Condition]) -> Batch:

@@ -121,33 +121,13 @@ class Spark(Server):
 
     # ---- expressions ------------------------------------------------------------------------------------------------
 
-    def real(self, number: float) -> str:
-        """Its shortest text, converted."""
-        return f"double('{number!r}')"
-
-    def divided(self, dividend: str, divisor: int) -> str:
-        """Spark's quotient of whole numbers has a sign of its own."""
-        return f"({dividend} div {divisor})"
-
-    def floor(self, number: str) -> str:
-        """It is whole."""
-        return f"cast(floor({number}) as bigint)"
-
-    def double(self, number: str) -> str:
-        """Every whole number has one."""
-        return f"double({number})"
-
-    def is_nan(self, number: str) -> str:
-        """By Spark's own function."""
-        return f"isnan({number})"
-
-    def hidden(self, text: str) -> str:
-        """By Spark's own function of bytes."""
-        return f"sha2(cast({text} as binary), 256)"
-
-    def total(self, number: str) -> str:
-        """As a decimal: sums of whole numbers would overflow."""
-        return f"cast(coalesce(sum(cast({number} as decimal(20, 0))), 0) as string)"
+    real = "double('{!r}')".format
+    divided = "({} div {})".format  # its plain quotient is a double
+    floor = "cast(floor({}) as bigint)".format
+    double = "double({})".format
+    is_nan = "isnan({})".format
+    hidden = "sha2(cast({} as binary), 256)".format
+    total = "cast(coalesce(sum(cast({} as decimal(20, 0))), 0) as string)".format  # others would overflow
 
     def each(self, numbers: Sequence[str]) -> str:
         """Out of an array."""

@@ -21,8 +21,7 @@ bounds are too wide for that, the value itself is asked for. The rest are compar
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,28 +72,23 @@ class Stored:
     """integer, floating, boolean, string, date (days since 1970), timestamp or universal (seconds), binary."""
 
 
-class Dialect(ABC):
-    """What servers say differently."""
+class Dialect:
+    """What servers say differently: functions from expressions to an expression."""
 
-    @abstractmethod
-    def real(self, number: float) -> str:
-        """A double as a literal."""
-
-    @abstractmethod
-    def divided(self, dividend: str, divisor: int) -> str:
-        """The whole quotient of whole numbers of which none is negative."""
-
-    @abstractmethod
-    def floor(self, number: str) -> str:
-        """A double within 63 bits rounded down to a whole number."""
-
-    @abstractmethod
-    def double(self, number: str) -> str:
-        """A number as a double."""
-
-    @abstractmethod
-    def is_nan(self, number: str) -> str:
-        """Whether a double is not a number."""
+    real: Callable[[float], str]
+    """A double as a literal: its shortest text, converted."""
+    divided: Callable[[str, int], str]
+    """The whole quotient of whole numbers of which none is negative."""
+    floor: Callable[[str], str]
+    """A double within 63 bits rounded down to a whole number."""
+    double: Callable[[str], str]
+    """A number as a double; every whole number has one."""
+    is_nan: Callable[[str], str]
+    """Whether a double is not a number."""
+    hidden: Callable[[str], str]
+    """The digest of a text, from which nobody can tell it, and by which all are told apart."""
+    total: Callable[[str], str]
+    """The sum of whole numbers over a group, however large, as a text."""
 
 
 @dataclass(frozen=True)
