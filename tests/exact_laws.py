@@ -1,16 +1,24 @@
-"""The exact laws of the samplers, to about 50 digits: what they draw is compared with these."""
+"""The exact laws of the samplers, to about 50 digits, which what they draw is compared with; and exact losses."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 
+from adyton.audit.pairs import Pair
+from adyton.audit.selections import selection_loss
 from adyton.exact import Rational, positive
+from adyton.kernel.mechanisms import AuditCase
 from adyton.noise.source import read_scores
 from adyton.whole import IntegerArray
 
 DIGITS = 50
+
+
+def loses_more(case: AuditCase, epsilon: Fraction, pairs: Iterable[Pair], bound: float) -> bool:
+    """Whether a selection loses more than this on one of the pairs; the first of them decides."""
+    return any(selection_loss(case, epsilon, [pair])[0] > bound for pair in pairs)
 
 
 def discrete_laplace_probability(value: int, scale: Rational) -> Decimal:

@@ -300,9 +300,8 @@ def test_three_steps_of_an_earlier_debit_are_no_way_around_either():
 @pytest.mark.parametrize("accept", [words for size in range(3) for words in itertools.combinations(PARTS, size)])
 def test_words_allow_no_more_in_two_steps_than_in_one(accept):
     every = [terms_of(*state) for state in STATES]
-    ways = [(first, last) for first in every for last in every if steps([first, last], accept, 1000) is not None]
-    reached = {(first, last) for first, between in ways for start, last in ways if start == between}
-    assert reached <= set(ways)
+    ways = {(first, last) for first in every for last in every if steps([first, last], accept, 1000) is not None}
+    assert {(first, last) for first, between in ways for start, last in ways if start == between} <= ways
 
 
 def test_debits_of_several_terms_are_each_judged_by_their_own():

@@ -94,7 +94,9 @@ def test_rows_that_cannot_be_written_do_not_take_the_answer_along(place, tmp_pat
     assert "ε = 1 was charged" in done.stderr
 
 
-@pytest.mark.parametrize("kind", ["counts", "number", "numbers"])
+@pytest.mark.parametrize(
+    "kind", ["numbers", *(pytest.param(kind, marks=pytest.mark.full) for kind in ("counts", "number"))]
+)
 def test_a_few_lines_that_nobody_reads_are_printed_elsewhere(place, kind):
     reader, writer = os.pipe()
     os.close(reader)

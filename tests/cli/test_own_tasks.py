@@ -1,7 +1,9 @@
-"""A kind of task that somebody else has registered is asked for, planned and delivered on the command line."""
+"""A kind of task that somebody else has registered is asked for, planned and delivered on the command line.
+
+In one other process for all commands: which options there are is settled when the first one is called.
+"""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,7 @@ from adyton.tasks import Histogram, Option, register
 from adyton.tasks import request as reading
 
 PROGRAM = """
-import sys
+import json, sys
 from dataclasses import dataclass
 from adyton.tasks import Histogram, Option, register
 
@@ -32,46 +34,42 @@ class ByParity(Histogram):
         print("given", sorted(given.items()), file=sys.stderr)
         return cls(given["parity"])
 
-from adyton.cli.main import main
-main()
+from typer.testing import CliRunner
+from adyton.cli.main import app
+done = [CliRunner().invoke(app, words, env={"COLUMNS": "200"}) for words in json.loads(sys.argv[1])]
+print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in done]))
 """
-
-
-def run(*words):
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "200"},
-    )
 
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SCHEMA = ("--schema", str(EXAMPLES / "visits.toml"))
 
 
-def test_it_has_options_of_its_own(tmp_path):
-    assert "Rows with even and odd numbers." in " ".join(run("release", "--help").stdout.split())
+def test_it_has_options_messages_and_results_of_its_own(tmp_path):
     asked = ("--parity", "stay_days", "--parity-words", "a,b")
-    done = run("release", str(EXAMPLES / "visits.csv"), *SCHEMA, *asked, "--epsilon", "1", "--json", "--out",
-               str(tmp_path / "out"))  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "given [('parity', 'stay_days'), ('parity_words', 'a,b')]" in done.stderr
-    assert json.loads(done.stdout)["task"] == {"task": "parity", "attributes": ["stay_days"]}
+    refused = {
+        (): "--parity",
+        ("--parity", "age", "--count"): "one thing at a time: --count, or --parity",
+        ("--histogram", "age", "--parity-words", "a,b"): "--parity-words belongs to --parity",
+    }
+    commands = [
+        ("release", "--help"),
+        ("release", str(EXAMPLES / "visits.csv"), *SCHEMA, *asked, "--epsilon", "1", "--json", "--out",
+         str(tmp_path / "out")),
+        ("plan", *SCHEMA, *asked, "--epsilon", "1"),
+        *(("plan", *SCHEMA, *words) for words in refused),
+    ]  # fmt: skip
+    given = [sys.executable, "-c", PROGRAM, json.dumps(commands)]
+    done = json.loads(subprocess.run(given, capture_output=True, text=True, check=True).stdout)
+    (_, help_page, _), (code, released, said), (planned_code, planned, _), *others = done
+    assert "Rows with even and odd numbers." in " ".join(help_page.split())
+    assert code == 0, said
+    assert "given [('parity', 'stay_days'), ('parity_words', 'a,b')]" in said
+    assert json.loads(released)["task"] == {"task": "parity", "attributes": ["stay_days"]}
     assert "parity" in (tmp_path / "out" / "release.json").read_text(encoding="utf-8")
-    planned = run("plan", *SCHEMA, *asked, "--epsilon", "1")
-    assert (planned.returncode, "typical error" in planned.stdout) == (0, True), planned.stderr
-
-
-def test_it_stands_in_messages():
-    for words, said in (
-        ((), "--parity"),
-        (("--parity", "age", "--count"), "one thing at a time: --count, or --parity"),
-        (("--histogram", "age", "--parity-words", "a,b"), "--parity-words belongs to --parity"),
-    ):
-        done = run("plan", *SCHEMA, *words)
-        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    assert (planned_code, "typical error" in planned) == (0, True)
+    for (code, _, said), words in zip(others, refused.values(), strict=True):
+        assert (code, words in said) == (2, True), said
 
 
 def test_two_tasks_cannot_share_an_option(monkeypatch):

@@ -130,7 +130,7 @@ def assert_exact(family, plain, instance, lattice, chance, how_many):
     return len(places), len(curve.starts)
 
 
-@pytest.mark.parametrize("number", [120, pytest.param(200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("number", [80, pytest.param(200, marks=pytest.mark.full)])
 @pytest.mark.parametrize("case", CASES)
 def test_curve_is_the_plain_algorithm(case, number):
     family, plain, make, odd = CASES[case]
@@ -191,7 +191,9 @@ def test_broken_sweeps_are_caught(case, mutant, monkeypatch):
             assert_exact(family, plain(instance), instance, Lattice(0.0, 2.0), chance, 50)
         except AssertionError:
             caught += 1
-    assert caught > len(instances) / 4
+        if caught > len(instances) / 4:
+            return
+    pytest.fail(f"caught on {caught} of {len(instances)} instances only")
 
 
 @dataclass

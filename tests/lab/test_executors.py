@@ -71,7 +71,7 @@ def alone(tmp_path_factory):
 
 
 def test_a_killed_process_loses_nothing(tmp_path, alone):
-    assert kept(tmp_path / "errors.db", tmp_path / "mark", Processes(4)) == alone
+    assert kept(tmp_path / "errors.db", tmp_path / "mark", Processes(2)) == alone
     assert (tmp_path / "mark").exists()
 
 

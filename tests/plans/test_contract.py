@@ -27,12 +27,13 @@ SERVED = [
 ]
 INDEPENDENT = [name for name in NAMES if not plan_named(name).serves.data_dependent]
 FALSE_ALARM = 1e-7
-RELATIVES = ("mwem-b", "mwem-c", "adaptive-hierarchy-striped", "change-points-striped", "dawa-striped", "striped")
-"""Made of the same steps as others that are compared by chance in every run: MWEM and MWEM-D, and the plans of stripes
-whose inner plans are compared themselves."""
+STRIPES = [name for name in NAMES if name.endswith("striped")]
+RELATIVES = ("mwem-b", "mwem-c", *STRIPES)
+"""Made of the same steps as others that are compared by chance in every run: MWEM-D, and the plans of stripes whose
+inner plans are compared themselves."""
 LONG = {*RELATIVES, "mwem*"}
 """Those on two domains by default; ``mwem*`` is ``mwem`` with another number of rounds."""
-COMPARED = [pytest.param(name, marks=[pytest.mark.full] if name in LONG else []) for name in NAMES]
+COMPARED = [pytest.param(name, marks=[pytest.mark.full] if name in {*LONG, "mwem"} else []) for name in NAMES]
 ONE_BY_ONE = [name for name in NAMES if not plan_named(name).simulates_many]
 """Their trials are a loop outside of the plan, which is the same for all of them."""
 AT_ONCE = [

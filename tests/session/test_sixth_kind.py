@@ -101,20 +101,26 @@ def test_it_is_asked_for_on_the_command_line(table, tmp_path):
     (tmp_path / "requests.toml").write_text('[[request]]\ntask = "weekday"\nattributes = ["day"]\n', encoding="utf-8")
     paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
 
-    def command(*words):
-        program = "import weekday_kind; from adyton.cli.main import main; main()"
-        done = subprocess.run(
-            [sys.executable, "-c", program, *words, "--schema", "days.toml"],
-            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
+    program = (
+        "import json, sys, weekday_kind; from typer.testing import CliRunner; from adyton.cli.main import app\n"
+        "done = [CliRunner().invoke(app, [*words, '--schema', 'days.toml']) for words in json.loads(sys.argv[1])]\n"
+        "print(json.dumps([(one.exit_code, one.stdout, one.stderr) for one in done]))"
+    )
     asked = ("release", "days.csv", "--weekday", "day", "--epsilon", "40", "--yes", "--no-misfits")
-    assert f"Wednesday {TRUE[2]} " in " ".join(command(*asked, "--out", "out").replace(",", "").split())
-    plain = json.loads(command(*asked, "--json"))
-    assert plain["answers"]["tables"][0]["counts"] == list(TRUE)
-    assert "seven-counts" in command("plan", "--weekday", "day")
-    ran = command("run", "requests.toml", "days.csv", "--epsilon", "40", "--yes", "--out", "many")
-    assert "weekday" in ran
+    commands = [
+        (*asked, "--out", "out"),
+        (*asked, "--json"),
+        ("plan", "--weekday", "day"),
+        ("run", "requests.toml", "days.csv", "--epsilon", "40", "--yes", "--out", "many"),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(commands)],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, check=True,
+    )  # fmt: skip
+    codes, printed, said = zip(*json.loads(done.stdout), strict=True)
+    assert codes == (0, 0, 0, 0), said
+    assert f"Wednesday {TRUE[2]} " in " ".join(printed[0].replace(",", "").split())
+    assert json.loads(printed[1])["answers"]["tables"][0]["counts"] == list(TRUE)
+    assert "seven-counts" in printed[2]
+    assert "weekday" in printed[3]
     assert ad.load(next(path.parent for path in (tmp_path / "many").rglob("release.json"))).rows == TRUE

@@ -64,10 +64,10 @@ class Profile:
 
 PROFILES = {
     "brief": Profile(
-        pairs=4,
+        pairs=3,
         exact_pairs=6,
-        draws=3_000,
-        strong_draws=100_000,
+        draws=2_000,
+        strong_draws=60_000,
         noise_draws=50_000,
         sequences=50,
         kills=6,

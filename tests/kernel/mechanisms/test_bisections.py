@@ -20,6 +20,7 @@ from adyton.kernel.mechanisms.published import bisections
 from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.session.wire import decode, encode
+from exact_laws import loses_more
 
 GRID = bisections.GRID
 
@@ -147,9 +148,8 @@ class PriceFromTheRows(Mutant):
 def test_mutants_lose_more(mutant, cells, epsilon):
     pairs = [pair for pair in step_pairs(cells, 40) if pair.left[cells // 2] in (0, 39)]
     honest = Bisections(mutant.levels, mutant.price, mutant.pick_share)
-    for mechanism, lost in ((honest, False), (mutant, True)):
-        loss, _ = selection_loss(case_of(mechanism, cells), epsilon, pairs)
-        assert (loss > float(epsilon) + 1e-9) == lost
+    assert not loses_more(case_of(honest, cells), epsilon, pairs, float(epsilon) + 1e-9)
+    assert loses_more(case_of(mutant, cells), epsilon, pairs, float(epsilon) + 1e-9)
 
 
 def test_twice_the_deviation_with_the_same_sensitivity_loses_more(monkeypatch):
@@ -157,8 +157,7 @@ def test_twice_the_deviation_with_the_same_sensitivity_loses_more(monkeypatch):
     half_cuts, half = bisections._cut_deviations, bisections._deviation
     monkeypatch.setattr(bisections, "_cut_deviations", lambda counts: 2 * half_cuts(counts))
     monkeypatch.setattr(bisections, "_deviation", lambda counts, boundaries: 2 * half(counts, boundaries))
-    loss, _ = selection_loss(case_of(Bisections(1, F(2), F(1, 10)), 7), F(1), list(step_pairs(7, 40))[::3])
-    assert loss > 1 + 1e-9
+    assert loses_more(case_of(Bisections(1, F(2), F(1, 10)), 7), F(1), list(step_pairs(7, 40))[::3], 1 + 1e-9)
 
 
 # ---- the law --------------------------------------------------------------------------------------------------------
