@@ -49,6 +49,13 @@ def pytest_collection_finish():
     gc.enable()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def swept():
+    """What earlier files left behind is swept up once: a test that sweeps up by itself does not look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """By files, in their order (the long ones come early, single doctests last), unless ``--dist`` says otherwise."""

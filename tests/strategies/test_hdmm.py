@@ -111,7 +111,7 @@ def test_products_with_the_gram_matrix(kind, structured):
 
 
 @pytest.mark.parametrize("kind", [Prefix, AllRange])
-@pytest.mark.parametrize("cells", [512, pytest.param(1024, marks=pytest.mark.full)])
+@pytest.mark.parametrize("cells", [256, *(pytest.param(cells, marks=pytest.mark.full) for cells in (512, 1024))])
 def test_at_least_8_percent_below_hb(kind, cells):
     strategy = hdmm(kind(cells))
     assert error_of(strategy, kind(cells)) < 0.92 * hb_error(cells, kind)
