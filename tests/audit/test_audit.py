@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from adyton.audit.accounting import audit_accounting
 from adyton.audit.durability import audit_crashes
-from adyton.audit.run import PROFILES, audit, checks
+from adyton.audit.run import audit, checks
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS
@@ -31,14 +31,14 @@ def test_brief_profile_passes(brief):
 
 
 def test_every_mechanism_is_attacked(brief):
-    """Statistically, with enough draws to certify most of ε where a pair loses that much; or exactly."""
+    """Statistically, with enough draws to certify nearly all of ε where a pair loses that much; or exactly."""
     found = {finding["check"]: finding for finding in brief["findings"]}
     for case in (case for mechanism in MECHANISMS for case in mechanism.audit_cases()):
         finding = found[case.name]
         assert finding["room"] == ("selections" if case.enumerable else "mechanisms")
         assert 0 < finding["figures"]["largest/ε"] <= 1
         if case.reaches_epsilon:
-            assert PROFILES["brief"].reach <= finding["figures"]["certified/ε"] <= 1
+            assert 0.9 <= finding["figures"]["certified/ε"] <= 1
 
 
 def test_every_plan_is_recomputed(brief):

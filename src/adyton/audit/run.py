@@ -64,10 +64,10 @@ class Profile:
 
 PROFILES = {
     "brief": Profile(
-        pairs=3,
+        pairs=4,
         exact_pairs=6,
-        draws=2_000,
-        strong_draws=60_000,
+        draws=3_000,
+        strong_draws=100_000,
         noise_draws=50_000,
         sequences=50,
         kills=6,
