@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 
-from adyton.lab.bench.numbers import cell_width
-from adyton.lab.corpus.number_tables import JUDGED, number_rows
 from adyton.statistics.asked import Asked
 from adyton.tasks import Mean
+from adyton_lab.bench.numbers import cell_width
+from adyton_lab.corpus.number_tables import JUDGED, number_rows
 
 found = {}
 for case in JUDGED:

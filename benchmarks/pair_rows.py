@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 
-from adyton.lab.corpus.many_attributes import public_table
 from adyton.learning.coding import codes_of
 from adyton.schema import Numeric, Schema
+from adyton_lab.corpus.many_attributes import public_table
 
 YES_NO = {
     "LIMIT_BAL": 140_000,

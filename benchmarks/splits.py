@@ -4,9 +4,9 @@ import sys
 
 import numpy as np
 
-from adyton.lab.bench.classifiers import TABLES
-from adyton.lab.classifying.accuracies import LEARNING
-from adyton.lab.corpus.labelled_tables import labelled_table, split
+from adyton_lab.bench.classifiers import TABLES
+from adyton_lab.classifying.accuracies import LEARNING
+from adyton_lab.corpus.labelled_tables import labelled_table, split
 
 SPLITS = 20
 

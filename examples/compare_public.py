@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import adyton as ad
-from adyton.lab.corpus import made_up_corpus
+from adyton_lab.corpus import made_up_corpus
 
 ALGORITHMS = ("identity", "hb", "optimal-hierarchy", "dawa", "staged-hierarchy", "pythia")
 CELLS, EPSILON, TRIALS = 128, "0.1", 2

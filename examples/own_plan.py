@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import adyton as ad
-from adyton.lab.corpus import Shape
 from adyton.plans import Plan, Tasks, register
+from adyton_lab.corpus import Shape
 
 
 @register

@@ -5,9 +5,9 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-
 from adyton.audit.pairs import Pair
 from adyton.audit.selections import selection_loss
+
 from adyton.exact import Rational, positive
 from adyton.kernel.mechanisms import AuditCase
 from adyton.noise.source import read_scores

@@ -9,7 +9,7 @@ from generated import filled
 from typer.main import get_command
 from wording import one_line
 
-from adyton.cli.main import COMMANDS, app
+from adyton.cli.main import app, every_command
 
 NAME = "commands"
 
@@ -22,7 +22,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def commands() -> str:
     """A section for each command: what it does, what it takes."""
     group: Any = get_command(app)
-    return "\n\n".join(_section(name, group.get_command(None, name)) for name in COMMANDS)
+    return "\n\n".join(_section(name, group.get_command(None, name)) for name in every_command())
 
 
 def _section(name: str, command: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from generated import filled
 
-from adyton.audit import trusted
+from adyton_lab.audit import trusted
 
 NAME = "trusted"
 

@@ -49,7 +49,7 @@ _ROOMS = {
     "NumbersRelease": "adyton.statistics.numbers_release",
     "Session": "adyton.session",
     "TablesRelease": "adyton.marginals.tables_release",
-    "Delphi": "adyton.lab.delphi",
+    "Delphi": "adyton_lab.delphi",
     "Pythia": "adyton.selection.pythia",
     "Selector": "adyton.selection.selector",
     "Kernel": "adyton.kernel.kernel",
@@ -159,7 +159,6 @@ if TYPE_CHECKING:
     from adyton.configuration.result import Configuration as Configuration
     from adyton.kernel.kernel import Kernel as Kernel
     from adyton.kernel.ledger import Ledger as Ledger
-    from adyton.lab.delphi import Delphi as Delphi
     from adyton.learning import Classifier as Classifier
     from adyton.learning import FittedClassifier as FittedClassifier
     from adyton.marginals.tables_release import TablesRelease as TablesRelease
@@ -207,6 +206,7 @@ if TYPE_CHECKING:
     from adyton.tasks import Summary as Summary
     from adyton.tasks import Units as Units
     from adyton.tasks import Variance as Variance
+    from adyton_lab.delphi import Delphi as Delphi
 
 
 def __getattr__(name: str) -> Any:

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import BadInput
-from adyton.lab.bench import clipped
-from adyton.lab.bench.shapes import shapes
-from adyton.lab.compare.data_sets import DataSet
-from adyton.lab.compare.experiment import Experiment
-from adyton.lab.corpus import Shape, read_corpus
-from adyton.lab.reproduce import pythia
+from adyton_lab.bench import clipped
+from adyton_lab.bench.shapes import shapes
+from adyton_lab.compare.data_sets import DataSet
+from adyton_lab.compare.experiment import Experiment
+from adyton_lab.corpus import Shape, read_corpus
+from adyton_lab.reproduce import pythia
 
 SECRET = "patient-4711"
 

@@ -5,15 +5,15 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from adyton.audit.accounting import audit_accounting
-from adyton.audit.durability import audit_crashes
-from adyton.audit.run import audit, checks
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MECHANISMS
 from adyton.learning.registry import learners
 from adyton.marginals.program import PROGRAMS
 from adyton.plans import algorithms
+from adyton_lab.audit.accounting import audit_accounting
+from adyton_lab.audit.durability import audit_crashes
+from adyton_lab.audit.run import audit, checks
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from adyton.audit.enumeration import EnumeratingSource, enumerate_distribution, largest_loss
-from adyton.audit.pairs import Pair, vector_pairs
 from adyton.errors import AdytonError, BadInput
+from adyton_lab.audit.enumeration import EnumeratingSource, enumerate_distribution, largest_loss
+from adyton_lab.audit.pairs import Pair, vector_pairs
 
 EPSILON = Fraction(1)
 ROUNDING = 1e-12

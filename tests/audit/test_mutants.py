@@ -13,15 +13,6 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.audit.accounting import audit_accounting
-from adyton.audit.certificates import audit_certificates, cost_of
-from adyton.audit.durability import audit_concurrency, audit_crashes, audit_exactness
-from adyton.audit.mechanisms import audit_mechanism
-from adyton.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
-from adyton.audit.run import Check
-from adyton.audit.selections import audit_selection_exactly
-from adyton.audit.statistical import certify
-from adyton.audit.whole_programs import audit_cases, plan_cases, row_cases
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel import budget as budget_module
 from adyton.kernel.kernel import Kernel
@@ -44,6 +35,15 @@ from adyton.noise import ExactNoise, Ratio, SimulatedNoise
 from adyton.plans import plan_named
 from adyton.plans.steps import CountsRows, Rows
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queries, Total
+from adyton_lab.audit.accounting import audit_accounting
+from adyton_lab.audit.certificates import audit_certificates, cost_of
+from adyton_lab.audit.durability import audit_concurrency, audit_crashes, audit_exactness
+from adyton_lab.audit.mechanisms import audit_mechanism
+from adyton_lab.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
+from adyton_lab.audit.run import Check
+from adyton_lab.audit.selections import audit_selection_exactly
+from adyton_lab.audit.statistical import certify
+from adyton_lab.audit.whole_programs import audit_cases, plan_cases, row_cases
 
 
 class Noise(ExactNoise):
@@ -191,7 +191,7 @@ def test_modulo_bias_is_caught():
 
 
 def test_dropped_factor_two_is_caught(monkeypatch):
-    from adyton.audit import randomness
+    from adyton_lab.audit import randomness
 
     honest = randomness.permute_and_flip
     monkeypatch.setattr(randomness, "permute_and_flip", lambda source, scores, sharp: honest(source, scores, 2 * sharp))
@@ -199,7 +199,7 @@ def test_dropped_factor_two_is_caught(monkeypatch):
 
 
 def test_an_unshuffled_order_is_caught(monkeypatch):
-    from adyton.audit import randomness
+    from adyton_lab.audit import randomness
 
     def in_order(source, scores, sharpness):
         best = max(scores)
@@ -313,8 +313,8 @@ def test_ignored_rows_per_unit_is_caught(monkeypatch):
 
 def test_group_by_charged_once_is_caught(monkeypatch, tmp_path):
     """The direct check of the stability that the paper gives: one row more changes two rows of groups."""
-    from adyton.audit.accounting import audit_group_by
     from adyton.kernel.transforms import GroupBy
+    from adyton_lab.audit.accounting import audit_group_by
 
     honest = GroupBy.plan
     monkeypatch.setattr(GroupBy, "plan", lambda self, source: replace(honest(self, source), stability=1))
@@ -322,8 +322,8 @@ def test_group_by_charged_once_is_caught(monkeypatch, tmp_path):
 
 
 def test_rows_counted_under_two_reasons(monkeypatch):
-    from adyton.audit.accounting import audit_misfits
     from adyton.kernel.counting.table import PrivateTable
+    from adyton_lab.audit.accounting import audit_misfits
 
     once = PrivateTable.misfits
     monkeypatch.setattr(PrivateTable, "misfits", lambda self, asked: once(self, asked) + np.roll(once(self, asked), 1))
@@ -331,8 +331,8 @@ def test_rows_counted_under_two_reasons(monkeypatch):
 
 
 def test_one_row_in_two_leaves_is_caught(monkeypatch):
-    from adyton.audit.accounting import audit_leaves
     from adyton.kernel.counting.table import PrivateTable
+    from adyton_lab.audit.accounting import audit_leaves
 
     once = PrivateTable.in_leaves
     monkeypatch.setattr(

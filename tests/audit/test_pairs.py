@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from adyton.audit.pairs import signed_pairs, vector_pairs
 from adyton.errors import BadInput
+from adyton_lab.audit.pairs import signed_pairs, vector_pairs
 
 
 @pytest.mark.parametrize("shape", [1, 2, 5, 8, (3, 4), (2, 2, 2)])

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from adyton.audit.pairs import vector_pairs
-from adyton.audit.statistical import certify, probability_at_least, probability_at_most
 from adyton.errors import BadInput
+from adyton_lab.audit.pairs import vector_pairs
+from adyton_lab.audit.statistical import certify, probability_at_least, probability_at_most
 
 ALPHA = 1e-8
 DRAWS = 400_000

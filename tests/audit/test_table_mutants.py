@@ -8,12 +8,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from adyton.audit.accounting import audit_tables
-from adyton.audit.mechanisms import audit_mechanism
-from adyton.audit.selections import audit_selection_exactly
-from adyton.audit.walk import Walk
-from adyton.audit.walk_nodes import DisagreementError
-from adyton.audit.whole_programs import audit_cases, row_cases
 from adyton.errors import BadInput
 from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counting.packs import Pack
@@ -24,6 +18,12 @@ from adyton.kernel.mechanisms.published import parent_choice
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.transforms.vectors import CountTables, SingleTables
 from adyton.schema import Integer, Schema
+from adyton_lab.audit.accounting import audit_tables
+from adyton_lab.audit.mechanisms import audit_mechanism
+from adyton_lab.audit.selections import audit_selection_exactly
+from adyton_lab.audit.walk import Walk
+from adyton_lab.audit.walk_nodes import DisagreementError
+from adyton_lab.audit.whole_programs import audit_cases, row_cases
 
 
 def attacked(kind, **changes):

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.audit.enumeration import enumerate_distribution
-from adyton.audit.run import PROFILES, _whole_programs
-from adyton.audit.transcripts import Flip, ScriptedNoise, Toss, _flip_loss, _log_law, loss_between
-from adyton.audit.whole_programs import SHORT, audit_cases, mechanism_cases, plan_cases, row_cases, table_cases
 from adyton.kernel.budget import Budget
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import BucketBoundaries, MeasureTables, NoisyCount, Statistic, VectorLaplace
 from adyton.noise import Ratio
 from adyton.queries import Identity
+from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.run import PROFILES, _whole_programs
+from adyton_lab.audit.transcripts import Flip, ScriptedNoise, Toss, _flip_loss, _log_law, loss_between
+from adyton_lab.audit.whole_programs import SHORT, audit_cases, mechanism_cases, plan_cases, row_cases, table_cases
 
 # ---- the laws
 

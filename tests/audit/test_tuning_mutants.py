@@ -6,10 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from adyton.audit import whole_programs
-from adyton.audit.enumeration import enumerate_distribution
-from adyton.audit.tuning import ToyFamily, audit_tuning, held_toys
-from adyton.audit.whole_programs import audit_cases, family_cases
 from adyton.configuration.configure import configure
 from adyton.kernel.instances import private_instances, survey, tuned_parameter, utility
 from adyton.kernel.instances.lattice import Lattice
@@ -18,6 +14,10 @@ from adyton.kernel.instances.step_sums import StepSums
 from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.kernel.instances.votes import StepVote
 from adyton.kernel.mechanisms import ChosenPoint, TunedParameter
+from adyton_lab.audit import whole_programs
+from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.tuning import ToyFamily, audit_tuning, held_toys
+from adyton_lab.audit.whole_programs import audit_cases, family_cases
 
 
 def test_critical_points_only(monkeypatch):

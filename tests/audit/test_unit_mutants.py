@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adyton.audit.people import LIMIT
-from adyton.audit.whole_programs import audit_cases, table_cases
 from adyton.kernel.counting import rows
 from adyton.kernel.counting.rows import Owners, UnitRows
 from adyton.kernel.reading.texts import number_in
 from adyton.kernel.transforms import GroupBy, ShareRows, SumValues
+from adyton_lab.audit.people import LIMIT
+from adyton_lab.audit.whole_programs import audit_cases, table_cases
 
 
 def asked(source, kind, name, *removed):

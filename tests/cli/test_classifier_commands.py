@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 from adyton import Boolean, Categorical, Schema
 from adyton.cli.main import app
-from adyton.lab.corpus import r_labelled
-from adyton.lab.corpus.labelled_tables import TABLES, LabelledTable
 from adyton.learning.chosen_method import METHODS, method_maker
 from adyton.learning.model import Target
+from adyton_lab.corpus import r_labelled
+from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable
 
 
 def run(*arguments):

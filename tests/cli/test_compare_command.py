@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.cli.main import app
-from adyton.lab import engine
+from adyton_lab import engine
 
 FEW = ("--public", "--algorithm", "identity", "--algorithm", "uniform", "--trials", "2")
 
@@ -149,7 +149,7 @@ def test_ctrl_c_leaves_old_files_as_they_were(corpus: Path, tmp_path: Path, monk
         result = run(corpus, *FEW, "--out", tmp_path)
     assert (result.exit_code, result.stdout, result.stderr.splitlines()[-1]) == (130, "", "adyton: interrupted.")
     with monkeypatch.context() as patched:
-        patched.setattr("adyton.lab.compare.files.os.replace", interrupted)
+        patched.setattr("adyton_lab.compare.files.os.replace", interrupted)
         assert run(corpus, *FEW, "--epsilon", "1", "--dataset", "saw", "--out", tmp_path).exit_code == 130
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("errors.csv", "old")]
 

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import adyton as ad
-from adyton.cli.main import COMMANDS, app
+from adyton.cli.main import app, every_command
 from adyton.interrupts import Terminated
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -443,7 +443,7 @@ def test_schema_command_asks_before_it_shows_a_row(tmp_path):
     assert "[attributes.Meier]" in CliRunner().invoke(app, ["schema", str(tmp_path / "t.csv"), "--header"]).stdout
 
 
-@pytest.mark.parametrize("command", list(COMMANDS))
+@pytest.mark.parametrize("command", list(every_command()))
 def test_every_command_has_help(command):
     done = CliRunner().invoke(app, [command, "--help"])
     assert done.exit_code == 0

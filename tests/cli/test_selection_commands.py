@@ -18,8 +18,6 @@ from adyton.choice.decision_tree import Split
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.lab import experiments
-from adyton.lab.delphi import Delphi
 from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
 from adyton.report.selectors import draw
@@ -28,6 +26,8 @@ from adyton.selection import pythia
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs, bands, winners
 from adyton.selection.tree_selector import TreeSelector
+from adyton_lab import experiments
+from adyton_lab.delphi import Delphi
 
 TINY = ("--sides", "8", "--scales", "2,4096", "--epsilon", "1/10", "--trials", "2", "--processes", "1",
         "--algorithm", "identity", "--algorithm", "uniform")  # fmt: skip

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.audit.tuning import ToyFamily
 from adyton.configuration.result import Guarantee, planned
 from adyton.errors import BadInput, BudgetExceeded, LargeBudget, LedgerMismatch
 from adyton.kernel.instances.curves import SmoothCurve, StepCurve
@@ -17,6 +16,7 @@ from adyton.kernel.instances.lattice import POINTS, Lattice
 from adyton.kernel.instances.opening import simulated_instances
 from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.kernel.ledger import Ledger
+from adyton_lab.audit.tuning import ToyFamily
 
 
 @dataclass(frozen=True)

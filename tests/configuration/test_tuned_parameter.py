@@ -10,8 +10,6 @@ import pytest
 from scipy import stats
 from toy_curves import MALFORMED, random_smooth, random_steps
 
-from adyton.audit.enumeration import enumerate_distribution
-from adyton.audit.tuning import audit_tuning
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerMismatch
 from adyton.kernel.instances.curves import SmoothCurve, StepCurve
 from adyton.kernel.instances.lattice import POINTS, Lattice
@@ -23,6 +21,8 @@ from adyton.kernel.ledger import Ledger
 from adyton.kernel.mechanisms import ChosenPoint, NoisyCount, TunedParameter
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.session.wire import decode_facts, encode_facts
+from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.tuning import audit_tuning
 
 LATTICE = Lattice(0.5, 3.0)
 REGRET = Utility.named("regret")

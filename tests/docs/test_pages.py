@@ -176,10 +176,10 @@ def test_every_mechanism_and_transformation_is_on_the_page_of_proofs(hooks):
 def test_every_command_is_on_the_page_of_commands(hooks):
     from commands import commands
 
-    from adyton.cli.main import COMMANDS
+    from adyton.cli.main import every_command
 
     page = commands()
-    for name in COMMANDS:
+    for name in every_command():
         assert f"## adyton {name}\n" in page
     assert "| `--schema …` | The schema file" in page
     assert "| `--histogram A[,B…]` | Count the rows of every cell. |" in page

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from adyton.lab.bench import vectorize
+from adyton_lab.bench import vectorize
 
 ON_SPARK = """
-from adyton.lab.bench import vectorize
+from adyton_lab.bench import vectorize
 vectorize._ROUNDS = 1
 print(sorted((one.question, one.way) for one in vectorize.compare(rows=1000, engine="spark")))
 """

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adyton.audit.people import NAMES, arrow_of, named
-from adyton.audit.whole_programs import SHORT, audit_cases, table_cases
 from adyton.kernel.counting.locations import table_at
+from adyton_lab.audit.people import NAMES, arrow_of, named
+from adyton_lab.audit.whole_programs import SHORT, audit_cases, table_cases
 
 PEOPLE = ("heavy", "")
 

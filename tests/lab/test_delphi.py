@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.audit.certificates import cost_of
 from adyton.choice.decision_tree import CRITERIA
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.lab.corpus import Shape
-from adyton.lab.experiments import Experiments
-from adyton.lab.inputs import grid
-from adyton.lab.replay import expected_errors, held_out
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.registry import PLANS
+from adyton_lab.audit.certificates import cost_of
+from adyton_lab.corpus import Shape
+from adyton_lab.experiments import Experiments
+from adyton_lab.inputs import grid
+from adyton_lab.replay import expected_errors, held_out
 
 W = ad.workloads
 SHAPES = [

@@ -12,13 +12,13 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.lab.cluster import Cluster, executor_at
-from adyton.lab.corpus import made_up_corpus
-from adyton.lab.executors import MOST_LOSSES, LostWorkers, Processes
-from adyton.lab.experiments import Experiments
-from adyton.lab.inputs import grid
 from adyton.plans import Plan, Tasks
 from adyton.queries import Identity
+from adyton_lab.cluster import Cluster, executor_at
+from adyton_lab.corpus import made_up_corpus
+from adyton_lab.executors import MOST_LOSSES, LostWorkers, Processes
+from adyton_lab.experiments import Experiments
+from adyton_lab.inputs import grid
 
 with_dask = pytest.mark.skipif(
     find_spec("distributed") is None, reason="needs Dask: pip install 'adyton[cluster]' to run on a real cluster"
@@ -126,7 +126,7 @@ def test_a_run_that_is_left_early_leaves_no_process():
 
 @pytest.mark.full
 def test_a_cluster_that_cannot_be_reached_is_told(monkeypatch):
-    from adyton.lab import cluster
+    from adyton_lab import cluster
 
     monkeypatch.setattr(cluster, "_TIMEOUT", "0.2s")
     if find_spec("distributed") is None:

@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from adyton.cli.main import app
 from adyton.errors import BadInput
-from adyton.lab.pair_decisions import Trials, collect
-from adyton.lab.pair_trials import PublicPairs, Trial, tried
-from adyton.lab.way_costs import FILE, WayCosts, facts
 from adyton.marginals.deciding import WAYS
+from adyton_lab.pair_decisions import Trials, collect
+from adyton_lab.pair_trials import PublicPairs, Trial, tried
+from adyton_lab.way_costs import FILE, WayCosts, facts
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ from adyton.choice.model import Fixed
 from adyton.choice.policy import Learnt
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.lab.classifying.accuracies import Accuracies, accuracy
-from adyton.lab.classifying.training import taught_by
-from adyton.lab.corpus.labelled_tables import LabelledTable
 from adyton.learning import chosen_method, look_alikes
 from adyton.learning.chosen_method import collected
 from adyton.learning.model import Target
 from adyton.learning.registry import learner_named
+from adyton_lab.classifying.accuracies import Accuracies, accuracy
+from adyton_lab.classifying.training import taught_by
+from adyton_lab.corpus.labelled_tables import LabelledTable
 
 EPSILON = Fraction(1)
 

@@ -8,10 +8,10 @@ import pytest
 from noise_tapes import tape_of
 from scipy import stats
 
-from adyton.audit.enumeration import enumerate_distribution
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
 from adyton.noise.exponential import ExponentialWeights, exponential_choices
+from adyton_lab.audit.enumeration import enumerate_distribution
 
 RATES = [F(1, 2**20), F(10**-9).limit_denominator(10**12), F(3, 7), F(1000)]
 

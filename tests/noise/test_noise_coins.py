@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from adyton.audit.enumeration import enumerate_distribution
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, Tape, enclose, toss
+from adyton_lab.audit.enumeration import enumerate_distribution
 
 ONE = 1 << COIN_BITS
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.lab.bench.noise import compare
 from adyton.noise import Ratio
 from adyton.noise.probabilities import (
     counts_fit,
@@ -16,6 +15,7 @@ from adyton.noise.probabilities import (
     discrete_laplace_variance,
     same_law,
 )
+from adyton_lab.bench.noise import compare
 from exact_laws import discrete_laplace_probability
 
 

@@ -12,7 +12,6 @@ import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split, walk
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.lab.measured import Measured
 from adyton.plans import plan_named
 from adyton.queries import Total
 from adyton.selection.closed_form import ClosedForm
@@ -20,6 +19,7 @@ from adyton.selection.selector import CELLS, FEATURES, Choice, Selector, Trainin
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.workload_kinds import kind_of, reach
+from adyton_lab.measured import Measured
 
 W = ad.workloads
 DATA = {

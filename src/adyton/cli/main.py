@@ -1,14 +1,16 @@
 """The command ``adyton``.
 
-Each command is a function named ``command`` in a file of its own, listed in :data:`COMMANDS` and imported only when it
-is needed. A command's file must be light to import, because ``adyton --help`` reads the docstrings of all of them:
-whatever is heavy is imported inside the function.
+Each command is a function named ``command`` in a file of its own, listed in :data:`COMMANDS` or, like those of the
+laboratory, in an entry point ``adyton.commands``, and imported only when it is needed. A command's file must be light
+to import, because ``adyton --help`` reads the docstrings of all of them: whatever is heavy is imported inside the
+function.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
+from functools import cache
 from importlib import import_module
 from inspect import getdoc
 from typing import Annotated, Any
@@ -36,16 +38,18 @@ COMMANDS = {
     "schema": "adyton.cli.schema:command",
     "check": "adyton.cli.check:command",
     "ledger": "adyton.cli.ledger:command",
-    "audit": "adyton.cli.audit:command",
-    "bench": "adyton.cli.bench:command",
-    "train": "adyton.cli.train:command",
-    "train-classifiers": "adyton.cli.train_classifiers:command",
-    "train-pairs": "adyton.cli.train_pairs:command",
     "combine": "adyton.cli.combine:command",
     "explain": "adyton.cli.explain:command",
-    "compare": "adyton.cli.compare:command",
-    "reproduce": "adyton.cli.reproduce:command",
 }
+
+
+@cache
+def every_command() -> dict[str, str]:
+    """All commands and where they are, those of entry points included."""
+    from importlib.metadata import entry_points
+
+    return COMMANDS | {found.name: found.value for found in entry_points(group="adyton.commands")}
+
 
 _NEW_OBJECTS = 50_000
 """How many new objects it takes to look for unreachable ones. Loading libraries makes a million that all stay."""
@@ -59,14 +63,15 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the table."""
-        return list(COMMANDS)
+        return list(every_command())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, imported now."""
-        if cmd_name not in COMMANDS:
+        place = COMMANDS.get(cmd_name) or every_command().get(cmd_name)
+        if place is None:
             return None
         if cmd_name not in self.commands:
-            module, name = COMMANDS[cmd_name].split(":")
+            module, name = place.split(":")
             function = getattr(import_module(module), name)
             if self._listed:  # its options are not asked for, and some take long to find
                 return TyperCommand(cmd_name, help=getdoc(function))
@@ -85,8 +90,8 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find a command; for a name that does not exist, say which do."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(no_such("command", args[0], COMMANDS))
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS and args[0] not in every_command():
+            ctx.fail(no_such("command", args[0], every_command()))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

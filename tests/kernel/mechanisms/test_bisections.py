@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from selection_laws import ONE_EPSILON, permute_and_flip_law
 
-from adyton.audit.enumeration import enumerate_distribution
-from adyton.audit.pairs import Pair, vector_pairs
-from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
@@ -20,6 +17,9 @@ from adyton.kernel.mechanisms.published import bisections
 from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.session.wire import decode, encode
+from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.pairs import Pair, vector_pairs
+from adyton_lab.audit.selections import selection_loss
 from exact_laws import loses_more
 
 GRID = bisections.GRID

@@ -10,9 +10,6 @@ import pytest
 from scipy.stats import chisquare
 from selection_laws import ONE_EPSILON
 
-from adyton.audit.enumeration import enumerate_distribution
-from adyton.audit.pairs import Pair, vector_pairs
-from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
@@ -23,6 +20,9 @@ from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
 from adyton.session.wire import decode, encode
+from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.pairs import Pair, vector_pairs
+from adyton_lab.audit.selections import selection_loss
 
 
 def squared_error(counts):

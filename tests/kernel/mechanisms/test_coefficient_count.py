@@ -10,9 +10,6 @@ import pytest
 from scipy.fft import dct, idct
 from selection_laws import ONE_EPSILON
 
-from adyton.audit.pairs import Pair, vector_pairs
-from adyton.audit.selections import selection_loss
-from adyton.audit.statistical import certify
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import CoefficientCount
@@ -20,6 +17,9 @@ from adyton.kernel.mechanisms.published import coefficient_count as module
 from adyton.noise import SimulatedNoise
 from adyton.queries.cosines import Cosines
 from adyton.session.wire import decode, encode
+from adyton_lab.audit.pairs import Pair, vector_pairs
+from adyton_lab.audit.selections import selection_loss
+from adyton_lab.audit.statistical import certify
 from exact_laws import loses_more, permute_and_flip_probabilities
 
 CASES = CoefficientCount.audit_cases()

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from adyton.audit.mechanisms import audit_mechanism
-from adyton.audit.pairs import vector_pairs
 from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
@@ -23,6 +21,8 @@ from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.queries import Partition
 from adyton.session.wire import decode, encode
+from adyton_lab.audit.mechanisms import audit_mechanism
+from adyton_lab.audit.pairs import vector_pairs
 
 FALSE_ALARM = 1e-6
 

@@ -8,9 +8,9 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.audit.enumeration import enumerate_distribution
 from adyton.kernel.audit_cases import section
 from adyton.kernel.mechanisms import MECHANISMS, Selection
+from adyton_lab.audit.enumeration import enumerate_distribution
 
 
 def permute_and_flip(scores, sharpness):

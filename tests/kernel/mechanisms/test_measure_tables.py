@@ -6,7 +6,6 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.audit.certificates import Witness
 from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.shapes import TablesShape
@@ -14,6 +13,7 @@ from adyton.noise import ExactNoise
 from adyton.noise.laplace import machine_rate
 from adyton.noise.probabilities import discrete_laplace_variance
 from adyton.schema import Integer, Schema
+from adyton_lab.audit.certificates import Witness
 
 SCHEMA = Schema({"a": Integer(0, 2), "b": Integer(0, 1), "c": Integer(0, 4)})
 SHAPE = TablesShape(SCHEMA, (("a", "b"), ("a",), ("b", "c"), ("c",)))

@@ -5,13 +5,13 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.audit.pairs import signed_pairs
-from adyton.audit.selections import selection_loss
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MECHANISMS, DawaPartition, DeclaredFunction, Statistic, VectorLaplace
 from adyton.kernel.mechanisms.published.declared_function import BoundFunction
 from adyton.kernel.shapes import VectorShape
 from adyton.queries import Explicit
+from adyton_lab.audit.pairs import signed_pairs
+from adyton_lab.audit.selections import selection_loss
 
 CASES = [case for mechanism in MECHANISMS if mechanism.takes is VectorShape for case in mechanism.audit_cases()]
 EXACT = [case for case in CASES if case.enumerable]

@@ -5,12 +5,12 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.audit.pairs import vector_pairs
-from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import NestedQuantiles, nested_quantiles
 from adyton.session.wire import decode, encode
+from adyton_lab.audit.pairs import vector_pairs
+from adyton_lab.audit.selections import selection_loss
 
 QUARTERS = (F(1, 4), F(1, 2), F(3, 4))
 

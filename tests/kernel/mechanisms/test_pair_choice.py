@@ -7,7 +7,6 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.audit.selections import audit_selection_exactly
 from adyton.errors import BadInput
 from adyton.kernel.counts import CountedTables, GuessedTables
 from adyton.kernel.kernel import Kernel
@@ -15,6 +14,7 @@ from adyton.kernel.mechanisms import MeanDistance, PairChoice
 from adyton.kernel.mechanisms.measure_tables import counting
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.schema import Integer, Schema
+from adyton_lab.audit.selections import audit_selection_exactly
 
 SCHEMA = Schema({name: Integer(0, 2) for name in "abcd"})
 PAIRS = tuple(itertools.combinations("abcd", 2))

@@ -6,13 +6,13 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.audit.selections import audit_selection_exactly
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import ParentChoice
 from adyton.kernel.mechanisms.published.parent_choice import GRID, SPREAD, _score
 from adyton.kernel.shapes import TablesShape
 from adyton.schema import Integer, Schema
+from adyton_lab.audit.selections import audit_selection_exactly
 
 NAMES = tuple("abcde")
 SCHEMA = Schema({name: Integer(0, 1) for name in NAMES})

@@ -5,12 +5,12 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.audit.mechanisms import audit_mechanism
-from adyton.audit.pairs import vector_pairs
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition, NonZeros, Partitionality, TotalVariation
 from adyton.noise.probabilities import discrete_laplace_variance
+from adyton_lab.audit.mechanisms import audit_mechanism
+from adyton_lab.audit.pairs import vector_pairs
 
 ALL = [NonZeros(), TotalVariation(), Partitionality(F(3, 2))]
 SIZES = [1, 2, 3, 4, 7, 8, 13]

@@ -7,9 +7,6 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.audit.enumeration import enumerate_distribution
-from adyton.audit.pairs import vector_pairs
-from adyton.audit.selections import selection_loss
 from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
@@ -17,6 +14,9 @@ from adyton.kernel.mechanisms import AuditCase, WorstApproximated
 from adyton.noise import ExactNoise
 from adyton.queries import AllRange, Explicit, Haar, Identity, Prefix, RandomRanges, Weighted
 from adyton.session.wire import decode, encode
+from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.pairs import vector_pairs
+from adyton_lab.audit.selections import selection_loss
 from exact_laws import loses_more
 
 MIXED = Explicit.from_rows([[1, 1, 0, 0], [0, -2, 1, 0], [0, 0, 0, 3], [1, 1, 1, 1]])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adyton.lab.bench import timing
+from adyton_lab.bench import timing
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,8 @@
 import pytest
 
 from adyton.errors import BadInput, SchemaError
-from adyton.lab.bench import vectorize
-from adyton.lab.bench.counting_places import place_at
+from adyton_lab.bench import vectorize
+from adyton_lab.bench.counting_places import place_at
 
 
 def test_files(monkeypatch):

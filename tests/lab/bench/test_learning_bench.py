@@ -1,6 +1,6 @@
 """Learning beside bare group-bys, on few rows."""
 
-from adyton.lab.bench import learning
+from adyton_lab.bench import learning
 
 
 def test_learning_beside_bare_group_bys():

@@ -8,14 +8,14 @@ from typer.testing import CliRunner
 
 from adyton.cli.main import app
 from adyton.errors import BadInput
-from adyton.lab.bench import published, scarce, selections, variants
-from adyton.lab.bench.inference import compare as compare_inference
-from adyton.lab.bench.plans import compare, workloads
-from adyton.lab.bench.shapes import shapes
-from adyton.lab.corpus import made_up_corpus
-from adyton.lab.corpus.histograms import draw
 from adyton.plans import plan_named
 from adyton.queries import Identity, Prefix
+from adyton_lab.bench import published, scarce, selections, variants
+from adyton_lab.bench.inference import compare as compare_inference
+from adyton_lab.bench.plans import compare, workloads
+from adyton_lab.bench.shapes import shapes
+from adyton_lab.corpus import made_up_corpus
+from adyton_lab.corpus.histograms import draw
 
 
 def test_records_hold_what_was_measured():
@@ -91,7 +91,7 @@ def test_command_refuses_what_it_does_not_know():
 
 
 def test_command_prints_json(monkeypatch):
-    import adyton.lab.bench.plans as module
+    import adyton_lab.bench.plans as module
 
     monkeypatch.setattr(module.compare, "__defaults__", (((1, 32, "1"),),))
     done = run("plans", "--plan", "hb", "--trials", "2", "--json")

@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.cli.main import app
-from adyton.lab.bench import scale, scale_probe
-from adyton.lab.bench.scale_plot import plot
+from adyton_lab.bench import scale, scale_probe
+from adyton_lab.bench.scale_plot import plot
 
 SIZES = {"rows": 1000, "pairs": 1000, "cells": 4096, "attributes": 2, "queries": 100, "workers": 1}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.lab.bench import stripes
+from adyton_lab.bench import stripes
 
 
 def test_factors_are_found_again():

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adyton.lab.compare.data_sets import DataSet
-from adyton.lab.compare.experiment import Experiment
-from adyton.lab.compare.files import write
-from adyton.lab.compare.page import WORDS, render
-from adyton.lab.compare.results import Comparison, Outcome, Recommendation, ranked
 from adyton.selection.workload_kinds import WORKLOADS
+from adyton_lab.compare.data_sets import DataSet
+from adyton_lab.compare.experiment import Experiment
+from adyton_lab.compare.files import write
+from adyton_lab.compare.page import WORDS, render
+from adyton_lab.compare.results import Comparison, Outcome, Recommendation, ranked
 from browser import Browser, find_chromium
 
 HOSTILE = "</script><b id='evil'>&amp;{{ 7 * 7 }}"

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.lab import engine
-from adyton.lab.compare.data_sets import DataSet, data_sets
-from adyton.lab.compare.experiment import LOOKS, Experiment
-from adyton.lab.compare.results import Case, Outcome, Recommendation, ranked
-from adyton.lab.compare.shown import rounded, shown
-from adyton.lab.corpus import Shape
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.queries import Prefix
+from adyton_lab import engine
+from adyton_lab.compare.data_sets import DataSet, data_sets
+from adyton_lab.compare.experiment import LOOKS, Experiment
+from adyton_lab.compare.results import Case, Outcome, Recommendation, ranked
+from adyton_lab.compare.shown import rounded, shown
+from adyton_lab.corpus import Shape
 
 LINE = DataSet("line", np.bincount([3] * 500 + list(range(64)), minlength=64))
 PLANE = DataSet("plane", np.arange(64).reshape(8, 8) % 7)

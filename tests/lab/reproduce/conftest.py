@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from adyton.lab.corpus.labelled_tables import TABLES, LabelledTable
-from adyton.lab.reproduce import jostle, naive_bayes
-from adyton.lab.reproduce.naive_bayes import Protocol
 from adyton.learning.model import Target
 from adyton.schema import Schema
+from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable
+from adyton_lab.reproduce import jostle, naive_bayes
+from adyton_lab.reproduce.naive_bayes import Protocol
 
 
 @pytest.fixture

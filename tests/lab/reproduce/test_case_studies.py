@@ -10,16 +10,16 @@ from typer.testing import CliRunner
 
 from adyton.cli.main import app
 from adyton.errors import BadInput
-from adyton.lab.reproduce import census, dawa, dawa_parts, ektelo
-from adyton.lab.reproduce.census import Census
-from adyton.lab.reproduce.compared import compared
-from adyton.lab.reproduce.dawa_tables import sheets as dawa_sheets
-from adyton.lab.reproduce.ektelo_evaluation import sheets as ektelo_sheets
-from adyton.lab.reproduce.outcomes import Job, Notebook, Outcome, means
-from adyton.lab.reproduce.road_map import Roads
 from adyton.plans import plan_named
 from adyton.queries import Partition
 from adyton.schema import Integer, Schema
+from adyton_lab.reproduce import census, dawa, dawa_parts, ektelo
+from adyton_lab.reproduce.census import Census
+from adyton_lab.reproduce.compared import compared
+from adyton_lab.reproduce.dawa_tables import sheets as dawa_sheets
+from adyton_lab.reproduce.ektelo_evaluation import sheets as ektelo_sheets
+from adyton_lab.reproduce.outcomes import Job, Notebook, Outcome, means
+from adyton_lab.reproduce.road_map import Roads
 
 SMALL = Schema({"income": Integer(0, 15), "age": Integer(0, 1), "sex": Integer(1, 2)})
 

@@ -7,13 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.cli.main import app
-from adyton.lab.corpus.labelled_tables import TABLES
-from adyton.lab.reproduce import jostle, naive_bayes
-from adyton.lab.reproduce.evaluation import evaluation_named, evaluations
-from adyton.lab.reproduce.jostle_tables import all_sheets
-from adyton.lab.reproduce.naive_bayes import Score
-from adyton.lab.reproduce.naive_bayes_tables import means
-from adyton.lab.reproduce.score_figures import mean_panel, panels
+from adyton_lab.corpus.labelled_tables import TABLES
+from adyton_lab.reproduce import jostle, naive_bayes
+from adyton_lab.reproduce.evaluation import evaluation_named, evaluations
+from adyton_lab.reproduce.jostle_tables import all_sheets
+from adyton_lab.reproduce.naive_bayes import Score
+from adyton_lab.reproduce.naive_bayes_tables import means
+from adyton_lab.reproduce.score_figures import mean_panel, panels
 
 WORDS = {
     "jostle": (

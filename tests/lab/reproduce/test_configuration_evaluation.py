@@ -14,11 +14,11 @@ from adyton.kernel.instances.curves import StepCurve
 from adyton.kernel.instances.lattice import POINTS, Lattice
 from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.kernel.instances.votes import StepVote
-from adyton.lab.reproduce import configuration, configuration_evaluation, configuration_pools
-from adyton.lab.reproduce.configuration import Protocol, best_place, drawn_place, summed_up, tuned_on
-from adyton.lab.reproduce.configuration_bound import Windows, bound
-from adyton.lab.reproduce.configuration_pools import Pool, kinds
-from adyton.lab.reproduce.configuration_tables import all_sheets, claims, means
+from adyton_lab.reproduce import configuration, configuration_evaluation, configuration_pools
+from adyton_lab.reproduce.configuration import Protocol, best_place, drawn_place, summed_up, tuned_on
+from adyton_lab.reproduce.configuration_bound import Windows, bound
+from adyton_lab.reproduce.configuration_pools import Pool, kinds
+from adyton_lab.reproduce.configuration_tables import all_sheets, claims, means
 
 SMALL = Protocol((5, 200), ("1", "3"), 2, 220, 20)
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.lab.corpus.labelled_tables import labelled_table
-from adyton.lab.reproduce import naive_bayes
-from adyton.lab.reproduce.naive_bayes import area_under_curve, protocols, run, steps
-from adyton.lab.reproduce.naive_bayes_tables import all_sheets, means
+from adyton_lab.corpus.labelled_tables import labelled_table
+from adyton_lab.reproduce import naive_bayes
+from adyton_lab.reproduce.naive_bayes import area_under_curve, protocols, run, steps
+from adyton_lab.reproduce.naive_bayes_tables import all_sheets, means
 
 
 def test_runs_to_tables(made_up_tables):

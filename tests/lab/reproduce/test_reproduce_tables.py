@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.errors import BadInput
-from adyton.lab.reproduce import published
-from adyton.lab.reproduce.claims import claims
-from adyton.lab.reproduce.records import GROUPS, Record, write_records
-from adyton.lab.reproduce.summaries import CRITERIA, DEFAULT, PYTHIA, RUN, gains, parts
-from adyton.lab.reproduce.tables import all_sheets, as_rich, claims_sheet, fig4, fig7, fig9_to_11, gains_sheet
+from adyton_lab.reproduce import published
+from adyton_lab.reproduce.claims import claims
+from adyton_lab.reproduce.records import GROUPS, Record, write_records
+from adyton_lab.reproduce.summaries import CRITERIA, DEFAULT, PYTHIA, RUN, gains, parts
+from adyton_lab.reproduce.tables import all_sheets, as_rich, claims_sheet, fig4, fig7, fig9_to_11, gains_sheet
 
 
 def records(method, regrets, group="1-D identity", experiment="paper", epsilon="1", errors=None):
@@ -184,9 +184,9 @@ def test_a_record_needs_a_finite_regret(regret):
 
 def test_pictures_and_report(tmp_path):
     pytest.importorskip("matplotlib")
-    from adyton.lab.reproduce.figures import fig7 as draw
-    from adyton.lab.reproduce.pythia_evaluation import EVALUATION
-    from adyton.lab.reproduce.report import write_report
+    from adyton_lab.reproduce.figures import fig7 as draw
+    from adyton_lab.reproduce.pythia_evaluation import EVALUATION
+    from adyton_lab.reproduce.report import write_report
 
     some = [one for place, name in enumerate(CRITERIA) for one in records(name, [1, 2 + place])]
     path = tmp_path / "fig7.svg"
@@ -209,7 +209,7 @@ def test_pictures_and_report(tmp_path):
 @pytest.mark.parametrize("as_json", [False, True])
 def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monkeypatch, as_json):
     from adyton.cli.main import app
-    from adyton.lab.reproduce import canvas, figures, pythia
+    from adyton_lab.reproduce import canvas, figures, pythia
 
     monkeypatch.setattr(canvas, "need_plots", lambda: None)
     monkeypatch.setattr(figures, "all_figures", lambda records, folder: [])
@@ -231,7 +231,7 @@ def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monk
 
 def test_the_command_refuses_before_it_measures(tmp_path, monkeypatch):
     from adyton.cli.main import app
-    from adyton.lab.reproduce import canvas
+    from adyton_lab.reproduce import canvas
 
     def code_and_words(*given):
         done = CliRunner().invoke(app, ["reproduce", *given])

@@ -107,7 +107,7 @@ class TunedParameter(Mechanism):
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
         """Sets that hold some of each of four made-up instances, without and with a default."""
-        return [  # the exact loss is computed by adyton.audit.tuning, and reaches ε there
+        return [  # the exact loss is computed by adyton_lab.audit.tuning, and reaches ε there
             AuditCase(str(one), one, (4,), _made_up, _stretch, reaches_epsilon=False) for one in (cls(), cls(0.25))
         ]
 

@@ -1,0 +1,120 @@
+"""Does the noise of every plan's measurements pay for what they reveal? Recomputed exactly, query by query.
+
+A plan is run on public data with a noise source that writes down the scales it is asked for. Of each measurement the
+coefficients are read row by row, and Σ_q |q_i| / scale_q is added up for every cell in fractions: that is what one row
+in cell i costs, whatever the query sets say of their own sensitivity. To this comes the ε of every selection on a
+source that holds the cell (selections are audited by themselves). What a plan measures may depend on what it has seen:
+the sum is taken along the run, as adaptive composition takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from adyton.exact import Rational, positive
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.mechanisms import Mechanism
+from adyton.kernel.shapes import VectorShape
+from adyton.kernel.sources import Source, VectorSource
+from adyton.noise import SimulatedNoise
+from adyton.noise.source import Scale, Size, read_ratio
+from adyton.plans import algorithms, plan_named
+from adyton.plans.base import Plan
+from adyton.queries import Identity, Measurement, Prefix, Queries, RandomRanges
+from adyton.whole import IntegerArray
+from adyton_lab.audit.findings import Finding
+
+EPSILONS = (Fraction(1), Fraction(1, 10), Fraction(123_456_789_012_345_677, 10**18))
+"""The last is no small fraction, so that what each query may cost is rounded."""
+DOMAINS: tuple[tuple[int, ...], ...] = ((1,), (7,), (16,), (33,), (4, 4), (5, 3))
+
+
+class Witness(SimulatedNoise):
+    """Simulated noise that remembers the scales of every draw."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.scales: list[list[Fraction]] = []
+
+    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
+        """Draw, and write down the scale of each answer."""
+        draws = super().discrete_laplace(size, scale)
+        ratio = read_ratio(scale)
+        pairs = np.broadcast_arrays(ratio.numerator, ratio.denominator)
+        each = [Fraction(int(above), int(below)) for above, below in zip(*(p.ravel() for p in pairs), strict=True)]
+        self.scales.append(each * (draws.size // len(each)))
+        return draws
+
+
+class Listener(Kernel[VectorSource]):
+    """A kernel that remembers what every measurement costs a row in each cell of its root, by the scales drawn."""
+
+    witness: Witness
+    costs: list[Fraction]
+
+    def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
+        """Measure, and add up what it costs."""
+        drawn = len(self.witness.scales)
+        answer = super().measure(source, operator, epsilon)
+        scales = [scale for draw in self.witness.scales[drawn:] for scale in draw]
+        if isinstance(answer, Measurement):
+            self._add(answer.on_first_vector(), scales)
+        else:
+            asked = source.facts.shape
+            assert isinstance(asked, VectorShape)
+            cells = asked.mapping or Identity(len(self.costs))
+            self._add(cells, [1 / positive(epsilon, "epsilon", computed=True)] * cells.count)
+        return answer
+
+    def _add(self, queries: Queries, scales: list[Fraction]) -> None:
+        rows = (row for chunk in queries.rows() for row in chunk)
+        for row, scale in zip(rows, scales, strict=True):
+            for cell in np.flatnonzero(row).tolist():
+                self.costs[cell] += abs(Fraction(row[cell])) / scale
+
+
+def audit_certificates(
+    advance: Callable[[], None] = lambda: None,
+    names: Sequence[str] | None = None,
+    epsilons: Sequence[Fraction] = EPSILONS,
+) -> Finding:
+    """Every plan, or those named, on small domains, workloads and budgets."""
+    checked, tightest = 0, Fraction(0)
+    for plan, workload in cases(names):
+        for epsilon in epsilons:
+            cost = cost_of(plan, workload, epsilon)
+            checked += 1
+            if cost > epsilon:
+                detail = f"{plan.name} on {workload} costs {float(cost / epsilon):.6f} times its ε = {epsilon}."
+                return Finding("plans", "certificates", False, detail)
+            tightest = max(tightest, cost / epsilon)
+        advance()
+    figures = {"runs": checked, "largest cost/ε": float(tightest)}
+    return Finding("plans", "certificates", True, f"{checked} runs, none above its ε.", figures)
+
+
+def cases(names: Sequence[str] | None = None) -> Iterator[tuple[Plan, Queries]]:
+    """Every plan, or those named, with every small workload that it serves."""
+    for name in names or algorithms():
+        plan = plan_named(name)
+        for domain in DOMAINS:
+            if plan.serves.serves(len(domain)):
+                yield plan, Identity(domain)
+                yield plan, RandomRanges(domain, 9, seed=1)
+                if len(domain) == 1:
+                    yield plan, Prefix(domain)
+
+
+def cost_of(plan: Plan, workload: Queries, epsilon: Fraction) -> Fraction:
+    """What the measurements of one run cost the row that they tell most about."""
+    x = np.random.default_rng(0).poisson(np.linspace(0, 9, workload.cells)).reshape(workload.domain)
+    witness = Witness()
+    kernel = Listener.on_vector(x, epsilon=epsilon, dataset="certificate", noise=witness)
+    assert isinstance(kernel, Listener)
+    kernel.witness, kernel.costs = witness, [Fraction(0)] * workload.cells
+    plan.estimate(kernel.root, workload, epsilon)
+    return max(kernel.costs)

@@ -1,0 +1,230 @@
+"""The exact output distribution of a sampler: its own code is run once for every way its random choices can fall.
+
+Depth first: a run follows a script of choices and, past its end, always takes the first branch; the script is then
+advanced at its last choice that has a branch left. The probability of an outcome is the sum over its paths of the
+product of their branches, in decimals of 40 digits whose exponents reach 10^-10^18, so that exp(-1000) is not zero.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache, reduce
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.arrays import Flags, Integers, Places
+from adyton.errors import AdytonError, BadInput
+from adyton.exact import Rational, exact
+from adyton.noise.bits import Bounds, Refine
+from adyton.noise.exponential import ExponentialWeights
+from adyton.noise.source import Scale, Size
+from adyton.whole import IntegerArray
+from adyton_lab.audit.pairs import Pair
+
+Run: TypeAlias = "Callable[[EnumeratingSource], Hashable]"
+_EXACT = decimal.Context(prec=40, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+_LARGEST_GAMMA = 10**17
+_ONE = Decimal(1)
+_TOLERANCE = Decimal("1e-12")
+
+
+class EnumeratingSource:
+    """A source of randomness that follows a script instead of drawing, and keeps the probability of its path."""
+
+    private = False
+
+    def __init__(self, script: list[int], deepest: int) -> None:
+        self._script = script
+        self._deepest = deepest
+        self._branches: list[int] = []
+        self.probability = _ONE
+
+    def uniform_integer(self, bound: int) -> int:
+        """One of 0 … bound - 1, each with probability 1 / bound."""
+        if bound < 1:
+            raise BadInput(f"bound must be at least 1, given {bound}.")
+        return self._choose(int(bound), lambda _: _EXACT.divide(_ONE, Decimal(int(bound))))
+
+    def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
+        """As many of them as *size* says, each a choice of its own."""
+        shape = (size,) if isinstance(size, int) else tuple(size)
+        kind = np.int64 if bound <= 2**63 else object
+        values = [self.uniform_integer(bound) for _ in range(math.prod(shape))]
+        return np.array(values, dtype=kind).reshape(shape)
+
+    def bernoulli_exp(self, gamma: Rational) -> bool:
+        """True with probability exp(-gamma); gamma = 0 is certain and does not branch."""
+        rate = exact(gamma, "gamma", computed=True)
+        return rate == 0 or self._choose(2, lambda branch: _exp_and_rest(rate)[branch]) == 0
+
+    def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
+        """Each coin a choice of its own; both its probabilities are known to about forty digits."""
+        return np.array([self._coin(*refine(coin, _EXACT.prec)) for coin in range(lower.size)], dtype=bool)
+
+    def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
+        """The choice itself as one branching, by its law; a sampler of one's own is enumerated flip by flip."""
+        values, factor = (
+            [exact(score, "score", computed=True) for score in scores],
+            exact(sharpness, "sharpness", computed=True),
+        )
+        if not values or factor < 0:
+            raise BadInput(f"Give some scores and a sharpness of at least 0, given {len(values)} scores and {factor}.")
+        law = _first_to_pass(tuple(_exp_and_rest(factor * (max(values) - value))[0] for value in values))
+        return self._choose(len(law), law.__getitem__)
+
+    def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
+        """One branching for each row that may choose."""
+        chosen = np.full(len(scores), -1, dtype=np.int64)
+        for row in np.flatnonzero(allowed.any(axis=1)):
+            among = np.flatnonzero(allowed[row])
+            chosen[row] = among[self.permute_and_flip(scores[row, among], sharpness)]
+        return chosen
+
+    def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
+        """Each choice as one branching, by its law."""
+        weights = ExponentialWeights(multiplicities, gaps, exact(rate, "rate", computed=True)).exactly(_EXACT.prec)
+        total = reduce(_EXACT.add, weights)
+        chosen = [
+            self._choose(len(weights), lambda branch: _EXACT.divide(weights[branch], total)) for _ in range(count)
+        ]
+        return np.array(chosen, dtype=np.int64)
+
+    def discrete_laplace(self, size: Size, scale: Scale) -> NoReturn:
+        """Refused: infinitely many values."""
+        raise BadInput(
+            "Discrete Laplace noise takes infinitely many values and cannot be enumerated. "
+            "Audit this mechanism with certify(), or enumerate only its selection."
+        )
+
+    def next_script(self) -> list[int] | None:
+        """The script of the next path, once this one has been run; None after the last."""
+        if len(self._branches) < len(self._script):
+            _diverged()
+        script = self._script[: len(self._branches)]
+        while script and script[-1] + 1 == self._branches[len(script) - 1]:
+            script.pop()
+        return [*script[:-1], script[-1] + 1] if script else None
+
+    def _coin(self, heads: Decimal, tails: Decimal) -> bool:
+        total = _EXACT.add(heads, tails)
+        return self._choose(2, lambda branch: _EXACT.divide((heads, tails)[branch], total)) == 0
+
+    def _choose(self, branches: int, probability: Callable[[int], Decimal]) -> int:
+        if branches == 1:
+            return 0
+        depth = len(self._branches)
+        if depth >= self._deepest:
+            raise BadInput(
+                f"One path makes more than {self._deepest} choices. Enumerate samplers that end, on less data."
+            )
+        if depth == len(self._script):
+            self._script.append(0)
+        branch = self._script[depth]
+        if branch >= branches:
+            _diverged()
+        self._branches.append(branches)
+        self.probability = _EXACT.multiply(self.probability, probability(branch))
+        return branch
+
+
+def enumerate_distribution(run: Run, limit: int = 1_000_000) -> dict[Hashable, float]:
+    """The probability of every outcome that ``run(source)`` can return; one below 10⁻³²³ shows as 0.0.
+
+    >>> enumerate_distribution(lambda source: source.uniform_integer(4) // 3)
+    {0: 0.75, 1: 0.25}
+    """
+    return {outcome: float(probability) for outcome, probability in _distribution(run, limit).items()}
+
+
+def largest_loss(
+    run_on: Callable[[Any], Run], pairs: Iterable[Pair], limit: int = 1_000_000
+) -> tuple[float, Pair | None]:
+    """The largest |ln P(y) / Q(y)| over outcomes y and pairs, P and Q the distributions on the two sides, and its pair.
+
+    Infinite if some outcome is possible on one side only. For discrete outcomes the largest ratio over single outcomes
+    is the largest over all events (the mediant inequality), so the sampler is ε-private on these pairs exactly if the
+    loss is at most ε. Rounded once, to the nearest float: compare with a tolerance of 10⁻¹². The pair is None if there
+    was no loss at all.
+    """
+    worst: tuple[float, Pair | None] = (0.0, None)
+    for pair in pairs:
+        loss = _loss(_distribution(run_on(pair.left), limit), _distribution(run_on(pair.right), limit))
+        if loss > worst[0]:
+            worst = (loss, pair)
+        if loss == math.inf:
+            break
+    return worst
+
+
+def _loss(left: dict[Hashable, Decimal], right: dict[Hashable, Decimal]) -> float:
+    if left.keys() != right.keys():
+        return math.inf
+    return max(float(abs(_EXACT.ln(_EXACT.divide(left[outcome], right[outcome])))) for outcome in left)
+
+
+def _distribution(run: Run, limit: int) -> dict[Hashable, Decimal]:
+    result: dict[Hashable, Decimal] = {}
+    script: list[int] | None = []
+    paths = 0
+    while script is not None:
+        if paths == limit:
+            raise BadInput(f"The sampler has more than {limit} paths. Enumerate it on fewer cells, or raise limit.")
+        source = EnumeratingSource(script, limit)
+        outcome = run(source)
+        result[outcome] = _EXACT.add(result.get(outcome, Decimal(0)), source.probability)
+        script = source.next_script()
+        paths += 1
+    total = Decimal(0)
+    for probability in result.values():
+        total = _EXACT.add(total, probability)
+    if abs(total - 1) > _TOLERANCE:
+        raise AdytonError(
+            f"The probabilities of {paths} paths add up to {total:.15g}, not 1: the enumeration is wrong."
+        )
+    return result
+
+
+@lru_cache(maxsize=65536)
+def _exp_and_rest(rate: Fraction) -> tuple[Decimal, Decimal]:
+    """exp(-rate) and 1 - exp(-rate), with digits to spare for what cancels when the rate is small."""
+    if not 0 <= rate <= _LARGEST_GAMMA:
+        raise BadInput(f"exp(-gamma) can be enumerated for gamma from 0 to 10^17, given {float(rate):.6g}.")
+    context = _EXACT.copy()
+    context.prec += max(0, rate.denominator.bit_length() - rate.numerator.bit_length())
+    power = context.exp(context.divide(Decimal(-rate.numerator), Decimal(rate.denominator)))
+    return _EXACT.plus(power), _EXACT.plus(context.subtract(_ONE, power))
+
+
+@lru_cache(maxsize=4096)
+def _first_to_pass(passes: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
+    """The law of permute-and-flip: P(i) = p_i · ∫₀¹ Π_{j≠i} (1 - p_j·t) dt. Written again, as an oracle must be.
+
+    Let candidates arrive at independent uniform times: in random order. Candidate i, arriving at t, is chosen if it
+    passes, and each other candidate has not both arrived before t and passed.
+    """
+    context = _EXACT.copy()
+    context.prec += len(passes)  # the coefficients alternate in sign and reach 2^n
+    law = []
+    for i, chance in enumerate(passes):
+        polynomial = [_ONE]
+        for other in passes[:i] + passes[i + 1 :]:
+            shifted = [Decimal(0), *(context.multiply(other, term) for term in polynomial)]
+            polynomial = [context.subtract(a, b) for a, b in zip([*polynomial, Decimal(0)], shifted, strict=True)]
+        integral = Decimal(0)
+        for power, term in enumerate(polynomial):
+            integral = context.add(integral, context.divide(term, Decimal(power + 1)))
+        law.append(_EXACT.multiply(chance, integral))
+    return tuple(law)
+
+
+def _diverged() -> NoReturn:
+    raise AdytonError(
+        "The sampler made other choices when it was run again. "
+        "Draw only from the given source, and start each run from the same state."
+    )

@@ -1,0 +1,217 @@
+"""The whole audit: every check of the noise, the mechanisms, the kernel's accounting and the ledger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from adyton.errors import BadInput
+from adyton.kernel.instances.private_instances import RELATIONS
+from adyton.kernel.mechanisms import MECHANISMS, AuditCase
+from adyton.noise import ExactNoise
+from adyton_lab.audit.accounting import audit_accounting, audit_group_by, audit_leaves, audit_misfits, audit_tables
+from adyton_lab.audit.certificates import EPSILONS as BUDGETS
+from adyton_lab.audit.certificates import audit_certificates
+from adyton_lab.audit.certificates import cases as certificate_cases
+from adyton_lab.audit.durability import audit_concurrency, audit_crashes, audit_exactness
+from adyton_lab.audit.findings import Finding
+from adyton_lab.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
+from adyton_lab.audit.people import STORES
+from adyton_lab.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
+from adyton_lab.audit.selections import audit_selection_exactly
+from adyton_lab.audit.tuning import audit_tuning
+from adyton_lab.audit.whole_programs import (
+    LONG,
+    REMOVED,
+    SHORT,
+    SOME,
+    Case,
+    audit_cases,
+    family_cases,
+    mechanism_cases,
+    plan_cases,
+    row_cases,
+    table_cases,
+)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How long to look."""
+
+    pairs: int
+    exact_pairs: int
+    draws: int
+    strong_draws: int
+    noise_draws: int
+    sequences: int
+    kills: int
+    whole_pairs: int
+    """Of neighbours, for each whole plan, learner, program for many tables and family."""
+    people: Mapping[str, Any]
+    """What is asked of tables of people: for each kind of question the forms of tables, and whose rows are removed."""
+    toys: int = 2
+    """How many made-up instances the sets have, at most, on which the law of a tuned parameter is enumerated."""
+    reach: float = REACH
+    """The share of ε that must be certified of a mechanism that loses all of it: fewer draws certify less."""
+    budgets: tuple[Fraction, ...] = BUDGETS
+    """Which budgets the certificates of plans are recomputed for."""
+
+
+PROFILES = {
+    "brief": Profile(
+        pairs=4,
+        exact_pairs=6,
+        draws=3_000,
+        strong_draws=100_000,
+        noise_draws=50_000,
+        sequences=50,
+        kills=6,
+        whole_pairs=1,
+        people={SOME: {"csv": ("heavy",)}},
+        toys=1,
+        reach=0.8,
+        budgets=BUDGETS[-1:],
+    ),
+    "quick": Profile(
+        pairs=30,
+        exact_pairs=40,
+        draws=8_000,
+        strong_draws=1_000_000,
+        noise_draws=200_000,
+        sequences=150,
+        kills=20,
+        whole_pairs=4,
+        people={kind: {"csv": ("heavy",)} for kind in LONG}
+        | {kind: {"csv": ("heavy", "", "row"), "pandas": ("7",), "parquet": ("heavy",)} for kind in SHORT},
+    ),
+    "full": Profile(
+        pairs=40,
+        exact_pairs=1000,
+        draws=200_000,
+        strong_draws=4_000_000,
+        noise_draws=5_000_000,
+        sequences=100_000,
+        kills=200,
+        whole_pairs=10,
+        people={kind: {"csv": ("heavy", "7"), "duckdb": ("heavy",), "pandas": ("",)} for kind in LONG}
+        | {kind: dict.fromkeys(STORES, ("heavy", "f")) | {"csv": (*REMOVED, "row")} for kind in SHORT},
+        toys=3,
+    ),
+}
+Advance = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One part of an audit: its name, how many steps of progress it reports, and the work."""
+
+    name: str
+    steps: int
+    work: Callable[[Advance], Finding]
+
+    def run(self, advance: Advance = lambda: None) -> Finding:
+        """Do the work; a check that breaks has found something, too."""
+        try:
+            return self.work(advance)
+        except Exception as error:
+            return Finding("audit", self.name, False, f"the check broke: {type(error).__name__}: {error}")
+
+
+def _attack(case: AuditCase, size: Profile, advance: Advance) -> Finding:
+    if case.enumerable:
+        return audit_selection_exactly(case, pairs=size.exact_pairs, advance=advance)
+    return audit_mechanism(
+        case,
+        pairs=size.pairs,
+        draws=size.draws,
+        strong_draws=size.strong_draws,
+        reach=size.reach,
+        advance=advance,
+    )
+
+
+def _enumerate_tuning(relation: str, default: float | None, size: Profile, advance: Advance) -> Finding:
+    return audit_tuning(relation, default=default, largest=size.toys, advance=advance)
+
+
+def _replay(name: str, made: Callable[[], Iterable[Case]], advance: Advance) -> Finding:
+    found = audit_cases(name, made())
+    advance()
+    return found
+
+
+def _whole_programs(size: Profile) -> list[Check]:
+    """Everything that a curator can ask for, replayed on neighbours."""
+    most = size.whole_pairs
+    made: dict[str, Callable[[], Iterable[Case]]] = {
+        "mechanisms by a kernel": partial(mechanism_cases, 2 * most),
+        "plans": partial(plan_cases, most),
+        "programs for many tables": partial(row_cases, "programs", most),
+        "learners": partial(row_cases, "learners", most),
+        "configure": partial(family_cases, range(0, most, 3), brief=most == 1),
+    }
+    made |= {f"{kind}, of people": partial(table_cases, kind, sources) for kind, sources in size.people.items()}
+    return [Check(name, 1, partial(_replay, name, cases)) for name, cases in made.items()]
+
+
+def checks(profile: str) -> list[Check]:
+    """The checks of a profile, in order."""
+    if profile not in PROFILES:
+        raise BadInput(f"there is no audit profile {profile!r}. Choose one of {', '.join(PROFILES)}.")
+    size = PROFILES[profile]
+    noise = ExactNoise()
+    plain = [
+        Check("discrete Laplace", 1, lambda _: audit_laplace(noise, size.noise_draws)),
+        Check("uniform integers", 1, lambda _: audit_uniform(noise, size.noise_draws // 4)),
+        Check("streams", 1, lambda _: audit_streams(noise)),
+        Check("selection", 1, lambda _: audit_selection()),
+    ]
+    statistical = [
+        Check(
+            case.name,
+            len(EPSILONS) if case.enumerable else attacks(size.pairs),
+            partial(_attack, case, size),
+        )
+        for mechanism in MECHANISMS
+        for case in mechanism.audit_cases()
+    ]
+    recompute = partial(audit_certificates, epsilons=size.budgets)
+    plans = [
+        Check("certificates", sum(1 for _ in certificate_cases()), recompute),
+        *_whole_programs(size),
+    ]
+    tuning = [
+        Check(f"tuned, {relation}", len(EPSILONS), partial(_enumerate_tuning, relation, default, size))
+        for relation in RELATIONS
+        for default in (None, 0.25)
+    ]
+    records = [
+        Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
+        Check("group-by", 1, lambda _: audit_group_by()),
+        Check("misfits", 1, lambda _: audit_misfits()),
+        Check("leaves", 1, lambda _: audit_leaves()),
+        Check("tables", 1, lambda _: audit_tables()),
+        Check("exactness", 1, lambda _: audit_exactness()),
+    ]
+    if hasattr(os, "fork"):
+        records += [
+            Check("concurrency", 1, lambda _: audit_concurrency()),
+            Check("crashes", size.kills, lambda advance: audit_crashes(size.kills, advance=advance)),
+        ]
+    return plain + statistical + plans + tuning + records
+
+
+def audit(profile: str = "quick", advance: Advance = lambda: None) -> Iterator[Finding]:
+    """Run the checks one after the other."""
+    for check in checks(profile):
+        yield check.run(advance)
+
+
+def steps(profile: str) -> int:
+    """How many times an audit calls its *advance*, if nothing fails."""
+    return sum(check.steps for check in checks(profile))

@@ -1,0 +1,247 @@
+"""Random walks through the kernel, watched by two oracles.
+
+Random sequences of operators are played to a real kernel and, beside it, to two oracles that share no code with it:
+
+* *the formula*: B(v) recomputed from scratch from the list of all requests, instead of step by step: the requests at v,
+  plus s·B(c) for every ordinary child c of stability s, plus max B(c) over the children of a split. The kernel must
+  agree with it exactly, accept what fits the total and refuse what does not.
+* *the loss*: every source keeps the dense matrix that leads to it from the cells of the root. One row more in cell i
+  moves the answers to Q by column i of Q·T, so the transcript's loss is max_i Σ |(Q·T)_qi| / b_q over everything that
+  was measured, b_q the noise scales that the kernel really asked its noise source for. It must never exceed what was
+  spent; nor may the loss of any one request exceed its own budget times the stabilities that lead to its source, which
+  another request with noise to spare would hide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from adyton.arrays import Array
+from adyton.errors import BadInput, BudgetExceeded
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.sources import Source, TableSource, TablesSource
+from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
+from adyton.schema import Integer, Schema
+from adyton_lab.audit.recording import RecordingNoise
+from adyton_lab.audit.walk_nodes import CELLS, HUGE, NONSENSE, VALUES, DisagreementError, Node
+from adyton_lab.audit.walk_sums import SumsMoves
+from adyton_lab.audit.walk_tables import TablesMoves
+
+Held: TypeAlias = Literal["vector", "table", "codes"]
+"""What a kernel starts with: a vector; a table of rows; or public rows that were read before."""
+Moves: TypeAlias = tuple[Callable[[Node], None], ...]
+
+
+class Walk:
+    """One random sequence of operators on one kernel, which holds a vector, or a table over the same six cells."""
+
+    def __init__(self, seed: int, held: Held = "vector") -> None:
+        self.rng = np.random.default_rng(seed)
+        self.total = Fraction(int(self.rng.integers(1, 40)), int(self.rng.integers(1, 20)))
+        self.rows_per_unit = 1 if held == "codes" else int(self.rng.integers(1, 4))
+        self.noise = RecordingNoise(seed)
+        counts = self.rng.integers(0, 9, CELLS)
+        self.kernel = {"vector": self._on_vector, "table": self._on_table, "codes": self._on_codes}[held](counts)
+        self.held, self.many, self.added = held, TablesMoves(self), SumsMoves(self)
+        self.root = Node(self.kernel.root, np.eye(CELLS, dtype=object))
+        self.nodes = [self.root]
+        self.losses = np.array([Fraction(0)] * CELLS)
+        self.answered = self.refused = 0
+        if held == "codes":
+            self.many.derive(self.root)
+
+    def _on_vector(self, counts: Array) -> Kernel[Any]:
+        return Kernel.on_vector(counts, epsilon=self.total, rows_per_unit=self.rows_per_unit, noise=self.noise)
+
+    def _on_table(self, counts: Array) -> Kernel[Any]:
+        import pyarrow
+
+        cells = np.repeat(np.arange(CELLS), counts)
+        table = pyarrow.table({"a": cells // 2, "b": cells % 2})
+        schema = Schema({"a": Integer(0, 2), "b": Integer(0, 1)}, rows_per_unit=self.rows_per_unit)
+        return Kernel(table, schema=schema, epsilon=self.total, noise=self.noise)
+
+    def _on_codes(self, counts: Array) -> Kernel[Any]:
+        cells = np.repeat(np.arange(CELLS), counts)
+        schema = Schema({"a": Integer(0, 2), "b": Integer(0, 1)})
+        return Kernel.simulated_table(
+            np.column_stack([cells // 2, cells % 2]), schema, epsilon=self.total, noise=self.noise
+        )
+
+    def play(self, steps: int) -> None:
+        """Take that many steps, comparing with the oracles after each."""
+        on_vectors: Moves = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
+        on_rows: Moves = (self.split_table, self.many.derive, self.vectorize, self.vectorize, self.count, self.nonsense)
+        on_rows += (self.added.sums, self.added.shares)
+        if self.held == "table":
+            on_rows += (self.where, self.group_by, self.misfits)
+        for _ in range(steps):
+            node = self._node()
+            moves = on_rows if isinstance(node.handle, TableSource) else on_vectors
+            moves = self.many.all if isinstance(node.handle, TablesSource) else moves
+            moves[self.rng.integers(len(moves))](node)
+            self.compare()
+
+    def _node(self) -> Node:
+        """Any source; on rows that were read before as often one of rows, and one of many tables."""
+        if self.held != "codes":
+            return self.nodes[self.rng.integers(len(self.nodes))]
+        kind = (Source, TableSource, TablesSource)[self.rng.integers(3)]
+        among = [node for node in self.nodes if isinstance(node.handle, kind)]
+        return among[self.rng.integers(len(among))]
+
+    def compare(self) -> None:
+        """Spent must equal the formula, cover the loss and fit the total."""
+        spent, formula = self.kernel.spent, self.rows_per_unit * self.root.consumed()
+        if spent != formula:
+            raise DisagreementError(f"spent is {spent}, Algorithm 6 from scratch gives {formula}")
+        if spent > self.total:
+            raise DisagreementError(f"spent is {spent}, more than the total {self.total}")
+        loss = self.rows_per_unit * max(self.losses)
+        if loss > spent:
+            raise DisagreementError(
+                f"the noise that was drawn gives away {float(loss):.6g}, spent is {float(spent):.6g}"
+            )
+
+    def reduce(self, node: Node) -> None:
+        """Merge cells at random; some are left out."""
+        partition = self._partition(node)
+        matrix = np.array([(partition.labels == g).astype(object) @ node.matrix for g in range(len(partition))])
+        self.derive(node, node.handle.reduce(partition), matrix, 1)
+
+    def split(self, node: Node) -> None:
+        """Take a vector apart at random."""
+        labels = np.unique(self._partition(node).labels, return_inverse=True)[1]
+        partition = Partition(labels)
+        parts = [
+            Node(handle, node.matrix[partition.labels == g], linear=node.linear, path=node.path)
+            for g, handle in enumerate(node.handle.split(partition))
+        ]
+        node.splits.append(parts)
+        self.nodes.extend(parts)
+
+    def map(self, node: Node) -> None:
+        """A random integer matrix, sometimes of zeros."""
+        matrix = self.rng.integers(-2, 3, (int(self.rng.integers(1, 4)), node.handle.cells))
+        stability = int(abs(matrix).sum(axis=0).max())
+        mapped = node.handle.map(Explicit.from_rows(matrix))
+        self.derive(node, mapped, matrix.astype(object) @ node.matrix, stability)
+
+    def where(self, node: Node) -> None:
+        """Keep some of the rows."""
+        name = self.attribute(node)
+        bound = int(self.rng.integers(0, 3))
+        kept = (VALUES[name] >= bound).astype(object)
+        self.derive(node, node.handle.where(f"{name} >= {bound}"), node.matrix * kept, 1)
+
+    def split_table(self, node: Node) -> None:
+        """One table per value of an attribute."""
+        name = self.attribute(node)
+        parts = [
+            Node(handle, node.matrix * (VALUES[name] == value).astype(object), linear=node.linear, path=node.path)
+            for value, handle in enumerate(node.handle.split(name))
+        ]
+        node.splits.append(parts)
+        self.nodes.extend(parts)
+
+    def group_by(self, node: Node) -> None:
+        """Rows of groups: no linear function of the cells, so only the formula watches what follows."""
+        if "size" not in node.handle.schema.names:
+            grouped = node.handle.group_by(self.attribute(node), count="size", max_count=3)
+            self.derive(node, grouped, node.matrix, 2, linear=False)
+
+    def vectorize(self, node: Node) -> None:
+        """Count by one attribute."""
+        name = self.attribute(node)
+        sums = np.array(
+            [(VALUES[name] == value).astype(object) @ node.matrix for value in range(max(VALUES[name]) + 1)]
+        )
+        selected = node.handle.select(name)
+        child = self.derive(node, selected, node.matrix, 1)
+        self.derive(child, selected.vectorize(), sums, 1)
+
+    def misfits(self, node: Node) -> None:
+        """Count those that fit, which here are all, and those that do not."""
+        counts = node.handle.misfits([self.attribute(node)])
+        matrix = np.zeros((counts.cells, CELLS), dtype=object)
+        matrix[0] = node.matrix.sum(axis=0)
+        self.derive(node, counts, matrix, 1)
+
+    def count(self, node: Node) -> None:
+        """How many rows?"""
+        self.request(node, node.handle.count, lambda: self._moved(node, Total(CELLS)))
+
+    def measure(self, node: Node) -> None:
+        """Ask some queries."""
+        cells = node.handle.cells
+        queries = (Identity(cells), Total(cells), Prefix(cells))[self.rng.integers(3)]
+        weights = self.rng.uniform(0.1, 3, queries.count) if self.rng.random() < 0.5 else None
+        ask = partial(node.handle.measure, queries, weights=weights)
+        self.request(node, ask, lambda: self._moved(node, queries))
+
+    def _moved(self, node: Node, queries: Queries) -> Array:
+        """What one row more in each cell gives away, by the scales that were drawn with."""
+        columns = node.matrix.T.astype(np.int64)
+        moves = abs(np.array([queries @ column for column in columns]).astype(object))
+        return np.asarray(moves @ np.array([1 / scale for scale in self.noise.scales]))
+
+    def request(self, node: Node, ask: Callable[[Any], Any], loss: Callable[[], Array]) -> None:
+        """Ask with a random budget, and predict whether the kernel lets it through; *loss* is by cell, afterwards."""
+        epsilon: Any = Fraction(int(self.rng.integers(1, 30)), int(self.rng.integers(1, 90)))
+        if self.rng.random() < 0.2:
+            epsilon = HUGE[self.rng.integers(len(HUGE))]
+        node.requests.append(Fraction(epsilon))
+        fits = self.rows_per_unit * self.root.consumed() <= self.total
+        try:
+            ask(epsilon)
+        except BudgetExceeded:
+            node.requests.pop()
+            self.refused += 1
+            if fits:
+                raise DisagreementError(f"a request of {epsilon} was refused although it fits") from None
+            return
+        if not fits:
+            raise DisagreementError(f"a request of {epsilon} was accepted although it exceeds the total")
+        self.answered += 1
+        if node.linear:
+            lost = loss()
+            if max(lost) > node.path * node.requests[-1]:
+                raise DisagreementError(f"one request of {epsilon} gives away {float(max(lost)):.6g} by itself")
+            self.losses = self.losses + lost
+
+    def nonsense(self, node: Node) -> None:
+        """A budget that is no budget must be refused as bad input."""
+        epsilon = NONSENSE[self.rng.integers(len(NONSENSE))]
+        handle = node.handle
+        try:
+            handle.count(epsilon) if isinstance(handle, TableSource) else handle.measure(
+                Identity(handle.cells), epsilon
+            )
+        except BadInput:
+            return
+        except BudgetExceeded:
+            pass  # it was taken for a budget, only too large a one
+        raise DisagreementError(f"a budget of {epsilon!r} was accepted")
+
+    def attribute(self, node: Node) -> str:
+        """One of those that the cells are made of."""
+        names = [name for name in node.handle.schema.names if name in VALUES]
+        return str(self.rng.choice(names))
+
+    def _partition(self, node: Node) -> Partition:
+        labels = self.rng.integers(-1, 3, node.handle.cells)
+        labels[0] = max(labels[0], 0)
+        present = np.unique(labels[labels >= 0])
+        return Partition(np.where(labels < 0, -1, np.searchsorted(present, labels)))
+
+    def derive(self, node: Node, handle: Any, matrix: Array, stability: int, linear: bool = True) -> Node:
+        """Note a source that was derived from another."""
+        child = Node(handle, matrix, stability, linear and node.linear, node.path * stability)
+        node.children.append(child)
+        self.nodes.append(child)
+        return child

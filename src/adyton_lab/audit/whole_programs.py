@@ -1,0 +1,378 @@
+"""Whole programs, audited by transcripts: every task, algorithm, learner and family, with and without a person.
+
+One person has 70 rows, the others have 1 to 19, and some rows do not say whose they are. On one of the two sides the
+rows stand in another order, so that other rows are in other files. Plans, programs for many tables, learners and
+families are put to neighbours of their own besides, which are smaller and quicker: vectors, rows and sets of instances.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adyton.configuration import made_up
+from adyton.configuration.asked import Grid
+from adyton.configuration.configure import configure
+from adyton.configuration.family import families, family_named
+from adyton.configuration.made_up import cut_graph
+from adyton.kernel.instances.private_instances import ADD_REMOVE, REPLACE
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.mechanisms import MECHANISMS, MeasureTables, Mechanism, SplitChoice
+from adyton.kernel.mechanisms.published.declared_function import BoundFunction, DeclaredFunction
+from adyton.kernel.shapes import VectorShape
+from adyton.learning.classifier import Classifier
+from adyton.learning.registry import learner_named, learners
+from adyton.marginals.program import PROGRAMS, Wanted, program_named
+from adyton.plans import algorithms, plan_named
+from adyton.queries import Identity, Partition, RandomRanges
+from adyton.schema import Boolean, Integer, RowTree, Schema
+from adyton.schema.cell_groups import coarsened
+from adyton.session import Session
+from adyton.tasks import (
+    Cdf,
+    Histogram,
+    Marginals,
+    Mean,
+    Quantiles,
+    Ranges,
+    RowsPerUnit,
+    Sum,
+    Summary,
+    Task,
+    Variance,
+)
+from adyton_lab.audit.findings import Finding
+from adyton_lab.audit.pairs import Counts, vector_pairs
+from adyton_lab.audit.people import STORES, Store, people, schema_of
+from adyton_lab.audit.transcripts import Loss, Program, loss_between
+from adyton_lab.audit.tuning import ToyFamily
+
+EPSILON = Fraction(1, 3)
+REMOVED = ("heavy", "", "7", "f")
+"""Whose rows are missing in a neighbour."""
+POWER = 0.9
+"""The largest loss per charge that must be reached by a kind of program at least, or the audit has no power."""
+Question = Callable[[Session], Any]
+"""Something that is asked of a table; what is returned is published."""
+
+
+def _released(task: Task, **options: Any) -> Question:
+    return lambda session: session.release(task, EPSILON, **options)
+
+
+def _fitted(method: str, **options: Any) -> Question:
+    return lambda session: session.fit(Classifier("sex", method=method), EPSILON, **options)
+
+
+def _histogram(vector: Any) -> list[int]:
+    return list(vector.measure(Identity(vector.shape), EPSILON).answers.tolist())
+
+
+def _split(session: Session) -> Any:
+    one, other = session._kernel.root.split("smoker")
+    return other.count(EPSILON).value, [_histogram(part.select("age").vectorize()) for part in one.split("sex")]
+
+
+def _cells(session: Session) -> Any:
+    """Of attributes that nearly all rows fit, so that all rows of a person show."""
+    return _histogram(session._kernel.root.select("smoker", "pay", "dep", "visits").vectorize())
+
+
+def _coarse(session: Session) -> Any:
+    root = session._kernel.root
+    coarse = root.select("age", "visits").coarsen(coarsened(root.schema.select(["age", "visits"]), 3))
+    return _histogram(coarse.vectorize()), _histogram(root.misfits(["age", "sex"]))
+
+
+def _added(session: Session) -> Any:
+    """Sums of the same rows, of some, and of parts: each at the cost of a count, whatever one row can change."""
+    root = session._kernel.root
+    parts = root.split("age", Partition([0, 0, 1, 1, 1, 1, 1, 1]))
+    sums = [(root.sums("pay"), root), (root.where("sex = 'F'").sums("age", ["smoker"]), root)]
+    sums += [(root.shares("pay", ["sex"], degree=2), root), *((part.shares("pay"), part) for part in parts)]
+    return [
+        vector.measure(Identity(vector.shape), EPSILON * rows.stability / vector.stability).answers.tolist()
+        for vector, rows in sums
+    ]
+
+
+def _tree(session: Session) -> Any:
+    root = session._kernel.root
+    stump = RowTree.stump(root.schema)
+    candidates = [[name in ("age", "dep", "smoker") for name in root.schema.names]]
+    chosen = root.choose_splits(SplitChoice(stump, np.array(candidates, dtype=int), "sex", "gini"), EPSILON)
+    return np.asarray(chosen).tolist(), _histogram(root.leaves(stump.grow({0: "dep"}, root.schema), "sex"))
+
+
+def _tables(session: Session) -> Any:
+    tables = session._kernel.root.tables([("age", "sex"), ("sex", "smoker"), ("age",)])
+    return tables.measure(MeasureTables.weighted(range(3)), EPSILON).counts.tolist()
+
+
+def _people(session: Session) -> Any:
+    root = session._kernel.root
+    visits = root.select("age").group_by("person", count="number", max_count=9).select("number").vectorize()
+    return root.units(most=50).count(EPSILON).value, _histogram(visits)
+
+
+def _people_in_parts(session: Session) -> Any:
+    parts = session._kernel.root.split("sex")
+    return [part.group_by("person", count="number", max_count=9).count(EPSILON).value for part in parts]
+
+
+def _groups(session: Session) -> Any:
+    return session._kernel.root.group_by("sex", count="rows", max_count=600).count(EPSILON).value
+
+
+QUESTIONS: dict[str, dict[str, Question]] = {
+    "counts": {
+        "count": lambda session: session.count(EPSILON),
+        "count where": lambda session: session.count(EPSILON, where="age > 3 or sex = 'F'"),
+        "people": lambda session: session.count_units(EPSILON),
+        "people where": lambda session: session.count_units(EPSILON, where="age > 3"),
+        "people cut off": lambda session: session.cut_off(EPSILON, most=20),
+        "people by rows": _released(RowsPerUnit(8)),
+        "people by rows, where": _released(RowsPerUnit(30), where="sex = 'F'"),
+    },
+    "cells": {
+        "histogram": _released(Histogram("dep")),
+        "histogram of two": _released(Histogram("sex", "age"), where="smoker = true"),
+        "histogram with misfits": _released(Histogram("age"), misfits="0.2"),
+        "ranges": _released(Ranges("visits")),
+        "ranges where": _released(Ranges("visits"), where="dep in ('a', 'b')"),
+        "ranges of two": _released(Ranges("pay", "age")),
+        "cdf": _released(Cdf("visits"), misfits=True),
+    },
+    "marginals": {
+        "narrow": _released(Marginals(way=1, attrs=["sex", "dep"])),
+        "narrow pairs": _released(Marginals(way=2, attrs=["sex", "dep", "smoker"]), where="age > 1"),
+        "coarse": _released(Marginals(way=2, cells=3), algorithm="all-pairs"),
+        **{f"wide, {name}": _released(Marginals(way=2), algorithm=name) for name in PROGRAMS},
+        "wide, where": _released(Marginals(way=2), where="smoker = true", misfits=True),
+    },
+    "numbers": {
+        "sum": _released(Sum("pay")),
+        "sum by": _released(Sum("age", by=["sex", "dep"])),
+        "mean": _released(Mean("pay", by="sex"), misfits=True),
+        "mean where": _released(Mean("visits", by=["smoker"]), where="dep = 'a' or age > 3"),
+        "variance": _released(Variance("pay", by=["sex"])),
+        "median": _released(Quantiles("pay", "median", by=["sex", "dep"])),
+        "quartiles": _released(Quantiles("visits", "quartiles", by="sex")),
+        "deciles": _released(Quantiles("pay", "deciles"), where="smoker = true"),
+        "summary": _released(Summary("pay", by="smoker")),
+    },
+    "operators": {
+        "split": _split,
+        "cells": _cells,
+        "coarse": _coarse,
+        "sums": _added,
+        "tree": _tree,
+        "tables": _tables,
+        "people": _people,
+        "people in parts": _people_in_parts,
+        "groups": _groups,
+    },
+    "plans on tables": {
+        **{f"{name}, line": _released(Ranges("visits"), algorithm=name) for name in algorithms(1)},
+        **{f"{name}, plane": _released(Ranges("pay", "age"), algorithm=name) for name in algorithms(2)},
+    },
+    "learners on tables": {
+        **{name: _fitted(name) for name in learners()},
+        **{f"{name}, where": _fitted(name, where="age > 1") for name in ("auto", "naive-bayes", "chosen")},
+    },
+}
+"""What is asked of tables, by kinds."""
+SHORT, LONG = tuple(QUESTIONS)[:-2], tuple(QUESTIONS)[-2:]
+SOME = "some of each kind"
+QUESTIONS[SOME] = {
+    name: question
+    for kind in SHORT
+    for name, question in QUESTIONS[kind].items()
+    if name in ("people where", "histogram with misfits", "wide, auto", "mean where", "quartiles", "split")
+}
+
+
+class Case(NamedTuple):
+    """A program, and two neighbours to run it on."""
+
+    name: str
+    program: Program
+    left: Any
+    right: Any
+
+
+def audit_cases(kind: str, cases: Iterable[Case]) -> Finding:
+    """The largest loss per charge over many cases."""
+    worst, pairs, steps = 0.0, 0, 0
+    for seed, case in enumerate(cases):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found: Loss = loss_between(case.program, case.left, case.right, seed)
+        if not found.passed:
+            lost = found.divergence or f"loses {float(found.lost):.6g}, charged are {float(found.charged):.6g}"
+            return Finding("programs", kind, False, f"{case.name}: {lost}.", {"loss/ε": found.ratio})
+        worst, pairs, steps = max(worst, found.ratio), pairs + 1, steps + found.steps
+    figures = {"loss/ε": worst, "pairs": pairs, "steps": steps}
+    if worst < POWER:
+        return Finding("programs", kind, False, f"the audit reached only {worst:.3f} of what is charged.", figures)
+    return Finding("programs", kind, True, f"{pairs} pairs, at most {worst:.3f} of what is charged.", figures)
+
+
+# ---- tables of people -----------------------------------------------------------------------------------------------
+
+
+def paid(question: Question) -> Program:
+    """What a session answers, and what that costs."""
+
+    def program(session: Session) -> tuple[Any, Fraction]:
+        before = session.spent
+        result = question(session)
+        return result, session.spent - before
+
+    return program
+
+
+def table_cases(
+    kind: str,
+    sources: Mapping[str, Sequence[str]],
+    *,
+    names: Sequence[str] | None = None,
+    stores: Mapping[str, Store] = STORES,
+    seed: int = 0,
+) -> Iterable[Case]:
+    """The questions of a kind, or those named, put to tables in several forms: for each, whose rows are removed.
+
+    A session is opened once, and asked everything. A person named ``row`` stands for one row, of nobody.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for source, removed in sources.items():
+            for place, person in enumerate(removed):
+                rows, unit = people(seed + place), person != "row"
+                fewer = [row for row in reversed(rows) if row[0] != person] if unit else rows[:0:-1]
+                sides = []
+                for side, kept in (("with", rows), ("without", fewer)):
+                    path = Path(folder, source, str(place), side)
+                    path.mkdir(parents=True)
+                    data = stores[source](path / "people", kept)
+                    sides.append(_opened(data, schema_of(source, unit=unit)))
+                for name in names or QUESTIONS[kind]:
+                    if unit or not ("people" in name or "groups" in name):
+                        first, second = sides if place % 2 == 0 else reversed(sides)
+                        words = f"{name} from {source}, {person or 'the blank unit'}"
+                        yield Case(words, paid(QUESTIONS[kind][name]), first, second)
+                for session in sides:
+                    session.close()
+
+
+def _opened(data: Any, schema: Schema) -> Session:
+    """With a budget for everything."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Session(data, schema=schema, epsilon=1000, dataset="people")
+
+
+# ---- vectors, rows and instances ------------------------------------------------------------------------------------
+
+
+DOMAINS = ((8,), (3, 3)), ((130,), (6, 7))
+"""Of plans: those of every other pair are larger, because plans choose by the size of the domain."""
+
+
+def plan_cases(pairs: int, names: Sequence[str] | None = None) -> Iterable[Case]:
+    """Every plan, or those named, on vectors one row apart, and, where a unit has three rows, three rows apart."""
+    for name, number in itertools.product(names or algorithms(), range(pairs)):
+        for domain in DOMAINS[number % 2]:
+            if name in algorithms(len(domain)):
+                distance = 1 + number % 2 * 2
+                pair = vector_pairs(domain, count=3 * pairs, distance=distance)[3 * number + 1]
+                yield Case(f"{name} on {pair.name}", partial(_planned, name, distance), pair.left, pair.right)
+
+
+def _planned(name: str, stability: int, x: Counts) -> tuple[Any, Fraction]:
+    kernel = Kernel.on_vector(x, epsilon=stability, rows_per_unit=stability, dataset="vector")
+    return plan_named(name).estimate(kernel.root, RandomRanges(x.shape, 6, seed=0), Fraction(1)), kernel.spent
+
+
+def mechanism_cases(pairs: int) -> Iterable[Case]:
+    """Every mechanism that takes a vector, as it is audited by itself, by a kernel."""
+    for case in (case for kind in MECHANISMS if kind.takes is VectorShape for case in kind.audit_cases()):
+        neighbours = [(pair.left, pair.right) for pair in vector_pairs(case.domain, count=pairs)]
+        for left, right in [*neighbours, *(pair for pair in case.searched if min(map(np.min, pair)) >= 0)]:
+            yield Case(case.name, partial(_by_kernel, case.mechanism), left, right)
+
+
+def _by_kernel(mechanism: Mechanism, x: Counts) -> tuple[Any, Fraction]:
+    trusted = [mechanism.declared] if isinstance(mechanism, BoundFunction) else []
+    operator = DeclaredFunction(mechanism.name) if isinstance(mechanism, BoundFunction) else mechanism
+    kernel = Kernel.on_vector(x, epsilon=3, dataset="vector", trusted=trusted)
+    return repr(kernel.measure(kernel.root, operator, 3)), kernel.spent
+
+
+_BITS = Schema({"a": Boolean(), "b": Integer(0, 2), "c": Integer(0, 6), "d": Boolean(), "label": Boolean()})
+_MANY = 10
+
+
+def row_cases(kind: str, pairs: int, names: Sequence[str] | None = None) -> Iterable[Case]:
+    """Every learner or program for many tables, or those named, on rows that were read before: on few, and on many."""
+    asked: Callable[[Any, str], Any] = _learnt if kind == "learners" else _measured
+    for name in names or (learners() if kind == "learners" else PROGRAMS):
+        for number, pair in enumerate(vector_pairs(_BITS.shape, count=3 * pairs)[1::3]):
+            more = _MANY * (number % 2) * (1 + np.arange(pair.left.size).reshape(_BITS.shape) % 5)
+            left, right = (np.clip(side, 0, 200) + more for side in (pair.left, pair.right))
+            yield Case(f"{name} on {pair.name}", partial(_on_rows, asked, name), left, right)
+
+
+def _on_rows(asked: Callable[[Any, str], Any], name: str, counts: Counts) -> tuple[Any, Fraction]:
+    cells = np.repeat(np.arange(counts.size), counts.reshape(-1))
+    codes = np.stack(np.unravel_index(cells, _BITS.shape), axis=1)
+    kernel = Kernel.simulated_table(codes, _BITS, epsilon=1, seed=0)
+    return asked(kernel.root, name), kernel.spent
+
+
+def _learnt(root: Any, name: str) -> Any:
+    return learner_named(name).fit(root, "label", Fraction(1)).learnt()
+
+
+def _measured(root: Any, name: str) -> Any:
+    wanted = Wanted.of(_BITS, list(itertools.combinations(_BITS.names, 2)))
+    outcome = program_named(name).measure(root, wanted, Fraction(1))
+    bought = [(one.name, one.value) for one in outcome.bought]
+    return outcome.algorithm, outcome.why, bought, [(one.group, one.counts) for one in outcome.measured]
+
+
+def family_cases(sizes: Iterable[int], *, brief: bool = False) -> Iterable[Case]:
+    """Every family, a grid and made-up curves, on sets of so many instances and one more, or one that is replaced;
+    *brief* is without the families."""
+    makers: dict[str, Callable[[int], Any]] = {
+        "knapsack": lambda seed: made_up.items(count=8, seed=seed),
+        "independent-set": lambda seed: made_up.graph(vertices=8, seed=seed),
+        "auction": lambda seed: made_up.bids(goods=5, count=8, seed=seed),
+        "routing": lambda seed: made_up.deliveries(customers=6, seed=seed),
+        "max-cut": lambda seed: cut_graph("gaussian", vertices=6, seed=seed),
+    }
+    everything: dict[Any, Callable[[int], Any]] = {family_named(name): makers[name] for name in families() if not brief}
+    everything[ToyFamily()] = lambda seed: seed % ToyFamily.toys
+    everything[Grid(lambda wish, price: price * (wish - price), points=9)] = lambda seed: seed / 7 % 1.0
+    for (family, make), size, owned in itertools.product(everything.items(), sizes, (False, True)):
+        left, others = [make(seed) for seed in range(size)], [make(seed) for seed in range(size, size + 3)]
+        relation = REPLACE if size % 2 else ADD_REMOVE
+        right = left + others if owned else [*left[1:], others[0]] if size % 2 else [*left, others[0]]
+        relation = ADD_REMOVE if owned else relation
+        name = f"{family.name} on {size} instances, {'an owner of three' if owned else relation}"
+        yield Case(name, partial(_configured, family, relation, size if owned else None), left, right)
+
+
+def _configured(family: Any, relation: str, owners: int | None, instances: Sequence[Any]) -> tuple[Any, Fraction]:
+    """The instances beyond so many *owners* are all of one."""
+    owner = None if owners is None else [min(place, owners) for place in range(len(instances))]
+    default = 0.5 if isinstance(family, ToyFamily) else None
+    found = configure(family, instances, 1, neighbours=relation, owner=owner, default=default)
+    return found, sum((entry.amount for entry in found.receipt.entries), Fraction(0))

@@ -1,0 +1,195 @@
+"""Means, medians and quartiles on public tables: the error, the error expected beforehand, how often bounds hold.
+
+The error of a group is the root mean square over runs; groups are put together by geometric means, and empty ones are
+left out. No error is taken to be less than a twentieth of a cell.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.arrays import Flags, Reals
+from adyton.errors import BadInput
+from adyton.kernel.kernel import Kernel
+from adyton.programs.numbers import NumbersOutlook
+from adyton.statistics.asked import Asked, Figures
+from adyton.statistics.parts import reported
+from adyton.statistics.programs import weigh
+from adyton.tasks import Mean, NumbersTask, Quantiles
+from adyton_lab.corpus.number_tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
+from adyton_lab.engine import geometric_mean
+
+EPSILONS = ("0.1", "1")
+CONFIDENCE = 0.95
+STATISTICS = ("mean by group", "median", "median by group", "quartiles", "quartiles by group")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumbersRecord:
+    """One statistic of one attribute with one budget."""
+
+    table: str
+    attribute: str
+    statistic: str
+    groups: int
+    epsilon: str
+    program: str
+    error: float
+    """In the unit of the attribute."""
+    told_ratio: float | None
+    """The error as reported before spending divided by the measured one: of means in their unit, of quantiles in rows;
+    none where nothing was ever off."""
+    holds: float
+    """The part of the intervals that hold the truth, in percent; 95 is aimed at."""
+    bounds: str
+    """Whether they are called exact."""
+
+
+def compare(
+    *, data: str | os.PathLike[str] | None = None, public: bool = False, trials: int = 10
+) -> Iterator[NumbersRecord]:
+    """Every statistic of every attribute with every budget."""
+    for case in _cases(data):
+        assert data is not None
+        rows = number_rows(case, data, public=public)
+        for statistic, epsilon in itertools.product(STATISTICS, EPSILONS):
+            yield measured(rows, statistic, epsilon, trials).record()
+
+
+def steps(*, data: str | os.PathLike[str] | None = None, **_: object) -> int:
+    """How many records :func:`compare` yields."""
+    return len(_cases(data)) * len(STATISTICS) * len(EPSILONS)
+
+
+def _cases(data: str | os.PathLike[str] | None) -> list[NumbersCase]:
+    if data is None:
+        raise BadInput("numbers are measured on public tables. Give the folder that holds them with --data.")
+    found = cases_in(data, JUDGED) or cases_in(data, FRESH)
+    if not found:
+        raise BadInput(f"{data} holds none of the tables that are known. Give the folder that has {JUDGED[0].file}.")
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredNumbers:
+    """Runs of one release: runs × statistics × groups of everything, groups with rows alone."""
+
+    rows: NumberRows
+    statistic: str
+    epsilon: str
+    program: str
+    off: Reals
+    """The estimate less the truth, in the unit of the attribute."""
+    off_rows: Reals
+    """How many rows lie between both, for quantiles; for means the same as *off*."""
+    reported: Reals
+    """Statistics × groups: the error reported before spending."""
+    inside: Flags
+    kind: str
+
+    @property
+    def errors(self) -> Reals:
+        """Statistics × groups: root mean squares over runs, a twentieth of a cell at least."""
+        least = 0.05 * cell_width(self.rows)
+        return np.asarray(np.maximum(np.sqrt(np.mean(self.off**2, axis=0)), least))
+
+    @property
+    def told_ratio(self) -> float | None:
+        """The error that was reported divided by the measured one; none where nothing was ever off.
+
+        Errors in rows are about the same in all groups, and often none: both sides are root mean squares over groups.
+        Errors of means go by the rows of a group: the geometric mean of ratios.
+        """
+        found = np.sqrt(np.mean(self.off_rows**2, axis=0))
+        if self.statistic.startswith("mean"):
+            return geometric_mean((self.reported / np.maximum(found, 1e-9)).ravel().tolist())
+        return float(np.sqrt(np.mean(self.reported**2) / np.mean(found**2))) if found.any() else None
+
+    def record(self) -> NumbersRecord:
+        """In short."""
+        case = self.rows.case
+        return NumbersRecord(
+            table=case.name,
+            attribute=case.attribute,
+            statistic=self.statistic,
+            groups=self.off.shape[-1],
+            epsilon=self.epsilon,
+            program=self.program,
+            error=geometric_mean(self.errors.ravel().tolist()),
+            told_ratio=self.told_ratio,
+            holds=100 * float(self.inside.mean()),
+            bounds=self.kind,
+        )
+
+
+def cell_width(rows: NumberRows) -> float:
+    """How wide the cells of a case are."""
+    numbers = rows.case.numbers
+    return (numbers.max - numbers.min) / max(numbers.base_size - 1, 1)
+
+
+def task_of(case: NumbersCase, statistic: str) -> NumbersTask:
+    """What is asked for."""
+    by = case.groups if statistic.endswith("by group") else ()
+    if statistic.startswith("mean"):
+        return Mean(case.attribute, by=by)
+    return Quantiles(case.attribute, "median" if statistic.startswith("median") else "quartiles", by=by)
+
+
+def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> MeasuredNumbers:
+    """The release that auto makes, again and again."""
+    task, amount = task_of(rows.case, statistic), Fraction(epsilon)
+    asked, lines = Asked.of(task, rows.case.schema), rows.grouped(bool(task.by))
+    weighed = weigh(asked, amount)
+    names = [name for name in task.statistics if name != "count"]
+    there = [line for line, values in enumerate(lines) if values.size]
+    runs: list[list[Figures]] = []
+    for trial in range(trials):
+        kernel = Kernel.simulated_table(rows.codes, rows.case.schema, epsilon=amount, seed=trial)
+        parts = [step() for step in weighed.program.steps(kernel.root, asked, amount)]
+        runs.append([one for one in reported(asked, parts, CONFIDENCE) if one.name in names])
+    truth = np.array([[_truth(name, lines[line]) for line in there] for name in names])
+    found = np.array([[one.estimate[there] for one in run] for run in runs])
+    low = np.array([[one.lower[there] for one in run] for run in runs])
+    high = np.array([[one.upper[there] for one in run] for run in runs])
+    in_rows = found - truth
+    if task.quantiles:
+        in_rows = np.array([[_rows_off(run[at], names[at], lines, there) for at in range(len(names))] for run in found])
+    return MeasuredNumbers(
+        rows,
+        statistic,
+        epsilon,
+        weighed.chosen,
+        found - truth,
+        in_rows,
+        np.array([[_told(asked, name, lines[line].size, amount) for line in there] for name in names]),
+        (low <= truth + 1e-9) & (truth <= high + 1e-9),
+        " and ".join(sorted({one.kind for one in runs[0]})),
+    )
+
+
+def _told(asked: Asked, name: str, rows: int, epsilon: Fraction) -> float:
+    task = replace(asked.task, rows=rows)
+    return NumbersOutlook(Asked(task, asked.schema)).promised(epsilon)[name]
+
+
+def _truth(name: str, values: Reals) -> float:
+    if name == "mean":
+        return float(values.mean())
+    return float(np.quantile(values, float(name[:-1]) / 100, method="inverted_cdf"))
+
+
+def _rows_off(found: Reals, name: str, lines: list[Reals], there: list[int]) -> Reals:
+    """How many rows lie between what was found and the quantile; 0 if it is the same value."""
+    part, off = float(name[:-1]) / 100, []
+    for value, line in zip(found, there, strict=True):
+        below, upto = (int(np.searchsorted(lines[line], value, side)) for side in ("left", "right"))
+        target = part * lines[line].size
+        off.append(max(0.0, target - upto, below - target))
+    return np.array(off)

@@ -1,0 +1,181 @@
+"""``adyton compare``: the errors of all algorithms on public data, side by side, and what the selector would choose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adyton.cli.console import make_folder, notes, out, plain_table, print_json, printable, progress
+from adyton.cli.options import Quiet, Trials
+from adyton.exact import display, positive
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adyton_lab.compare.experiment import Experiment
+    from adyton_lab.compare.results import Case, Comparison
+
+_MANY_CELLS = 1024
+
+_Data = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA",
+        help="PUBLIC data: folders or files of .npy histograms with one or two axes, or .csv tables or histograms, as "
+        "`adyton train` reads them.",
+    ),
+]
+_Public = Annotated[
+    bool,
+    typer.Option(
+        "--public", help="Say that the data are public already: nothing that is done with them here is protected."
+    ),
+]
+_Epsilons = Annotated[
+    list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.01, 0.1 and 1 else.")
+]
+_Workloads = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="identity, prefix, short, medium, long or mixed; can be repeated."),
+]
+_Algorithms = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Compare these; can be repeated. All of them else.")
+]
+_Datasets = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Take these out of the data; can be repeated. All else.")
+]
+_Cells = Annotated[
+    int | None,
+    typer.Option(min=1, help="Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."),
+]
+_Rows = Annotated[int | None, typer.Option(min=1, help="Draw so many rows from each. Its own counts else.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Of the simulated noise: the same one gives the same errors.")]
+_Folder = Annotated[
+    Path | None, typer.Option("--out", help="The folder to write to: compare.html, errors.csv, compare.json.")
+]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON, but for the histograms.")]
+
+
+def command(
+    data: _Data,
+    public: _Public = False,
+    epsilon: _Epsilons = None,
+    workload: _Workloads = None,
+    algorithm: _Algorithms = None,
+    dataset: _Datasets = None,
+    trials: Trials = 5,
+    cells: _Cells = None,
+    rows: _Rows = None,
+    seed: _Seed = 0,
+    folder: _Folder = None,
+    as_json: _AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run every algorithm on PUBLIC data and show their errors side by side, beside what the selector would choose.
+
+    The data must be public: nothing here is protected, and nothing is charged.
+    """
+    from adyton_lab.compare.data_sets import data_sets
+    from adyton_lab.compare.experiment import EPSILONS, Experiment, confirm_comparing
+    from adyton_lab.compare.files import PAGE, check, write
+    from adyton_lab.corpus import read_corpus
+
+    confirm_comparing(public)
+    budgets = [positive(one, "--epsilon") for one in epsilon or ()]
+    shapes = [shape for path in data for shape in read_corpus(path, public=public)]
+    chosen = data_sets(shapes, dataset, cells=cells, rows=rows)
+    experiment = Experiment(
+        datasets=chosen,
+        public=public,
+        epsilons=budgets or EPSILONS,
+        workloads=workload,
+        algorithms=algorithm,
+        trials=trials,
+        seed=seed,
+    )
+    if folder is not None:
+        make_folder(folder)
+        check(folder)
+    shown = not (quiet or as_json)
+    if shown:
+        _announce(experiment)
+    with progress("comparing", experiment.steps(), quiet=not shown) as advance:
+        comparison = experiment.run(advance)
+    if folder is not None:
+        write(comparison, folder)
+    if as_json:
+        print_json(comparison.to_plain(histograms=False))
+        return
+    _print(comparison)
+    if folder is not None and shown:
+        notes().print(printable(f"Everything is in {folder}; begin with {PAGE}."), soft_wrap=True)
+
+
+def _announce(experiment: Experiment) -> None:
+    """Say what is compared, and what will take long."""
+    chosen = experiment.datasets
+    more = f"; and {len(chosen) - 3} more" if len(chosen) > 3 else ""
+    few = "; ".join(str(one) for one in chosen[:3])
+    notes().print(printable(f"{few}{more}, taken as public: nothing is protected."), soft_wrap=True)
+    plans = [plan for one in chosen if one.counts.size > _MANY_CELLS for plan in experiment.plans(one).values()]
+    for name in sorted({plan.name for plan in plans if plan.effort == "search"}):
+        remark = f"{name} optimises what it measures first, for minutes where cells are many: the bar stands still."
+        notes().print(remark, soft_wrap=True)
+
+
+def _print(comparison: Comparison) -> None:
+    console = out()
+    console.print("Public data, nothing protected. Errors are root mean square, of one answer; × the least one.")
+    together: dict[tuple[str, str], list[Case]] = {}
+    for case in comparison.cases:
+        together.setdefault((case.dataset, case.workload), []).append(case)
+    about = {one.name: str(one) for one in comparison.datasets}
+    for (dataset, workload), cases in together.items():
+        console.print(printable(f"\n{about[dataset]}; workload {workload}"[1:]), style="bold")
+        _print_errors(cases)
+        for case in cases:
+            console.print(printable(_advice(case)), soft_wrap=True)
+        console.print()
+
+
+def _print_errors(cases: Sequence[Case]) -> None:
+    """A row for each algorithm, those that do well with every budget first."""
+    from adyton.report.scales import figure
+
+    table = plain_table()
+    table.add_column("algorithm")
+    for case in cases:
+        table.add_column(f"ε = {display(case.epsilon)}", justify="right")
+        table.add_column("×", justify="right")
+    outcomes = [{one.algorithm: one for one in case.outcomes} for case in cases]
+    failures = []
+    for name in sorted(outcomes[0], key=lambda name: _mean_rank(name, cases)):
+        line = []
+        for case, found in zip(cases, outcomes, strict=True):
+            error, regret, reason = found[name].error, case.regret(name), found[name].failure
+            line += ["–", ""] if error is None or regret is None else [figure(error), f"{regret:,.2f}"]
+            if reason is not None and (name, reason) not in failures:
+                failures.append((name, reason))
+        table.add_row(printable(name), *line)
+    out().print(table)
+    for name, reason in failures:
+        out().print(printable(f"{name} failed: {reason}"), soft_wrap=True)
+
+
+def _mean_rank(name: str, cases: Sequence[Case]) -> float:
+    return sum([one.algorithm for one in case.outcomes].index(name) for case in cases)
+
+
+def _advice(case: Case) -> str:
+    best, advice = case.best, case.recommendation
+    truth = "no algorithm succeeded" if best is None else f"the best of those compared is {best.algorithm}"
+    if advice.algorithm is None:
+        said = f"the selector does not choose: {advice.failure}"
+    else:
+        regret = case.regret(advice.algorithm)
+        cost = "not among those compared" if regret is None else f"{regret:,.2f} × the least error"
+        times, looks = advice.choices[advice.algorithm], sum(advice.choices.values())
+        said = f"the selector chooses {advice.algorithm} in {times} of {looks} looks, {cost}"
+    return f"ε = {display(case.epsilon)}: {said}; {truth}."

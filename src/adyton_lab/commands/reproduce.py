@@ -1,0 +1,72 @@
+"""``adyton reproduce``: run the evaluation of a paper again, and write its tables, pictures and a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adyton.cli.console import make_folder, notes, out, print_json, printable, progress
+from adyton.cli.options import FiguresAsJson, NoBar
+from adyton.errors import BadInput
+
+_PAPERS = (
+    "pythia (choosing algorithms; SIGMOD 2017, Section 8), jostle (private decision trees; Fig. 4.2), naive-bayes "
+    "(Pythia, Figs. 5 and 6; εKTELO, SIGMOD 2018, Fig. 3), configuration (tuning parameters; made-up instances), "
+    "census (εKTELO, Table 1), ektelo (εKTELO, Tables 2 and 3, Fig. 4) or dawa (PVLDB 2014, Figs. 3 to 7)."
+)
+
+
+def command(
+    paper: Annotated[str, typer.Argument(help=_PAPERS)],
+    folder: Annotated[Path, typer.Option("--out", help="The folder to write to: records, tables, pictures, a report.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="The folder that holds the public data: DPBench's histograms, or the tables; else none."
+        ),
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="Say that these data are public: nothing done with them is protected.")
+    ] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option("--cache", help="The file that keeps what was measured, for later runs; else one in --out."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A coarse grid of sizes and scales, or few trials.")] = False,
+    as_json: FiguresAsJson = False,
+    quiet: NoBar = False,
+) -> None:
+    """Run the evaluation of a paper again, beside what the paper says."""
+    from adyton_lab.corpus import confirm_public
+    from adyton_lab.reproduce.canvas import need_plots
+    from adyton_lab.reproduce.evaluation import Given, evaluation_named
+    from adyton_lab.reproduce.tables import as_rich
+    from adyton_lab.reproduce.writing import write_all
+
+    found = evaluation_named(paper)
+    if cache is not None and not found.keeps:
+        raise BadInput(f"{paper} keeps nothing between runs. Leave out --cache.")
+    if found.needs:
+        if data is None:
+            raise BadInput(f"{paper} needs public data. Give with --data the folder that holds {found.needs}.")
+        if not data.is_dir():
+            raise BadInput(f"{data} is not a folder. Give the one that holds {found.needs}.")
+        confirm_public(public, "reproducing an evaluation", found.why_public)
+    elif data is not None:
+        raise BadInput(f"{paper} makes up its own instances. Leave out --data.")
+    need_plots()
+    kept = (cache or folder / "experiments.db") if found.keeps else None
+    given = Given(data=data or folder, folder=folder, public=public, quick=quick, kept=kept)
+    make_folder(folder)
+    with progress(f"reproduce {paper}", found.steps(given), quiet=quiet or as_json, kept=kept) as advance:
+        records = found.run(given, advance)
+    sheets = write_all(found, records, given)
+    if as_json:
+        print_json([{"title": one.title, "figures": one.figures} for one in sheets if one.chapter in found.main])
+        return
+    for sheet in found.printed(records):
+        out().print(as_rich(sheet))
+    if not quiet:
+        notes().print(printable(f"Everything is in {folder}; begin with report.html."))

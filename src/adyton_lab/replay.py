@@ -1,0 +1,103 @@
+"""What a selector would choose on public inputs: from their features and simulated noise, without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.arrays import Reals
+from adyton.choice.decision_tree import most_features, walk
+from adyton.errors import BadInput
+from adyton.plans.registry import plan_type
+from adyton.selection.selector import CELLS, FEATURES, Selector
+from adyton.selection.similar_inputs import SimilarInputs, counted, known_error
+from adyton.selection.tree_selector import TreeSelector
+from adyton.selection.workload_kinds import TIE, best, workload_named
+from adyton_lab.measured import Measured
+
+_DRAWS = 10
+"""How often each choice is made, with other noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """Choices on measured inputs, each made several times with other noise: draws × inputs."""
+
+    chosen: npt.NDArray[np.int64]
+    """Places in the list of algorithms."""
+    left: Reals
+    """The part of the budget that the chosen algorithm runs with, its own purchase of the total given back to it where
+    the selector bought that already."""
+
+    def errors(self, measured: Measured, workload: str) -> Reals:
+        """The error to expect of the choice on each input.
+
+        It was measured at the full budget. With a part r of it the noise is 1/r times as large, and so, at most, is the
+        error of an algorithm that does no better, relative to its noise, where there is less signal.
+        """
+        means = measured.mean_errors(workload)
+        return np.asarray((means[np.arange(len(means)), self.chosen] / self.left).mean(axis=0))
+
+
+@singledispatch
+def replay(selector: Selector, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
+    """What a selector would choose on public inputs, from their true features and simulated noise."""
+    raise BadInput(f"a {selector.kind} selector cannot be replayed.")
+
+
+@replay.register
+def _(selector: SimilarInputs, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
+    """Buy a noisy count where it pays, as often as asked, and count the votes by it."""
+    chosen = np.empty((draws, len(measured.inputs)), dtype=np.int64)
+    left = np.ones(chosen.shape)
+    random = np.random.default_rng(seed)
+    for column, one in enumerate(measured.inputs):
+        asked = workload_named(workload, one.domain)
+        names = tuple(selector.available(asked)[0])
+        places = np.array([measured.algorithms.index(name) for name in names])
+        _, votes, _ = counted(selector, asked, one.epsilon, names)
+        exact = np.array([known_error(name, asked, one.epsilon) is not None for name in names])
+        if selector.pays(votes, names):
+            noise = float(1 / selector.share)
+            noisy = float(one.epsilon * one.scale) + noise * random.laplace(0, 1, draws)
+            picked = best(votes.expected(votes.shares(noisy, noise)), exact, TIE)
+            left[:, column] = 1 / selector.prices(names)[picked]
+        else:
+            picked = best(votes.expected(), exact, TIE)
+        chosen[:, column] = places[picked]
+    return Replay(chosen, left)
+
+
+@replay.register
+def _(selector: TreeSelector, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
+    """Walk down the tree with noisy features, as often as asked."""
+    tree = selector.trees[workload]
+    price = selector.share / max(1, most_features(tree, frozenset([CELLS])))
+    names = (CELLS, *(feature.name for feature in FEATURES))
+    rows = measured.noisy_features(price, draws, seed)
+    chosen, left = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+    for number, row in enumerate(rows):
+        leaf, seen = walk(tree, dict(zip(names, row.tolist(), strict=True)).__getitem__)
+        paid = seen.keys() - {CELLS} - ({"scale"} if plan_type(leaf.algorithm).buys_total else set())
+        chosen[number] = measured.algorithms.index(leaf.algorithm)
+        left[number] = 1 - float(price) * len(paid)
+    return Replay(chosen.reshape(draws, -1), left.reshape(draws, -1))
+
+
+def held_out(measured: Measured, learn: Callable[[Measured], Selector]) -> dict[str, Selector]:
+    """For each data set, a selector that was learnt from all the others."""
+    return {source: learn(measured.without(source)) for source in measured.sources}
+
+
+def expected_errors(measured: Measured, selectors: dict[str, Selector], workload: str) -> Reals:
+    """For each input, the error to expect of the selector for its data set."""
+    errors = np.empty(len(measured.inputs))
+    for number, (source, selector) in enumerate(selectors.items()):
+        places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
+        held = measured.only(source)
+        errors[places] = replay(selector, held, workload, draws=_DRAWS, seed=number).errors(held, workload)
+    return errors

@@ -1,0 +1,239 @@
+"""The experiments of the Pythia paper: who chooses well, if the data set in question was never seen before.
+
+Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
+SIGMOD 2017, section 8. Every data set is held out in turn; a selector is learnt from the others and judged on it, with
+what its features cost.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.choice.checked_file import digest_of
+from adyton.choice.decision_tree import CRITERIA
+from adyton.selection.pythia import Pythia, shipped_selector
+from adyton.selection.selector import Selector
+from adyton.selection.workload_kinds import workload_named
+from adyton_lab.corpus import Shape, confirm_public, dpbench_corpus
+from adyton_lab.delphi import USUAL_WORKLOADS, Delphi
+from adyton_lab.engine import Advance, unseen
+from adyton_lab.experiments import Experiments
+from adyton_lab.inputs import LINE_SIZES, PLANE_SIDES, SCALES
+from adyton_lab.measured import Measured
+from adyton_lab.replay import expected_errors, held_out
+from adyton_lab.reproduce import published
+from adyton_lab.reproduce.records import Record
+from adyton_lab.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN, SHIPPED
+
+PAPER = {1: published.ALGORITHMS["1-D"], 2: published.ALGORITHMS["2-D"]}
+"""The algorithms of the paper's Table 1."""
+KNOWN = {1: ("hb", "uniform", "ahp"), 2: ("dyadic", "hb", "uniform", "ahp", "dpcube")}
+"""What is compared of the library beside the algorithms that the selectors of the package choose among: those that are
+known best. In a first look all others were the best, or within a tenth of the best, on at most a few inputs."""
+PAPER_TRIALS, LIBRARY_TRIALS = 20, 10
+FEW_SCALES = SCALES[::2]
+"""The scales at which the default selector is learnt, at ε = 1 and 0.1."""
+_QUICK = {1: LINE_SIZES[::3], 2: PLANE_SIDES[1::2]}
+_DRAWS = 10
+_CHECKED = 7
+"""The default selector is really run on one of so many inputs, to check what is expected of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One of the two tasks, with one budget."""
+
+    dimensions: int
+    epsilon: str
+    shapes: tuple[Shape, ...]
+    public: bool
+    """Whether somebody said that the shapes are public."""
+    cache: Path
+    quick: bool = False
+
+    def delphi(self, algorithms: Sequence[str], trials: int) -> Delphi:
+        """What is measured: the paper's grid, or a coarse one; at a second budget, every other scale."""
+        scales = SCALES if self.epsilon == "1" else FEW_SCALES
+        return Delphi(
+            corpus=self.shapes,
+            public=self.public,
+            dimensions=self.dimensions,
+            algorithms=algorithms,
+            sides=_QUICK[self.dimensions] if self.quick else None,
+            scales=scales[::2] if self.quick else scales,
+            epsilons=(self.epsilon,),
+            trials=trials,
+            cache=self.cache,
+        )
+
+    def paper(self) -> Delphi:
+        """What trees are grown from: the paper's candidates."""
+        return replace(self.delphi(PAPER[self.dimensions], PAPER_TRIALS), kind="tree")
+
+    def contenders(self) -> Delphi:
+        """The algorithms of the library that matter."""
+        return self.delphi((*_panel(self.dimensions), *KNOWN[self.dimensions]), LIBRARY_TRIALS)
+
+
+def _panel(dimensions: int) -> tuple[str, ...]:
+    """The algorithms that the selectors of the package choose among."""
+    return shipped_selector(dimensions).training.algorithms
+
+
+def run(
+    data: str | os.PathLike[str],
+    *,
+    cache: str | os.PathLike[str],
+    public: bool = False,
+    quick: bool = False,
+    advance: Advance = unseen,
+) -> list[Record]:
+    """Everything, from the folder that holds the DPBench histograms; what was measured is kept in *cache*.
+
+    *public* says that what the folder holds is public: nothing here is protected.
+    """
+    records: list[Record] = []
+    trees: dict[str, Selector] = {}
+    for settings in all_settings(data, cache, public=public, quick=quick):
+        if settings.epsilon == "1":
+            delphi = settings.paper()
+            measured = delphi.measure(advance)
+            trees = held_out(measured, delphi.learn)
+            records += paper(settings, delphi, measured, trees)
+        records += library(settings, trees, advance)
+    return records
+
+
+def all_settings(
+    data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool
+) -> Iterator[Settings]:
+    """Lines and planes, at ε = 1 and 0.1."""
+    confirm_public(public, "reproducing an evaluation", "It is made for the histograms of DPBench, which are.")
+    for dimensions in USUAL_WORKLOADS:
+        shapes = tuple(dpbench_corpus(data, dimensions, public=public))
+        for epsilon in ("1", "0.1"):
+            yield Settings(
+                dimensions=dimensions, epsilon=epsilon, shapes=shapes, public=public, cache=Path(cache), quick=quick
+            )
+
+
+def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool) -> int:
+    """How many steps :func:`run` tells of, nearly."""
+    found = list(all_settings(data, cache, public=public, quick=quick))
+    candidates = [one.paper() for one in found if one.epsilon == "1"]
+    return sum(one.steps() for one in (*candidates, *(one.contenders() for one in found)))
+
+
+def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[str, Selector]) -> Iterator[Record]:
+    """The paper's experiment at ε = 1: its candidates, each alone, and trees by the four criteria."""
+    criteria = {
+        name: trees if name == delphi.criterion else held_out(measured, replace(delphi, criterion=name).learn)
+        for name in CRITERIA
+    }
+    for workload in USUAL_WORKLOADS[settings.dimensions]:
+        judge = _Judge("paper", settings, measured, workload, measured.best_errors(workload))
+        yield from judge.blind()
+        yield from judge.chosen("private informed", private_informed(measured, workload))
+        for name, selectors in criteria.items():
+            yield from judge.chosen(f"tree: {name}", expected_errors(measured, selectors, workload))
+        yield from judge.chosen(RUN, really_run(settings, measured, trees, workload))
+
+
+def library(settings: Settings, trees: dict[str, Selector], advance: Advance = unseen) -> Iterator[Record]:
+    """The whole library: each contender alone, the default selector, learnt at both budgets or as it is shipped, and
+    the paper's tree."""
+    delphi = settings.contenders()
+    measured = delphi.measure(advance)
+    both = replace(
+        delphi,
+        algorithms=_panel(settings.dimensions),
+        epsilons=("1", "0.1"),
+        scales=FEW_SCALES[::2] if settings.quick else FEW_SCALES,
+    )
+    selectors = held_out(both.measure(), both.learn)
+    shipped = dict.fromkeys(measured.sources, shipped_selector(settings.dimensions))
+    for workload in USUAL_WORKLOADS[settings.dimensions]:
+        judge = _Judge("library", settings, measured, workload, measured.best_errors(workload))
+        yield from judge.blind()
+        yield from judge.chosen(DEFAULT, expected_errors(measured, selectors, workload))
+        yield from judge.chosen(SHIPPED, expected_errors(measured, shipped, workload))
+        yield from judge.chosen(RUN, really_run(settings, measured, trees, workload))
+        some = replace(judge, measured=measured.every(_CHECKED), best=judge.best[::_CHECKED])
+        yield from some.chosen(DEFAULT_RUN, really_run(settings, some.measured, selectors, workload))
+
+
+def private_informed(measured: Measured, workload: str, share: float = 0.1) -> Reals:
+    """The error to expect if errors were estimated privately, where their sensitivity is known.
+
+    Of the paper's candidates, plain noise, HB and Privelet have errors that do not depend on the data. The error of an
+    even spread is ‖W·(x − even)‖₂ apart from noise, which one row changes by at most the largest L2 norm of a column of
+    W. A tenth of the budget buys that error; the least one is chosen. What others would have cannot be known.
+    """
+    random = np.random.default_rng(0)
+    means = measured.mean_errors(workload)
+    known = [measured.algorithms.index(name) for name in ("identity", "hb", "privelet")]
+    even = measured.algorithms.index("uniform")
+    sensitivities = {
+        domain: float(np.sqrt(workload_named(workload, domain).column_sums().max()))
+        for domain in {one.domain for one in measured.inputs}
+    }
+    noise = np.array([sensitivities[one.domain] / (share * float(one.epsilon)) for one in measured.inputs])
+    noisy = means[:, even] + noise * random.laplace(0, 1, (_DRAWS, len(means)))
+    others = means[:, known].min(axis=1)
+    return np.asarray(np.where(noisy < others, means[:, even], others).mean(axis=0) / (1 - share))
+
+
+def really_run(settings: Settings, measured: Measured, selectors: dict[str, Selector], workload: str) -> Reals:
+    """The mean error of Pythia itself, features, projection and all, on every input."""
+    experiments = Experiments(settings.cache)
+    errors = np.empty(len(measured.inputs))
+    for source, selector in selectors.items():
+        places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
+        inputs = [measured.inputs[place] for place in places]
+        plans = {f"pythia/{_digest(selector)}": Pythia(selector)}
+        found = experiments.measure(inputs, plans, [workload], trials=LIBRARY_TRIALS)
+        errors[places] = found.errors[workload][:, 0].mean(axis=-1)
+    return errors
+
+
+def _digest(selector: Selector) -> str:
+    """What tells its choices apart, whenever it was learnt."""
+    return digest_of({"kind": selector.kind, "share": str(selector.share), "learnt": selector.learnt()})
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Turns errors on inputs into records."""
+
+    experiment: str
+    settings: Settings
+    measured: Measured
+    workload: str
+    best: Reals
+
+    def blind(self) -> Iterator[Record]:
+        """Every algorithm, used for all inputs."""
+        means = self.measured.mean_errors(self.workload)
+        for column, name in enumerate(self.measured.algorithms):
+            yield from self.chosen(name, means[:, column])
+
+    def chosen(self, method: str, errors: Reals) -> Iterator[Record]:
+        """What a method's errors mean on each input."""
+        for one, error, best in zip(self.measured.inputs, errors.tolist(), self.best.tolist(), strict=True):
+            yield Record(
+                experiment=self.experiment,
+                epsilon=self.settings.epsilon,
+                group=f"{self.settings.dimensions}-D {self.workload}",
+                method=method,
+                source=one.shape.source,
+                cells=int(np.prod(one.domain)),
+                scale=one.scale,
+                regret=error / best,
+                error=error,
+            )
