@@ -24,7 +24,6 @@ from typer.main import get_command
 import adyton
 from adyton.cli.asked import with_tasks
 from adyton.cli.console import InterruptedRelease, guard, open_streams
-from adyton.cli.lighter import load_less
 from adyton.interrupts import Terminated
 from adyton.messages import no_such
 
@@ -136,7 +135,6 @@ def main() -> None:
     """The entry point of the console script."""
     open_streams()
     gc.set_threshold(_NEW_OBJECTS)
-    load_less()
     try:
         app(prog_name="adyton")
     except SystemExit as end:

@@ -89,7 +89,7 @@ class Look:
         return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
 
 
-AS_IT_IS = Look()
+AS_IT_IS: Look = Look()
 
 
 def _rounded(cells: Reals) -> Reals:
