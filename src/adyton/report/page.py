@@ -3,13 +3,9 @@ shows of it."""
 
 from __future__ import annotations
 
-import os
 import re
-import sys
-from contextlib import suppress
 from fractions import Fraction
 from functools import cache
-from importlib.util import cache_from_source
 from typing import TYPE_CHECKING, Any
 
 from adyton import odds
@@ -113,29 +109,13 @@ def link_to(contact: str) -> str | None:
 
 @cache
 def templates() -> Environment:
-    """What is filled in is escaped, but for drawings, which escape their own words.
+    """What is filled in is escaped, but for drawings, which escape their own words."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    Compiling a page takes longer than filling it in: compiled templates are kept beside the compiled modules of this
-    package, if that can be done. Whoever could put something there could do so to the modules.
-    """
-    from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
-    from jinja2.bccache import Bucket
-
-    class BesideModules(FileSystemBytecodeCache):
-        def load_bytecode(self, bucket: Bucket) -> None:
-            with suppress(Exception):  # something else than compiled code is there
-                super().load_bytecode(bucket)
-
-        def dump_bytecode(self, bucket: Bucket) -> None:
-            with suppress(OSError):  # a folder of others: then it is compiled each time
-                super().dump_bytecode(bucket)
-
-    folder = os.path.dirname(cache_from_source(os.path.abspath(__file__)))
     return Environment(
         loader=PackageLoader("adyton.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=None if sys.dont_write_bytecode else BesideModules(folder, "template_%s.bytecode"),
     )
