@@ -5,13 +5,13 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
-from adyton.audit.pairs import Pair
-from adyton.audit.selections import selection_loss
 
 from adyton.exact import Rational, positive
 from adyton.kernel.mechanisms import AuditCase
 from adyton.noise.source import read_scores
 from adyton.whole import IntegerArray
+from adyton_lab.audit.pairs import Pair
+from adyton_lab.audit.selections import selection_loss
 
 DIGITS = 50
 
