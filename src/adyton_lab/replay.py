@@ -17,7 +17,7 @@ from adyton.selection.selector import CELLS, FEATURES, Selector
 from adyton.selection.similar_inputs import SimilarInputs, counted, known_error
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.workload_kinds import TIE, best, workload_named
-from adyton_lab.measured import Measured
+from adyton_lab.experiments import Measured
 
 _DRAWS = 10
 """How often each choice is made, with other noise."""

@@ -38,10 +38,10 @@ from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queri
 from adyton_lab.audit.accounting import audit_accounting
 from adyton_lab.audit.certificates import audit_certificates, cost_of
 from adyton_lab.audit.durability import audit_concurrency, audit_crashes, audit_exactness
+from adyton_lab.audit.enumeration import audit_selection_exactly
 from adyton_lab.audit.mechanisms import audit_mechanism
 from adyton_lab.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
 from adyton_lab.audit.run import Check
-from adyton_lab.audit.selections import audit_selection_exactly
 from adyton_lab.audit.statistical import certify
 from adyton_lab.audit.whole_programs import audit_cases, plan_cases, row_cases
 

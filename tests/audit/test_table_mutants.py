@@ -19,10 +19,10 @@ from adyton.kernel.shapes import TablesShape
 from adyton.kernel.transforms.vectors import CountTables, SingleTables
 from adyton.schema import Integer, Schema
 from adyton_lab.audit.accounting import audit_tables
+from adyton_lab.audit.enumeration import audit_selection_exactly
 from adyton_lab.audit.mechanisms import audit_mechanism
-from adyton_lab.audit.selections import audit_selection_exactly
 from adyton_lab.audit.walk import Walk
-from adyton_lab.audit.walk_nodes import DisagreementError
+from adyton_lab.audit.walk_tables import DisagreementError
 from adyton_lab.audit.whole_programs import audit_cases, row_cases
 
 

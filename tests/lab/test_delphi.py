@@ -19,8 +19,7 @@ from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.registry import PLANS
 from adyton_lab.audit.certificates import cost_of
 from adyton_lab.corpus import Shape
-from adyton_lab.experiments import Experiments
-from adyton_lab.inputs import grid
+from adyton_lab.experiments import Experiments, grid
 from adyton_lab.replay import expected_errors, held_out
 
 W = ad.workloads

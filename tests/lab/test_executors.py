@@ -17,8 +17,7 @@ from adyton.queries import Identity
 from adyton_lab.cluster import Cluster, executor_at
 from adyton_lab.corpus import made_up_corpus
 from adyton_lab.executors import MOST_LOSSES, LostWorkers, Processes
-from adyton_lab.experiments import Experiments
-from adyton_lab.inputs import grid
+from adyton_lab.experiments import Experiments, grid
 
 with_dask = pytest.mark.skipif(
     find_spec("distributed") is None, reason="needs Dask: pip install 'adyton[cluster]' to run on a real cluster"

@@ -19,7 +19,7 @@ from adyton.selection.selector import CELLS, FEATURES, Choice, Selector, Trainin
 from adyton.selection.similar_inputs import SimilarInputs
 from adyton.selection.tree_selector import TreeSelector
 from adyton.selection.workload_kinds import kind_of, reach
-from adyton_lab.measured import Measured
+from adyton_lab.experiments import Measured
 
 W = ad.workloads
 DATA = {

@@ -16,7 +16,7 @@ from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schem
 from adyton.whole import IntegerArray
 from adyton_lab.audit.findings import Finding
 from adyton_lab.audit.walk import Held, Walk
-from adyton_lab.audit.walk_nodes import DisagreementError
+from adyton_lab.audit.walk_tables import DisagreementError
 
 _ONE_IN = 50
 """So many sequences start from a vector for each that starts from a table, which is slower."""

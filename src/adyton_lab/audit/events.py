@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
 
@@ -12,6 +13,39 @@ import numpy as np
 from scipy import special
 
 from adyton.arrays import Array
+from adyton.exact import Rational, exact, positive
+from adyton.noise import SimulatedNoise
+from adyton.noise.source import Ratio, Scale, Size
+from adyton.whole import IntegerArray
+
+
+class RecordingNoise(SimulatedNoise):
+    """Simulated noise that remembers the scales it was asked for last, and how sharp choices were."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.scales: list[Fraction] = []
+        self.sharpness = Fraction(0)
+        """Of all choices among several, added up."""
+
+    def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
+        """Choose, and add the sharpness if there is a choice."""
+        self.sharpness += exact(sharpness, "sharpness", computed=True) if len(scores) > 1 else 0
+        return super().permute_and_flip(scores, sharpness)
+
+    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
+        """Draw, and note the scale of every element."""
+        count = int(np.prod(size))
+        if isinstance(scale, Ratio):
+            pairs = np.broadcast_arrays(scale.numerator, scale.denominator)
+            listed = [Fraction(int(a), int(b)) for a, b in zip(*(side.ravel() for side in pairs), strict=True)]
+        else:
+            listed = [
+                positive(one, "scale", computed=True) for one in (scale if isinstance(scale, list | tuple) else [scale])
+            ]
+        self.scales = listed * (count // len(listed))
+        return super().discrete_laplace(size, scale)
+
 
 Histograms: TypeAlias = list[list[Array]]
 """One list per column: left, right."""

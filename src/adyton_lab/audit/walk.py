@@ -27,10 +27,8 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.sources import Source, TableSource, TablesSource
 from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
 from adyton.schema import Integer, Schema
-from adyton_lab.audit.recording import RecordingNoise
-from adyton_lab.audit.walk_nodes import CELLS, HUGE, NONSENSE, VALUES, DisagreementError, Node
-from adyton_lab.audit.walk_sums import SumsMoves
-from adyton_lab.audit.walk_tables import TablesMoves
+from adyton_lab.audit.events import RecordingNoise
+from adyton_lab.audit.walk_tables import CELLS, HUGE, NONSENSE, VALUES, DisagreementError, Node, SumsMoves, TablesMoves
 
 Held: TypeAlias = Literal["vector", "table", "codes"]
 """What a kernel starts with: a vector; a table of rows; or public rows that were read before."""

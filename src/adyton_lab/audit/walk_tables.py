@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,10 +15,68 @@ from adyton.arrays import Array
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice
 from adyton.kernel.mechanisms.published.parent_choice import GRID, ParentChoice
-from adyton_lab.audit.walk_nodes import NONSENSE, VALUES, DisagreementError, Node
 
 if TYPE_CHECKING:
     from adyton_lab.audit.walk import Walk
+
+
+CELLS = 6
+VALUES = {"a": np.arange(CELLS) // 2, "b": np.arange(CELLS) % 2}
+"""The six cells as a table of two attributes."""
+NONSENSE: tuple[Any, ...] = (
+    math.nan, math.inf, -math.inf, -1, 0, -0.0, "-1/2", "nan", "", "one", None, True, 1j, [1], "1e999999999", b"1",
+)  # fmt: skip
+HUGE: tuple[Any, ...] = (10**40, "1e300", 1e308, Fraction(10**60, 7))
+
+
+class DisagreementError(AssertionError):
+    """The kernel and an oracle disagree."""
+
+
+@dataclass
+class Node:
+    """A source as the oracles see it."""
+
+    handle: Any
+    matrix: Array
+    stability: int = 1
+    linear: bool = True
+    path: int = 1
+    """All stabilities from the root to here, multiplied."""
+    requests: list[Fraction] = field(default_factory=list)
+    children: list[Node] = field(default_factory=list)
+    splits: list[list[Node]] = field(default_factory=list)
+
+    def consumed(self) -> Fraction:
+        """B(v), from scratch."""
+        own = sum(self.requests, Fraction(0))
+        derived = sum((child.stability * child.consumed() for child in self.children), Fraction(0))
+        return own + derived + sum((max(part.consumed() for part in split) for split in self.splits), Fraction(0))
+
+
+class SumsMoves:
+    """What a :class:`~adyton_lab.audit.walk.Walk` does to derive sums from rows, and to measure them."""
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+
+    def sums(self, node: Node) -> None:
+        """Add up one attribute; the matrix says what one row more adds."""
+        name = self._walk.attribute(node)
+        matrix = (VALUES[name].astype(object) * node.matrix.sum(axis=0)).reshape(1, -1)
+        self._walk.measure(self._walk.derive(node, node.handle.sums(name), matrix, int(max(VALUES[name]))))
+
+    def shares(self, node: Node) -> None:
+        """Share out rows between the bounds of one attribute, by the other one if it is there."""
+        name = self._walk.attribute(node)
+        others = [one for one in node.handle.schema.names if one in VALUES and one != name]
+        groups = [VALUES[one] == value for one in others[:1] for value in range(max(VALUES[one]) + 1)]
+        degree, last, k = int(self._walk.rng.integers(1, 3)), int(max(VALUES[name])), VALUES[name].astype(object)
+        points = [math.comb(degree, j) * k**j * (last - k) ** (degree - j) for j in range(degree + 1)]
+        rows = node.matrix.sum(axis=0)
+        matrix = np.array([rows * group * point for group in groups or [np.ones(CELLS, dtype=int)] for point in points])
+        shared = node.handle.shares(name, others[:1], degree=degree)
+        self._walk.measure(self._walk.derive(node, shared, matrix, last**degree))
 
 
 class TablesMoves:

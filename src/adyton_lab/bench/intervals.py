@@ -20,7 +20,7 @@ from adyton.queries import Identity, Queries, RandomRanges
 from adyton.result.intervals import NoiseModel
 from adyton.selection.pythia import Chosen, Pythia
 from adyton_lab.bench.shapes import shapes
-from adyton_lab.corpus.histograms import draw
+from adyton_lab.corpus.public_files import draw
 from adyton_lab.engine import geometric_mean
 
 CONFIDENCE = 0.95

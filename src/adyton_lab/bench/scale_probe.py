@@ -176,8 +176,7 @@ def _workers(name: str, workers: int) -> Probe:
     """Experiments on made-up shapes, by so many processes."""
     from adyton_lab.corpus import made_up_corpus
     from adyton_lab.executors import Processes
-    from adyton_lab.experiments import Experiments
-    from adyton_lab.inputs import grid
+    from adyton_lab.experiments import Experiments, grid
 
     shapes = made_up_corpus(1)[:4]
 

@@ -7,7 +7,7 @@ import os
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton_lab.corpus import dpbench_corpus, made_up_corpus
-from adyton_lab.corpus.histograms import regrid
+from adyton_lab.corpus.public_files import regrid
 
 
 def shapes(

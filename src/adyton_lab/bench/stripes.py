@@ -19,7 +19,7 @@ from adyton.plans import plan_named, simulate
 from adyton.queries import Identity, Kronecker, Marginals, Prefix, Queries, Stack, Total
 from adyton.schema import Categorical, Integer, Numeric, Schema
 from adyton.selection.closed_form import ALONG, fixed_error, shared_error
-from adyton_lab.corpus.confirmed import confirm_public
+from adyton_lab.corpus.public_files import confirm_public
 from adyton_lab.engine import distances
 
 EPSILONS = ("0.1", "1", "10")

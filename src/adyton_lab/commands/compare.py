@@ -79,7 +79,7 @@ def command(
     """
     from adyton_lab.compare.data_sets import data_sets
     from adyton_lab.compare.experiment import EPSILONS, Experiment, confirm_comparing
-    from adyton_lab.compare.files import PAGE, check, write
+    from adyton_lab.compare.page import PAGE, check, write
     from adyton_lab.corpus import read_corpus
 
     confirm_comparing(public)

@@ -40,8 +40,8 @@ def command(
 ) -> None:
     """Run the evaluation of a paper again, beside what the paper says."""
     from adyton_lab.corpus import confirm_public
-    from adyton_lab.reproduce.canvas import need_plots
     from adyton_lab.reproduce.evaluation import Given, evaluation_named
+    from adyton_lab.reproduce.figures import need_plots
     from adyton_lab.reproduce.tables import as_rich
     from adyton_lab.reproduce.writing import write_all
 

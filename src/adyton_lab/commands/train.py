@@ -21,7 +21,7 @@ from adyton.messages import shorten
 if TYPE_CHECKING:
     from adyton.selection.selector import Selector
     from adyton_lab.delphi import Delphi
-    from adyton_lab.measured import Measured
+    from adyton_lab.experiments import Measured
 
 _LARGEST_EXPONENT = 50
 
@@ -118,9 +118,8 @@ def command(
 
     The corpus must be public: nothing here is protected, and nothing is charged. No private data are touched.
     """
-    from adyton_lab.delphi import Delphi
-    from adyton_lab.inputs import SCALES
-    from adyton_lab.tree_training import DEPTH
+    from adyton_lab.delphi import DEPTH, Delphi
+    from adyton_lab.experiments import SCALES
 
     _check_out(out_file)
     kept = cache or out_file.with_name(out_file.name + ".experiments.db")

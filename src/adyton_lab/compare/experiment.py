@@ -23,8 +23,7 @@ from adyton.selection.pythia import Pythia
 from adyton.selection.workload_kinds import WORKLOADS, workload_named
 from adyton.whole import whole
 from adyton_lab.compare.data_sets import DataSet
-from adyton_lab.compare.results import Case, Comparison, Outcome, Recommendation, ranked
-from adyton_lab.compare.shown import shown
+from adyton_lab.compare.results import Case, Comparison, Outcome, Recommendation, ranked, shown
 from adyton_lab.corpus import confirm_public
 from adyton_lab.engine import Advance, Trials, unseen
 

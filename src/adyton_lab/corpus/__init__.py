@@ -1,9 +1,15 @@
 """Public distributions to learn from: histograms and tables in files, made-up ones, or the tables of R packages."""
 
-from adyton_lab.corpus.confirmed import confirm_public
-from adyton_lab.corpus.dpbench import dpbench_corpus
-from adyton_lab.corpus.shapes import Shape, made_up_corpus, rdatasets_corpus, read_corpus
-from adyton_lab.corpus.wide import held_out_corpus, wide_corpus
+from adyton_lab.corpus.public_files import confirm_public
+from adyton_lab.corpus.shapes import (
+    Shape,
+    dpbench_corpus,
+    held_out_corpus,
+    made_up_corpus,
+    rdatasets_corpus,
+    read_corpus,
+    wide_corpus,
+)
 
 __all__ = [
     "Shape",

@@ -14,7 +14,7 @@ from adyton.errors import BadInput
 from adyton.learning.coding import codes_of
 from adyton.learning.model import Target
 from adyton.schema import Attribute, Categorical, Integer, Numeric, Schema
-from adyton_lab.corpus.confirmed import confirm_public
+from adyton_lab.corpus.public_files import confirm_public
 
 
 @dataclass(frozen=True, eq=False)

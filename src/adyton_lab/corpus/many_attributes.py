@@ -13,7 +13,7 @@ from adyton.learning.coding import codes_of
 from adyton.messages import no_such
 from adyton.schema import Attribute, Categorical, Integer, Numeric, Schema
 from adyton_lab.corpus import labelled_tables
-from adyton_lab.corpus.confirmed import confirm_public
+from adyton_lab.corpus.public_files import confirm_public
 
 
 @dataclass(frozen=True, eq=False)

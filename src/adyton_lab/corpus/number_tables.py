@@ -15,8 +15,8 @@ from adyton.remembered import cached_property
 from adyton.schema import Attribute, Categorical, Integer, Numeric, Schema
 from adyton.statistics.asked import Asked
 from adyton.tasks import Mean
-from adyton_lab.corpus.confirmed import confirm_public
 from adyton_lab.corpus.many_attributes import TABLES
+from adyton_lab.corpus.public_files import confirm_public
 
 
 @dataclass(frozen=True)

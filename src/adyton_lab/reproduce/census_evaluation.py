@@ -7,10 +7,10 @@ from pathlib import Path
 
 from adyton_lab.engine import Advance
 from adyton_lab.reproduce import census
-from adyton_lab.reproduce.bars import draw_bars
 from adyton_lab.reproduce.claims import Claim
 from adyton_lab.reproduce.compared import Compared, beside, compared, grid_sheet
 from adyton_lab.reproduce.evaluation import Evaluation, Given
+from adyton_lab.reproduce.figures import draw_bars
 from adyton_lab.reproduce.outcomes import MeanOutcome, Notebook, Outcome, means
 from adyton_lab.reproduce.tables import Sheet
 

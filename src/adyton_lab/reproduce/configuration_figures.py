@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from adyton_lab.reproduce.canvas import BLUE, GREEN, SKY, VERMILLION, Styles, canvas, common_legend, plain_log, styles
 from adyton_lab.reproduce.configuration_tables import EPSILON, UTILITY, MeanTuned
+from adyton_lab.reproduce.figures import BLUE, GREEN, SKY, VERMILLION, Styles, canvas, common_legend, plain_log, styles
 
 _STYLES: Styles = {"0.1": (SKY, "v"), "0.3": (GREEN, "D"), "1": (BLUE, "o"), "3": (VERMILLION, "s")}
 """An ε looks the same in all pictures."""

@@ -18,13 +18,93 @@ import numpy as np
 
 from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.mechanisms.published.bisections import Bisections
+from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
+from adyton.kernel.mechanisms.published.least_cost import LeastCost
+from adyton.kernel.mechanisms.published.window_means import mean_costs
+from adyton.partitions import lift
 from adyton.plans import simulate
-from adyton.queries import Identity, Queries, Ranges
-from adyton_lab.bench.published_dawa import published_dawa
-from adyton_lab.corpus.dpbench import FILES, dpbench_corpus
-from adyton_lab.reproduce import dawa_parts, road_map
+from adyton.plans.dawa import Dawa, bucket_strategy
+from adyton.plans.steps import boundaries
+from adyton.queries import Hierarchy, Identity, Partition, Queries, Ranges
+from adyton.queries.block_tree import BlockTree
+from adyton.solving.solvers import solver
+from adyton.strategies.base import Strategy
+from adyton_lab.bench.published_dawa import published_dawa, published_partition
+from adyton_lab.corpus.shapes import FILES, dpbench_corpus
+from adyton_lab.reproduce import road_map
 from adyton_lab.reproduce.outcomes import Job
 from adyton_lab.reproduce.road_map import SHAPES, Roads
+
+ALLOWANCE = 5
+"""What our DAWA lets an interval cost more, in units of 1/ε₁ (see its option)."""
+SECOND_STEPS = ("greedy", "uniform", "geometric", "laplace")
+
+
+def least_partition(x: Integers, epsilon: Fraction) -> Partition:
+    """NOT PRIVATE. The partition of public counts with the least Σ dev(b) + 1/ε, over intervals of all lengths."""
+    selection = DawaPartition(lengths="all")
+    sizes = selection.sizes(x.size)
+    grid = DawaPartition().grid(DawaPartition().sizes(x.size))
+    costs = mean_costs(x, sizes, grid)
+    least = LeastCost(costs, x.size * int(costs.max()), round(grid / epsilon), sizes, 1)
+    least.grow(np.zeros((1, x.size, sizes.size), dtype=np.int64))
+    return Partition(least.labels()[0])
+
+
+def chosen_partition(way: str, x: Integers, epsilon: Fraction, rest: Fraction, seed: int) -> Partition:
+    """A partition of public counts for *epsilon*, if *rest* is left to measure its buckets."""
+    if way == "published":
+        share = epsilon / (epsilon + rest)
+        return Partition(published_partition(x, epsilon + rest, share, seed))
+    source = Kernel.simulated(x, epsilon=epsilon, seed=seed).root
+    if way == "php":
+        levels = max(1, (x.size.bit_length() - 1) // 3)
+        found = source.select(Bisections(levels, 1 / rest, Fraction(1, 3)), epsilon)
+    else:
+        found = source.select(DawaPartition(1 / rest + ALLOWANCE / epsilon, _lengths(way)), epsilon)
+    assert isinstance(found, Partition)
+    return found
+
+
+def _lengths(way: str) -> str:
+    return "all" if way == "all" else "powers"
+
+
+def partition_cost(x: Integers, partition: Partition, epsilon: Fraction) -> float:
+    """Definition 5: Σ dev(b) + 1/ε for every bucket."""
+    bounds = boundaries(partition)
+    means = np.add.reduceat(x.astype(np.float64), bounds[:-1]) / np.diff(bounds)
+    return float(np.abs(x - np.repeat(means, np.diff(bounds))).sum() + (bounds.size - 1) / float(epsilon))
+
+
+def measured(x: Integers, workload: Queries, buckets: Partition, way: str, epsilon: Fraction, seed: int) -> Reals:
+    """An estimate of public counts from answers about buckets, by one of the :data:`SECOND_STEPS`."""
+    source = Kernel.simulated(x, epsilon=epsilon, seed=seed).root
+    if way == "laplace":
+        counts = source.reduce(buckets).measure(Identity(buckets.groups), epsilon)
+        return lift(counts.answers.astype(np.float64), buckets)
+    strategy = _tree(workload, buckets, way)
+    answers = strategy.measure(source, epsilon)
+    return solver(answers.queries, answers.variances).solve(answers.answers)
+
+
+def _tree(workload: Queries, buckets: Partition, way: str) -> Strategy:
+    if way == "greedy":
+        return bucket_strategy(workload, None, buckets)
+    queries = Hierarchy.of_tree(BlockTree.of_leaves(workload.cells, boundaries(buckets)))
+    levels = queries.query_levels()
+    return Strategy(queries, np.exp2(levels / 3) if way == "geometric" else np.ones(levels.size))
+
+
+def two_steps(x: Integers, workload: Queries, second: str, epsilon: Fraction, seed: int) -> Reals:
+    """Our DAWA with another second step."""
+    first, last = (int(one) for one in np.random.SeedSequence(seed).generate_state(2))
+    share = Dawa().partition_share
+    buckets = chosen_partition("powers", x, share * epsilon, (1 - share) * epsilon, first)
+    return measured(x, workload, buckets, second, (1 - share) * epsilon, last)
+
 
 CELLS, QUERIES, CLUSTERS = 4096, 2000, 5
 WORKLOADS = ("uniform intervals", "identity", "clustered intervals", "large clustered intervals")
@@ -90,7 +170,7 @@ def steps(sets: int, *, quick: bool) -> int:
     return (
         sets * (1 + 1 + (len(PARTITIONS) - 1) * settings.trials)
         + 3 * sets * runs
-        + examples * len(WORKLOADS) * len(dawa_parts.SECOND_STEPS) * runs
+        + examples * len(WORKLOADS) * len(SECOND_STEPS) * runs
         + len(WORKLOADS) * sets * budgets * len(LINES) * runs
         + len(SHAPES) * budgets * len(MAPS) * settings.trials
     )
@@ -137,13 +217,13 @@ def _words(way: str) -> str:
 
 
 def _buckets(x: Integers, seed: int) -> float:
-    return float(dawa_parts.least_partition(x, HALF).groups)
+    return float(least_partition(x, HALF).groups)
 
 
 def _cost(x: Integers, way: str, seed: int) -> float:
-    found = dawa_parts.least_partition(x, HALF) if way == "least" else None
-    partition = found or dawa_parts.chosen_partition(way, x, HALF, HALF, seed)
-    return dawa_parts.partition_cost(x, partition, HALF)
+    found = least_partition(x, HALF) if way == "least" else None
+    partition = found or chosen_partition(way, x, HALF, HALF, seed)
+    return partition_cost(x, partition, HALF)
 
 
 def _step_jobs(data: dict[str, Integers], settings: Protocol) -> Iterator[Job]:
@@ -155,7 +235,7 @@ def _step_jobs(data: dict[str, Integers], settings: Protocol) -> Iterator[Job]:
             yield Job("fig4", name, WORKLOADS[0], "0.1", method, place, partial(_isolated, x, number, method))
     chosen = [name for name in EXAMPLES if name in data] or list(data)[:3]
     for name, kind, (number, trial) in itertools.product(chosen, WORKLOADS, runs):
-        for second in dawa_parts.SECOND_STEPS:
+        for second in SECOND_STEPS:
             method = "dawa" if second == "greedy" else f"partition + {second}"
             run = partial(_second, data[name], kind, number, second)
             yield Job("fig6", name, kind, "0.1", method, number * settings.trials + trial, run)
@@ -166,12 +246,12 @@ def _isolated(x: Integers, number: int, method: str, seed: int) -> float:
     if method.startswith("greedy-h"):
         return error(workload, simulate("greedy-h", x, workload, HALF, seed=seed, reduce=False), x)
     second = "greedy" if method == "dawa" else "laplace"
-    return error(workload, dawa_parts.two_steps(x, workload, second, HALF, seed), x)
+    return error(workload, two_steps(x, workload, second, HALF, seed), x)
 
 
 def _second(x: Integers, kind: str, number: int, second: str, seed: int) -> float:
     workload = workload_of(kind, number, x.size)
-    return error(workload, dawa_parts.two_steps(x, workload, second, HALF, seed), x)
+    return error(workload, two_steps(x, workload, second, HALF, seed), x)
 
 
 def _line_jobs(data: dict[str, Integers], settings: Protocol) -> Iterator[Job]:

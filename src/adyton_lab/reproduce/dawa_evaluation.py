@@ -7,9 +7,9 @@ from pathlib import Path
 
 from adyton_lab.engine import Advance
 from adyton_lab.reproduce import dawa
-from adyton_lab.reproduce.bars import draw_bars
 from adyton_lab.reproduce.dawa_tables import sheets
 from adyton_lab.reproduce.evaluation import Evaluation, Given
+from adyton_lab.reproduce.figures import draw_bars
 from adyton_lab.reproduce.outcomes import MeanOutcome, Notebook, Outcome, means
 from adyton_lab.reproduce.road_map import Roads
 from adyton_lab.reproduce.tables import Sheet

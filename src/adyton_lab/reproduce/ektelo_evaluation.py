@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton_lab.corpus.dpbench import FILES
+from adyton_lab.corpus.shapes import FILES
 from adyton_lab.engine import Advance
 from adyton_lab.reproduce import ektelo
-from adyton_lab.reproduce.bars import draw_bars
 from adyton_lab.reproduce.compared import Compared, beside, compared, grid_sheet
 from adyton_lab.reproduce.evaluation import Evaluation, Given
+from adyton_lab.reproduce.figures import draw_bars
 from adyton_lab.reproduce.outcomes import MeanOutcome, Notebook, Outcome, means
 from adyton_lab.reproduce.tables import Sheet
 

@@ -9,9 +9,8 @@ from adyton_lab.corpus.labelled_tables import table_file
 from adyton_lab.engine import Advance
 from adyton_lab.reproduce import jostle
 from adyton_lab.reproduce.evaluation import Evaluation, Given
-from adyton_lab.reproduce.jostle_tables import all_sheets
-from adyton_lab.reproduce.naive_bayes import TREE_TABLES, Score
-from adyton_lab.reproduce.naive_bayes_tables import means
+from adyton_lab.reproduce.jostle import all_sheets
+from adyton_lab.reproduce.naive_bayes import TREE_TABLES, Score, means
 from adyton_lab.reproduce.score_figures import draw, mean_panel, panels
 
 

@@ -10,8 +10,7 @@ from adyton_lab.corpus.labelled_tables import table_file
 from adyton_lab.engine import Advance
 from adyton_lab.reproduce import naive_bayes
 from adyton_lab.reproduce.evaluation import Evaluation, Given
-from adyton_lab.reproduce.naive_bayes import Score
-from adyton_lab.reproduce.naive_bayes_tables import MAJORITY_AREA, TITLES, all_sheets, means
+from adyton_lab.reproduce.naive_bayes import MAJORITY_AREA, TITLES, Score, all_sheets, means
 from adyton_lab.reproduce.score_figures import draw, panels
 
 _AXES = {

@@ -23,9 +23,7 @@ from adyton.selection.workload_kinds import workload_named
 from adyton_lab.corpus import Shape, confirm_public, dpbench_corpus
 from adyton_lab.delphi import USUAL_WORKLOADS, Delphi
 from adyton_lab.engine import Advance, unseen
-from adyton_lab.experiments import Experiments
-from adyton_lab.inputs import LINE_SIZES, PLANE_SIDES, SCALES
-from adyton_lab.measured import Measured
+from adyton_lab.experiments import LINE_SIZES, PLANE_SIDES, SCALES, Experiments, Measured
 from adyton_lab.replay import expected_errors, held_out
 from adyton_lab.reproduce import published
 from adyton_lab.reproduce.records import Record

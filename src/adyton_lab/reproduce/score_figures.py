@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from adyton_lab.reproduce.canvas import BLUE, GREEN, VERMILLION, Styles, canvas, common_legend, plain_log, styles
-from adyton_lab.reproduce.naive_bayes_tables import MeanScore
+from adyton_lab.reproduce.figures import BLUE, GREEN, VERMILLION, Styles, canvas, common_legend, plain_log, styles
+from adyton_lab.reproduce.naive_bayes import MeanScore
 
 _OURS: Styles = {
     "chosen": (VERMILLION, "s"),

@@ -17,9 +17,8 @@ from adyton.kernel.mechanisms.published import bisections
 from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.session.wire import decode, encode
-from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.enumeration import enumerate_distribution, selection_loss
 from adyton_lab.audit.pairs import Pair, vector_pairs
-from adyton_lab.audit.selections import selection_loss
 from exact_laws import loses_more
 
 GRID = bisections.GRID

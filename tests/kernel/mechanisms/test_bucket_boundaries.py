@@ -20,9 +20,8 @@ from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
 from adyton.session.wire import decode, encode
-from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.enumeration import enumerate_distribution, selection_loss
 from adyton_lab.audit.pairs import Pair, vector_pairs
-from adyton_lab.audit.selections import selection_loss
 
 
 def squared_error(counts):

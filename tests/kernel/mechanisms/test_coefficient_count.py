@@ -17,8 +17,8 @@ from adyton.kernel.mechanisms.published import coefficient_count as module
 from adyton.noise import SimulatedNoise
 from adyton.queries.cosines import Cosines
 from adyton.session.wire import decode, encode
+from adyton_lab.audit.enumeration import selection_loss
 from adyton_lab.audit.pairs import Pair, vector_pairs
-from adyton_lab.audit.selections import selection_loss
 from adyton_lab.audit.statistical import certify
 from exact_laws import loses_more, permute_and_flip_probabilities
 

@@ -19,9 +19,8 @@ from adyton.kernel.mechanisms.published.partition_weights import SLACK, Partitio
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
 from adyton.session.wire import decode, encode
-from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.enumeration import enumerate_distribution, selection_loss
 from adyton_lab.audit.pairs import vector_pairs
-from adyton_lab.audit.selections import selection_loss
 from exact_laws import loses_more
 
 DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)

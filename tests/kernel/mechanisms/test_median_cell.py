@@ -12,9 +12,8 @@ from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, MedianCell
 from adyton.session.wire import decode, encode
-from adyton_lab.audit.enumeration import EnumeratingSource, enumerate_distribution
+from adyton_lab.audit.enumeration import EnumeratingSource, enumerate_distribution, selection_loss
 from adyton_lab.audit.pairs import vector_pairs
-from adyton_lab.audit.selections import selection_loss
 from exact_laws import loses_more, permute_and_flip_probabilities
 
 EPSILONS = [F(1, 10), F(1), F(3)]

@@ -10,8 +10,8 @@ from adyton.kernel.mechanisms import MECHANISMS, DawaPartition, DeclaredFunction
 from adyton.kernel.mechanisms.published.declared_function import BoundFunction
 from adyton.kernel.shapes import VectorShape
 from adyton.queries import Explicit
+from adyton_lab.audit.enumeration import selection_loss
 from adyton_lab.audit.pairs import signed_pairs
-from adyton_lab.audit.selections import selection_loss
 
 CASES = [case for mechanism in MECHANISMS if mechanism.takes is VectorShape for case in mechanism.audit_cases()]
 EXACT = [case for case in CASES if case.enumerable]

@@ -9,8 +9,8 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import NestedQuantiles, nested_quantiles
 from adyton.session.wire import decode, encode
+from adyton_lab.audit.enumeration import selection_loss
 from adyton_lab.audit.pairs import vector_pairs
-from adyton_lab.audit.selections import selection_loss
 
 QUARTERS = (F(1, 4), F(1, 2), F(3, 4))
 

@@ -14,7 +14,7 @@ from adyton.kernel.mechanisms import MeanDistance, PairChoice
 from adyton.kernel.mechanisms.measure_tables import counting
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.schema import Integer, Schema
-from adyton_lab.audit.selections import audit_selection_exactly
+from adyton_lab.audit.enumeration import audit_selection_exactly
 
 SCHEMA = Schema({name: Integer(0, 2) for name in "abcd"})
 PAIRS = tuple(itertools.combinations("abcd", 2))

@@ -12,7 +12,7 @@ from adyton.kernel.mechanisms import ParentChoice
 from adyton.kernel.mechanisms.published.parent_choice import GRID, SPREAD, _score
 from adyton.kernel.shapes import TablesShape
 from adyton.schema import Integer, Schema
-from adyton_lab.audit.selections import audit_selection_exactly
+from adyton_lab.audit.enumeration import audit_selection_exactly
 
 NAMES = tuple("abcde")
 SCHEMA = Schema({name: Integer(0, 1) for name in NAMES})

@@ -14,8 +14,8 @@ from adyton.kernel.mechanisms import Resolution
 from adyton.kernel.mechanisms.published.resolution import GRID, LARGEST_COST, spread, squared_biases
 from adyton.noise import SimulatedNoise
 from adyton.session.wire import decode, encode
+from adyton_lab.audit.enumeration import selection_loss
 from adyton_lab.audit.pairs import vector_pairs
-from adyton_lab.audit.selections import selection_loss
 from exact_laws import loses_more, permute_and_flip_probabilities
 
 CASES = Resolution.audit_cases()

@@ -12,8 +12,8 @@ from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.mechanisms.split_scores import GRID, EntropyScore, GiniScore, MaxScore, _table, split_score
 from adyton.noise import ExactNoise
 from adyton.schema import Integer, RowTree, Schema
+from adyton_lab.audit.enumeration import selection_loss
 from adyton_lab.audit.pairs import vector_pairs
-from adyton_lab.audit.selections import selection_loss
 
 SCORES = {"max": MaxScore(), "gini": GiniScore(), "entropy": EntropyScore(6), "entropy, high cap": EntropyScore(10**6)}
 

@@ -14,9 +14,8 @@ from adyton.kernel.mechanisms import AuditCase, WorstApproximated
 from adyton.noise import ExactNoise
 from adyton.queries import AllRange, Explicit, Haar, Identity, Prefix, RandomRanges, Weighted
 from adyton.session.wire import decode, encode
-from adyton_lab.audit.enumeration import enumerate_distribution
+from adyton_lab.audit.enumeration import enumerate_distribution, selection_loss
 from adyton_lab.audit.pairs import vector_pairs
-from adyton_lab.audit.selections import selection_loss
 from exact_laws import loses_more
 
 MIXED = Explicit.from_rows([[1, 1, 0, 0], [0, -2, 1, 0], [0, 0, 0, 3], [1, 1, 1, 1]])

@@ -15,7 +15,7 @@ from adyton_lab.bench.inference import compare as compare_inference
 from adyton_lab.bench.plans import compare, workloads
 from adyton_lab.bench.shapes import shapes
 from adyton_lab.corpus import made_up_corpus
-from adyton_lab.corpus.histograms import draw
+from adyton_lab.corpus.public_files import draw
 
 
 def test_records_hold_what_was_measured():

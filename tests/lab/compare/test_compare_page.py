@@ -12,8 +12,7 @@ import pytest
 from adyton.selection.workload_kinds import WORKLOADS
 from adyton_lab.compare.data_sets import DataSet
 from adyton_lab.compare.experiment import Experiment
-from adyton_lab.compare.files import write
-from adyton_lab.compare.page import WORDS, render
+from adyton_lab.compare.page import WORDS, render, write
 from adyton_lab.compare.results import Comparison, Outcome, Recommendation, ranked
 from browser import Browser, find_chromium
 

@@ -13,8 +13,7 @@ from adyton.queries import Prefix
 from adyton_lab import engine
 from adyton_lab.compare.data_sets import DataSet, data_sets
 from adyton_lab.compare.experiment import LOOKS, Experiment
-from adyton_lab.compare.results import Case, Outcome, Recommendation, ranked
-from adyton_lab.compare.shown import rounded, shown
+from adyton_lab.compare.results import Case, Outcome, Recommendation, ranked, rounded, shown
 from adyton_lab.corpus import Shape
 
 LINE = DataSet("line", np.bincount([3] * 500 + list(range(64)), minlength=64))

@@ -13,7 +13,7 @@ from adyton.errors import BadInput
 from adyton.plans import plan_named
 from adyton.queries import Partition
 from adyton.schema import Integer, Schema
-from adyton_lab.reproduce import census, dawa, dawa_parts, ektelo
+from adyton_lab.reproduce import census, dawa, ektelo
 from adyton_lab.reproduce.census import Census
 from adyton_lab.reproduce.compared import compared
 from adyton_lab.reproduce.dawa_tables import sheets as dawa_sheets
@@ -113,17 +113,17 @@ def test_the_least_partition_costs_least():
     costs = []
     for cuts in range(1 << 9):
         labels = np.concatenate([[0], np.cumsum([cuts >> place & 1 for place in range(9)])])
-        costs.append(dawa_parts.partition_cost(x, Partition(labels), dawa.HALF * 5))
-    found = dawa_parts.least_partition(x, dawa.HALF * 5)
-    assert dawa_parts.partition_cost(x, found, dawa.HALF * 5) == pytest.approx(min(costs))
+        costs.append(dawa.partition_cost(x, Partition(labels), dawa.HALF * 5))
+    found = dawa.least_partition(x, dawa.HALF * 5)
+    assert dawa.partition_cost(x, found, dawa.HALF * 5) == pytest.approx(min(costs))
 
 
-@pytest.mark.parametrize("second", dawa_parts.SECOND_STEPS)
+@pytest.mark.parametrize("second", dawa.SECOND_STEPS)
 def test_second_steps_return_buckets_without_noise(second):
     x = np.repeat([4, 0, 9], [8, 16, 8])
     buckets = Partition(np.repeat([0, 1, 2], [8, 16, 8]))
     workload = dawa.workload_of("uniform intervals", 0, 32)
-    estimate = dawa_parts.measured(x, workload, buckets, second, dawa.HALF * 5000, 1)
+    estimate = dawa.measured(x, workload, buckets, second, dawa.HALF * 5000, 1)
     np.testing.assert_allclose(estimate, x, atol=0.05)
 
 

@@ -10,9 +10,8 @@ from adyton.cli.main import app
 from adyton_lab.corpus.labelled_tables import TABLES
 from adyton_lab.reproduce import jostle, naive_bayes
 from adyton_lab.reproduce.evaluation import evaluation_named, evaluations
-from adyton_lab.reproduce.jostle_tables import all_sheets
-from adyton_lab.reproduce.naive_bayes import Score
-from adyton_lab.reproduce.naive_bayes_tables import means
+from adyton_lab.reproduce.jostle import all_sheets
+from adyton_lab.reproduce.naive_bayes import Score, means
 from adyton_lab.reproduce.score_figures import mean_panel, panels
 
 WORDS = {

@@ -6,8 +6,7 @@ import pytest
 from adyton.errors import BadInput
 from adyton_lab.corpus.labelled_tables import labelled_table
 from adyton_lab.reproduce import naive_bayes
-from adyton_lab.reproduce.naive_bayes import area_under_curve, protocols, run, steps
-from adyton_lab.reproduce.naive_bayes_tables import all_sheets, means
+from adyton_lab.reproduce.naive_bayes import all_sheets, area_under_curve, means, protocols, run, steps
 
 
 def test_runs_to_tables(made_up_tables):

@@ -209,9 +209,9 @@ def test_pictures_and_report(tmp_path):
 @pytest.mark.parametrize("as_json", [False, True])
 def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monkeypatch, as_json):
     from adyton.cli.main import app
-    from adyton_lab.reproduce import canvas, figures, pythia
+    from adyton_lab.reproduce import figures, pythia
 
-    monkeypatch.setattr(canvas, "need_plots", lambda: None)
+    monkeypatch.setattr(figures, "need_plots", lambda: None)
     monkeypatch.setattr(figures, "all_figures", lambda records, folder: [])
     monkeypatch.setattr(pythia, "run", lambda *given, **options: SOME)
     monkeypatch.setattr(pythia, "steps", lambda *given, **options: 1)
@@ -231,7 +231,7 @@ def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monk
 
 def test_the_command_refuses_before_it_measures(tmp_path, monkeypatch):
     from adyton.cli.main import app
-    from adyton_lab.reproduce import canvas
+    from adyton_lab.reproduce import figures
 
     def code_and_words(*given):
         done = CliRunner().invoke(app, ["reproduce", *given])
@@ -245,7 +245,7 @@ def test_the_command_refuses_before_it_measures(tmp_path, monkeypatch):
         "cannot be written to"
         in code_and_words("pythia", "--data", str(tmp_path), "--out", str(tmp_path / "file"), "--public")[1]
     )
-    monkeypatch.setattr(canvas, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    monkeypatch.setattr(figures, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     code, said = code_and_words("pythia", "--data", str(tmp_path), *out)
     assert code == 2
     assert "pip install 'adyton[plots]'" in said
