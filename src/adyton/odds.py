@@ -35,19 +35,19 @@ def in_words(epsilon: Fraction, unit: str = "person") -> str:
     """What a release with this ε keeps from whoever reads it.
 
     >>> print(in_words(Fraction(1)))
-    Whoever guesses whether a certain person is in the table, with even odds before, is right at most 74 times of 100.
+    An attacker who starts at 50% on whether a certain person is in the table can reach at most 74%.
     """
-    return f"Whoever guesses whether a certain {unit} is in the table, with even odds before, {often(epsilon)}."
+    return f"An attacker who starts at 50% on whether a certain {unit} is in the table {often(epsilon)}."
 
 
 def often(epsilon: Fraction) -> str:
-    """How often such a guess is right, in words.
+    """How sure such an attacker can become, in words.
 
     >>> often(Fraction("0.0001"))
-    'is right at most 50.1 times of 100'
+    'can reach at most 50.1%'
     """
     times = chance(epsilon)
-    return "can be right nearly every time" if times is None else f"is right at most {times} times of 100"
+    return "can become almost certain" if times is None else f"can reach at most {times}%"
 
 
 def remark(epsilon: Fraction, what: str, unit: str = "person") -> str | None:

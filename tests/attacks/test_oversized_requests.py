@@ -49,7 +49,7 @@ def refused(kernel: ad.Kernel, source, operator) -> str:
 @pytest.mark.parametrize(
     ("operator", "words"),
     [
-        (VectorLaplace(AllRange(LARGE)), "GB of memory, allowed are 2 GB"),
+        (VectorLaplace(AllRange(LARGE)), "GB of memory; the limit is 2 GB"),
         (VectorLaplace(Product(Total(AllRange(LARGE).count), AllRange(LARGE))), "GB of memory"),
         (VectorLaplace(Kronecker([AllRange(1 << 11), AllRange(1 << 10)])), "GB of memory"),
         (VectorLaplace(Cosines(LARGE, LARGE)), "billion steps"),
@@ -74,7 +74,7 @@ def test_what_cannot_be_carried_out_is_not_charged(large, operator, words):
 def test_refusals_say_what_was_asked_what_is_allowed_and_what_to_do(large):
     sentence = refused(large, large.root, VectorLaplace(AllRange(LARGE)))
     assert "all intervals of 2,097,152 cells" in sentence
-    assert "allowed are 2 GB" in sentence
+    assert "the limit is 2 GB" in sentence
     assert sentence.endswith("Ask fewer queries, or about fewer cells.")
 
 
@@ -121,7 +121,7 @@ def test_sources_are_not_derived_for_ever():
     with pytest.raises(BadInput, match="derived in 100 steps"):
         source.reduce(Partition([0, 1, 2, 3]))
     assert source.measure(Total(4), "0.5").answers.shape == (1,)
-    with pytest.raises(BadInput, match="derived in 100 steps, allowed are 76 here"):
+    with pytest.raises(BadInput, match="derived in 100 steps; the limit is 76 here"):
         ad.Pythia().estimate(source, ad.workloads.Prefix(4), "0.5")
     assert kernel.spent == Fraction(1, 2)
 

@@ -38,7 +38,7 @@ def test_large_ones_are_told(words, what):
     assert done.exit_code == 0
     assert f"Remark: {what} of ε = 4 protects little." in done.stderr
     assert "whether a certain row is in the table" in done.stderr
-    assert "right at most 99 times of 100" in done.stderr
+    assert "can reach at most 99%" in done.stderr
     assert "Remark" not in count("--epsilon", *words, "--quiet").stderr
 
 
@@ -73,7 +73,7 @@ def test_page_and_explanation_say_what_it_means_for_one_person(epsilon, times):
         warnings.simplefilter("ignore", LargeBudget)
         session = ad.Session(TABLE, schema=AGES, epsilon=10, unit="patient")
         release = session.release(ad.Histogram("age"), epsilon=Fraction(epsilon), algorithm="identity")
-    sentence = f"a certain patient is in the table, with even odds before, is right at most {times} times of 100."
+    sentence = f"a certain patient is in the table can reach at most {times}%."
     assert sentence in str(release.explain())
     if epsilon in ("0.5", "10"):
         assert sentence in render(release)

@@ -32,7 +32,7 @@ def test_a_preview_says_what_its_figures_and_algorithms_are(session):
     for shown in (str(preview), preview._repr_html_()):
         assert "upper mark" not in shown
         assert "about this or less" in shown
-        assert "certain, whatever the data" in shown
+        assert "exact" in shown
         assert "Noise on every cell, then empirical Bayes" in shown
     assert str(preview).splitlines()[-1] == "The error is how far off one answer typically is, in rows."
     assert "exponential mechanism" in str(session.preview(ad.Histogram("age"), "0.5", algorithm="mwem"))
@@ -167,7 +167,7 @@ def test_a_chance_is_rounded_up_to_what_means_something():
         shown, right = odds.chance(Fraction(epsilon)), 1 / (1 + math.exp(-epsilon))
         assert shown is None if right > 0.99999 else 100 * right <= float(shown) <= 100 * right + 1
         assert shown is None or len(shown.replace(".", "")) <= (3 if right < 0.99 else 5)
-    assert "nearly every time" in odds.in_words(Fraction(20))
+    assert "almost certain" in odds.in_words(Fraction(20))
 
 
 def test_an_empty_group_does_not_decide_what_error_is_expected():

@@ -91,7 +91,7 @@ def test_words(found):
     assert text.startswith("Tuned: liked, to the parameter 0.")
     assert "by relative regret, clipped at 0.1. Half of the prior was on today's value, 1." in text
     assert "With probability 95% the average loss (losses above 0.1 on one instance count as 0.1)" in text
-    assert "whether a certain instance is among those used, with even odds before, is right at most 74 times" in text
+    assert "whether a certain instance is among those used can reach at most 74%" in text
     assert "cost ε = 1; 0 of 1 is left, in this process only" in text
     assert "Tuned: liked" in found._repr_html_()
     assert repr(found).startswith("<liked tuned to 0.")

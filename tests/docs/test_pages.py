@@ -31,7 +31,7 @@ SAID = {
     "docs/how-to/notebooks.md": ("7/10", "[68, 72]"),
     "docs/how-to/report.md": ("histogram of department",),
     "docs/how-to/classifier.md": ("department = maternity", "of the rows", "this model cost ε = 1", "1/2"),
-    "docs/how-to/configure.md": ("Tuned: auction", "at most 74 times of 100", "at most 0.38% of the best value", "761"),
+    "docs/how-to/configure.md": ("Tuned: auction", "at most 74%", "at most 0.38% of the best value", "761"),
     "docs/how-to/ask.md": ("(null)", "95% interval"),
     "docs/how-to/numbers.md": ("95% interval", "exact bounds", "shares, which shares out each row", "standard errors"),
     "docs/how-to/time-and-place.md": ["(32, 32)"],
@@ -51,7 +51,7 @@ SAID = {
         "another schema",
         "'schema'",
     ),
-    "docs/how-to/compare.md": ("staged-hierarchy", "(certain, whatever the data)", "rising"),
+    "docs/how-to/compare.md": ("staged-hierarchy", "(exact)", "rising"),
     "docs/how-to/plan.md": ("cells-and-blocks", "(110,) 1/2"),
     "docs/how-to/choices.md": (
         "1/2",
@@ -62,7 +62,7 @@ SAID = {
         "detail[0] → ",  # what is chosen depends on noise
     ),
     "docs/how-to/selector.md": ("every-tenth", "(64,)", "similar-inputs selector"),
-    "docs/algorithms.md": ("(certain, whatever the data)",),
+    "docs/algorithms.md": ("(exact)",),
     "docs/choosing.md": ("1/2", "similar-inputs selector"),
     "docs/privacy.md": ("but 0 of 1 is left",),
     "docs/intervals.md": ("cardiology", "in 100 have the true count", "exact"),

@@ -122,7 +122,7 @@ def test_what_is_understood(text, tree):
         ("(" * 21 + "age = 1" + ")" * 21, "more than 20 deep"),
         ("not " * 30 + "age = 1", "more than 20 deep"),
         ("(" * 5000, "more than 20 deep"),
-        ("a" * 10_001, "10,001 characters, allowed are 10,000"),
+        ("a" * 10_001, "10,001 characters; the limit is 10,000"),
     ],
 )
 def test_what_is_refused(text, words):

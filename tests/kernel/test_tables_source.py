@@ -127,10 +127,10 @@ def test_groups_that_are_none(groups, said):
 def test_too_many_cells_are_refused_with_the_way_that_works(monkeypatch):
     schema = Schema({f"x{place}": Integer(0, 9999) for place in range(3)})
     kernel = Kernel.simulated_table(np.zeros((2, 3), dtype=int), schema, epsilon=1, seed=1)
-    with pytest.raises(BadInput, match=r"2 tables have 200,000,000 cells in all, allowed are 33,554,432.*vectorize"):
+    with pytest.raises(BadInput, match=r"2 tables have 200,000,000 cells in all; the limit is 33,554,432.*vectorize"):
         kernel.root.tables([("x0", "x1"), ("x0", "x2")])
     monkeypatch.setattr(vectors, "MOST_TABLES", 2)
-    with pytest.raises(BadInput, match="3 groups of attributes, allowed are 2"):
+    with pytest.raises(BadInput, match="3 groups of attributes; the limit is 2"):
         kernel.root.tables([("x0",), ("x1",), ("x2",)])
     assert kernel.spent == 0
 

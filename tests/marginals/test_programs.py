@@ -99,7 +99,7 @@ def test_too_large_tables_are_refused_with_the_size_and_a_way_out():
     big = ad.Schema({"zip": ad.Integer(0, 9999), "age": ad.Integer(0, 999), "sex": ad.Boolean()})
     wanted = Wanted.of(big, list(itertools.combinations(big.names, 2)))
     kernel = Kernel.simulated_table(np.zeros((5, 3), dtype=int), big, epsilon=1, seed=1)
-    with pytest.raises(BadInput, match=rf"allowed are {MOST_CELLS:,}.*'zip' \(10,000 cells\).*sets"):
+    with pytest.raises(BadInput, match=rf"the limit is {MOST_CELLS:,}.*'zip' \(10,000 cells\).*sets"):
         program_named("auto").measure(kernel.root, wanted, 1)
     assert kernel.remaining == 1
     with pytest.raises(BudgetExceeded):

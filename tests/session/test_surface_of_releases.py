@@ -143,7 +143,7 @@ def test_what_cannot_be_held_has_a_way_that_works():
     assert session.spent == 0
     many = ad.Schema({name: ad.Categorical([f"l{level}" for level in range(2000)]) for name in names})
     refused = ad.Session(pd.DataFrame({name: ["l1"] for name in names}), schema=many, epsilon=2)
-    with pytest.raises(BadInput, match=r"60,012,000 cells together, allowed are 4,194,304.*2,000 cells.*sets"):
+    with pytest.raises(BadInput, match=r"60,012,000 cells together; the limit is 4,194,304.*2,000 cells.*sets"):
         refused.release(ad.Marginals(way=2), epsilon=1)
     assert refused.spent == 0
 

@@ -169,7 +169,7 @@ class Configuration(Result):
                 "were used, or others in their place" if unit.endswith("s") else "was used, or another in its place"
             )
         whose = f"a certain {unit} {change}"
-        return f"Privacy: whoever guesses whether {whose}, with even odds before, {often(self.epsilon)}."
+        return f"Privacy: an attacker who starts at 50% on whether {whose} {often(self.epsilon)}."
 
     def _budget(self) -> str:
         receipt = self.receipt

@@ -158,7 +158,7 @@ def check_queries(queries: Queries) -> None:
     bits = queries.largest_coefficient().bit_length()
     if bits > MOST_BITS:
         raise BadInput(
-            f"these queries have coefficients of up to {bits:,} bits, allowed are {MOST_BITS:,}. Use smaller ones."
+            f"these queries have coefficients of up to {bits:,} bits; the limit is {MOST_BITS:,}. Use smaller ones."
         )
 
 
@@ -166,7 +166,7 @@ def check_depth(lineage: Sequence[str], more: int = 1) -> None:
     """Refuse *more* transformations where there are as many already as can be followed."""
     if len(lineage) - 1 + more > MOST_TRANSFORMS:
         raise BadInput(
-            f"this source was derived in {len(lineage) - 1} steps, allowed are {MOST_TRANSFORMS - more} here. Join "
+            f"this source was derived in {len(lineage) - 1} steps; the limit is {MOST_TRANSFORMS - more} here. Join "
             "some of them, for example several filters into one."
         )
 

@@ -93,7 +93,7 @@ class PairModel:
         cells = math.prod(sides[name] for name in names)
         if cells > MOST_CELLS:
             raise BadInput(
-                f"the table of {listing(group)} has {cells:,} cells, allowed are {MOST_CELLS:,}. Ask for fewer "
+                f"the table of {listing(group)} has {cells:,} cells; the limit is {MOST_CELLS:,}. Ask for fewer "
                 "attributes, or count rows that are sampled from the model."
             )
         if len(names) <= 1:

@@ -185,17 +185,17 @@ class Wanted:
 
     def check(self) -> None:
         """Refuse tables that are too large to be worked with, by public facts alone."""
-        cells, limit = self.all_cells, f"allowed are {MOST_CELLS:,}"
+        cells, limit = self.all_cells, f"the limit is {MOST_CELLS:,}"
         if len(self.pairs) > MOST_PAIRS:
             raise BadInput(
-                f"{len(self.sides)} attributes have {len(self.pairs):,} pairs, allowed are {MOST_PAIRS:,}. Name fewer "
+                f"{len(self.sides)} attributes have {len(self.pairs):,} pairs; the limit is {MOST_PAIRS:,}. Name fewer "
                 "attributes (attrs), or the tables that matter (sets)."
             )
         if cells > MOST_CELLS:
             largest = sorted(self.sides, key=lambda name: -self.sides[name])[:_NAMED]
             sizes = ", ".join(f"{shorten(name)} ({self.sides[name]:,} cells)" for name in largest)
             raise BadInput(
-                f"the tables of these {len(self.pairs):,} pairs have {cells:,} cells together, {limit}. The largest "
+                f"the tables of these {len(self.pairs):,} pairs have {cells:,} cells together; {limit}. The largest "
                 f'attributes are {sizes}: declare fewer levels for them, with outside = "other" for the rest, leave '
                 "them out (attrs), or name the tables that matter (sets)."
             )

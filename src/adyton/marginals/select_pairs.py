@@ -216,7 +216,7 @@ class AllTables(TablesProgram):
         """Measuring all of them."""
         if wanted.cells > MOST_CELLS:
             raise BadInput(
-                f"these {len(wanted.groups):,} tables have {wanted.cells:,} cells, allowed are {MOST_CELLS:,} in all. "
+                f"these {len(wanted.groups):,} tables have {wanted.cells:,} cells; the limit is {MOST_CELLS:,} in all. "
                 "Name all-pairs, whose tables of more attributes follow from pairs, the tables that matter (sets), or "
                 "fewer cells for attributes of numbers (cells)."
             )

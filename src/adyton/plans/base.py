@@ -355,8 +355,8 @@ def _coefficients(workload: Queries) -> int:
 
 ErrorKind: TypeAlias = Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
 MEANINGS: dict[ErrorKind, str] = {
-    "exact": "certain, whatever the data",
-    "estimate": "certain, whatever the data, up to rounding",
+    "exact": "exact",
+    "estimate": "exact up to rounding",
     "upper mark": "about this or less",
     "noise only": "from noise; the data add to it",
     "resampled": "from what was published",

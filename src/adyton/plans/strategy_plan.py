@@ -76,7 +76,7 @@ class StrategyPlan(Plan):
         if size > _MOST_WRITTEN:
             raise BadInput(
                 f"standard errors of {asked.count:,} answers from {asked.cells:,} cells take {size:,} coefficients, "
-                f"allowed are {_MOST_WRITTEN:,}. Ask for a smaller table."
+                f"the limit is {_MOST_WRITTEN:,}. Ask for a smaller table."
             )
         solver = self.strategy(self.merging(workload).workload).solver(epsilon)
         return np.concatenate([solver.variances(rows) for rows in asked.rows()])

@@ -204,14 +204,14 @@ class Size(NamedTuple):
 
         >>> Size(1 << 40, 1).check(lambda: "this histogram", "Ask for less.")
         Traceback (most recent call last):
-        adyton.errors.BadInput: this histogram needs about 8,796 GB of memory, allowed are 2 GB. Ask for less.
+        adyton.errors.BadInput: this histogram needs about 8,796 GB of memory; the limit is 2 GB. Ask for less.
         """
         if self.numbers > MOST_NUMBERS:
-            raise BadInput(f"{what()} needs about {_gigabytes(self.numbers)} GB of memory, allowed are 2 GB. {advice}")
+            raise BadInput(f"{what()} needs about {_gigabytes(self.numbers)} GB of memory; the limit is 2 GB. {advice}")
         if self.steps > MOST_STEPS:
             raise BadInput(
-                f"{what()} takes about {_rounded(self.steps)} steps of arithmetic, allowed are {_rounded(MOST_STEPS)}. "
-                f"{advice}"
+                f"{what()} takes about {_rounded(self.steps)} steps of arithmetic; the limit is "
+                f"{_rounded(MOST_STEPS)}. {advice}"
             )
 
 

@@ -34,7 +34,7 @@ _PRINTED = 10
 _PROMISE = "Every number carries noise, by the rules of differential privacy"
 _LARGEST = 600.0
 _EXACT = "Of all releases made in this way, {} in 100 have the true number inside its interval."
-_GUESSED = "An approximate one is meant to hold the true number in {} of 100 releases, but nobody guarantees it."
+_GUESSED = "An approximate one is meant to hold the true number in {} of 100 releases, without a formal guarantee."
 
 Cell: TypeAlias = tuple[str, str]
 """A number in words, and what stands in small letters below it, which may be empty."""

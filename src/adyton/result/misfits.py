@@ -151,10 +151,11 @@ class Misfits:
         calm = [self._sentence(one) for one in self.sure() if one not in self.alarming()]
         unseen = f"{SURE * self.deviation:,.0f}"
         if calm or self.alarming() or self.likely():
-            words = [*calm, f"Other kinds of misfits have fewer than about {unseen} rows each, or none."]
+            words = [*calm, f"Other kinds of rows that do not match the schema number fewer than about {unseen} each."]
         else:
             words = [
-                f"No sign of rows that do not fit the schema; of each kind, fewer than about {unseen} would not show."
+                "No sign of rows that do not match the schema; up to about "
+                f"{unseen} rows of each kind could go unnoticed."
             ]
         return " ".join(
             [*words, f"Counting them took ε = {display(self.epsilon)}, {self.share} of what this release cost."]

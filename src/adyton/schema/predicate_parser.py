@@ -224,7 +224,7 @@ def _check_length(text: str) -> None:
     """An error if a predicate is too long, as given or in its canonical form."""
     if len(text) > LONGEST:
         raise PredicateError(
-            f"the predicate has {len(text):,} characters, allowed are {LONGEST:,}. Write a shorter one."
+            f"the predicate has {len(text):,} characters; the limit is {LONGEST:,}. Write a shorter one."
         )
 
 

@@ -292,7 +292,7 @@ def check_groups(schema: Schema, groups: tuple[tuple[str, ...], ...]) -> tuple[s
     if not groups:
         raise BadInput("tables are counted for groups of attributes, given none. Name at least one.")
     if len(groups) > MOST_TABLES:
-        raise BadInput(f"{len(groups):,} groups of attributes, allowed are {MOST_TABLES:,}. Ask for fewer at a time.")
+        raise BadInput(f"{len(groups):,} groups of attributes; the limit is {MOST_TABLES:,}. Ask for fewer at a time.")
     names = schema.check_names(tuple(dict.fromkeys(name for group in groups for name in group)))
     sizes = dict(zip(names, schema.select(names).shape, strict=True))
     for group in groups:
@@ -303,7 +303,7 @@ def check_groups(schema: Schema, groups: tuple[tuple[str, ...], ...]) -> tuple[s
     cells = sum(math.prod(sizes[name] for name in group) for group in groups)
     if cells > MOST_TABLE_CELLS:
         raise BadInput(
-            f"{len(groups):,} tables have {cells:,} cells in all, allowed are {MOST_TABLE_CELLS:,}. Ask for fewer of "
+            f"{len(groups):,} tables have {cells:,} cells in all; the limit is {MOST_TABLE_CELLS:,}. Ask for fewer of "
             "them at a time, for smaller groups, or declare fewer levels or bins; a single large table can be counted "
             "by select(…).vectorize()."
         )
