@@ -23,9 +23,9 @@ from adyton import drafts
 from adyton.choice.checked_file import FOLDERS, named_format
 from adyton.errors import BadInput, LedgerError
 from adyton.kernel.ledger import Ledger
-from adyton.learning.chosen_method import method_maker
 from adyton.learning.model import Model
 from adyton.result.staging import says_so
+from fixtures.make import chooser
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1.0"
 FILES = {
@@ -38,7 +38,7 @@ FILES = {
     "selector": (OLD / "selectors/tree.json", ad.Selector.load),
     "configuration": (OLD / "configurations/auction.json", ad.Configuration.load),
     "learned choices": (OLD / "learnt/learned_choices.json", ad.LearnedChoices.load),
-    "choice maker": (OLD / "learnt/method_choice.json", method_maker().load),
+    "choice maker": (OLD / "learnt/method_choice.json", chooser().load),
 }
 SCHEMA = ad.Schema({"age": ad.Integer(0, 9)})
 MUCH = 2_000_000

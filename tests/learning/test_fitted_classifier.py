@@ -9,12 +9,10 @@ import pandas as pd
 import pytest
 
 import adyton as ad
-from adyton.choice.decision import Decision
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
-from adyton.learning import chosen_method
-from adyton.learning.chosen_method import ChosenMethod
 from adyton.learning.look_alikes import FORMAT, PublicResult, look_alikes, public_results, results_of
 from adyton.learning.naive_bayes import NaiveBayes
+from adyton.learning.profiled_tree import ProfiledTree
 from adyton.noise import SimulatedNoise
 from saved_results import signed
 
@@ -158,7 +156,7 @@ def test_an_empty_table_is_a_table_like_any_other():
     assert model.predict_proba(TABLE[:3]).sum(axis=1) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("method", "learner"), [("naive-bayes", NaiveBayes), ("auto", ChosenMethod)])
+@pytest.mark.parametrize(("method", "learner"), [("naive-bayes", NaiveBayes), ("auto", ProfiledTree)])
 def test_what_is_paid_for_survives_an_interrupt(monkeypatch, method, learner):
     """The whole budget is spent when the text runs again: what it asks of the budget meanwhile is no reason to end."""
     opened = session(epsilon=2)
@@ -260,21 +258,21 @@ def test_a_report_that_fails_leaves_the_model(fitted, tmp_path, monkeypatch):
     assert ad.FittedClassifier.load(tmp_path / "m").to_dict() == fitted.to_dict()
 
 
-def test_decisions_are_told_and_kept(monkeypatch, tmp_path):
-    run = NaiveBayes.run
-
-    def deciding(self, *arguments):
-        regrets = {"naive-bayes": 0.1, "chosen": float("inf")}
-        chosen_method.note(Decision("naive-bayes", F(2), (), regrets, ("so it is.",)))
-        return run(self, *arguments)
-
-    monkeypatch.setattr(NaiveBayes, "run", deciding)
-    model = session().fit(ad.Classifier("kind", FROM, method="naive-bayes"), epsilon=2)
-    assert "naive-bayes, chosen from public facts alone" in str(model.explain())
-    model.save(tmp_path / "m")
-    loaded = ad.FittedClassifier.load(tmp_path / "m")
-    assert (loaded.method, loaded.decisions[0].regrets["chosen"]) == ("naive-bayes", float("inf"))
-    assert "So it is." in (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("chosen", "words"), [("profiled-tree", "which was the most accurate"), ("chosen", "which auto took when")]
+)
+def test_decisions_of_earlier_versions_are_kept(fitted, chosen, words, tmp_path):
+    """They called the method auto, and said beside it which one that was."""
+    decision = {"chosen": chosen, "left": {"exact": "2"}, "bought": [], "regrets": {"majority": None}, "notes": ["so."]}
+    plain = {**json.loads(json.dumps(fitted.to_dict())), "algorithm": "auto", "decisions": [decision]}
+    del plain["digest"]
+    (tmp_path / "release.json").write_text(json.dumps(signed(plain)), encoding="utf-8")
+    loaded = ad.FittedClassifier.load(tmp_path)
+    assert (loaded.learner, loaded.method) == ("auto", chosen)
+    assert loaded.decisions[0].regrets == {"majority": float("inf")}
+    assert f"Method: {chosen}, {words}" in str(loaded.explain())
+    loaded.save(tmp_path / "m")
+    assert ad.FittedClassifier.load(tmp_path / "m").to_dict() == loaded.to_dict()
 
 
 def test_quality_comes_from_public_tables_that_are_alike(fitted):
@@ -284,13 +282,13 @@ def test_quality_comes_from_public_tables_that_are_alike(fitted):
             for place, table in enumerate(tables)
         ]
 
-    near = look_alikes(["chosen", "naive-bayes"], fitted.model, F(2), results(900))
+    near = look_alikes("naive-bayes", fitted.model, F(2), results(900))
     assert [one.table for one in near.results] == ["a", "b", "c", "d"]
     assert near.accuracy == pytest.approx((0.6, 0.9))
     assert "60 to 90% of new rows right" in near.in_words()
-    assert look_alikes(["naive-bayes"], fitted.model, F(2), results(60_000)) is None
-    assert look_alikes(["naive-bayes"], fitted.model, F(2), results(900, ("a", "b"))) is None
-    assert look_alikes(["chosen"], fitted.model, F(2), results(900)) is None
+    assert look_alikes("naive-bayes", fitted.model, F(2), results(60_000)) is None
+    assert look_alikes("naive-bayes", fitted.model, F(2), results(900, ("a", "b"))) is None
+    assert look_alikes("chosen", fitted.model, F(2), results(900)) is None
 
 
 def test_public_results_are_read_or_are_none():

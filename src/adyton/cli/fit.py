@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def _methods() -> list[str]:
     from adyton.learning import learners
 
-    return learners()
+    return ["auto", *learners()]
 
 
 _Label = Annotated[str, typer.Option(metavar="ATTRIBUTE", help="What to predict: categorical or boolean.")]
@@ -47,7 +47,7 @@ _Attributes = Annotated[
     str | None, typer.Option(metavar="A,B…", help="Predict from these attributes; from all others if not given.")
 ]
 _Method = Annotated[
-    str, typer.Option(help="A method, such as naive-bayes, or auto to have one chosen.", autocompletion=_methods)
+    str, typer.Option(help="A method, such as naive-bayes; auto is profiled-tree.", autocompletion=_methods)
 ]
 _Option = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the method.")]
 _Folder = Annotated[

@@ -22,7 +22,7 @@ from adyton.learning.classifier import Classifier
 from adyton.learning.coding import check_columns, check_width, code_batches, columns_of, labelled_table, opened
 from adyton.learning.fitted_classifier import FittedClassifier
 from adyton.learning.model import Model, Target, class_array
-from adyton.learning.registry import Learner, learner_named
+from adyton.learning.registry import AUTO, Learner, learner_named
 from adyton.messages import no_such
 from adyton.programs.classifier import Learning
 from adyton.result.pending import Measurements, Pending
@@ -234,8 +234,8 @@ class PrivateNaiveBayes(PrivateEstimator):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateClassifier(PrivateEstimator):
-    """A classifier that chooses among trees, forests and naive Bayes by what public tables have taught: each fit is
-    ε-differentially private, the choice included.
+    """A classifier by the default method, ``profiled-tree``, which was the most accurate on average over 60 public
+    tables: each fit is ε-differentially private.
 
     *schema* declares the attributes and the *label*, which is categorical or boolean; *epsilon* is what a fit spends at
     most. With a *ledger*, what is spent is written there, and must be left there.
@@ -250,7 +250,7 @@ class PrivateClassifier(PrivateEstimator):
     """
 
     def _learner(self) -> Learner:
-        return learner_named("auto")
+        return learner_named(AUTO)
 
 
 TREES = ("chosen", "friedman-schuster", "mohammed", "naive-bayes-tree")

@@ -17,6 +17,7 @@ from adyton.learning.classifier import Classifier
 from adyton.learning.coding import code_batches
 from adyton.learning.look_alikes import LookAlikes, look_alikes
 from adyton.learning.model import Model, class_array
+from adyton.learning.registry import AUTO, DEFAULT, WHY_DEFAULT
 from adyton.messages import listing
 from adyton.remembered import cached_property
 from adyton.result.receipt import read_bought, read_figures
@@ -57,7 +58,7 @@ class FittedClassifier(Result):
     task: Classifier
     model: Model
     decisions: tuple[Decision, ...] = ()
-    """What was decided on the way, if anything, and why; the first is about the method."""
+    """Why the method was taken, in files of earlier versions."""
     asked: Fraction | None = None
     """What was asked for, where the method needed less; None where all of it was charged."""
 
@@ -73,8 +74,15 @@ class FittedClassifier(Result):
 
     @property
     def method(self) -> str:
-        """The method that learnt the model, named or chosen."""
+        """The method that learnt the model."""
         return self.decisions[0].chosen if self.decisions else self.learner
+
+    @property
+    def reason(self) -> str:
+        """Why this method was taken."""
+        if self.classifier.method != AUTO:
+            return "as asked"
+        return WHY_DEFAULT if self.method == DEFAULT else "which auto took when it was learnt"
 
     @property
     def classes(self) -> Array:
@@ -84,7 +92,7 @@ class FittedClassifier(Result):
     @cached_property
     def look_alikes(self) -> LookAlikes | None:
         """How the method did on public tables like this one; None where none are."""
-        return look_alikes((self.method, self.learner), self.model, self.epsilon / self.rows_per_unit)
+        return look_alikes(self.method, self.model, self.epsilon / self.rows_per_unit)
 
     # ---- predicting -------------------------------------------------------------------------------------------------
 
@@ -118,11 +126,14 @@ class FittedClassifier(Result):
     def paragraphs(self) -> tuple[str, ...]:
         """What was learnt, by which method and why, what quality to expect, what was spent, and the model itself."""
         *told, paid = super().paragraphs()
-        return (*told, paid + less_in_words(self), self.model.explain())
+        if self.asked is not None:
+            paid += f" ε = {display(self.asked)} was asked for; {self.learner} needed less, and the rest is not spent."
+        return (*told, paid, self.model.explain())
 
     def own_paragraphs(self) -> tuple[str, ...]:
         """Which method and why, and what quality to expect."""
-        return *choice_in_words(self), *quality_in_words(self)
+        quality = () if self.look_alikes is None else (f"Quality: {self.look_alikes.in_words()}",)
+        return f"Method: {self.method}, {self.reason}.", *quality
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """How probable each class is for a row of which nothing is known."""
@@ -155,8 +166,12 @@ class FittedClassifier(Result):
         return view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
-        """The model, and how it came about."""
+        """The model, how it came about, and what quality to expect."""
+        alike = self.look_alikes if complete else None
         return {
+            "method": self.method,
+            "reason": self.reason,
+            "public_tables": None if alike is None else alike.to_plain(),
             "asked": None if self.asked is None else as_number(self.asked),
             "decisions": [one.to_plain() for one in self.decisions],
             "model": self.model.to_plain(),
@@ -190,27 +205,6 @@ def own_parts(plain: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, 
         "model": model,
         "decisions": tuple(_decision(one, epsilon) for one in of_kind(list, part_of(plain, "decisions"), "decisions")),
     }
-
-
-def choice_in_words(fitted: FittedClassifier) -> tuple[str, ...]:
-    """Why the method is what it is, and what else was decided."""
-    if not fitted.decisions:
-        how = "which is what auto stands for here" if fitted.classifier.method != fitted.learner else "as asked"
-        return (f"Method: {fitted.learner}, {how}.",)
-    first, *others = fitted.decisions
-    return (f"Method: {first}", *(f"Then: {one}" for one in others))
-
-
-def less_in_words(fitted: FittedClassifier) -> str:
-    """That less was needed than what was asked for; nothing where all of it was charged."""
-    if fitted.asked is None:
-        return ""
-    return f" ε = {display(fitted.asked)} was asked for; {fitted.learner} needed less, and the rest is not spent."
-
-
-def quality_in_words(fitted: FittedClassifier) -> tuple[str, ...]:
-    """What quality to expect; nothing where nothing is known."""
-    return () if fitted.look_alikes is None else (f"Quality: {fitted.look_alikes.in_words()}",)
 
 
 def _decision(plain: object, epsilon: Fraction) -> Decision:

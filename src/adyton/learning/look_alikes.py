@@ -79,8 +79,8 @@ class LookAlikes:
         tables = ", ".join(one.table for one in self.results)
         return (
             f"On the {len(self.results)} public tables most like this one ({tables}), {self.method} predicted "
-            f"{_percent(*self.accuracy)} of new rows right; always naming the most frequent class gets "
-            f"{_percent(*self.majority)} there. Nobody knows how it is here before new rows with labels are there."
+            f"{_percent(*self.accuracy)} of new rows right; always predicting the most frequent class got "
+            f"{_percent(*self.majority)} right. Test it on new rows with known labels to see how accurate it is here."
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -94,9 +94,9 @@ class LookAlikes:
 
 
 def look_alikes(
-    methods: Sequence[str], model: Model, epsilon: Fraction, results: Sequence[PublicResult] | None = None
+    method: str, model: Model, epsilon: Fraction, results: Sequence[PublicResult] | None = None
 ) -> LookAlikes | None:
-    """The public tables like the one that a model was learnt from, for the first method that has any; None for none.
+    """The public tables like the one that a model was learnt from, and how the method did there; None for too few.
 
     *epsilon* is for one row. What is known of the table comes from the schema and the noisy number of its rows.
     """
@@ -104,17 +104,13 @@ def look_alikes(
         return None
     sizes = model.schema.shape
     here = facts(model.rows, float(epsilon), sum(sizes), len(model.classes), len(sizes))
-    known = public_results() if results is None else results
-    for method in methods:
-        nearest: dict[str, tuple[float, PublicResult]] = {}
-        for one in known:
-            if one.method == method:
-                pair = _distance(here, one.facts), one
-                nearest[one.table] = min(pair, nearest.get(one.table, pair), key=lambda found: found[0])
-        near = sorted((pair for pair in nearest.values() if pair[0] <= _FAR), key=lambda pair: pair[0])
-        if len(near) >= _FEWEST:
-            return LookAlikes(method, tuple(one for _, one in near[:_MOST]))
-    return None
+    nearest: dict[str, tuple[float, PublicResult]] = {}
+    for one in public_results() if results is None else results:
+        if one.method == method:
+            pair = _distance(here, one.facts), one
+            nearest[one.table] = min(pair, nearest.get(one.table, pair), key=lambda found: found[0])
+    near = sorted((pair for pair in nearest.values() if pair[0] <= _FAR), key=lambda pair: pair[0])
+    return LookAlikes(method, tuple(one for _, one in near[:_MOST])) if len(near) >= _FEWEST else None
 
 
 def facts(rows: float, epsilon: float, cells: float, classes: float, attributes: float) -> tuple[float, ...]:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
-from adyton.learning.chosen_method import collected
 from adyton.learning.classifier import Classifier
 from adyton.learning.fitted_classifier import FittedClassifier
 from adyton.learning.public_randomness import repeated
@@ -62,11 +61,9 @@ class Learning(Program):
         learn = self.learner.prepared(source, task.label, epsilon)
 
         def run() -> Answer:
-            with collected() as decisions, repeated(keys):
+            with repeated(keys):
                 model = learn()
-            return Answer(
-                self.learner.name, {"schema": model.target.whole, "model": model, "decisions": tuple(decisions)}
-            )
+            return Answer(self.learner.name, {"schema": model.target.whole, "model": model})
 
         return run
 

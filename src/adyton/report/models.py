@@ -10,6 +10,7 @@ from adyton.arrays import Reals
 from adyton.exact import display
 from adyton.learning.class_profiles import ClassProfiles
 from adyton.learning.model import Model
+from adyton.learning.registry import AUTO
 from adyton.learning.tree_model import ForestModel, LeafProfiles, TreeModel, shown_nodes
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_BARS, MOST_SQUARES, Panel
@@ -53,7 +54,7 @@ def drawings(model: Model, most: int | None) -> list[Drawing]:
 def view(fitted: FittedClassifier) -> View:
     """What the page of a model says."""
     model, dataset, counted = fitted.model, fitted.receipt.dataset, fitted.counted
-    names, auto = model.schema.names, fitted.classifier.method == "auto"
+    names, named = model.schema.names, fitted.classifier.method != AUTO
     noisy = f"{counted.beside}, counted with noise" if counted else "counted with noise"
     rows = () if model.rows is None else (Fact("Rows, about", people(model.rows), (noisy,)),)
     options = ", ".join(f"{name} = {value}" for name, value in fitted.classifier.options.items())
@@ -70,7 +71,7 @@ def view(fitted: FittedClassifier) -> View:
             + promise(fitted, "It was made of noisy counts alone, by the rules of differential privacy")
         ),
         figures=(
-            Fact("Method", fitted.method, ("taken by itself" if auto else "as asked for",)),
+            Fact("Method", fitted.method, ("as asked for" if named else "the default",)),
             Fact("Classes", f"{len(model.classes):,}", (f"from {len(names)} attribute{'s' * (len(names) > 1)}",)),
             *rows,
         ),

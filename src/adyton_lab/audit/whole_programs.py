@@ -186,7 +186,7 @@ QUESTIONS: dict[str, dict[str, Question]] = {
     },
     "learners on tables": {
         **{name: _fitted(name) for name in learners()},
-        **{f"{name}, where": _fitted(name, where="age > 1") for name in ("auto", "naive-bayes", "chosen")},
+        **{f"{name}, where": _fitted(name, where="age > 1") for name in ("profiled-tree", "naive-bayes", "chosen")},
     },
 }
 """What is asked of tables, by kinds."""

