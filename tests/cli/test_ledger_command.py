@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import adyton
 from adyton.cli import console
-from adyton.cli.main import COMMANDS, app
+from adyton.cli.main import COMMANDS, app, every_command
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, LedgerError, SchemaError
 from adyton.kernel.ledger import Ledger
 
@@ -195,8 +195,11 @@ def sample(monkeypatch: pytest.MonkeyPatch):
         module.command = command
         monkeypatch.setitem(sys.modules, "sample_command", module)
         monkeypatch.setitem(COMMANDS, "sample", "sample_command:command")
+        every_command.cache_clear()
 
-    return install
+    yield install
+    monkeypatch.undo()
+    every_command.cache_clear()
 
 
 @pytest.mark.parametrize(

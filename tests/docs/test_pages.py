@@ -50,6 +50,7 @@ SAID = {
         "changed='total'",
         "another schema",
         "'schema'",
+        "# Privacy statement: visits.csv",
     ),
     "docs/how-to/compare.md": ("staged-hierarchy", "(exact)", "rising"),
     "docs/how-to/plan.md": ("cells-and-blocks", "(110,) 1/2"),

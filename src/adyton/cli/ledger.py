@@ -1,4 +1,5 @@
-"""``adyton ledger``: show what a ledger has recorded; ``adyton ledger raise``: allow more, with the owner's consent."""
+"""``adyton ledger``: show what a ledger has recorded, or write a privacy statement; ``adyton ledger raise``: allow
+more, with the owner's consent."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -27,6 +29,7 @@ _FEW = 3
 _PART = re.compile(r"(split\(.*?)(?: = .*\)|\)\[\d+\])")
 """A step of a lineage: the split, and which part of it."""
 _RAISE = "raise"
+_ENDINGS = (".html", ".md")
 
 
 def command(
@@ -39,9 +42,23 @@ def command(
         str | None, typer.Option(metavar="WORDS", help="raise: who consents for the data owner; is recorded.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="raise: a total above 10 is meant.")] = False,
+    statement: Annotated[
+        bool, typer.Option("--statement", help="Write a privacy statement: one page for a data protection officer.")
+    ] = False,
+    out_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="With --statement: write FILE.html or FILE.md; else Markdown is printed."
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="With --out: replace a file that exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with exact fractions.")] = False,
 ) -> None:
-    """Show what was spent, on what, and how much is left; "adyton ledger raise FILE --total 2" raises the total."""
+    """Show what was spent, on what, and how much is left; "adyton ledger raise FILE --total 2" raises the total.
+
+    With --statement, write one page that says who is protected, what ε means for them, what was spent and published,
+    under which terms, and what is not protected. It is made from the ledger alone.
+    """
     from adyton.kernel.ledger import Ledger
 
     raising = len(words) > 1 and words[0] == _RAISE
@@ -50,12 +67,15 @@ def command(
     file = Path(words[-1])
     if not file.exists():
         raise BadInput(f"{file} does not exist. Give the path of a ledger.")
+    _check_statement(statement, out_file, file, raising=raising, overwrite=overwrite)
     if raising:
         _raise(file, total, consent, yes)
     elif total is not None or consent is not None:
         raise BadInput(f"--total and --consent raise a total. Write adyton ledger raise {file} --total …")
     report = Ledger.read(file)
-    if as_json:
+    if statement:
+        _write_statement(report, file, out_file, as_json=as_json)
+    elif as_json:
         print_json(_as_json(report))
     else:
         _print(report, out())
@@ -79,6 +99,61 @@ def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> Non
         raise BadInput("a total is raised with the data owner's consent: say whose, with --consent 'NAME, reason'.")
     with Ledger.open(file, total=held.total, dataset=held.dataset) as ledger:
         ledger.raise_total(allowed, consent=consent.strip())
+
+
+def _check_statement(statement: bool, out_file: Path | None, ledger: Path, *, raising: bool, overwrite: bool) -> None:
+    """Refuse what cannot be written, before anything is done."""
+    if statement and raising:
+        raise BadInput(f"raise the total first. Then write adyton ledger {ledger} --statement.")
+    if out_file is None:
+        if overwrite:
+            raise BadInput("--overwrite belongs to --out. Name the file that may be overwritten.")
+        return
+    if not statement:
+        raise BadInput("--out is for the privacy statement. Add --statement.")
+    if out_file.suffix.lower() not in _ENDINGS:
+        raise BadInput(f"--out is FILE.html or FILE.md, given {out_file}.")
+    if out_file.is_dir() or not out_file.absolute().parent.is_dir():
+        raise BadInput(f"{out_file} cannot be written: it is a folder, or lies in none. Give --out a file.")
+    if out_file.exists() and (not overwrite or out_file.samefile(ledger)):
+        raise BadInput(f"{out_file} exists already. Give --out another file, or --overwrite.")
+
+
+def _write_statement(report: LedgerReport, file: Path, out_file: Path | None, *, as_json: bool) -> None:
+    from adyton.drafts import replaced
+    from adyton.report.statement import Line, Statement
+
+    lines = [
+        Line(line.number, line.time[:10], _source(line.lineage, report), line.operator, line.status, line.amount)
+        for line in _lines(report.entries)
+    ]
+    page = Statement(report, lines, file.name, datetime.now(UTC).date().isoformat())
+    if out_file is not None:
+        text = page.to_html() if out_file.suffix.lower() == ".html" else page.to_markdown()
+        try:
+            with replaced(out_file) as draft:
+                draft.write_text(_plain(text), encoding="utf-8")
+        except OSError as error:
+            raise BadInput(
+                f"{out_file} cannot be written ({error.strerror or error}). Give --out another file."
+            ) from None
+    if as_json:
+        print_json(page.to_plain())
+    elif out_file is None:
+        sys.stdout.write(_plain(page.to_markdown()))
+    else:
+        notes().print(printable(f"The privacy statement is in {out_file}."), soft_wrap=True)
+
+
+def _source(lineage: str, report: LedgerReport) -> str:
+    """Which rows and attributes, without the name of the data set before them."""
+    dataset = printable(report.dataset)
+    return "all rows" if lineage == dataset else lineage.removeprefix(f"{dataset} > ")
+
+
+def _plain(text: str) -> str:
+    """Lines without control characters."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _terms(terms: Terms | None) -> dict[str, Any] | None:

@@ -2,5 +2,5 @@
 
 Start with ``view.py``, what a page says of any result, and ``page.py``. What a kind of result adds is in ``counts.py``,
 ``tables.py``, ``numbers.py``, ``models.py`` and ``configurations.py``; ``charts.py`` says which picture suits what,
-``pictures.py`` draws it, and ``plot.py`` puts the same drawing on a figure.
+``pictures.py`` draws it, and ``plot.py`` puts the same drawing on a figure. ``statement.py`` makes a page of a ledger.
 """
