@@ -16,6 +16,7 @@ import adyton as ad
 from adyton import odds
 from adyton.cli.main import app
 from adyton.kernel.ledger import Ledger
+from browser import Browser, find_chromium
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "0.1.0" / "ledgers"
 SCHEMA = """
@@ -260,3 +261,12 @@ def test_a_damaged_or_held_ledger_gets_the_messages_of_every_ledger(place, tmp_p
         assert (done.exit_code, done.stdout) == (1, "")
         assert message in done.stderr
     assert not (tmp_path / "s.md").exists()
+
+
+@pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium on this machine")
+def test_a_browser_shows_it_without_complaint(place, tmp_path):
+    page(place / "stays.ledger", "--out", tmp_path / "s.html")
+    with Browser() as browser:
+        for width in (1280, 390):
+            seen = browser.open(tmp_path / "s.html", width)
+            assert (seen.complaints, seen.requests, seen.overflows) == ([], [], False), width
