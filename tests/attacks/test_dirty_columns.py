@@ -80,7 +80,7 @@ def test_a_clean_file_is_said_to_be_clean(folder):
     asked = {"where": "born >= 1950 and stay < 9", "algorithm": "identity"}
     release = session(folder / "clean.csv").release(ad.Histogram("cost", "sex"), 1, **asked)
     assert release.misfits.warnings() == ()
-    assert "No sign of rows that do not fit the schema" in str(release.explain())
+    assert "No sign of rows that do not match the schema" in str(release.explain())
     assert "WARNING" not in str(release.explain())
 
 

@@ -49,7 +49,7 @@ def test_exactly_epsilon_is_spent(csv, algorithm, given, share):
 def test_previews_know_of_it(csv):
     opened = session(csv)
     checked, unchecked = (opened.preview(TASK, 1, algorithm="identity", misfits=one) for one in (None, False))
-    assert "Of this, 0.02 counts the rows that do not fit the schema." in checked.sentence()
+    assert "Of this, 0.02 counts the rows that do not match the schema." in checked.sentence()
     assert "do not fit" not in unchecked.sentence()
     release = opened.release(TASK, 1, algorithm="identity")
     assert checked.expected_error.total == release.expected_error.total > unchecked.expected_error.total

@@ -41,7 +41,7 @@ Misfits = Annotated[
     bool | None,
     typer.Option(
         "--misfits/--no-misfits",
-        help="Count the rows that do not fit the schema, for 1/50 of the budget; by default for CSV files, if 5% show.",
+        help="Count rows that do not match the schema, for 1/50 of the budget; by default for CSV files, if 5% show.",
         show_default=False,
     ),
 ]

@@ -105,7 +105,7 @@ def command(
     taken = [budget for budget in budgets if part.of(budget)]
     if taken:
         since = f", here from ε = {display(taken[0])} on" if len(taken) < len(budgets) else ""
-        words = f"Of a CSV file, {part.part} of ε counts the rows that do not fit the schema{since}"
+        words = f"Of a CSV file, {part.part} of ε counts the rows that do not match the schema{since}"
         remarks.append(f"{words}; --no-misfits leaves that out.")
     remarks += [f"ε = {display(budgets[0])}: {note}" for note in part.notes(budgets[0])]
     for remark in (*remarks, *(f"{name} takes {words}." for name, words in accepted.items())):

@@ -1,4 +1,4 @@
-"""The rows that do not fit the schema, as a release counted them: with noise, and in words."""
+"""The rows that do not match the schema, as a release counted them: with noise, and in words."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ NO_SHARE = MisfitShare()
 def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
     """That misfits are not counted, what counting them could show, and how to have them counted."""
     return (
-        f"Rows that do not fit the schema are not counted: {SHARE} of this ε would only show kinds of about "
+        f"Rows that do not match the schema are not counted: {SHARE} of this ε would only show kinds of about "
         f"{unseen(epsilon, rows_per_unit):,} rows or more. --misfits (in Python misfits=True) counts them."
     )
 
@@ -94,7 +94,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Misfits:
-    """How many rows do not fit the schema, by attribute and reason. Each row is counted once, under its gravest reason.
+    """Rows that do not match the schema, by attribute and reason. Each row is counted once, for its gravest reason.
 
     It was measured within the release, for a part of its budget.
 

@@ -167,7 +167,7 @@ class Result(ABC):
     receipt: Receipt
     """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     misfits: Misfits | None = None
-    """The noisy numbers of rows that do not fit the schema, if they were counted."""
+    """The noisy numbers of rows that do not match the schema, if they were counted."""
     unfinished: str | None = None
     """What ended the program before it had measured all that it was going to, if something did."""
 

@@ -53,7 +53,7 @@ class Preview:
 
     @property
     def misfits(self) -> Fraction:
-        """The part of the budget that will count the rows which do not fit the schema."""
+        """The part of the budget that will count the rows which do not match the schema."""
         return self.outlook.misfits.of(self.epsilon)
 
     @property
@@ -71,7 +71,7 @@ class Preview:
         """What would be charged, and whether there is enough."""
         enough = "" if self.affordable else ", which is not enough"
         part = display(self.epsilon * self.misfits)
-        checked = f" Of this, {part} counts the rows that do not fit the schema." if self.misfits else ""
+        checked = f" Of this, {part} counts the rows that do not match the schema." if self.misfits else ""
         size = f"{self.outlook.size}; " if self.outlook.size else ""
         return (
             f"{self.task}: {size}would cost ε = {display(self.epsilon)} of the "

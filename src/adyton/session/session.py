@@ -178,7 +178,7 @@ class Session(Budgeted, Keeper):
         options. *where* keeps the rows that satisfy a predicate, such as ``"age >= 65 and sex = 'F'"``. A request that
         cannot be carried out to its end is refused before anything is spent.
 
-        From a CSV file, 1/50 of *epsilon* counts the rows that do not fit the schema: ``release.misfits`` has them. It
+        From a CSV file, 1/50 of *epsilon* counts rows that do not match the schema: ``release.misfits`` has them. It
         is left out where it could not show 5% of the rows that the schema says there are (of 10,000 if it does not).
         ``misfits=False`` leaves it out, ``misfits=True`` counts them in any table, and a number is the part of
         *epsilon* to take for it.

@@ -61,7 +61,7 @@ class Request:
     algorithm: str = AUTO
     options: Mapping[str, Any] = field(default_factory=dict)
     misfits: Fraction | bool | None = None
-    """Whether to count the rows that do not fit the schema, or the part of the budget to take for it."""
+    """Whether to count the rows that do not match the schema, or the part of the budget to take for it."""
 
     @classmethod
     def of(
