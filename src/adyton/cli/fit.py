@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -30,9 +30,6 @@ from adyton.cli.options import (
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
-
-if TYPE_CHECKING:
-    pass
 
 
 def _methods() -> list[str]:
