@@ -13,10 +13,8 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.grid import STEPS
-from adyton.kernel.instances.curves import StepCurve
-from adyton.kernel.instances.lattice import Lattice
+from adyton.kernel.instances.lattice import Lattice, StepCurve, Utility
 from adyton.kernel.instances.opening import on_instances
-from adyton.kernel.instances.utility import Utility
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.mechanisms import (
     MECHANISMS,

@@ -7,12 +7,10 @@ from functools import partial
 import numpy as np
 
 from adyton.configuration.configure import configure
-from adyton.kernel.instances import private_instances, survey, tuned_parameter, utility
-from adyton.kernel.instances.lattice import Lattice
+from adyton.kernel.instances import lattice, private_instances, survey, tuned_parameter
+from adyton.kernel.instances.lattice import UNIT, Lattice, Utility
 from adyton.kernel.instances.private_instances import ADD_REMOVE, REPLACE, PrivateInstances
-from adyton.kernel.instances.step_sums import StepSums
-from adyton.kernel.instances.utility import UNIT, Utility
-from adyton.kernel.instances.votes import StepVote
+from adyton.kernel.instances.votes import StepSums, StepVote
 from adyton.kernel.mechanisms import ChosenPoint, TunedParameter
 from adyton_lab.audit import whole_programs
 from adyton_lab.audit.enumeration import enumerate_distribution
@@ -175,4 +173,4 @@ def test_levels_stay_inside():
         for best in values:
             levels = one.levels(values, float(best))
             assert levels.min() >= 0
-            assert levels.max() <= utility.UNIT
+            assert levels.max() <= lattice.UNIT

@@ -11,10 +11,8 @@ import pytest
 import adyton as ad
 from adyton.configuration.result import Guarantee, planned
 from adyton.errors import BadInput, BudgetExceeded, LargeBudget, LedgerMismatch
-from adyton.kernel.instances.curves import SmoothCurve, StepCurve
-from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, SmoothCurve, StepCurve, Utility
 from adyton.kernel.instances.opening import simulated_instances
-from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.kernel.ledger import Ledger
 from adyton_lab.audit.tuning import ToyFamily
 

@@ -15,8 +15,7 @@ from adyton.configuration.knapsack import Knapsack
 from adyton.configuration.problems import Bids, Deliveries, Items, WeightedGraph
 from adyton.configuration.routing import Routing
 from adyton.errors import BadInput
-from adyton.kernel.instances.curves import StepCurve
-from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.lattice import POINTS, Lattice, StepCurve
 
 NAN, INF = math.nan, math.inf
 

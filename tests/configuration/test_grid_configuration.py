@@ -8,7 +8,7 @@ import pytest
 import adyton as ad
 from adyton.configuration.asked import Grid
 from adyton.errors import BadInput
-from adyton.kernel.instances.utility import UNIT, Utility
+from adyton.kernel.instances.lattice import UNIT, Utility
 from adyton.kernel.instances.votes import vote_of
 
 

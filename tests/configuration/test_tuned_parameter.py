@@ -11,12 +11,10 @@ from scipy import stats
 from toy_curves import MALFORMED, random_smooth, random_steps
 
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerMismatch
-from adyton.kernel.instances.curves import SmoothCurve, StepCurve
-from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, SmoothCurve, StepCurve, Utility
 from adyton.kernel.instances.opening import on_instances, simulated_instances
 from adyton.kernel.instances.private_instances import ADD_REMOVE, RELATIONS, REPLACE, PrivateInstances
 from adyton.kernel.instances.survey import survey
-from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.mechanisms import ChosenPoint, NoisyCount, TunedParameter
 from adyton.noise import ExactNoise, SimulatedNoise
@@ -196,7 +194,7 @@ def test_a_failure_inside_says_nothing(monkeypatch):
     def broken(self, places):
         raise ValueError("instance 17")
 
-    monkeypatch.setattr("adyton.kernel.instances.step_sums.StepSums.at", broken)
+    monkeypatch.setattr("adyton.kernel.instances.votes.StepSums.at", broken)
     with pytest.raises(KernelFailure) as failure:
         kernel.root.tune("0.5", default=1.0)
     assert failure.value.__context__ is None

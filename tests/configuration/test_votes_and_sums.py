@@ -10,12 +10,9 @@ import pytest
 from toy_curves import MALFORMED, random_smooth, random_steps
 
 from adyton.errors import BadInput
-from adyton.kernel.instances.curves import SmoothCurve, StepCurve
-from adyton.kernel.instances.lattice import POINTS, Lattice
-from adyton.kernel.instances.step_sums import StepSums
+from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, SmoothCurve, StepCurve, Utility
 from adyton.kernel.instances.survey import survey
-from adyton.kernel.instances.utility import UNIT, Utility
-from adyton.kernel.instances.votes import FLAT, SmoothVote, StepVote, vote_of
+from adyton.kernel.instances.votes import FLAT, SmoothVote, StepSums, StepVote, vote_of
 
 LATTICE = Lattice(0.5, 3.0)
 REGRET = Utility.named("regret")

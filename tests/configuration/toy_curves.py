@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from adyton.kernel.instances.curves import SmoothCurve, StepCurve
-from adyton.kernel.instances.lattice import POINTS
+from adyton.kernel.instances.lattice import POINTS, SmoothCurve, StepCurve
 
 
 def random_steps(generator, pieces=12, low=80.0, high=100.0):

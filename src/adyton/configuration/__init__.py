@@ -25,8 +25,8 @@ _FILES = {
     "Lattice": "adyton.kernel.instances.lattice",
     "MaxCut": "max_cut",
     "Routing": "routing",
-    "SmoothCurve": "adyton.kernel.instances.curves",
-    "StepCurve": "adyton.kernel.instances.curves",
+    "SmoothCurve": "adyton.kernel.instances.lattice",
+    "StepCurve": "adyton.kernel.instances.lattice",
     "WeightedGraph": "problems",
     "planned": "result",
     "read_instances": "reading",
@@ -75,9 +75,9 @@ if TYPE_CHECKING:
     from adyton.configuration.result import Guarantee as Guarantee
     from adyton.configuration.result import planned as planned
     from adyton.configuration.routing import Routing as Routing
-    from adyton.kernel.instances.curves import SmoothCurve as SmoothCurve
-    from adyton.kernel.instances.curves import StepCurve as StepCurve
     from adyton.kernel.instances.lattice import Lattice as Lattice
+    from adyton.kernel.instances.lattice import SmoothCurve as SmoothCurve
+    from adyton.kernel.instances.lattice import StepCurve as StepCurve
 
 
 def __getattr__(name: str) -> Any:

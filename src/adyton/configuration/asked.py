@@ -14,11 +14,9 @@ import numpy as np
 from adyton.configuration.family import Family
 from adyton.errors import BadInput
 from adyton.exact import as_number
-from adyton.kernel.instances.curves import Curve, StepCurve
-from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.lattice import POINTS, UNIT, UTILITIES, Curve, Lattice, StepCurve, Utility
 from adyton.kernel.instances.private_instances import RELATIONS
 from adyton.kernel.instances.survey import SummedUtility
-from adyton.kernel.instances.utility import UNIT, UTILITIES, Utility
 from adyton.kernel.instances.votes import FLAT, vote_of
 from adyton.kernel.sources import InstancesSource
 from adyton.messages import no_such, shorten

@@ -13,10 +13,10 @@ from adyton.configuration.result import Configuration
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget
 from adyton.interrupts import deferred
+from adyton.kernel.instances.lattice import Utility
 from adyton.kernel.instances.opening import on_instances, simulated_instances
 from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
 from adyton.kernel.instances.survey import Progress, owned_by, survey
-from adyton.kernel.instances.utility import Utility
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.file import file_name

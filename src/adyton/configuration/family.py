@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.instances.curves import Curve, StepCurve
-from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.lattice import POINTS, Curve, Lattice, StepCurve
 from adyton.plans.registry import Registry
 
 Instance = TypeVar("Instance")

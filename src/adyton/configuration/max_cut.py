@@ -15,8 +15,7 @@ from adyton.configuration.family import Family
 from adyton.configuration.made_up import CUT_KINDS, cut_graph
 from adyton.configuration.problems import CutGraph
 from adyton.errors import BadInput
-from adyton.kernel.instances.curves import Curve, SmoothCurve, StepCurve
-from adyton.kernel.instances.lattice import POINTS, Lattice, first_place
+from adyton.kernel.instances.lattice import POINTS, Curve, Lattice, SmoothCurve, StepCurve, first_place
 from adyton.messages import no_such
 from adyton.whole import whole
 

@@ -13,9 +13,8 @@ import numpy as np
 from adyton.configuration.asked import Parameter, Tuning, inside
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
-from adyton.kernel.instances.lattice import POINTS
+from adyton.kernel.instances.lattice import POINTS, UNIT, Utility
 from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
-from adyton.kernel.instances.utility import UNIT, Utility
 from adyton.messages import shorten
 from adyton.odds import often
 from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
@@ -231,7 +230,7 @@ class Guarantee:
     Levels are rounded to 2⁻²⁰, once at either parameter, and once more for the mean of an owner: that is added. A
     regret above the clip counts as the clip: what is promised is about regrets that are cut off there.
 
-    >>> from adyton.kernel.instances.utility import Utility
+    >>> from adyton.kernel.instances.lattice import Utility
     >>> promise = Guarantee(Fraction(1), "add-remove", Utility.named("regret"))
     >>> round(promise.average_loss(1000), 5), promise.instances_needed("0.001")
     (0.00076, 761)

@@ -19,9 +19,7 @@ from adyton.configuration.made_up import cut_graph
 from adyton.configuration.max_cut import MaxCut
 from adyton.configuration.problems import WeightedGraph
 from adyton.configuration.routing import Routing
-from adyton.kernel.instances.curves import Curve, StepCurve
-from adyton.kernel.instances.lattice import POINTS, Lattice
-from adyton.kernel.instances.utility import Utility
+from adyton.kernel.instances.lattice import POINTS, Curve, Lattice, StepCurve, Utility
 from adyton.kernel.instances.votes import SmoothVote, Vote, smooth_values, vote_of
 from adyton.remembered import cached_property
 from adyton_lab.engine import Advance, unseen

@@ -10,9 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.cli.main import app
-from adyton.kernel.instances.curves import StepCurve
-from adyton.kernel.instances.lattice import POINTS, Lattice
-from adyton.kernel.instances.utility import UNIT, Utility
+from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, StepCurve, Utility
 from adyton.kernel.instances.votes import StepVote
 from adyton_lab.reproduce import configuration, configuration_evaluation, configuration_pools
 from adyton_lab.reproduce.configuration import Protocol, best_place, drawn_place, summed_up, tuned_on

@@ -10,9 +10,9 @@ import numpy as np
 from adyton.arrays import Places
 from adyton.errors import BadInput
 from adyton.kernel.audit_cases import AuditCase
+from adyton.kernel.instances.lattice import UNIT
 from adyton.kernel.instances.private_instances import ADD_REMOVE, PrivateInstances
-from adyton.kernel.instances.step_sums import StepSums
-from adyton.kernel.instances.utility import UNIT
+from adyton.kernel.instances.votes import StepSums
 from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import InstancesShape, SourceShape
 from adyton.noise.source import NoiseSource

@@ -11,11 +11,9 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
-from adyton.kernel.instances.curves import Curve
-from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.lattice import POINTS, Curve, Lattice, Utility
 from adyton.kernel.instances.private_instances import ADD_REMOVE, PrivateInstances, spread
 from adyton.kernel.instances.survey import Progress, SummedUtility, owned_by, survey
-from adyton.kernel.instances.utility import Utility
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.records import checked_total

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from adyton.errors import BadInput
-from adyton.kernel.instances.lattice import Lattice
+from adyton.kernel.instances.lattice import UNIT, Lattice
 from adyton.kernel.instances.survey import SummedUtility
-from adyton.kernel.instances.utility import UNIT
 from adyton.kernel.sealed import Sealed
 from adyton.messages import no_such
 

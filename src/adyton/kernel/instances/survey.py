@@ -19,12 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.instances.curves import Curve
-from adyton.kernel.instances.lattice import Lattice
-from adyton.kernel.instances.smooth_sums import SmoothSums
-from adyton.kernel.instances.step_sums import StepSums
-from adyton.kernel.instances.utility import Utility
-from adyton.kernel.instances.votes import FLAT, StepVote, Vote, vote_of
+from adyton.kernel.instances.lattice import Curve, Lattice, Utility
+from adyton.kernel.instances.votes import FLAT, SmoothSums, StepSums, StepVote, Vote, vote_of
 
 SummedUtility: TypeAlias = StepSums | SmoothSums
 """The sum of all votes at every place; ``tops`` are the sums of the pieces from ``starts``, or bounds on them."""
@@ -46,7 +42,7 @@ def survey(
 
     With *owners*, one for each instance, every owner has one vote: the mean of those of its instances, rounded down.
 
-    >>> from adyton.kernel.instances.curves import StepCurve
+    >>> from adyton.kernel.instances.lattice import StepCurve
     >>> half = lambda instance: StepCurve(np.array([0, 1]), np.array([1.0, instance]))
     >>> survey([0.95, 1.0], half, 2, Utility.named("regret")).tops.tolist()
     [2097152, 1572864]

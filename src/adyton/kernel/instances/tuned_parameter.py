@@ -11,11 +11,9 @@ import numpy as np
 from adyton.arrays import Places
 from adyton.errors import BadInput
 from adyton.kernel.audit_cases import AuditCase
-from adyton.kernel.instances.lattice import POINTS, Lattice
+from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice
 from adyton.kernel.instances.private_instances import ADD_REMOVE, PrivateInstances
-from adyton.kernel.instances.step_sums import StepSums
-from adyton.kernel.instances.utility import UNIT
-from adyton.kernel.instances.votes import StepVote
+from adyton.kernel.instances.votes import StepSums, StepVote
 from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import InstancesShape, SourceShape
 from adyton.messages import shorten
