@@ -53,7 +53,7 @@ class Server(Dialect, ABC):
     keys_together: int = 1 << 18
     """A pass over the rows takes longer than a table of so many keys."""
     keys_at_once: int = 0
-    """So many keys at most are counted by one query for several sets of terms (:meth:`each`)."""
+    """So many keys at most are counted by one query for several sets of terms (:attr:`each`)."""
 
     @abstractmethod
     def column(self, column: Column) -> Stored:
@@ -66,10 +66,6 @@ class Server(Dialect, ABC):
     @abstractmethod
     def digest(self, columns: Sequence[Stored]) -> str:
         """An expression that puts rows in order, and is the same for rows with the same values."""
-
-    def each(self, numbers: Sequence[str]) -> str:
-        """As many lines of a result as there are numbers, with one in each."""
-        raise NotImplementedError
 
     @abstractmethod
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
@@ -257,7 +253,7 @@ class ServerRows(OwnedRows):
     def _together(self, sets: Sequence[tuple[int, _Key, int]], where: Sequence[str]) -> Iterator[tuple[int, Batch]]:
         """Groups for several sets of terms by one query, in which a row has a key for each set: those of a set begin at
         a number of its own."""
-        each = self.server.each([f"cast({sql} as bigint) + {first}" for _, (sql, _), first in sets])
+        each = self.server.each(", ".join(f"cast({sql} as bigint) + {first}" for _, (sql, _), first in sets))
         query = f"select k, count(*) as times from ({self._coded([f'{each} as k'], where)}) as coded group by k"
         for found, times in self._numbers(query, 2):
             place = np.searchsorted([first for *_, first in sets], found, side="right") - 1

@@ -128,10 +128,7 @@ class Spark(Server):
     is_nan = "isnan({})".format
     hidden = "sha2(cast({} as binary), 256)".format
     total = "cast(coalesce(sum(cast({} as decimal(20, 0))), 0) as string)".format  # others would overflow
-
-    def each(self, numbers: Sequence[str]) -> str:
-        """Out of an array."""
-        return f"explode(array({', '.join(numbers)}))" if len(numbers) > 1 else numbers[0]
+    each = "explode(array({}))".format
 
     def column(self, column: Column) -> Stored:
         """Texts by their bytes, decimals as doubles, times as seconds."""

@@ -89,6 +89,8 @@ class Dialect:
     """The digest of a text, from which nobody can tell it, and by which all are told apart."""
     total: Callable[[str], str]
     """The sum of whole numbers over a group, however large, as a text."""
+    each: Callable[[str], str]
+    """A line of the result for each of the numbers in a list, where a server counts several sets of terms at once."""
 
 
 @dataclass(frozen=True)
