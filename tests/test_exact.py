@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import BadInput
-from adyton.exact import as_number, budget, display, exact, positive, share
-from adyton.grid import STEPS, on_grid, rounded_down
+from adyton.exact import STEPS, as_number, budget, display, exact, on_grid, positive, rounded_down, share
 
 
 @pytest.mark.parametrize(

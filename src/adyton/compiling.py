@@ -1,13 +1,48 @@
-"""Compilation of hot loops at their first call. Numba takes half a second to load: nothing here loads it before."""
+"""What is computed at first use: hot loops are compiled, properties are remembered; and one thread where many slow down.
+
+Numba takes half a second to load: nothing here loads it before a loop is called.
+"""
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from adyton.remembered import cached_property
+Value = TypeVar("Value")
+
+
+class cached_property(functools.cached_property[Value]):  # noqa: N801
+    """A property that is computed once, without a lock, like that of Python 3.12.
+
+    Until Python 3.11, ``functools.cached_property`` holds a lock while it computes, one for all objects of a class:
+    threads wait for one another, and a child that is forked meanwhile waits for ever. Computing twice does no harm here.
+    """
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        super().__init__(compute)
+        self.lock = nullcontext()
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Within, products of matrices take one thread, where threadpoolctl is installed (scikit-learn brings it).
+
+    For many small products: libraries of linear algebra start several threads, which wait for each other.
+
+    >>> with one_thread():
+    ...     2 + 2
+    4
+    """
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[Any] = threadpool_limits(1)
+    return limits
+
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

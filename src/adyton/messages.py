@@ -1,16 +1,31 @@
-"""The words of error messages: values cut to a readable length, lists, the name that was probably meant, and paths."""
+"""The words of messages: values cut to a readable length, lists, the name that was probably meant, paths, safe cells."""
 
 from __future__ import annotations
 
 import difflib
 import numbers
 import os
+import re
 from collections.abc import Iterable
 from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 
 from adyton.errors import BadInput
+
+_FORMULA = re.compile(r"'*(?:[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n])")
+"""Apostrophes in front of a formula too: they get one more, so that no two texts become one."""
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+
+
+def harmless(text: str) -> str:
+    """The text, with an apostrophe in front if a spreadsheet could run it. Numbers stay as they are.
+
+    >>> harmless("=HYPERLINK(1)"), harmless("@home"), harmless("-5"), harmless("surgery"), harmless("'=a")
+    ("'=HYPERLINK(1)", "'@home", '-5', 'surgery', "''=a")
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
 
 _LONGEST = 60
 _PLAIN = (str, bytes, numbers.Number, Decimal, os.PathLike, date, time, timedelta)

@@ -17,9 +17,9 @@ import pandas as pd
 import pytest
 
 import adyton as ad
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.kernel.counting.rows import one_at_a_time
-from adyton.remembered import cached_property
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

@@ -12,7 +12,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
-from adyton.grid import STEPS
+from adyton.exact import STEPS
 from adyton.kernel.instances.lattice import Lattice, StepCurve, Utility
 from adyton.kernel.instances.opening import on_instances
 from adyton.kernel.ledger import Ledger

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ledger_spending import TWENTIETH, filled, spend
 
 from adyton.errors import BadInput, BudgetExceeded, LedgerError
-from adyton.grid import STEPS
+from adyton.exact import STEPS
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger import file as ledger_file
 

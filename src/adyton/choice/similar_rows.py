@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.choice.model import Lessons, Look, Model
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
-from adyton.remembered import cached_property
 
 _WIDTH = 0.25
 """How far apart the features of similar rows are, in standard deviations of the feature over all rows."""

@@ -201,8 +201,8 @@ def _harmless(table: pa.Table, names: set[str]) -> pa.Table:
     """The same with labels and names that no spreadsheet takes for formulas; what was kept stays as it is."""
     import pyarrow as pa
 
+    from adyton.messages import harmless
     from adyton.result.folder import harmless_column
-    from adyton.spreadsheets import harmless
 
     columns = [
         harmless_column(column) if name in names and pa.types.is_string(column.type) else column

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Places, Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
-from adyton.remembered import cached_property
 from adyton.whole import maybe_whole, whole
 
 HEAVIEST = 1e100

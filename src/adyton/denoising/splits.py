@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.arrays import Flags, Integers, Places, Reals, Singles
-from adyton.compiling import compiled
+from adyton.compiling import cached_property, compiled
 from adyton.errors import BadInput
 from adyton.queries.block_tree import BlockTree
-from adyton.remembered import cached_property
 
 
 @dataclass(frozen=True, eq=False)

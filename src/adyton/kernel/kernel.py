@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerError, RowsChanged
-from adyton.exact import Rational, display, positive
-from adyton.grid import rounded_down
+from adyton.exact import Rational, display, positive, rounded_down
 from adyton.interrupts import deferred, noticed
 from adyton.kernel.admission import admit, is_one_of
 from adyton.kernel.budget import ROOT, Budget

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries import Product, Queries
 from adyton.queries.base import NOTHING, Size
-from adyton.remembered import cached_property
 from adyton.schema import RowTree, Schema
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adyton.arrays import Integers, Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.kernel.transforms.vectors import MOST_TABLE_CELLS
@@ -19,7 +20,6 @@ from adyton.learning.model import Model, Target, real_array
 from adyton.messages import listing
 from adyton.plans.algorithm import MOST_CELLS
 from adyton.queries import Identity, Partition
-from adyton.remembered import cached_property
 from adyton.schema.attributes import Attribute, Label
 from adyton.schema.numbers import Integer, Numeric
 

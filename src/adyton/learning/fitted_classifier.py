@@ -11,6 +11,7 @@ import numpy as np
 
 from adyton.arrays import Array, Reals
 from adyton.choice.decision import Decision
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import as_number, display
 from adyton.learning.classifier import Classifier
@@ -19,7 +20,6 @@ from adyton.learning.look_alikes import LookAlikes, look_alikes
 from adyton.learning.model import Model, class_array
 from adyton.learning.registry import AUTO, DEFAULT, WHY_DEFAULT
 from adyton.messages import listing
-from adyton.remembered import cached_property
 from adyton.result.receipt import read_bought, read_figures
 from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from adyton.arrays import Flags, Integers, Places, Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.sources import TableSource
@@ -33,7 +34,6 @@ from adyton.learning.tree_model import LeafProfiles, TreeModel
 from adyton.messages import listing
 from adyton.plans.algorithm import Positive, Share, Whole, Within, whole_number
 from adyton.queries import Identity
-from adyton.remembered import cached_property
 from adyton.schema import RowTree
 
 _LITTLE = 0.01

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Integers, Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.learning.model import Model, Target, real_array
 from adyton.messages import listing
-from adyton.remembered import cached_property
 from adyton.schema import RowTree
 
 _SHOWN = 60

@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import listing
-from adyton.remembered import cached_property
 from adyton.solving.residuals import in_order
 
 How: TypeAlias = Literal["measured", "by a path", "independent", "fitted to pairs"]

@@ -17,6 +17,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.choice.decision import Bought
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.mechanisms.published.parent_choice import ParentChoice
@@ -30,7 +31,6 @@ from adyton.marginals.refining import Codes, deal
 from adyton.messages import listing
 from adyton.plans.algorithm import Positive, Share, Within, whole_number
 from adyton.queries.measurement import Group, MeasuredTable
-from adyton.remembered import cached_property
 from adyton.solving.projections import project_to_simplex
 from adyton.solving.residuals import Residuals, in_order, residuals
 from adyton.strategies.table_shares import mean_absolute

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from adyton.choice.decision import Bought
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.mechanisms import MeasureTables
@@ -30,7 +31,6 @@ from adyton.messages import listing, shorten
 from adyton.plans.algorithm import Algorithm
 from adyton.plans.registry import ALGORITHMS, Registry
 from adyton.queries.measurement import Group, MeasuredTable, NoisyTables
-from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.schema.cell_groups import coarsened
 from adyton.solving.residuals import in_order, residuals

@@ -13,6 +13,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.choice.decision import Bought
+from adyton.compiling import cached_property
 from adyton.exact import share
 from adyton.marginals import tables_file
 from adyton.marginals.estimating import Estimated, wider_table
@@ -25,7 +26,6 @@ from adyton.marginals.tables_file import joined, share_tables
 from adyton.plans.base import ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import MeasuredTable
-from adyton.remembered import cached_property
 from adyton.result import frames
 from adyton.result.intervals import Interval
 from adyton.result.released import Released, Slice, Table, one_by_one

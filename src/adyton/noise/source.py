@@ -15,11 +15,11 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 
 from adyton.arrays import Flags, Integers, Places, Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import Rational, exact, positive
 from adyton.messages import shorten
 from adyton.noise.bits import Bounds, Refine
-from adyton.remembered import cached_property
 from adyton.whole import IntegerArray, maybe_whole, whole, whole_array
 
 

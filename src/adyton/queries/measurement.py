@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.queries.base import Queries
 from adyton.queries.combined import Product
-from adyton.remembered import cached_property
 from adyton.whole import IntegerArray
 
 Group: TypeAlias = tuple[str, ...]

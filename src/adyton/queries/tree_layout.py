@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Places
-from adyton.remembered import cached_property
+from adyton.compiling import cached_property
 from adyton.whole import halvings, whole
 
 if TYPE_CHECKING:

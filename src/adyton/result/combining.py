@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.messages import listing, shorten
 from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
-from adyton.remembered import cached_property
 from adyton.result.intervals import Kind, NoiseModel
 from adyton.result.receipt import Receipt
 from adyton.result.released import Released

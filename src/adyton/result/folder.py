@@ -19,7 +19,7 @@ from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number
 from adyton.interrupts import deferred
-from adyton.messages import path_of, shorten
+from adyton.messages import harmless, path_of, shorten
 from adyton.result.receipt import read_misfits, read_receipt
 from adyton.result.result import AS_IT_IS, Look, Result
 from adyton.result.sheets import Sheets
@@ -38,7 +38,6 @@ from adyton.result.staging import (
 )
 from adyton.schema import Schema
 from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
-from adyton.spreadsheets import harmless
 from adyton.tasks import Task, task_from_dict
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.plans.base import ExpectedError, Plan
 from adyton.queries import Queries
-from adyton.remembered import cached_property
 from adyton.result.simulated_runs import SimulatedRuns
 from adyton.solving.noise_moments import Moments
 

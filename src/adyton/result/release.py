@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import exact
 from adyton.kernel.kernel import Kernel
@@ -20,7 +21,6 @@ from adyton.messages import shorten
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Marginals, Queries
-from adyton.remembered import cached_property
 from adyton.result.combining import COMBINED, MOST, averaged, check_same, combined_noise, share_noise
 from adyton.result.combining import in_words as combined_in_words
 from adyton.result.folder import body_of, from_plain

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 import numpy as np
 
 from adyton.arrays import Reals, arrow_column
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
 from adyton.messages import listing, path_of
 from adyton.plans.base import ExpectedError
 from adyton.queries import Cells, Explicit, Kronecker, Product, Queries, Ranges, Total
-from adyton.remembered import cached_property
 from adyton.result import figures, frames
 from adyton.result.figure import Figure, Lines
 from adyton.result.figures import CellNumbers, largest_cells, numbered

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, ClassVar, TypeAlias
 
+from adyton.compiling import cached_property
 from adyton.errors import SchemaError
 from adyton.messages import listing, no_such, shorten, suggestion
-from adyton.remembered import cached_property
 from adyton.schema.look_up_files import LevelsFile
 from adyton.schema.reading import (
     EVERY_KEY,

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from adyton.arrays import Places
+from adyton.compiling import cached_property
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten
-from adyton.remembered import cached_property
 from adyton.schema.attributes import CelledAttribute, Label
 from adyton.schema.calendar import (
     DAY,

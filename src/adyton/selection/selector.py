@@ -23,6 +23,7 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.choice.checked_file import FileKind, digest_of
 from adyton.choice.decision import Bought, Decision, finite_values
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import Rational, display
 from adyton.kernel import mechanisms
@@ -34,7 +35,6 @@ from adyton.plans.algorithm import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms, plan_named, plan_type, standing
 from adyton.plans.steps import along_curve
 from adyton.queries import Measurement, Queries, Reduction, Total
-from adyton.remembered import cached_property
 from adyton.selection.workload_kinds import reach
 from adyton.whole import whole
 

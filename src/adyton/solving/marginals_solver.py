@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from adyton.arrays import Array, Integers, Reals
+from adyton.compiling import cached_property
 from adyton.queries import Marginals, Queries, Ranges
 from adyton.queries.axes import energies_by_axes
 from adyton.queries.measurement import Group
-from adyton.remembered import cached_property
 from adyton.solving.residuals import part_variances
 
 MOST_AXES = 16

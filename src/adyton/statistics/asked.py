@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.remembered import cached_property
+from adyton.compiling import cached_property
 from adyton.result.intervals import Kind
 from adyton.schema import Integer, Numeric, Schema
 from adyton.schema.numbers import FixedPoint

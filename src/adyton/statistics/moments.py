@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.arrays import Flags, Reals
-from adyton.remembered import cached_property
+from adyton.compiling import cached_property
 from adyton.statistics.asked import Asked, Figures, radius, tail
 
 _HALVINGS = 50

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.messages import listing, no_such
-from adyton.remembered import cached_property
 from adyton.result import frames
 from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets

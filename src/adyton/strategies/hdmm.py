@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Places, Reals
+from adyton.compiling import one_thread
 from adyton.errors import BadInput
 from adyton.queries import (
     Cells,
@@ -46,7 +47,6 @@ from adyton.solving.marginals_solver import over_supersets
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.one_order import BITS, BITS_IN_PRODUCTS, one_order, weighted_tree
-from adyton.threads import one_thread
 
 _ROUNDS = 3
 _LARGEST_COMPARISON = 1 << 23

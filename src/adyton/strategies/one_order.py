@@ -27,14 +27,13 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Places, Reals
+from adyton.compiling import cached_property, one_thread
 from adyton.errors import BadInput
 from adyton.queries import Explicit, Hierarchy, Identity, Partition, Product, Queries, Reduction, Stack, Weighted
 from adyton.queries.block_tree import BlockTree
 from adyton.queries.domain_trees import boxes_in_boxes
-from adyton.remembered import cached_property
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import SWEEPS, WeightedTree
-from adyton.threads import one_thread
 
 _DEEPEST = 10
 """Θ is constant on blocks if there are more than 2^10 cells."""

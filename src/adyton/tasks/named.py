@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.queries import AllRange, Identity, Prefix, Queries, RandomRanges
 from adyton.queries import Ranges as RangeQueries
-from adyton.remembered import cached_property
 from adyton.schema import Schema
 from adyton.tasks.base import Option, Task
 from adyton.tasks.questions import MOST_QUERIES, as_queries, to_plain

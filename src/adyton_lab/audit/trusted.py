@@ -89,9 +89,7 @@ CORE: Mapping[str, tuple[str, ...]] = {
         "arrays",
         "compiling",
         "exact",
-        "grid",
         "interrupts",
-        "remembered",
         "whole",
     ),
 }

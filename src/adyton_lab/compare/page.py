@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from adyton.errors import BadInput
-from adyton.spreadsheets import harmless
+from adyton.messages import harmless
 from adyton_lab.compare.experiment import LOOKS
 from adyton_lab.compare.results import CHOOSER, Comparison
 from adyton_lab.pages import rendered

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from adyton.arrays import Integers, Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.learning.coding import codes_of
-from adyton.remembered import cached_property
 from adyton.schema import Attribute, Categorical, Integer, Numeric, Schema
 from adyton.statistics.asked import Asked
 from adyton.tasks import Mean

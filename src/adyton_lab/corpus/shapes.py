@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
-from adyton.remembered import cached_property
 from adyton.whole import as_shape, whole
 from adyton_lab.corpus.public_files import ENDINGS, Named, confirm_public, read_file, read_table, regrid
 from adyton_lab.corpus.r_tables import RDATASETS, r_tables

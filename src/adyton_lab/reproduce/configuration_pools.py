@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Places, Reals
+from adyton.compiling import cached_property
 from adyton.configuration import made_up
 from adyton.configuration.family import Family
 from adyton.configuration.independent_set import Auction, IndependentSet
@@ -21,7 +22,6 @@ from adyton.configuration.problems import WeightedGraph
 from adyton.configuration.routing import Routing
 from adyton.kernel.instances.lattice import POINTS, Curve, Lattice, StepCurve, Utility
 from adyton.kernel.instances.votes import SmoothVote, Vote, smooth_values, vote_of
-from adyton.remembered import cached_property
 from adyton_lab.engine import Advance, unseen
 
 

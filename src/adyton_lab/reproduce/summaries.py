@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.choice import decision_tree
-from adyton.remembered import cached_property
+from adyton.compiling import cached_property
 from adyton_lab.engine import geometric_mean
 from adyton_lab.reproduce import published
 from adyton_lab.reproduce.records import GROUPS, Record

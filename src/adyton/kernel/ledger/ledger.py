@@ -17,8 +17,7 @@ from types import TracebackType
 from typing import NoReturn, TypeVar, get_args
 
 from adyton.errors import BadInput, LedgerError, LedgerMismatch
-from adyton.exact import Rational, budget, display
-from adyton.grid import rounded_down, rounded_up
+from adyton.exact import Rational, budget, display, rounded_down, rounded_up
 from adyton.kernel.ledger.file import ChangedError, LedgerFile, bring_up_to_date, file_name
 from adyton.kernel.ledger.records import (
     RECOUNT,

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from adyton.compiling import cached_property
 from adyton.errors import SchemaError
 from adyton.kernel.reading.readers import Column, Family, Reader
 from adyton.kernel.reading.value_texts import own_text, text_of, texts
 from adyton.kernel.sealed import quietly
 from adyton.messages import shorten
-from adyton.remembered import cached_property
 
 _ROWS_AT_A_TIME = 122_880
 Text = Callable[[object], str | None]

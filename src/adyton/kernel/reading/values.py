@@ -28,11 +28,11 @@ from typing import Any, Concatenate, ParamSpec
 import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, Places, arrow_column
+from adyton.compiling import cached_property
 from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, OUTSIDE, UNREAD, key_reader, number_in, reader_of
 from adyton.kernel.reading.times import NO_TIME, iso_seconds, on_clock
 from adyton.kernel.reading.value_texts import as_texts, text_of
 from adyton.kernel.sealed import quietly
-from adyton.remembered import cached_property
 from adyton.schema import Attribute, Boolean, Categorical, Date, Duration, Identifier
 from adyton.schema.calendar import DAY, EARLIEST, LATEST, part_numbers
 from adyton.schema.time_formats import moment_in
