@@ -1,4 +1,4 @@
-"""What is computed at first use: hot loops are compiled, properties are remembered; and one thread where many slow down.
+"""What happens at first use: hot loops are compiled, properties are remembered; and one thread where many slow down.
 
 Numba takes half a second to load: nothing here loads it before a loop is called.
 """
@@ -19,7 +19,7 @@ class cached_property(functools.cached_property[Value]):  # noqa: N801
     """A property that is computed once, without a lock, like that of Python 3.12.
 
     Until Python 3.11, ``functools.cached_property`` holds a lock while it computes, one for all objects of a class:
-    threads wait for one another, and a child that is forked meanwhile waits for ever. Computing twice does no harm here.
+    threads wait for one another, and a child that is forked meanwhile waits for ever. Computing twice is harmless.
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:

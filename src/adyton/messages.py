@@ -1,4 +1,4 @@
-"""The words of messages: values cut to a readable length, lists, the name that was probably meant, paths, safe cells."""
+"""The words of messages: values cut to a readable length, lists, the name probably meant, paths, safe cells."""
 
 from __future__ import annotations
 
