@@ -139,7 +139,7 @@ def test_values_are_read_as_the_page_on_schemas_says(tmp_path):
 
 def test_the_guide_to_algorithms_names_no_others():
     page = (ROOT / "docs/algorithms.md").read_text(encoding="utf-8")
-    guide = page.split("## What to expect of each kind")[1].split("\n\n")[2]
+    guide = page.split("## The kinds of algorithms")[1].split("\n\n")[2]
     named = {name for line in guide.splitlines()[2:] for name in re.findall(r"`([^`]+)`", line)}
     assert named <= set(ad.algorithms())
     assert set(ad.algorithms()) - named <= {"mwem*", "mwem-b", "mwem-c", "mwem-d"}  # the relatives

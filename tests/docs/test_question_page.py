@@ -24,7 +24,7 @@ SAID = (
 )
 
 
-BY_COMMAND = ("How much do salaries scatter?", "Can we hand out rows", "What does an error of 20 patients cost?")
+BY_COMMAND = ("How much do salaries vary?", "Can we publish rows", "What does an error of 20 patients cost?")
 """Asked by their commands, as every second question is: what is looked for is printed by those."""
 
 
