@@ -28,7 +28,7 @@ from adyton.kernel.mechanisms import (
     VectorLaplace,
     vector_laplace,
 )
-from adyton.kernel.mechanisms.split_scores import EntropyScore, GiniScore, MaxScore
+from adyton.kernel.mechanisms.split_choice import EntropyScore, GiniScore, MaxScore
 from adyton.kernel.recorder import Debit
 from adyton.kernel.transforms import LinearMap
 from adyton.noise import ExactNoise, Ratio, SimulatedNoise

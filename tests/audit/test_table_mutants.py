@@ -11,12 +11,12 @@ import pytest
 from adyton.errors import BadInput
 from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counting.packs import Pack
-from adyton.kernel.counts import GuessedTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice
+from adyton.kernel.mechanisms.guessed_tables import GuessedTables
 from adyton.kernel.mechanisms.published import parent_choice
 from adyton.kernel.shapes import TablesShape
-from adyton.kernel.transforms.vectors import CountTables, SingleTables
+from adyton.kernel.transforms import CountTables, SingleTables
 from adyton.schema import Integer, Schema
 from adyton_lab.audit.accounting import audit_tables
 from adyton_lab.audit.enumeration import audit_selection_exactly

@@ -8,11 +8,11 @@ import pyarrow
 import pytest
 
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, SchemaError
+from adyton.kernel import transforms
 from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice
 from adyton.kernel.sources import TablesSource
-from adyton.kernel.transforms import vectors
 from adyton.noise import KeyedNoise
 from adyton.queries import Identity
 from adyton.schema import Integer, Schema
@@ -129,7 +129,7 @@ def test_too_many_cells_are_refused_with_the_way_that_works(monkeypatch):
     kernel = Kernel.simulated_table(np.zeros((2, 3), dtype=int), schema, epsilon=1, seed=1)
     with pytest.raises(BadInput, match=r"2 tables have 200,000,000 cells in all; the limit is 33,554,432.*vectorize"):
         kernel.root.tables([("x0", "x1"), ("x0", "x2")])
-    monkeypatch.setattr(vectors, "MOST_TABLES", 2)
+    monkeypatch.setattr(transforms, "MOST_TABLES", 2)
     with pytest.raises(BadInput, match="3 groups of attributes; the limit is 2"):
         kernel.root.tables([("x0",), ("x1",), ("x2",)])
     assert kernel.spent == 0
@@ -192,7 +192,7 @@ def test_operators_are_for_their_own_kind_of_source():
     with pytest.raises(BadInput, match="works on many tables"):
         kernel.measure(kernel.root, ALL, 1)
     with pytest.raises(BadInput, match="works on a table"):
-        kernel.transform(kernel.root.tables(PAIRS), vectors.CountTables(PAIRS))
+        kernel.transform(kernel.root.tables(PAIRS), transforms.CountTables(PAIRS))
 
 
 def test_a_replay_that_measures_other_tables_sees_the_same_noise():

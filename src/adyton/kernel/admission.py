@@ -19,8 +19,8 @@ import numpy as np
 
 from adyton import queries
 from adyton.errors import BadInput
-from adyton.kernel.counts import GuessedTables
 from adyton.kernel.mechanisms import CORE, PLACES, is_mechanism
+from adyton.kernel.mechanisms.guessed_tables import GuessedTables
 from adyton.kernel.shapes import InstancesShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.transforms import TRANSFORMS
 from adyton.queries import Queries

@@ -384,7 +384,7 @@ class InstancesSource(Source):
 
     def choose_point(self, epsilon: Rational) -> int:
         """The number of a point of the grid that is good on the instances; spends *epsilon*."""
-        from adyton.kernel.instances.chosen_point import ChosenPoint
+        from adyton.kernel.instances.tuned_parameter import ChosenPoint
 
         chosen: int = self._door.measure(self, ChosenPoint(), epsilon)
         return chosen

@@ -15,8 +15,8 @@ import numpy as np
 from adyton.arrays import Flags, Integers, Places, Reals
 from adyton.exact import Rational, positive
 from adyton.noise.bits import COIN_BITS, Bounds, Refine, Words
+from adyton.noise.exact import whole_gaps
 from adyton.noise.exponential import ExponentialWeights
-from adyton.noise.selection import whole_gaps
 from adyton.noise.source import Scale, Scales, Size, read_gamma, read_scales, read_scores, read_size
 from adyton.whole import IntegerArray, whole, whole_array
 
@@ -72,12 +72,10 @@ class SimulatedNoise:
         if bound <= 1 << 63:
             return self._generator.integers(0, bound - 1, shape, dtype=np.int64, endpoint=True)
         array = np.empty(math.prod(shape), dtype=object)
-        array[:] = [self.uniform_integer(bound) for _ in range(array.size)]
+        array[:] = [self._uniform_integer(bound) for _ in range(array.size)]
         return array.reshape(shape)
 
-    def uniform_integer(self, bound: int) -> int:
-        """One of 0 … bound - 1, each with the same probability."""
-        bound = whole(bound, "bound", 1)
+    def _uniform_integer(self, bound: int) -> int:
         bits = (bound - 1).bit_length()
         while True:
             value = int.from_bytes(self._octets((bits + 7) // 8)) >> -bits % 8

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.kernel.counts import CountedTables, GuessedTables
+from adyton.kernel.counts import CountedTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, PairChoice
+from adyton.kernel.mechanisms.guessed_tables import GuessedTables
 from adyton.kernel.mechanisms.measure_tables import counting
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.schema import Integer, Schema

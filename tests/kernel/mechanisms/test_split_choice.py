@@ -9,7 +9,7 @@ import pytest
 
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import SplitChoice
-from adyton.kernel.mechanisms.split_scores import GRID, EntropyScore, GiniScore, MaxScore, _table, split_score
+from adyton.kernel.mechanisms.split_choice import GRID, EntropyScore, GiniScore, MaxScore, _table, split_score
 from adyton.noise import ExactNoise
 from adyton.schema import Integer, RowTree, Schema
 from adyton_lab.audit.enumeration import selection_loss

@@ -2,26 +2,129 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Collection, Hashable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Any, cast
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.instances.lattice import POINTS, Curve, Lattice, Utility
-from adyton.kernel.instances.private_instances import ADD_REMOVE, PrivateInstances, spread
-from adyton.kernel.instances.survey import Progress, SummedUtility, owned_by, survey
-from adyton.kernel.kernel import Kernel
-from adyton.kernel.ledger import Ledger, Tally, Terms
+from adyton.kernel.instances.votes import (
+    ADD_REMOVE,
+    FLAT,
+    PrivateInstances,
+    SmoothSums,
+    StepSums,
+    StepVote,
+    SummedUtility,
+    Vote,
+    spread,
+    vote_of,
+)
+from adyton.kernel.kernel import Kernel, opened, simulated_account
+from adyton.kernel.ledger import Ledger, Terms
 from adyton.kernel.ledger.records import checked_total
-from adyton.kernel.roots import not_private
 from adyton.kernel.shapes import InstancesShape
 from adyton.kernel.sources import InstancesSource
 from adyton.noise.source import NoiseSource
 from adyton.whole import whole
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Told now and then how many instances are done, and how many there are."""
+_AT_ONCE = 8
+
+
+def survey(
+    instances: Sequence[Any],
+    curve: Callable[[Any], Curve],
+    parameters: Lattice | int,
+    utility: Utility,
+    *,
+    owners: Sequence[Hashable] | None = None,
+    progress: Progress | None = None,
+) -> SummedUtility:
+    """The sum of what all instances say about the parameters: a lattice, or a number of points.
+
+    With *owners*, one for each instance, every owner has one vote: the mean of those of its instances, rounded down.
+
+    >>> from adyton.kernel.instances.lattice import StepCurve
+    >>> half = lambda instance: StepCurve(np.array([0, 1]), np.array([1.0, instance]))
+    >>> survey([0.95, 1.0], half, 2, Utility.named("regret")).tops.tolist()
+    [2097152, 1572864]
+    """
+    places = owned_by(owners, len(instances))
+
+    def asked(instance: Any) -> Vote:
+        try:
+            with np.errstate(all="ignore"):
+                return vote_of(curve(instance), parameters, utility)
+        except Exception:  # what failed, and why, depends on the instance
+            return FLAT
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        votes = _in_threads(asked, instances, progress)
+    owned = [[votes[place] for place in group] for group in places]
+    if isinstance(parameters, Lattice) and any(not isinstance(vote, StepVote) for vote in votes):
+        return SmoothSums(owned, parameters, utility)
+    return StepSums.of([_of_owner([vote for vote in group if isinstance(vote, StepVote)]) for group in owned])
+
+
+def owned_by(owners: Sequence[Hashable] | None, instances: int) -> list[list[int]]:
+    """Which instances each owner has. Those without an owner's name count as those of one owner.
+
+    >>> owned_by(["a", None, "a", float("nan")], 4)
+    [[0, 2], [1, 3]]
+    """
+    if owners is None:
+        return [[place] for place in range(instances)]
+    if isinstance(owners, str | bytes) or not hasattr(owners, "__len__") or len(owners) != instances:
+        raise BadInput("owner must be a list with one owner for each instance. Give as many as there are instances.")
+    found: dict[Hashable, list[int]] = {}
+    try:
+        for place, owner in enumerate(owners):
+            nameless = owner is None or (isinstance(owner, float) and math.isnan(owner))
+            found.setdefault(None if nameless else owner, []).append(place)
+    except TypeError:
+        found = {}
+    if instances and not found:
+        raise BadInput("owner must be a list of names or numbers.")
+    return list(found.values())
+
+
+def _of_owner(votes: list[StepVote]) -> StepVote:
+    return votes[0] if len(votes) == 1 else StepSums.of(votes).averaged(len(votes))
+
+
+def _in_threads(asked: Callable[[Any], Vote], instances: Sequence[Any], progress: Progress | None) -> list[Vote]:
+    """The votes, in the order of the instances. Few calls wait at one time, so that an interruption ends soon."""
+    votes: list[Vote] = [FLAT] * len(instances)
+    workers = max(1, min(os.cpu_count() or 1, len(instances)))
+    waiting: Iterator[tuple[int, Any]] = iter(enumerate(instances))
+    running: dict[Future[Vote], int] = {}
+    done = 0
+    pool = ThreadPoolExecutor(workers)
+    try:
+        while True:
+            for place, instance in islice(waiting, _AT_ONCE * workers - len(running)):
+                running[pool.submit(asked, instance)] = place
+            if not running:
+                return votes
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                votes[running.pop(future)] = future.result()
+            done += len(ended)
+            if progress is not None:
+                progress(done, len(instances))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def on_instances(
@@ -50,22 +153,19 @@ def on_instances(
     if dataset is None and ledger is not None and not isinstance(ledger, Ledger):
         raise BadInput("instances in memory have no name of their own. Say whose ledger it is with dataset='…'.")
     owned_by(owners, len(instances))
-    kernel: Any = Kernel.__new__(Kernel)
     declared = {"parameters": (shape.points, *shape.interval), "neighbours": neighbours}
     declared |= {"utility": utility.name, "scale": str(utility.scale)}
-    kernel._terms = Terms.of({"instances": declared}, 1, "instance")
+    terms = Terms.of({"instances": declared}, 1, "instance")
     if owners is not None:  # who have one vote each
-        kernel._terms = replace(kernel._terms, unit="owner", column="owner")
-    kernel._open(total, ledger, dataset, "instances", noise, accept)
+        terms = replace(terms, unit="owner", column="owner")
+    terms, account, drawn = opened(terms, total, ledger, dataset, "instances", noise, accept)
     try:
         sums = survey(instances, curve, parameters, utility, owners=owners, progress=progress)
     except BaseException:
-        if isinstance(kernel._ledger, Ledger) and kernel._ledger is not ledger:
-            kernel._ledger.close()
+        if isinstance(account, Ledger) and account is not ledger:
+            account.close()
         raise
-    kernel._trusted = {}
-    kernel._start(shape, PrivateInstances(sums, parameters, neighbours), 1)
-    return cast("Kernel[InstancesSource]", kernel)
+    return Kernel.over(shape, PrivateInstances(sums, parameters, neighbours), terms, account, drawn)
 
 
 def simulated_instances(
@@ -78,17 +178,13 @@ def simulated_instances(
     noise: NoiseSource | None = None,
     unit: str = "instance",
 ) -> Kernel[InstancesSource]:
-    """A kernel over *public* instances, whose votes :func:`adyton.kernel.instances.survey.survey` added up.
+    """A kernel over *public* instances, whose votes :func:`adyton.kernel.instances.opening.survey` added up.
 
     Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
     """
-    total, drawn = checked_total(epsilon, simulated=True), not_private(noise, seed)
-    kernel: Any = Kernel.__new__(Kernel)
     shape = instances_shape(parameters, neighbours)
-    kernel._terms = Terms.of({"points": shape.points}, 1, unit)
-    kernel._begin(Tally(total, "simulation"), drawn)
-    kernel._start(shape, PrivateInstances(sums, parameters, neighbours), 1)
-    return cast("Kernel[InstancesSource]", kernel)
+    account = simulated_account(Terms.of({"points": shape.points}, 1, unit), epsilon, noise, seed)
+    return Kernel.over(shape, PrivateInstances(sums, parameters, neighbours), *account)
 
 
 def instances_shape(parameters: Lattice | int, neighbours: str) -> InstancesShape:

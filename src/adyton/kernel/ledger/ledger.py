@@ -24,15 +24,15 @@ from adyton.kernel.ledger.records import (
     Account,
     Budgeted,
     Entry,
-    LedgerReport,
     Settled,
     checked_total,
     counted_for,
     now,
     read_account,
+    read_checked,
     read_entries,
-    read_report,
     read_terms,
+    refusal,
     to_text,
     write,
     write_debit,
@@ -50,8 +50,8 @@ from adyton.kernel.ledger.terms import (
     recorded,
 )
 from adyton.kernel.ledger.words import (
+    LedgerReport,
     other_account,
-    refusal,
     refuse,
     refuse_below_spent,
     refuse_unknown,
@@ -100,7 +100,7 @@ class Ledger(Budgeted):
         try:
             with file.transaction(write=True) as connection:
                 bring_up_to_date(connection)
-                report = read_report(connection, file.path)
+                report = _report(connection, file.path)
                 reconcile(connection, file.name, report, terms, words)
         except BaseException:
             file.close()
@@ -114,7 +114,7 @@ class Ledger(Budgeted):
         for _ in range(_ATTEMPTS):
             try:
                 with file.look() as connection:
-                    report = read_report(connection, file.path)
+                    report = _report(connection, file.path)
             except ChangedError:
                 continue
             return report
@@ -212,7 +212,7 @@ class Ledger(Budgeted):
 
     def report(self) -> LedgerReport:
         """Everything in the ledger at one moment, checked against itself."""
-        return self._read(lambda connection: read_report(connection, self._file.path))
+        return self._read(lambda connection: _report(connection, self._file.path))
 
     def close(self) -> None:
         """Let go of the file; the ledger can be opened again. A ledger in memory is gone."""
@@ -268,6 +268,11 @@ def _lineage(lineage: object) -> list[str]:
     if isinstance(lineage, str) or not isinstance(lineage, Sequence):
         raise BadInput(f"lineage must be a sequence of names, given {type(lineage).__name__}.")
     return [checked_text(name, "a name in the lineage") for name in lineage]
+
+
+def _report(connection: sqlite3.Connection, path: str | None) -> LedgerReport:
+    account, entries, events, terms = read_checked(connection)
+    return LedgerReport(account.dataset, account.total, account.spent, path, entries, events, terms)
 
 
 def _write_account(connection: sqlite3.Connection, terms: Account) -> None:

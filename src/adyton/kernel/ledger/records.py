@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -21,10 +22,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
-from adyton.errors import BadInput
+from adyton.errors import BadInput, BudgetExceeded
 from adyton.exact import Rational, budget, display, positive
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
-from adyton.kernel.ledger.words import notes, refusal, table
 
 Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
@@ -75,12 +75,33 @@ class Account:
             raise refusal(amount, self.remaining, self.total, path, stability=stability)
 
 
+def refusal(
+    asked: Fraction, left: Fraction, total: Fraction, path: str | None, *, place: str | None = None, stability: int = 1
+) -> BudgetExceeded:
+    """The error for a request that would debit more than is left, at a source of this stability.
+
+    *path* is that of the ledger, if it has a file. *place*, if it is known, says where so little is left.
+    """
+    dearer, here = (f", up to {stability} times what it asks for at this source", " here") * (stability > 1) or ("", "")
+    costs = f"costs ε = {display(asked)}{dearer}, but {display(left)} of {display(total)} is left"
+    if place is not None:
+        costs = f"asks for ε = {display(asked)}, but {display(left)} of {display(total)} is left in {place}"
+    way = "open the data with a larger total, with the data owner's consent"
+    if path is not None:
+        file = shlex.quote(os.path.basename(path))
+        way = f"raise the total with the data owner's consent (adyton ledger raise {file} --total …)"
+    advice = f"{way[0].upper()}{way[1:]}."
+    if left:
+        advice = f"Ask for at most {display(left / max(1, stability))}{here}, or {way}."
+    return BudgetExceeded(f"this request {costs}. {advice}", asked=asked, left=left, total=total)
+
+
 def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool = False) -> Fraction:
     """A total budget that means something, or an error."""
     total = positive(epsilon, name, computed=True) if simulated else budget(epsilon, name)
     if total > LARGEST_TOTAL:
         raise BadInput(
-            f"a total of ε = {display(total)} protects nothing, allowed is at most {LARGEST_TOTAL}. "
+            f"a total of ε = {display(total)} protects nothing; at most {LARGEST_TOTAL} is allowed. "
             "Budgets that mean something are about 0.01 to 10."
         )
     return total
@@ -142,27 +163,6 @@ class Event:
     process: int
     consent: str | None = None
     """The data owner's consent, in the words that were given; None where none were asked for."""
-
-
-@dataclass(frozen=True)
-class LedgerReport(Account):
-    """A ledger at one moment; ``path`` is None for a ledger in memory, ``terms`` for one that nobody has used."""
-
-    path: str | None
-    entries: tuple[Entry, ...]
-    events: tuple[Event, ...]
-    terms: Terms | None = None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the sum does not say: sentences about answers that were made under other terms than the present ones."""
-        if self.terms is None:
-            return ()
-        answers = [entry for entry in self.entries if not entry.recount and entry.terms is not None]
-        return tuple(notes(self, self.terms, answers, counted_for(self.terms, answers)))
-
-    def _repr_html_(self) -> str:
-        return table(self)
 
 
 class DamagedError(Exception):
@@ -322,7 +322,9 @@ def _from_json(text: object, what: str) -> Any:
     raise DamagedError(f"{what} cannot be read")
 
 
-def read_report(connection: sqlite3.Connection, path: str | None) -> LedgerReport:
+def read_checked(
+    connection: sqlite3.Connection,
+) -> tuple[Account, tuple[Entry, ...], tuple[Event, ...], Terms | None]:
     """Everything in the ledger, checked: call it inside one transaction, so that the parts belong together."""
     account, entries = read_account(connection), read_entries(connection)
     check(account, entries)
@@ -330,7 +332,7 @@ def read_report(connection: sqlite3.Connection, path: str | None) -> LedgerRepor
     if terms is not None and not any(entry.terms or entry.recount for entry in entries):  # of an earlier format
         kept = zip(entries, terms_by_events(entries, events, terms), strict=True)
         entries = tuple(replace(entry, terms=own) for entry, own in kept)
-    return LedgerReport(account.dataset, account.total, account.spent, path, entries, events, terms)
+    return account, entries, events, terms
 
 
 def write(connection: sqlite3.Connection, statement: str, values: Sequence[object] = ()) -> int | None:

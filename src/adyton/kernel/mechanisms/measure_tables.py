@@ -16,13 +16,11 @@ import numpy.typing as npt
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counts import CountedTables
-from adyton.kernel.operators import Mechanism
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
-from adyton.noise.laplace import is_long, machine_rate
-from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.noise.laplace import discrete_laplace_variance, is_long, machine_rate
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries.base import SLOW_DRAW, Size
 from adyton.queries.measurement import NoisyTables

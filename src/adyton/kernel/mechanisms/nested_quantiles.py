@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.queries.base import Size
@@ -124,7 +123,7 @@ class NestedQuantiles(Selection):
             runs.append((right, start + place, (middle + 1, end), (part, above)))
         return chosen
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> tuple[int, ...]:
         """The number of the cell of each quantile in each line."""
         return tuple(output.tolist())
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.operators import Mechanism
-from adyton.kernel.shapes import SourceShape, TablesShape
+from adyton.kernel.operators import AuditCase, Mechanism
+from adyton.kernel.shapes import TablesShape
 from adyton.messages import listing, no_such
 from adyton.noise.laplace import is_long, machine_rate
 from adyton.noise.source import NoiseSource
@@ -112,7 +110,7 @@ class ParentChoice(Mechanism):
             for place, child in candidates:
                 if (place, child) not in scores:
                     scores[place, child] = _score(data.table(place), data.groups[place].index(child))
-            own = whole_array([scores[one] for one in candidates], (len(candidates),))
+            own = whole_array([scores[candidate] for candidate in candidates], (len(candidates),))
             place, child = candidates[noise.permute_and_flip(own, sharpness)]
             chosen.append(place)
             known.append(child)
@@ -129,21 +127,14 @@ class ParentChoice(Mechanism):
     def _attributes(self, groups: Sequence[tuple[str, ...]]) -> list[str]:
         return list(dict.fromkeys(name for place in self.places for name in groups[place]))
 
-    def parts(self, source: SourceShape) -> None:
-        """One choice after the other."""
-
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """The places, round by round."""
-        return tuple(output.tolist())
-
     def parents(self, source: TablesShape, chosen: Sequence[int]) -> dict[str, tuple[str, ...]]:
         """For each attribute but the first its parents, from the places that were chosen."""
-        known, found = {self.order[0]}, {}
+        known, parents = {self.order[0]}, {}
         for place in chosen:
             (child,) = (name for name in source.groups[place] if name not in known)
-            found[child] = tuple(name for name in source.groups[place] if name != child)
+            parents[child] = tuple(name for name in source.groups[place] if name != child)
             known.add(child)
-        return found
+        return parents
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
@@ -159,14 +150,14 @@ class ParentChoice(Mechanism):
         return [
             AuditCase(
                 f"choice of parents, {name}",
-                one,
+                choice,
                 schema.shape,
                 counting(schema, groups),
                 reaches_epsilon=False,
                 enumerable=True,
                 searched=tuple(_telling_pairs(schema.shape)),
             )
-            for name, one in cases.items()
+            for name, choice in cases.items()
         ]
 
     def __str__(self) -> str:

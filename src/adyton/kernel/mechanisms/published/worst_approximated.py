@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.operators import check_queries
+from adyton.kernel.operators import AuditCase, check_queries
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.laplace import NUMERATOR_LIMIT
@@ -108,7 +107,7 @@ class WorstApproximated(Selection):
             "differences": cls(Haar(4), np.array([0, 7, 0, 0]), 3),
             "coefficients up to 3": cls(mixed, np.array([5, 5, 5, 5]), 2),
         }
-        return [one.case(f"worst approximated, {name}", one.queries.domain) for name, one in instances.items()]
+        return [case.case(f"worst approximated, {name}", case.queries.domain) for name, case in instances.items()]
 
     def __str__(self) -> str:
         return f"the worst approximated of {self.queries}"

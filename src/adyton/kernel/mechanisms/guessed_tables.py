@@ -1,31 +1,99 @@
-"""Which pairs of attributes to measure: those that a public model guesses badly."""
+"""Private tables compared with a public model: which of them it guesses badly, and how far it is off on average."""
 
 from __future__ import annotations
 
+import itertools
+import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import BadInput
 from adyton.exact import Rational, exact
-from adyton.kernel.audit_cases import AuditCase
-from adyton.kernel.counts import CountedTables, GuessedTables
+from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.operators import Mechanism
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.messages import shorten
-from adyton.noise.laplace import is_long, machine_rate
+from adyton.noise.laplace import discrete_laplace_variance, is_long, machine_rate
 from adyton.noise.source import NoiseSource
+from adyton.queries import NoisyValue
 from adyton.queries.base import SLOW_DRAW, Size
 from adyton.schema import Integer, Schema
-from adyton.whole import IntegerArray, add, whole
+from adyton.whole import IntegerArray, add, freeze, narrow, whole, whole_array, widen
 
 _LARGEST_PRICE = 1 << 62
+FINEST_BITS = 20
+"""Guesses are rounded to fractions of a row not smaller than 2⁻²⁰."""
+_MOST_BITS = 46
+"""What all cells of the largest table on the grid may take of 64 bits together."""
+
+
+@dataclass(frozen=True, eq=False)
+class GuessedTables:
+    """What a public model says that some tables are: M̂ = numbers/2^bits, one table after the other.
+
+    Lemma.  (On distances.) One row more or less moves 2^bits·‖M − M̂‖₁ by at most 2^bits, for each of the tables.
+    Proof.  By the lemma on rows and tables (:class:`~adyton.kernel.counts.CountedTables`) it moves M by at most
+    1 in L1, so ‖M − M̂‖₁ by at most 1, as the triangle inequality says; M̂ is public. The distances are computed in
+    whole numbers that cannot wrap around.  ∎
+
+    >>> GuessedTables.of({3: [[0.25, 2], [1, 0]]}).numbers.tolist()
+    [262144, 2097152, 1048576, 0]
+    """
+
+    places: tuple[int, ...]
+    numbers: Integers
+    bits: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", freeze(self.numbers, "numbers").reshape(-1))
+
+    @classmethod
+    def of(cls, tables: Mapping[int, npt.ArrayLike]) -> GuessedTables:
+        """Tables of real numbers by their places, rounded to a grid on which sums over cells stay machine integers."""
+        cells = [np.asarray(table, dtype=np.float64).reshape(-1) for table in tables.values()]
+        flat = np.concatenate(cells) if cells else np.zeros(0)
+        if not np.isfinite(flat).all() or np.abs(flat).max(initial=0.0) >= 2.0**62:
+            raise BadInput("guessed tables are finite numbers below 2^62, one for each cell.")
+        most = max((int(np.abs(table).sum()) for table in cells), default=0)
+        bits = max(0, min(_MOST_BITS - most.bit_length(), FINEST_BITS))
+        return cls(tuple(tables), np.rint(np.ldexp(flat, bits)).astype(np.int64), bits)
+
+    @property
+    def unit(self) -> int:
+        """How many steps of the grid make one row: 2^bits."""
+        return 1 << self.bits
+
+    def check(self, source: TablesShape) -> None:
+        """An error unless these are guesses at tables of this source."""
+        source.check_places(self.places)
+        cells = sum(source.sizes(self.places))
+        if self.numbers.size != cells:
+            raise BadInput(
+                f"these {len(self.places)} tables have {cells:,} cells, given {self.numbers.size:,} guesses."
+            )
+        if not 0 <= self.bits <= FINEST_BITS:
+            raise BadInput(f"bits must be a whole number in 0 … {FINEST_BITS}, given {shorten(self.bits)}.")
+
+    def distances(self, data: CountedTables) -> IntegerArray:
+        """2^bits·‖M − M̂‖₁ for each of the tables, exactly. For mechanisms only."""
+        on_grid = widen(data.together(self.places), self.unit) * self.unit
+        missed = add(on_grid, -widen(self.numbers, 1))
+        return self._sums(np.abs(widen(missed, 1)), data)
+
+    def capped(self, most: int, data: CountedTables) -> IntegerArray:
+        """Σ min(most, 2^bits·M̂) over the cells of each of the tables: public."""
+        return self._sums(np.minimum(self.numbers, most), data)
+
+    def _sums(self, cells: IntegerArray, data: CountedTables) -> IntegerArray:
+        longest = max(math.prod(data.shapes[place]) for place in self.places)
+        return narrow(np.add.reduceat(widen(cells, longest), data.starts(self.places)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +106,7 @@ class PairChoice(Mechanism):
     and no chosen pair closes a circle with those chosen before and with those at the places ``taken``.
 
     Claim.  ε-DP for tables at distance 1 (one row added or removed).
-    Proof.  By the lemma on distances (:class:`~adyton.kernel.counts.GuessedTables`) one row more or less moves
+    Proof.  By the lemma on distances (:class:`GuessedTables`) one row more or less moves
     each score by at most 2^bits, up or down: a row that comes closer to one guess can lead away from another. The sums
     over M̂ are public. So scores move against each other by at most R = 2·2^bits, and by the lemma on differences of
     scores a choice with sharpness (ε/count)/R, or less, is ε/count-DP: scores that are not monotone need the factor 2.
@@ -96,11 +164,8 @@ class PairChoice(Mechanism):
 
     def size(self, source: TablesShape, epsilon: Fraction) -> Size:
         """Every cell a few times, and every candidate in every choice."""
-        flips = self.count * len(self.guess.places)
-        return Size(10 * self.guess.numbers.size, 64 * self.guess.numbers.size + self._flip(epsilon) * flips)
-
-    def _flip(self, epsilon: Fraction) -> int:
-        return SLOW_DRAW if is_long(self.sharpness(epsilon)) else 32
+        cells, flip = self.guess.numbers.size, SLOW_DRAW if is_long(self.sharpness(epsilon)) else 32
+        return Size(10 * cells, 64 * cells + flip * self.count * len(self.guess.places))
 
     def sharpness(self, epsilon: Fraction) -> Fraction:
         """Of each choice: (ε/count)/(2·2^bits), or a little less."""
@@ -127,15 +192,8 @@ class PairChoice(Mechanism):
             left.remove(number)
             if edges is not None:
                 edges.join(groups[place])
-                left = [one for one in left if not edges.joined(groups[self.guess.places[one]])]
+                left = [other for other in left if not edges.joined(groups[self.guess.places[other]])]
         return np.array(chosen, dtype=np.int64)
-
-    def parts(self, source: SourceShape) -> None:
-        """One choice after the other."""
-
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """The places."""
-        return tuple(output.tolist())
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
@@ -146,12 +204,12 @@ class PairChoice(Mechanism):
             ("two of three pairs", 3, cls.of({0: first, 1: poor, 2: second}, "0.75", 2)),
             ("a forest", 4, cls.of({0: first, 1: poor, 3: second, 5: [[0, 0], [8, 1]]}, 2, 2, forest=True, taken=(4,))),
         ]
-        return [one._case(name, attributes) for name, attributes, one in cases]
+        return [choice._case(name, attributes) for name, attributes, choice in cases]
 
     def _case(self, name: str, attributes: int) -> AuditCase:
         names = "abcd"[:attributes]
-        schema = Schema({one: Integer(0, 1) for one in names})
-        groups = tuple((one, other) for one in names for other in names if one < other)
+        schema = Schema({name: Integer(0, 1) for name in names})
+        groups = tuple(itertools.combinations(names, 2))
         left = np.zeros(schema.shape, dtype=np.int64)
         left[(0, 0, 1, 0)[:attributes]] = 8  # as all guesses have it, but for the poor one
         right = left.copy()
@@ -193,3 +251,66 @@ class _Forest:
 
     def _of(self, name: str) -> frozenset[str]:
         return self._parts.setdefault(name, frozenset((name,)))
+
+
+@dataclass(frozen=True, eq=False)
+class MeanDistance(Mechanism):
+    """The mean of ‖M − M̂‖₁ over some tables, for a public model M̂, plus discrete Laplace noise.
+
+    What is counted are steps of 2^−bits/(number of tables): S = Σ_q 2^bits·‖M_q − M̂_q‖₁. The noise is DLap(Δ/ε) on S,
+    with Δ = 2^bits·(number of tables) steps.
+
+    Claim.  ε-DP for tables at distance 1 (one row added or removed).
+    Proof.  By the lemma on distances (:class:`GuessedTables`) one row more or less moves
+    each term of S by at most 2^bits, and their sum by at most Δ: the mean by at most 1. DLap(Δ/ε), or with a scale that
+    is larger because the rate ε/Δ was rounded down, changes by at most a factor e^ε when it is shifted by Δ.  ∎
+    """
+
+    takes = TablesShape
+    guess: GuessedTables
+
+    @classmethod
+    def of(cls, guesses: Mapping[int, npt.ArrayLike]) -> MeanDistance:
+        """With tables of real numbers by their places."""
+        return cls(GuessedTables.of(guesses))
+
+    def check(self, source: TablesShape) -> None:
+        """Guesses at tables of this source."""
+        self.guess.check(source)
+
+    def size(self, source: TablesShape, epsilon: Fraction) -> Size:
+        """Every cell a few times."""
+        return Size(10 * self.guess.numbers.size, 64 * self.guess.numbers.size)
+
+    @property
+    def steps(self) -> int:
+        """Δ: how many steps make a mean of 1."""
+        return self.guess.unit * len(self.guess.places)
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """Δ/ε, or a little more."""
+        return 1 / machine_rate(epsilon / self.steps)
+
+    def draw(self, data: CountedTables, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
+        """S + DLap(Δ/ε)."""
+        total = sum(self.guess.distances(data).tolist())
+        return add(whole_array([total], (1,)), noise.discrete_laplace((trials, 1), self.scale(epsilon)))
+
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> NoisyValue:
+        """The noisy mean, in rows."""
+        if output.size != 1:
+            raise BadInput("a mean distance is measured once. Simulate trials one by one.")
+        variance = float(discrete_laplace_variance([self.scale(epsilon)])[0])
+        value = Fraction(int(output.reshape(-1)[0]), self.steps)
+        return NoisyValue(float(value), math.sqrt(variance) / self.steps, private)
+
+    @classmethod
+    def audit_cases(cls) -> list[AuditCase]:
+        """Two pairs of three attributes."""
+        schema = Schema({name: Integer(0, 1) for name in "abc"})
+        groups = (("a", "b"), ("b", "c"))
+        distance = cls.of({0: np.array([[8.0, 0], [0, 4]]), 1: np.array([[60, 0.25], [3, 0]])})
+        return [AuditCase("mean distance", distance, schema.shape, counting(schema, groups))]
+
+    def __str__(self) -> str:
+        return f"mean distance from {len(self.guess.places)} tables"
