@@ -165,7 +165,7 @@ def on_instances(
         if isinstance(account, Ledger) and account is not ledger:
             account.close()
         raise
-    return Kernel.over(shape, PrivateInstances(sums, parameters, neighbours), terms, account, drawn)
+    return Kernel._over(shape, PrivateInstances(sums, parameters, neighbours), terms, account, drawn)
 
 
 def simulated_instances(
@@ -184,7 +184,7 @@ def simulated_instances(
     """
     shape = instances_shape(parameters, neighbours)
     account = simulated_account(Terms.of({"points": shape.points}, 1, unit), epsilon, noise, seed)
-    return Kernel.over(shape, PrivateInstances(sums, parameters, neighbours), *account)
+    return Kernel._over(shape, PrivateInstances(sums, parameters, neighbours), *account)
 
 
 def instances_shape(parameters: Lattice | int, neighbours: str) -> InstancesShape:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.arrays import Places
-from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.exact import positive, share
+from adyton.kernel.mechanisms.published.windows import prefix_costs
 from adyton.kernel.mechanisms.selection import PartitionSelection, Selection
 from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
@@ -155,66 +155,10 @@ class Bisections(PartitionSelection):
         return f"clusters by {self.levels} levels of bisections"
 
 
-@compiled
-def _running_deviations(
-    counts: IntegerArray,
-    ordered: IntegerArray,
-    ranks: Places,
-    numbers: IntegerArray,
-    sums: IntegerArray,
-    grid: int,
-    deviations: IntegerArray,
-) -> None:
-    """Put ⌊grid·dev(counts[: i + 1])⌋ into every deviations[i]; compiled for 64-bit arrays, else as it stands.
-
-    *numbers* and *sums* are Fenwick trees, at first zero, over the places *ranks* of the counts in their sorted list
-    *ordered*: how many of the counts so far have a rank above some rank, and their sum. With S the sum of all m counts
-    so far, x > S/m if and only if x > ⌊S/m⌋, and m·dev = m·Σ_{x > S/m} x − (how many)·S.
-    """
-    size = len(counts)
-    everything = 0 * counts[0]
-    for place in range(size):
-        everything += counts[place]
-        node = size - ranks[place]
-        while node <= size:
-            numbers[node] += 1
-            sums[node] += counts[place]
-            node += node & -node
-        cells = place + 1
-        floor = everything // cells
-        low, high = 0, size
-        while low < high:
-            middle = (low + high) // 2
-            if ordered[middle] > floor:
-                high = middle
-            else:
-                low = middle + 1
-        node = size - low
-        number, above = 0 * counts[0], 0 * counts[0]
-        while node > 0:
-            number += numbers[node]
-            above += sums[node]
-            node -= node & -node
-        deviations[place] = grid * (cells * above - number * everything) // cells
-
-
 def _cut_deviations(counts: IntegerArray) -> IntegerArray:
     """⌊g·dev(left)⌋ + ⌊g·dev(right)⌋ for every cut of a cluster in two."""
-    order = np.argsort(counts, kind="stable")
-    ordered, ranks = counts[order], np.empty(counts.size, dtype=np.int64)
-    ranks[order] = np.arange(counts.size)
-    left = _first_deviations(counts, ordered, ranks)
-    right = _first_deviations(counts[::-1].copy(), ordered, ranks[::-1].copy())
-    return left[:-1] + right[-2::-1]
-
-
-def _first_deviations(counts: IntegerArray, ordered: IntegerArray, ranks: Places) -> IntegerArray:
-    """⌊g·dev⌋ of the first cell, of the first two, and so on."""
-    numbers, sums = np.zeros((2, counts.size + 1), dtype=counts.dtype)
-    deviations = np.zeros_like(counts)
-    running = _running_deviations.function if counts.dtype == object else _running_deviations
-    running(counts, ordered, ranks, numbers, sums, GRID, deviations)
-    return deviations
+    left, right = prefix_costs(counts, GRID), prefix_costs(counts[::-1].copy(), GRID)
+    return np.asarray(left[:-1] + right[-2::-1])
 
 
 def _halved(counts: IntegerArray, boundaries: Places) -> Candidate:

@@ -27,7 +27,6 @@ from functools import lru_cache, partial, reduce
 import numpy as np
 
 from adyton.arrays import Integers, Places, Reals
-from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms.selection import PartitionSelection
 from adyton.kernel.operators import AuditCase
@@ -227,7 +226,7 @@ class PartitionWeights:
         levels = [(nothing, nothing, nothing, nothing)]
         for parts, whole, cut in zip(reversed(self.parts), reversed(whole_gaps), reversed(cut_gaps), strict=True):
             below, error, _, _ = levels[-1]
-            levels.append(enclose_level(parts, whole, cut, below, error, math.log1p(-chance), math.log(chance), SLACK))
+            levels.append(enclose_level(parts, whole, cut, below, error, math.log1p(-chance), math.log(chance)))
         return levels[::-1]
 
     def _exponents(self, gaps: IntegerArray) -> Reals:
@@ -286,7 +285,6 @@ def on_grid(share: Reals, error: Reals) -> tuple[Bounds, Bounds]:
     return lower, np.minimum(upper + 1, 1 << COIN_BITS)  # a share that vanishes from double precision is not 0
 
 
-@compiled
 def enclose_level(
     parts: Places,
     whole_gaps: Reals,
@@ -295,39 +293,24 @@ def enclose_level(
     below_error: Reals,
     log_whole: float,
     log_cut: float,
-    slack: float,
 ) -> tuple[Reals, Reals, Reals, Reals]:
     """λ of each block, ln(cut/whole), and bounds on the errors of both, from λ of the parts.
 
-    *slack* is 2⁻⁴⁸, 32 roundings. Adding up k parts takes k + 1 additions, each of which rounds by at most 2⁻⁵³ of the
-    sum of all sizes so far, and what is added has been rounded three times before: k + 4 roundings, which 32 cover for
-    up to 28 parts. A block has 2^d of them along d axes, so the slack grows with them.
+    The slack is 2⁻⁴⁸, 32 roundings. Adding up k parts takes k + 1 additions, each of which rounds by at most 2⁻⁵³ of
+    the sum of all sizes so far, and what is added has been rounded three times before: k + 4 roundings, which 32 cover
+    for up to 28 parts. A block has 2^d of them along d axes, so the slack grows with them.
     """
-    blocks = whole_gaps.size
-    logs, errors = np.empty(blocks), np.empty(blocks)
-    ratios, ratio_errors = np.empty(blocks), np.empty(blocks)
-    for block in range(blocks):
-        whole = log_whole - whole_gaps[block]
-        whole_error = slack * (1.0 + whole_gaps[block])
-        cut = log_cut - cut_gaps[block]
-        sizes = 1.0 + abs(log_cut) + cut_gaps[block]
-        cut_error = 0.0
-        for part in range(parts[block], parts[block + 1]):
-            cut += below[part]
-            sizes += abs(below[part])
-            cut_error += below_error[part]
-        cut_error += slack * max(1.0, (parts[block + 1] - parts[block]) / _ADDED_AT_ONCE) * sizes
-        gap = cut - whole
-        ratios[block] = gap
-        ratio_errors[block] = whole_error + cut_error + slack * abs(gap)
-        if gap > _NEGLIGIBLE + ratio_errors[block]:
-            logs[block], errors[block] = cut, cut_error + slack
-            ratios[block], ratio_errors[block] = _NEGLIGIBLE, slack
-        elif gap < -_NEGLIGIBLE - ratio_errors[block]:
-            logs[block], errors[block] = whole, whole_error + slack
-            ratios[block], ratio_errors[block] = -_NEGLIGIBLE, slack
-        else:
-            larger = max(cut, whole)
-            logs[block] = larger + math.log1p(math.exp(-abs(gap)))
-            errors[block] = max(cut_error, whole_error) + slack * (1.0 + abs(larger))
-    return logs, errors, ratios, ratio_errors
+    starts = parts[:-1]
+    whole, whole_error = log_whole - whole_gaps, SLACK * (1.0 + whole_gaps)
+    cut = log_cut - cut_gaps + np.add.reduceat(below, starts)
+    sizes = 1.0 + abs(log_cut) + cut_gaps + np.add.reduceat(np.abs(below), starts)
+    slack = SLACK * np.maximum(1.0, np.diff(parts) / _ADDED_AT_ONCE)
+    cut_error = np.add.reduceat(below_error, starts) + slack * sizes
+    gap, larger = cut - whole, np.maximum(cut, whole)
+    gap_error = whole_error + cut_error + SLACK * np.abs(gap)
+    clear = np.abs(gap) > _NEGLIGIBLE + gap_error  # one of the two terms alone counts
+    logs = np.where(clear, larger, larger + np.log1p(np.exp(-np.abs(gap))))
+    one_error = np.where(gap > 0, cut_error, whole_error) + SLACK
+    both_errors = np.maximum(cut_error, whole_error) + SLACK * (1.0 + np.abs(larger))
+    errors = np.where(clear, one_error, both_errors)
+    return logs, errors, np.where(clear, np.sign(gap) * _NEGLIGIBLE, gap), np.where(clear, SLACK, gap_error)

@@ -25,7 +25,6 @@ from adyton.queries.cosines import Cosines
 from adyton.whole import SAFE, IntegerArray, largest, whole_array
 
 _FINE = 32
-_DIGIT = (1 << 21) - 1
 _ROOT = Fraction(99, 70)
 """A little more than √2."""
 
@@ -97,28 +96,13 @@ class CoefficientCount(Selection):
 
 
 def tail_squares(answers: IntegerArray, starts: tuple[int, ...]) -> list[int]:
-    """Σ_{j ≥ start} answers_j² for each of the rising *starts*, of which the last may be the end.
-
-    In digits of 21 bits, products of which can be added up a million times in 64 bits; else in Python integers.
+    """Σ_{j ≥ start} answers_j² for each of *starts*, exactly.
 
     >>> tail_squares(np.array([9, 3, -4]), (1, 2, 3))
     [25, 16, 0]
     """
-    if answers.dtype == object or answers.size >= 1 << 20 or largest(answers) >= SAFE:
-        parts = [
-            sum(answer * answer for answer in answers[a:b].tolist())
-            for a, b in itertools.pairwise([*starts, answers.size])
-        ]
-    else:
-        inside = [start for start in starts if start < answers.size]
-        sizes = np.abs(answers)
-        digits = [sizes >> shift & _DIGIT for shift in range(0, largest(sizes).bit_length(), _DIGIT.bit_length())]
-        parts = [0] * len(starts)
-        for (i, low), (j, high) in itertools.combinations_with_replacement(enumerate(digits), 2):
-            shift = (i + j) * _DIGIT.bit_length() + (i != j)
-            sums = np.add.reduceat(low * high, inside).tolist() if inside else []
-            parts[: len(sums)] = [part + (more << shift) for part, more in zip(parts, sums, strict=False)]
-    return list(itertools.accumulate(reversed(parts)))[::-1]
+    sums = [0, *itertools.accumulate(answer * answer for answer in reversed(answers.tolist()))]
+    return [sums[answers.size - start] for start in starts]
 
 
 @lru_cache(maxsize=32)

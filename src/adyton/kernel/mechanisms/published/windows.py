@@ -20,63 +20,74 @@ from adyton.compiling import compiled
 from adyton.whole import IntegerArray, cut_off
 
 
-def mean_costs(values: IntegerArray, lengths: Integers, grid: int) -> Integers:
+def mean_costs(values: IntegerArray, lengths: Integers, grid: int) -> IntegerArray:
     """D of the bucket of each of these lengths that ends at each cell (lengths × cells); 0 where there is none."""
-    return _costs(cut_off(values, 2 * max(2 * grid, int(lengths[-1])) * values.size), lengths, 2 * grid, True)
+    machine = cut_off(values, 2 * max(2 * grid, int(lengths[-1])) * values.size)
+    return _costs(machine, lengths, 2 * grid, True)
 
 
-def median_costs(values: IntegerArray, lengths: Integers, grid: int) -> Integers:
+def median_costs(values: IntegerArray, lengths: Integers, grid: int) -> IntegerArray:
     """*grid* times the distance from the median, of the same buckets."""
-    return _costs(cut_off(values, 2 * grid * values.size), lengths, grid, False)
+    machine = cut_off(values, 2 * grid * values.size)
+    return _costs(machine, lengths, grid, False)
 
 
-def _costs(values: Integers, lengths: Integers, grid: int, by_mean: bool) -> Integers:
+def prefix_costs(values: IntegerArray, grid: int) -> IntegerArray:
+    """⌊grid·h/L⌋ of the first cell, of the first two, and so on; in Python integers if the values are such."""
+    return np.asarray(_costs(values, None, grid, True)[0])
+
+
+def _costs(values: IntegerArray, lengths: Integers | None, grid: int, by_mean: bool) -> IntegerArray:
+    """A row for each length; without lengths, one row for the windows that begin with the first cell."""
     distinct, ranks = np.unique(values, return_inverse=True)
-    costs = np.zeros((lengths.size, values.size), dtype=np.int64)
-    for row, length in zip(costs, lengths.tolist(), strict=True):
-        numbers, sums = np.zeros((2, distinct.size + 1), dtype=np.int64)
-        _windows(values, ranks.reshape(-1), distinct, length, grid, by_mean, numbers, sums, row)
+    loop = _windows.function if values.dtype == object else _windows
+    every = [values.size] if lengths is None else lengths.tolist()
+    costs = np.zeros((len(every), values.size), dtype=values.dtype)
+    for row, length in zip(costs, every, strict=True):
+        starts = np.arange(values.size) - length + 1 if lengths is not None else np.zeros_like(values)
+        numbers, sums = np.zeros((2, distinct.size + 1), dtype=values.dtype)
+        loop(values, ranks.reshape(-1), distinct, starts, grid, by_mean, numbers, sums, row)
     return costs
 
 
 @compiled
 def _windows(
-    values: Integers,
+    values: IntegerArray,
     ranks: Places,
-    distinct: Integers,
-    length: int,
+    distinct: IntegerArray,
+    starts: IntegerArray,
     grid: int,
     by_mean: bool,
-    numbers: Integers,
-    sums: Integers,
-    costs: Integers,
+    numbers: IntegerArray,
+    sums: IntegerArray,
+    costs: IntegerArray,
 ) -> None:
-    """Fill *costs* for one length; *grid* is 2G for means.
+    """Fill *costs* for windows whose starts never fall; compiled for 64-bit arrays, else as it is.
 
     *numbers* and *sums* are Fenwick trees, at first zero, over the ranks: how many cells of the window have a rank
     below some rank, and their sum. A whole number is above S/L just if it is above ⌊S/L⌋.
     """
-    size, half = len(distinct), length // 2
-    highest = 1
+    size, highest = len(distinct), 1
     while 2 * highest <= size:
         highest *= 2
-    total = 0
+    total, first = 0 * values[0], 0
     for end in range(len(values)):
         for way in range(2):
-            cell = end - way * length
-            if cell < 0:
+            if way == 1 and first >= starts[end]:
                 break
-            change = 1 - 2 * way
+            cell, change = (first, -1) if way == 1 else (end, 1)
+            first += way
             total += change * values[cell]
             node = ranks[cell] + 1
             while node <= size:
                 numbers[node] += change
                 sums[node] += change * values[cell]
                 node += node & -node
-        if end < length - 1:
+        if starts[end] < 0:
             continue
-        mean = total // length
-        place, below, lower, step = 0, 0, 0, highest
+        length = end + 1 - starts[end]
+        mean, half = total // length, length // 2
+        place, below, lower, step = 0, 0 * total, 0 * total, highest
         while step > 0:  # the most ranks that are not above the mean, or that hold no more than half of the cells
             after = place + step
             if after <= size and (distinct[after - 1] <= mean if by_mean else below + numbers[after] <= half):
