@@ -149,7 +149,7 @@ def test_shares_above_one_are_refused_and_would_be_caught():
     greedy = MeasureTables((0, 1, 2), (F(1, 2), F(1, 2), F(1, 4)))
     with pytest.raises(BadInput, match=r"at most 1, given 1\.25"):
         greedy.check(shape)
-    ratio = partial(greedy._log_likelihood_ratio, MeasureTables.audit_cases()[0].prepare)
+    ratio = partial(greedy._likelihood_ratio, MeasureTables.audit_cases()[0].prepare)
     assert not attacked(MeasureTables, mechanism=greedy, statistic=ratio).passed
 
 

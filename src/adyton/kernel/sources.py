@@ -368,14 +368,14 @@ class InstancesSource(Source):
 
         With *default*, today's value, half of the prior is on that very value.
         """
-        from adyton.kernel.instances.tuned_parameter import TunedParameter
+        from adyton.kernel.instances.tuned_parameter import TunedParameter  # configuration alone needs it
 
         place: int = self._door.measure(self, TunedParameter(None if default is None else float(default)), epsilon)
         return self.parameter(place, default)
 
     def parameter(self, place: int, default: float | None = None) -> float:
         """The parameter that a place stands for; the place after the last stands for the default."""
-        from adyton.kernel.instances.lattice import POINTS, Lattice
+        from adyton.kernel.instances.lattice import POINTS, Lattice  # configuration alone needs it
 
         if place == POINTS:
             assert default is not None
@@ -384,7 +384,7 @@ class InstancesSource(Source):
 
     def choose_point(self, epsilon: Rational) -> int:
         """The number of a point of the grid that is good on the instances; spends *epsilon*."""
-        from adyton.kernel.instances.tuned_parameter import ChosenPoint
+        from adyton.kernel.instances.tuned_parameter import ChosenPoint  # configuration alone needs it
 
         chosen: int = self._door.measure(self, ChosenPoint(), epsilon)
         return chosen

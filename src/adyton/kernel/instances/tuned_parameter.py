@@ -1,4 +1,4 @@
-"""A parameter of an interval, chosen by what it is worth on private instances."""
+"""A parameter of an interval, or a point of a grid, chosen by its worth on private instances."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class TunedParameter(Mechanism):
     cut the interval does not enter the law, and every place of the lattice is possible, never just the starts. This is
     the exponential mechanism with a public prior, and by the lemma on differences of scores
     (:class:`~adyton.kernel.mechanisms.selection.Selection`) it is ε-DP with sharpness c = ε/R. How many instances and
-    pieces there are is not told.  ∎
+    pieces there are is not published.  ∎
     """
 
     takes = InstancesShape
@@ -147,7 +147,8 @@ class TunedParameter(Mechanism):
     def audit_cases(cls) -> list[AuditCase]:
         """Sets that hold some of each of four made-up instances, without and with a default."""
         return [  # the exact loss is computed by adyton_lab.audit.tuning, and reaches ε there
-            AuditCase(str(one), one, (4,), _made_up, _stretch, reaches_epsilon=False) for one in (cls(), cls(0.25))
+            AuditCase(str(tuned), tuned, (4,), _made_up, _stretch, reaches_epsilon=False)
+            for tuned in (cls(), cls(0.25))
         ]
 
     def __str__(self) -> str:

@@ -176,19 +176,19 @@ class Ledger(Budgeted):
         words, allowed = checked_text(consent, "consent"), checked_total(total, "total")
         name = self._file.name
         with self._file.transaction(write=True) as connection:
-            found = read_account(connection)
-            refuse_below_spent(name, allowed, found)
-            if allowed <= found.total:
+            account = read_account(connection)
+            refuse_below_spent(name, allowed, account)
+            if allowed <= account.total:
                 raise LedgerMismatch(
-                    f"{name} has a total of {display(found.total)}, which {display(allowed)} does not raise. Give a "
+                    f"{name} has a total of {display(account.total)}, which {display(allowed)} does not raise. Give a "
                     "larger one."
                 )
             write(
                 connection,
                 "UPDATE ledger SET total = ? WHERE total = ? AND spent = ?",
-                (to_text(allowed), to_text(found.total), to_text(found.spent)),
+                (to_text(allowed), to_text(account.total), to_text(account.spent)),
             )
-            write_event(connection, "total", display(found.total), display(allowed), words)
+            write_event(connection, "total", display(account.total), display(allowed), words)
 
     def settle(self, entry: int, status: Settled) -> None:
         """Say what became of a debit. What was spent stays spent either way."""
@@ -284,28 +284,28 @@ def _write_account(connection: sqlite3.Connection, terms: Account) -> None:
 
 
 def reconcile(
-    connection: sqlite3.Connection, name: str, found: Account, asked: Account, accept: frozenset[str]
+    connection: sqlite3.Connection, name: str, account: Account, asked: Account, accept: frozenset[str]
 ) -> None:
     """Compare the total and the data set with those asked for; change them only where a word allows it."""
-    if rounded_down(found.total) == asked.total:  # a ledger of the first format may lie between two steps of the grid
-        asked = replace(asked, total=found.total)
+    if rounded_down(account.total) == asked.total:  # a ledger of the first format may lie between two steps of the grid
+        asked = replace(asked, total=account.total)
     # Writing the row, even unchanged, shows now rather than at the first debit whether the ledger can be written.
     write(
         connection,
         "UPDATE ledger SET dataset = ?, total = ? WHERE spent = ?",
-        (asked.dataset, to_text(asked.total), to_text(found.spent)),
+        (asked.dataset, to_text(asked.total), to_text(account.spent)),
     )
     parts = (
-        ("total", display(found.total), display(asked.total), found.total != asked.total),
-        ("dataset", found.dataset, asked.dataset, found.dataset != asked.dataset),
+        ("total", display(account.total), display(asked.total), account.total != asked.total),
+        ("dataset", account.dataset, asked.dataset, account.dataset != asked.dataset),
     )
     for word, old, new, differs in parts:
         if not differs:
             continue
         if word not in accept:
-            raise other_account(name, word, old, new, raised=asked.total > found.total)
+            raise other_account(name, word, old, new, raised=asked.total > account.total)
         if word == "total":
-            refuse_below_spent(name, asked.total, found)
+            refuse_below_spent(name, asked.total, account)
         write_event(connection, word, old, new)
 
 

@@ -209,8 +209,8 @@ def read_account(connection: sqlite3.Connection) -> Account:
 
 def read_terms(connection: sqlite3.Connection) -> Terms | None:
     """The terms that a ledger has taken on; None for one that has none yet."""
-    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms'").fetchone()
-    parts = dict(connection.execute("SELECT part, value FROM terms").fetchall()) if found else {}
+    exists = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms'").fetchone()
+    parts = dict(connection.execute("SELECT part, value FROM terms").fetchall()) if exists else {}
     if not parts:
         return None
     unit, schema = parts.get("unit") or None, parts.get("schema")

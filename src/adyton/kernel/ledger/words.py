@@ -88,12 +88,12 @@ def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> 
     )
 
 
-def refuse_below_spent(name: str, total: Fraction, found: Account) -> None:
+def refuse_below_spent(name: str, total: Fraction, account: Account) -> None:
     """An error if a total is less than what was spent."""
-    if total < found.spent:
+    if total < account.spent:
         raise LedgerMismatch(
-            f"{name} cannot have a total of {display(total)}, because {display(found.spent)} is spent already. "
-            f"Open it with its total of {display(found.total)}."
+            f"{name} cannot have a total of {display(total)}, because {display(account.spent)} is spent already. "
+            f"Open it with its total of {display(account.total)}."
         )
 
 

@@ -57,13 +57,7 @@ class GuessedTables:
     @classmethod
     def of(cls, tables: Mapping[int, npt.ArrayLike]) -> GuessedTables:
         """Tables of real numbers by their places, rounded to a grid on which sums over cells stay machine integers."""
-        cells = [np.asarray(table, dtype=np.float64).reshape(-1) for table in tables.values()]
-        flat = np.concatenate(cells) if cells else np.zeros(0)
-        if not np.isfinite(flat).all() or np.abs(flat).max(initial=0.0) >= 2.0**62:
-            raise BadInput("guessed tables are finite numbers below 2^62, one for each cell.")
-        most = max((int(np.abs(table).sum()) for table in cells), default=0)
-        bits = max(0, min(_MOST_BITS - most.bit_length(), FINEST_BITS))
-        return cls(tuple(tables), np.rint(np.ldexp(flat, bits)).astype(np.int64), bits)
+        return cls(tuple(tables), *on_grid(list(tables.values()), "guessed tables are"))
 
     @property
     def unit(self) -> int:
@@ -227,6 +221,17 @@ class PairChoice(Mechanism):
     def __str__(self) -> str:
         way = " in a forest" if self.forest else ""
         return f"choice of {self.count} of {len(self.guess.places)} tables{way}"
+
+
+def on_grid(tables: Sequence[npt.ArrayLike], what: str) -> tuple[Integers, int]:
+    """Tables of real numbers in whole steps of 2^−bits, one table after the other, and the bits."""
+    cells = [np.asarray(table, dtype=np.float64).reshape(-1) for table in tables]
+    flat = np.concatenate(cells) if cells else np.zeros(0)
+    if not np.isfinite(flat).all() or np.abs(flat).max(initial=0.0) >= 2.0**62:
+        raise BadInput(f"{what} finite numbers below 2^62, one for each cell.")
+    most = max((int(np.abs(table).sum()) for table in cells), default=0)
+    bits = max(0, min(_MOST_BITS - most.bit_length(), FINEST_BITS))
+    return np.rint(np.ldexp(flat, bits)).astype(np.int64), bits
 
 
 class _Forest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -68,7 +69,7 @@ class NestedQuantiles(Selection):
             raise BadInput(
                 f"a vector of {source.cells:,} cells has no lines of {self.length:,} of which {self.used:,} are used."
             )
-        rising = all(one < other for one, other in zip(self.quantiles, self.quantiles[1:], strict=False))
+        rising = all(low < high for low, high in itertools.pairwise(self.quantiles))
         if not self.quantiles or not rising or self.quantiles[0] < 0 or self.quantiles[-1] > 1:
             raise BadInput("quantiles are fractions from 0 to 1, each larger than the one before.")
         if max(part.denominator for part in self.quantiles) > MOST_PARTS:
@@ -95,13 +96,13 @@ class NestedQuantiles(Selection):
         lines = widen(values, 4 * below * self.length).reshape(-1, self.length)[:, : self.used]
         cells = np.repeat(np.arange(self.used), self.places)
         turns = _turns(self.places)
-        shared, found = self.places[cells], np.empty((len(lines), len(self.quantiles)), dtype=np.int64)
-        for line, rows in zip(found, lines, strict=True):
+        shared, chosen = self.places[cells], np.empty((len(lines), len(self.quantiles)), dtype=np.int64)
+        for line, rows in zip(chosen, lines, strict=True):
             line[:] = cells[self._nested((rows[cells] + turns) // shared, cells, epsilon / self.levels, noise)]
-        return found.reshape(-1)
+        return chosen.reshape(-1)
 
-    def _nested(self, rows: IntegerArray, cells: IntegerArray, each: Fraction, noise: NoiseSource) -> list[int]:
-        """The place of every quantile, with *each* for a level."""
+    def _nested(self, rows: IntegerArray, cells: IntegerArray, budget: Fraction, noise: NoiseSource) -> list[int]:
+        """The place of every quantile, with this budget for each level."""
         chosen = [0] * len(self.quantiles)
         runs = [(rows, 0, (0, len(self.quantiles)), (Fraction(0), Fraction(1)))]
         while runs:
@@ -112,9 +113,9 @@ class NestedQuantiles(Selection):
             part = self.quantiles[middle]
             inside = (part - below) / (above - below)
             if end - first == 1:  # nothing is nested in it
-                chosen[middle] = start + _choice(run, inside, each, noise, cells[start : start + run.size])
+                chosen[middle] = start + _choice(run, inside, budget, noise, cells[start : start + run.size])
                 continue
-            place = _choice(run, inside, each, noise)
+            place = _choice(run, inside, budget, noise)
             chosen[middle] = start + place
             left, right = run[: place + 1].copy(), run[place:].copy()
             left[-1] //= 2
