@@ -89,5 +89,5 @@ def _handled(handlers: Mapping[int, Callable[[int, FrameType | None], Any]]) -> 
             signal.signal(number, handler)
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

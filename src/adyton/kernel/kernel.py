@@ -131,7 +131,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         terms = Terms.of({"vector": counts.shape}, stability, unit)
         account = opened(terms, total, ledger, dataset, "vector", noise, accept)
         shape, data = VectorShape(counts.shape), PrivateVector.of(counts)
-        return cast("Kernel[VectorSource]", cls._over(shape, data, *account, stability=stability, trusted=functions))
+        return cls._over(shape, data, *account, stability=stability, trusted=functions)
 
     @classmethod
     def simulated(
@@ -153,7 +153,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         account = simulated_account(_simulated_terms(counts.shape), epsilon, noise, seed)
         many, functions = None if trials is None else whole(trials, "trials", 1), trusted_functions(trusted)
         shape, data = VectorShape(counts.shape), PrivateVector.of(counts)
-        return cast("Kernel[VectorSource]", cls._over(shape, data, *account, trials=many, trusted=functions))
+        return cls._over(shape, data, *account, trials=many, trusted=functions)
 
     @classmethod
     def simulated_table(
@@ -171,7 +171,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         """
         table = CodedTable.checked(codes, schema)
         account = simulated_account(_simulated_terms(schema.shape), epsilon, noise, seed)
-        return cast("Kernel[TableSource]", cls._over(TableShape(schema), table, *account))
+        return cls._over(TableShape(schema), table, *account)
 
     @classmethod
     def _over(cls, shape: SourceShape, data: Any, *account: Any, **options: Any) -> Kernel[Any]:

@@ -30,16 +30,14 @@ distribution is the same whatever the limits are, and a test can lower them to w
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
 
-from adyton.arrays import Integers, Reals
+from adyton.arrays import Integers
 from adyton.compiling import compiled
-from adyton.exact import Rational, positive
 from adyton.noise.bits import WORD_BITS, Tape, Words
-from adyton.noise.source import Ratio, Scale, Scales, read_ratio
+from adyton.noise.source import Scales
 from adyton.whole import IntegerArray, whole_array
 
 CANDIDATE_BITS = 63
@@ -93,38 +91,6 @@ def geometric(draws: IntegerArray) -> IntegerArray:
     [2, 0, 0, 2]
     """
     return np.where(draws < 0, ~draws, draws)
-
-
-def discrete_laplace_variance(scale: Scale) -> Reals:
-    """The variance 2a/(1 - a)² with a = e^(-1/scale), in the shape of the scales.
-
-    >>> discrete_laplace_variance([1, 1000]).round(4).tolist()
-    [1.8413, 1999999.8333]
-    """
-    rate = _inverse(read_ratio(scale))
-    with np.errstate(over="ignore", under="ignore"):
-        return np.asarray(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
-
-
-def discrete_laplace_radius(scale: Rational, confidence: float) -> int:
-    """The least k with P(|Z| ≤ k) ≥ confidence, where P(|Z| > k) = 2·a^(k+1)/(1 + a).
-
-    >>> discrete_laplace_radius(10, 0.95)
-    30
-    """
-    exactly = positive(scale, "scale", computed=True)
-    outside = (1 - confidence) * (1 + math.exp(-min(float(1 / exactly), 700.0))) / 2  # a^(k+1) must not exceed this
-    return max(0, math.ceil(exactly * Fraction(-math.log(outside))) - 1)
-
-
-def _inverse(ratio: Ratio) -> Reals:
-    """The reciprocals as doubles; what is beyond their range becomes the largest or smallest of them."""
-    if object not in (ratio.numerator.dtype, ratio.denominator.dtype):
-        return np.asarray(ratio.denominator / ratio.numerator, dtype=np.float64)
-    lowest, highest = Fraction(1, 10**150), Fraction(10) ** 150
-    pairs = zip(ratio.numerator.ravel().tolist(), ratio.denominator.ravel().tolist(), strict=True)
-    rates = [float(min(max(Fraction(below, above), lowest), highest)) for above, below in pairs]
-    return np.array(rates).reshape(ratio.numerator.shape)
 
 
 def laplace_compiled(

@@ -135,7 +135,7 @@ PUBLIC: Mapping[str, str] = {
     "kernel.recorder": "keeps answers that were published already, to give them again",
     "kernel.sources": "handles: the door finds what it keeps by their number, and asks its own facts about it",
     "noise": "names the room; its functions are for people, not for the kernel",
-    "noise.simulated": "noise for public data, which the kernel marks as not private",
+    "noise.simulated": "noise for public data, which the kernel marks as not private; how large noise is, for results",
     "queries": "names the room",
     "queries.coefficients": "matrices written out: no measurement of the core asks for them",
     "queries.measurement": "results: noisy answers and what is known about them",

@@ -10,7 +10,8 @@ from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.shapes import TablesShape
 from adyton.noise import ExactNoise
-from adyton.noise.laplace import discrete_laplace_variance, machine_rate
+from adyton.noise.laplace import machine_rate
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.schema import Integer, Schema
 from adyton_lab.audit.certificates import Witness
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,7 +20,8 @@ from adyton.kernel.mechanisms.measure_tables import counting
 from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.messages import shorten
-from adyton.noise.laplace import discrete_laplace_variance, is_long, machine_rate
+from adyton.noise.laplace import is_long, machine_rate
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
 from adyton.queries import NoisyValue
 from adyton.queries.base import SLOW_DRAW, Size
@@ -97,7 +98,7 @@ class PairChoice(Mechanism):
     The score of table q is ‖M_q − M̂_q‖₁ − Σ min(b, M̂_q): how far the guess is from the truth, less what noise of the
     scale b would do to it. In whole numbers it is 2^bits times that, on the grid of the guess, and ``price`` is
     2^bits·b, rounded. ``count`` tables are chosen, none of them twice. In a ``forest`` tables are pairs of attributes,
-    and no chosen pair closes a circle with those chosen before and with those at the places ``taken``.
+    and no chosen pair closes a circle with those chosen before.
 
     Claim.  ε-DP for tables at distance 1 (one row added or removed).
     Proof.  By the lemma on distances (:class:`GuessedTables`) one row more or less moves
@@ -114,7 +115,6 @@ class PairChoice(Mechanism):
     price: int
     count: int
     forest: bool = False
-    taken: tuple[int, ...] = ()
 
     @classmethod
     def of(
@@ -124,7 +124,6 @@ class PairChoice(Mechanism):
         count: int,
         *,
         forest: bool = False,
-        taken: Sequence[int] = (),
     ) -> PairChoice:
         """With tables of real numbers by their places, and the *scale* b of the noise that measuring them would have.
 
@@ -133,7 +132,7 @@ class PairChoice(Mechanism):
         """
         guess, noise = GuessedTables.of(guesses), exact(scale, "scale", computed=True)
         price = min(_LARGEST_PRICE, max(0, round(noise * guess.unit)))
-        return cls(guess, price, operator.index(count), forest, tuple(int(place) for place in taken))
+        return cls(guess, price, operator.index(count), forest)
 
     def check(self, source: TablesShape) -> None:
         """Guesses at tables of this source, and not more choices than there can be."""
@@ -141,15 +140,12 @@ class PairChoice(Mechanism):
         if not 0 <= self.price <= _LARGEST_PRICE:
             raise BadInput(f"price must be a whole number in 0 … 2^62, given {shorten(self.price)}.")
         whole(self.count, "count", 1)
-        if self.taken:
-            source.check_places(self.taken)
         most = len(self.guess.places)
         if self.forest:
-            named = [source.groups[place] for place in (*self.guess.places, *self.taken)]
-            if any(len(group) != 2 for group in named):
+            pairs, edges = [source.groups[place] for place in self.guess.places], _Forest()
+            if any(len(group) != 2 for group in pairs):
                 raise BadInput("a forest is made of tables of two attributes each. Leave out the others.")
-            edges = _Forest(source.groups[place] for place in self.taken)
-            most = sum(edges.join(source.groups[place]) for place in self.guess.places)
+            most = sum(map(edges.join, pairs))
         if self.count > most:
             what = "form a forest" if self.forest else "be chosen"
             raise BadInput(
@@ -177,7 +173,7 @@ class PairChoice(Mechanism):
     def _chosen(
         self, scores: IntegerArray, groups: Sequence[tuple[str, ...]], sharpness: Fraction, noise: NoiseSource
     ) -> IntegerArray:
-        edges = _Forest(groups[place] for place in self.taken) if self.forest else None
+        edges = _Forest() if self.forest else None
         left, chosen = list(range(len(self.guess.places))), []
         for _ in range(self.count):
             number = left[noise.permute_and_flip(scores[left], sharpness)]
@@ -196,7 +192,7 @@ class PairChoice(Mechanism):
         cases = [
             ("one of two pairs", 3, cls.of({0: first, 1: poor}, 1, 1)),
             ("two of three pairs", 3, cls.of({0: first, 1: poor, 2: second}, "0.75", 2)),
-            ("a forest", 4, cls.of({0: first, 1: poor, 3: second, 5: [[0, 0], [8, 1]]}, 2, 2, forest=True, taken=(4,))),
+            ("a forest", 4, cls.of({0: first, 1: poor, 3: second, 5: [[0, 0], [8, 1]]}, 2, 2, forest=True)),
         ]
         return [choice._case(name, attributes) for name, attributes, choice in cases]
 
@@ -237,10 +233,8 @@ def on_grid(tables: Sequence[npt.ArrayLike], what: str) -> tuple[Integers, int]:
 class _Forest:
     """Which attributes pairs have joined so far."""
 
-    def __init__(self, pairs: Iterable[tuple[str, ...]]) -> None:
+    def __init__(self) -> None:
         self._parts: dict[str, frozenset[str]] = {}
-        for pair in pairs:
-            self.join(pair)
 
     def joined(self, pair: tuple[str, ...]) -> bool:
         """Whether the pair would close a circle."""

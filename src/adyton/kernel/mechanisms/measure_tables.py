@@ -21,7 +21,8 @@ from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms.vector_laplace import FEW_DRAWS, LEAST_VARIANCE
 from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
-from adyton.noise.laplace import discrete_laplace_variance, is_long, machine_rate
+from adyton.noise.laplace import is_long, machine_rate
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries.base import SLOW_DRAW, Size
 from adyton.queries.measurement import NoisyTables

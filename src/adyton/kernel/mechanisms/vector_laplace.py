@@ -15,7 +15,8 @@ from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.operators import AuditCase, Mechanism, check_queries
 from adyton.kernel.shapes import SourceShape, VectorShape
-from adyton.noise.laplace import NUMERATOR_LIMIT, discrete_laplace_variance
+from adyton.noise.laplace import NUMERATOR_LIMIT
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measurement, Prefix, Queries, Total
 from adyton.queries.base import SLOW_DRAW, Size

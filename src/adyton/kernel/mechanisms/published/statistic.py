@@ -21,7 +21,7 @@ from adyton.kernel.counts import PrivateVector
 from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.messages import listing, shorten
-from adyton.noise.laplace import discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
 from adyton.queries import NoisyValue
 from adyton.whole import SAFE, IntegerArray, absolute_sum, add, largest, whole_array, widen
