@@ -1,7 +1,7 @@
 """Exact numbers for budgets and scales: what a person writes as 0.1 is one tenth, not the nearest double.
 
 And the grid of budgets: every debit is a whole number of public steps, so that no sum of debits ever grows long.
-Fractions are exact, but their sums are not short: the common denominator of a few hundred strange budgets has thousands
+Fractions are exact, but their sums are not short: the common denominator of a few hundred odd budgets has thousands
 of digits, and the ledger becomes unusable. So the kernel rounds ε *down* to a grid at its one door, before
 it computes the noise and the charge, both from the rounded number. This
 

@@ -60,7 +60,7 @@ def remark(epsilon: Fraction, what: str, unit: str = "person") -> str | None:
 
 
 def warn(epsilon: Fraction, what: str, unit: str = "person") -> None:
-    """Warn of a large budget, where the caller of the caller stands."""
+    """Warn of a large budget; the warning names the line that called the caller."""
     words = remark(epsilon, what, unit)
     if words is not None:
         warnings.warn(words, LargeBudget, stacklevel=3)

@@ -122,7 +122,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         noise: NoiseSource | None = None,
         trusted: Collection[Declared] = (),
     ) -> Kernel[VectorSource]:
-        """A kernel over a vector of counts that somebody has made already; its root is a vector.
+        """A kernel over a vector of counts that are there already; its root is a vector.
 
         Its shape takes the place of a schema in the terms of the ledger.
         """
@@ -229,7 +229,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
     @property
     def private(self) -> bool:
-        """Whether the noise is real. Answers with simulated noise protect nobody."""
+        """Whether the noise is real. Answers with simulated noise are not private."""
         return self._noise.private
 
     # ---- the door ---------------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _turn(self) -> AbstractContextManager[bool]:
-        """Wait for other threads, unless that would be for ever: in a forked copy, where they do not exist, or in a
+        """Wait for other threads, unless that would never end: in a forked copy, where they do not exist, or in a
         signal handler that interrupts an operator, for which they may be waiting in turn."""
         self._check_process()
         if under_way():
@@ -329,7 +329,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         return self._lock
 
     def _find(self, source: Source, operator: Any, kind: type) -> Kept:
-        """The kept data of a source, once it is sure that this operator may be tried on it."""
+        """The kept data of a source, after checking that this operator may be run on it."""
         known = is_one_of(source, KINDS.values())
         if not known or source.kernel is not self:
             given = "a source of another kernel" if known else shorten(source)
@@ -342,8 +342,8 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         return kept
 
     def _look(self, node: int = ROOT) -> None:
-        """See whether the rows have changed. If so, what was split before is disjoint no more, and all that follows
-        says so; a source within parts that are disjoint is counted as the rows are now, or not at all."""
+        """Find out whether the rows have changed. If so, parts from before are no longer disjoint, and all entries from
+        now on say so; a source within parts that are disjoint is counted as the rows are now, or not at all."""
         if self._table is None:
             return
         now, before = self._table.moment(), self._moment
@@ -365,18 +365,18 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             )
 
     def _keep(self, facts: Facts, data: Any) -> Source:
-        """Keep data behind a new handle; they go when the handle goes."""
+        """Keep data behind a new handle; they are dropped with the handle."""
         self._kept[facts.node] = Kept(facts, data)
         source = handle(self, facts)
         weakref.finalize(source, self._kept.pop, facts.node, None)
         return source
 
     def _uninterrupted(self) -> AbstractContextManager[None]:
-        """A short block that a person who ends the program does not cut in two; simulations have nothing to lose."""
+        """A short block that an interrupt does not cut in two; simulations have nothing to lose."""
         return deferred() if isinstance(self._ledger, Ledger) else nullcontext()
 
     def _recorded(self, debit: Debit, answers: list[Any]) -> Callable[[Any], None]:
-        """Takes the answer to a debit. Once it is taken, no interrupt and no failure loses it."""
+        """A function that records the answer to a debit. From then on no interrupt and no failure loses it."""
         recorder = self._recorders.current
 
         def take(answer: Any) -> None:
@@ -431,10 +431,10 @@ def run(
     trials: int | None,
     take: Callable[[Any], None],
 ) -> type[BaseException] | None:
-    """Give *take* what is published of one output; the kind of failure or interrupt, if there was one. No exception
-    from here may travel on: it could carry data with it.
+    """Give *take* what is published of one output; returns the kind of failure or interrupt, if there was one. No
+    exception leaves this function: it could carry data with it.
 
-    Many outputs for one debit are there in simulations only: noise that is private is drawn once.
+    Only simulations have many outputs for one debit: noise that is private is drawn once.
     """
     came: list[type[BaseException]] = []
     try:
@@ -446,13 +446,13 @@ def run(
     except (KeyboardInterrupt, SystemExit) as interruption:
         return type(interruption)
     except BaseException:
-        return came[0] if came else KernelFailure  # an engine may make an error of its own of an interrupt
+        return came[0] if came else KernelFailure  # an engine may turn an interrupt into its own error
     return came[0] if came else None
 
 
 def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSource:
-    """Noise that is keyed by places, at this one: the way to the source, and the operator's words without numbers,
-    which count things that may lie elsewhere."""
+    """For noise that is keyed by places, that of this place: the lineage of the source, and the operator's text without
+    its numbers, which may count other things."""
     if not isinstance(noise, KeyedNoise):
         return noise
     return noise.at("\n".join((*facts.lineage, _NUMBERS.sub("", str(operator)))), operator.parts(facts.shape))

@@ -90,7 +90,7 @@ def this_process() -> tuple[int, int]:
     """The process number, and how many forks lie between this process and the first that loaded this module: a forked
     copy is another process, even where the operating system gives it the same number.
 
-    A fork copies one thread alone. What another thread held at that moment stays held in the copy for ever: so locks
+    A fork copies one thread alone. What another thread held at that moment is never released in the copy: so locks
     are renewed there, and a fork waits until no other thread is importing a module.
     """
     return os.getpid(), _forks
@@ -102,7 +102,7 @@ def _count_fork() -> None:
 
 
 def _wait_for_imports() -> None:
-    """Let other threads finish their imports: a child would wait for ever for a module that was half imported."""
+    """Let other threads finish their imports: a child would never get a module that was half imported."""
     end = time.monotonic() + _LONGEST_WAIT
     while _others_import() and time.monotonic() < end:
         time.sleep(0.001)

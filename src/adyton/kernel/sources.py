@@ -78,7 +78,7 @@ class Source(Sealed):
 
     @property
     def kernel(self) -> Door:
-        """The kernel that keeps the data, or the way to it."""
+        """The kernel that keeps the data, or a stand-in for one elsewhere."""
         return self._door
 
     @property
@@ -404,12 +404,12 @@ KINDS: dict[type[SourceShape], type[Source]] = {
 
 
 def handle(door: Door, facts: Facts) -> Source:
-    """A handle on what lies behind a door."""
+    """A handle on data of a kernel."""
     return KINDS[type(facts.shape)](door, facts)
 
 
 def _listed(given: object) -> tuple[Any, ...]:
-    """What somebody gave as a list."""
+    """A list that was given, as a tuple."""
     if isinstance(given, Iterable):
         return tuple(given)
     raise BadInput(f"attributes are given by their names, in lists, given {shorten(given)}.")

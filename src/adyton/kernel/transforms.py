@@ -125,7 +125,7 @@ class GroupBy(Transform):
 class UnitSizes(Transform):
     """One row for each unit that has rows here, with the number of its rows, clamped to 1 … *most*.
 
-    The rows are counted before they are cut to ``rows_per_unit``, so that this tells what the limit cuts off.
+    The rows are counted before they are cut to ``rows_per_unit``, so that this shows what the limit cuts off.
 
     Claim.  Measurements cost their ε once, however many rows a unit has.
     Proof.  The row of a unit is a function of that unit's rows, and there is at most one: neighbours, which differ by
@@ -159,7 +159,7 @@ class SplitTable(Transform):
     as much as all of them together.
     Proof.  In one state of the rows a row is in one part at most, so that parallel composition holds for all that is
     counted in that state. The kernel charges what was counted in another state besides (see
-    :meth:`~adyton.kernel.budget.Budget.mix`), and what is counted in states that nobody can tell apart one after the
+    :meth:`~adyton.kernel.budget.Budget.mix`), and what is counted in states that cannot be told apart one after the
     other: a row that moves from part to part in between can be in each of them.  ∎
     """
 
@@ -348,7 +348,7 @@ class ShareRows(Transform):
 
     With M steps between the bounds and a value k steps above the lower one, point j of 0 … d gets the whole number
     C(d, j)·k^j·(M − k)^(d−j): the Bernstein polynomials. For d = 1 these are the distances from the two bounds. Summed
-    over rows they tell how many rows there are (all points together are M^d·n), the sum of values (Σ_j j·point j is
+    over rows they give the number of rows (all points together are M^d·n), the sum of values (Σ_j j·point j is
     d·M^(d−1)·Σ k) and, for d = 2, that of their squares (the last point is Σ k²): one measurement serves count, mean
     and variance, and costs what either would by itself.
 
@@ -428,7 +428,7 @@ class LinearMap(Transform):
 
     Claim.  Stability max_i ‖column i of M‖₁ in L1.
     Proof.  ‖M·x − M·x′‖₁ ≤ Σ_i |x_i − x′_i| · ‖column i of M‖₁ ≤ max_i ‖column i of M‖₁ · ‖x − x′‖₁. The norm is
-    computed by the kernel, in whole numbers, from the coefficients that are applied; nobody declares it.  ∎
+    computed by the kernel, in whole numbers, from the coefficients that are applied; it is never declared.  ∎
     """
 
     takes = VectorShape

@@ -121,7 +121,7 @@ class LedgerFile:
     def look(self) -> Iterator[sqlite3.Connection]:
         """A connection that only reads, for a ledger that need not be open; it leaves nothing behind on the disk.
 
-        A ledger that nobody has open has no write-ahead log, and is then read as a file that does not change: an
+        A ledger that no process has open has no write-ahead log, and is then read as a file that does not change: an
         ordinary connection would create the log. If a writer comes meanwhile, what was read is not used.
         """
         assert self._absolute is not None
@@ -218,7 +218,7 @@ class LedgerFile:
         except DamagedError as damage:
             raise LedgerError(f"{self.name} is damaged: {damage}. Restore it from a copy.") from None
         except DisturbedError:
-            raise LedgerError(f"{self.name} was changed by somebody else meanwhile. Nothing was spent.") from None
+            raise LedgerError(f"{self.name} was changed by another process meanwhile. Nothing was spent.") from None
         except sqlite3.Error as error:
             for cause, sentence in _CAUSES:
                 if cause in str(error):
@@ -333,7 +333,7 @@ def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> 
 
 
 def clear_drafts(path: str) -> None:
-    """Remove what killed processes have left beside a ledger: drafts that nobody holds, and second names of it.
+    """Remove what killed processes have left beside a ledger: drafts that no process holds, and second names of it.
 
     A draft that became the ledger is only a second name of it, which is removed. The ledger itself is never opened
     here: closing it again would drop the locks of this process.

@@ -313,7 +313,7 @@ def take_on(connection: sqlite3.Connection, name: str, entry: int, terms: Terms 
     """Insist that a debit is for the ledger's own terms, and record them with it. A ledger that has none yet takes on
     those of the debit.
 
-    One that was *used* before there were terms does not: nobody knows whom its earlier debits protect.
+    One that was *used* before there were terms does not: it is not known whom its earlier debits protect.
     """
     kept = read_terms(connection)
     if kept is None and terms is not None:
@@ -406,7 +406,7 @@ class Tally(Budgeted):
         return self._debits
 
     def settle(self, entry: int, status: Settled) -> None:
-        """Nobody asks later what became of a simulated debit."""
+        """Nothing to do: the outcome of a simulated debit is never asked for."""
 
 
 def ledger_for(

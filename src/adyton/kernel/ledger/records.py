@@ -4,7 +4,7 @@ Budgets are written as text "a/b", so that one third stays one third in the file
 
 It is written inside a transaction, one row at a time, and only where it is as the writer believes. A statement such as
 ``UPDATE … WHERE spent = …`` that changes no row, or that would be carried out by itself because there is no
-transaction, means that somebody else has been here since the writer looked. Then nothing may be written.
+transaction, means that another process has written since the writer looked. Then nothing may be written.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool =
 
 
 class Budgeted(ABC):
-    """What has a budget, and says how it stands."""
+    """What has a budget, and reports it."""
 
     __slots__ = ()
 
@@ -146,7 +146,7 @@ class Entry:
     status: Status
     process: int
     terms: Terms | None = None
-    """Whom the debit protects; None where nobody has said it, and for what is no answer."""
+    """Whom the debit protects; None where it is not known, and for entries that are no answers."""
     recount: bool = False
     """Whether it is no answer, but what earlier answers cost larger units than they were made for."""
 
@@ -170,7 +170,7 @@ class DamagedError(Exception):
 
 
 class DisturbedError(Exception):
-    """Somebody else has written since the writer looked. Turned into a LedgerError; nothing is written."""
+    """Another process has written since the writer looked. Turned into a LedgerError; nothing is written."""
 
 
 def now() -> str:
@@ -313,7 +313,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 
 
 def _from_json(text: object, what: str) -> Any:
-    """What a text of a ledger says; one that nobody of us wrote is damage, whatever it does to its reader."""
+    """The value of a JSON text of a ledger; one that the ledger did not write is damage."""
     try:
         if isinstance(text, str) and len(text) <= _LONGEST_TEXT:
             return json.loads(text)

@@ -19,7 +19,7 @@ _ROWS_IN_NOTEBOOK = 10
 
 @dataclass(frozen=True)
 class LedgerReport(Account):
-    """A ledger at one moment; ``path`` is None for a ledger in memory, ``terms`` for one that nobody has used."""
+    """A ledger at one moment; ``path`` is None for a ledger in memory, ``terms`` for one that was never used."""
 
     path: str | None
     entries: tuple[Entry, ...]

@@ -68,7 +68,7 @@ def trusted_functions(given: Collection[Declared]) -> dict[str, Declared]:
     """The functions with a declared sensitivity that a kernel is opened with, by name."""
     if isinstance(given, list | tuple) and not given:
         return {}
-    from adyton.kernel.mechanisms.published.statistic import by_name  # loaded when somebody trusts a function
+    from adyton.kernel.mechanisms.published.statistic import by_name  # loaded when a function is trusted
 
     return by_name(given)
 

@@ -33,7 +33,7 @@ class NestedQuantiles(Selection):
 
     A vector is cut into lines of *length* cells, one after the other; the first *used* of each are counted. The rows of
     cell c are dealt out in turn to *places[c]* places, which stand for the cell: many places make a cell likely where
-    little is known, and equal rows can be told apart by their place. The quantile in the middle of the list is chosen
+    little is known, and equal rows differ in their place. The quantile in the middle of the list is chosen
     among all places by permute-and-flip, then those below it among the places up to it, those above it among the places
     from it on, and so on, level by level. Half of the rows of a chosen place go to either side. Where nothing is nested
     in a choice, the places of a cell count as one. After Kaplan, Schnapp and Stemmer, "Differentially private
