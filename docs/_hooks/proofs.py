@@ -9,12 +9,13 @@ from typing import Any
 from generated import filled
 from wording import one_line
 
-from adyton.kernel.audit_cases import section
 from adyton.kernel.budget import Budget
 from adyton.kernel.counting.rows import UnitRows
-from adyton.kernel.counts import CountedTables, GuessedTables
+from adyton.kernel.counts import CountedTables
 from adyton.kernel.engines.server import ServerRows
 from adyton.kernel.mechanisms import MECHANISMS, Selection
+from adyton.kernel.mechanisms.guessed_tables import GuessedTables
+from adyton.kernel.operators import section
 from adyton.kernel.transforms import TRANSFORMS
 
 NAME = "proofs"

@@ -20,13 +20,13 @@ Singles = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 """Counts and other whole numbers."""
 Places = npt.NDArray[np.int64]
-"""Where something stands: numbers of cells, groups, rows or nodes."""
+"""Positions: numbers of cells, groups, rows or nodes."""
 Flags = npt.NDArray[np.bool_]
-"""Yes or no, for each one."""
+"""Yes or no, for each item."""
 
 
 def within(numbers: Array, last: int, first: int = 0) -> Array:
-    """The numbers, none of them below *first* or above *last*: one that is, is taken as the nearest of these."""
+    """The numbers, with those below *first* or above *last* replaced by the nearest of the two."""
     if numbers.size and (numbers.min() < first or numbers.max() > last):
         numbers = np.clip(numbers, first, last)
     return numbers
@@ -36,8 +36,8 @@ def nodes_reached(codes: Integers, split: Places, first: Places, sizes: Places) 
     """The node of a tree that each row reaches by its cells: a leaf, or the node that asks for a cell it has not.
 
     *codes* has the cells of a row, −1 where there is none, in the columns that nodes *split* by. The child of a node
-    for a cell below its *sizes* is the cell's number behind *first*. Whatever these say, every step leads to a node
-    with a larger number, so that there is an end.
+    for a cell below its *sizes* is the cell's number behind *first*. Whatever these are, every step leads to a
+    node with a larger number, so that the walk ends.
     """
     reached = np.zeros(len(codes), dtype=np.int64)
     moving = np.arange(len(codes))

@@ -19,7 +19,7 @@ class cached_property(functools.cached_property[Value]):  # noqa: N801
     """A property that is computed once, without a lock, like that of Python 3.12.
 
     Until Python 3.11, ``functools.cached_property`` holds a lock while it computes, one for all objects of a class:
-    threads wait for one another, and a child that is forked meanwhile waits for ever. Computing twice is harmless.
+    threads wait for one another, and a child that is forked meanwhile never continues. Computing twice is harmless.
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
@@ -96,7 +96,7 @@ def _load_numba() -> Any:
     from numba.core.compiler_lock import global_compiler_lock
 
     with global_compiler_lock:
-        if not _guarded and hasattr(os, "register_at_fork"):  # a child would wait for ever for another thread's lock
+        if not _guarded and hasattr(os, "register_at_fork"):  # a child would never get another thread's lock
             os.register_at_fork(
                 before=global_compiler_lock.acquire,
                 after_in_parent=global_compiler_lock.release,

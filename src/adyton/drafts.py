@@ -1,7 +1,7 @@
-"""Hidden drafts beside what they are going to be, and what is left of them when a process was killed.
+"""Hidden drafts of files and folders that are being saved, and what is left of them when a process was killed.
 
-Whoever makes a draft holds a lock on it, which the system drops when the process ends, however it ends. So a draft that
-can be locked by somebody else belongs to nobody any more. Only names that are made here are ever looked at.
+The process that makes a draft holds a lock on it, which the system drops when the process ends, however it ends. So a
+draft that another process can lock has no owner any more. Only names that are made here are ever looked at.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ except ImportError:  # pragma: no cover - where there are no such locks, nothing
 
 ENDING = "partial"
 _TOKEN = 12
-"""Bytes of a token. Drafts of earlier versions had 4: nobody held a lock on them, so they are left alone."""
+"""Bytes of a token. Drafts with shorter tokens, of earlier versions, had no lock: they are left alone."""
 
 
 def hidden(path: Path) -> Path:
-    """A new name for a draft, beside what it is going to be."""
+    """A new name for a draft, in the folder of what is being saved."""
     return path.parent / f".{path.name[:100]}.{token()}.{ENDING}"
 
 
 def token() -> str:
-    """What makes the name of a draft its own."""
+    """A random part of the name of a draft."""
     return secrets.token_hex(_TOKEN)
 
 
@@ -51,7 +51,7 @@ def _claimed(make: Callable[[Path], None], name: Callable[[], Path]) -> tuple[Pa
         make(draft)
         if fcntl is None:  # pragma: no cover
             return draft, None
-        with suppress(FileNotFoundError):  # somebody cleared it before there was a lock: another one, then
+        with suppress(FileNotFoundError):  # cleared by another process before there was a lock: make a new one
             handle = os.open(draft, os.O_RDONLY)
             lock(handle, wait=True)
             with suppress(FileNotFoundError):
@@ -79,9 +79,9 @@ def begin(file: Path) -> None:
 
 @contextmanager
 def abandoned(draft: Path) -> Iterator[bool]:
-    """Whether the process that made a draft is gone. If it cannot be known, it is not.
+    """Whether the process that made a draft has ended; False if that cannot be known.
 
-    Within the block nobody else can claim it: who has just made it waits, and finds that it is gone.
+    Within the block no other process can claim it: one that has just made it waits, and then finds that it is gone.
     """
     try:
         handle = os.open(draft, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -113,7 +113,7 @@ def clear(path: Path, keep: Callable[[Path], bool] = lambda draft: False) -> lis
 
 
 def lock(handle: int, *, wait: bool) -> bool | None:
-    """Hold a draft until it is closed. Whether that was possible; None where there are no locks."""
+    """Lock a draft until it is closed. Returns whether that was possible; None where there are no locks."""
     if fcntl is None:  # pragma: no cover
         return None
     try:

@@ -1,4 +1,4 @@
-"""What can go wrong, and what each error tells.
+"""The errors that Adyton raises, and its warnings.
 
 A message says what was given, what is allowed and what to do. It never says anything about the rows: everything in it
 comes from the caller's own words, the schema or the ledger.
@@ -62,11 +62,11 @@ class Unfinished(AdytonError):
 
 
 class LargeBudget(UserWarning):
-    """A total or a release whose ε protects little. It is done all the same."""
+    """A total or a release whose ε protects little. It is not refused."""
 
 
 class RowsChanged(UserWarning):
-    """Rows that changed while a kernel was open: its answers are about the rows before, or about those after."""
+    """Rows that changed while a kernel was open: some answers are about the rows before, some about those after."""
 
 
 class UnfinishedRelease(UserWarning):

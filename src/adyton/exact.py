@@ -1,8 +1,8 @@
 """Exact numbers for budgets and scales: what a person writes as 0.1 is one tenth, not the nearest double.
 
 And the grid of budgets: every debit is a whole number of public steps, so that no sum of debits ever grows long.
-Fractions are exact, but their sums are not short: the common denominator of a few hundred strange budgets has thousands
-of digits, and then nobody can use the ledger any more. So the kernel rounds ε *down* to a grid at its one door, before
+Fractions are exact, but their sums are not short: the common denominator of a few hundred odd budgets has thousands
+of digits, and the ledger becomes unusable. So the kernel rounds ε *down* to a grid at its one door, before
 it computes the noise and the charge, both from the rounded number. This
 
 * never charges less than what is spent: the noise belongs to the very number that is charged;
@@ -177,7 +177,7 @@ def _read(value: object) -> Fraction | None:
         case bool():
             result = None
         case Fraction():
-            result = Fraction(int(value.numerator), int(value.denominator))  # not a subclass with a will of its own
+            result = Fraction(int(value.numerator), int(value.denominator))  # not a subclass
         case numbers.Integral():
             result = Fraction(int(value))
         case Decimal():

@@ -1,10 +1,10 @@
-"""Interrupts that wait: what was paid for is put down before a person, or the machine, ends the program."""
+"""Interrupts that wait: what was paid for is saved before a person, or the machine, ends the program."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -21,20 +21,13 @@ class Terminated(KeyboardInterrupt):
 @contextmanager
 def deferred() -> Iterator[None]:
     """Interrupts that come within the block take effect when it ends. Only the main thread gets any."""
-    if not _in_main_thread():
-        yield
-        return
     came: list[int] = []
-    before = {one: signal.getsignal(one) for one in _ENDING}
+    # a handler that was set from outside Python (None) could not be put back
+    replaced = [number for number, handler in _handlers(_ENDING).items() if handler is not None]
     try:
-        for one, handler in before.items():
-            if handler is not None:  # it was set from outside Python, and could not be put back
-                signal.signal(one, lambda number, frame: came.append(number))
-        yield
+        with _handled(dict.fromkeys(replaced, lambda number, frame: came.append(number))):
+            yield
     finally:
-        for one, handler in before.items():
-            if handler is not None:
-                signal.signal(one, handler)
         _raise_each(list(dict.fromkeys(came)))
 
 
@@ -49,7 +42,7 @@ def _raise_each(numbers: list[int]) -> None:
 
 @contextmanager
 def noticed(came: list[type[BaseException]]) -> Iterator[None]:
-    """Interrupts take effect as ever within the block, and the kinds of those that do are listed in *came*.
+    """Interrupts take effect as usual within the block, and the kinds of those that do are listed in *came*.
 
     They may get lost on their way: in a callback whose errors are ignored, or in a library that raises its own error.
     """
@@ -64,15 +57,9 @@ def noticed(came: list[type[BaseException]]) -> Iterator[None]:
 
         return handle
 
-    before = {one: signal.getsignal(one) for one in _ENDING} if _in_main_thread() else {}
-    ours = {one: handler for one, handler in before.items() if callable(handler)}
-    try:
-        for one, handler in ours.items():
-            signal.signal(one, watched(handler))
+    handlers = _handlers(_ENDING).items()
+    with _handled({number: watched(handler) for number, handler in handlers if callable(handler)}):
         yield
-    finally:
-        for one, handler in ours.items():
-            signal.signal(one, handler)
 
 
 @contextmanager
@@ -82,15 +69,25 @@ def termination_interrupts() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise Terminated
 
-    ours = [one for one in _REQUESTS if _in_main_thread() and signal.getsignal(one) is signal.SIG_DFL]
+    handlers = _handlers(_REQUESTS).items()
+    with _handled({number: interrupt for number, handler in handlers if handler is signal.SIG_DFL}):
+        yield
+
+
+def _handlers(numbers: tuple[int, ...]) -> dict[int, Any]:
+    """What handles these signals; nothing beside the main thread, which alone may change it."""
+    main = threading.current_thread() is threading.main_thread()
+    return {number: signal.getsignal(number) for number in numbers} if main else {}
+
+
+@contextmanager
+def _handled(handlers: Mapping[int, Callable[[int, FrameType | None], Any]]) -> Iterator[None]:
+    """Other handlers within the block; those before it are put back."""
+    before = {number: signal.getsignal(number) for number in handlers}
     try:
-        for one in ours:
-            signal.signal(one, interrupt)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         yield
     finally:
-        for one in ours:
-            signal.signal(one, signal.SIG_DFL)
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

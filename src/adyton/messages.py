@@ -1,4 +1,4 @@
-"""The words of messages: values cut to a readable length, lists, the name probably meant, paths, safe cells."""
+"""Parts of messages: values cut to a readable length, lists, the name probably meant, paths, safe cells."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def shorten(value: object) -> str:
     try:
         text = str(value) if isinstance(value, numbers.Number | Decimal) else repr(value)
     except ValueError:  # Python writes no number of more than 4300 digits
-        return f"a {type(value).__name__} with monstrous numbers"
+        return f"a {type(value).__name__} with very long numbers"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "…"
 
 

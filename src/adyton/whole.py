@@ -1,4 +1,4 @@
-"""Arrays of whole numbers: frozen copies that nobody can change later, and arithmetic that never wraps around."""
+"""Arrays of whole numbers: frozen copies that cannot be changed later, and arithmetic that never wraps around."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def freeze(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int64]:
 
 
 def is_frozen(values: npt.NDArray[Any]) -> bool:
-    """Whether nobody can change the array any more: it stands on immutable bytes, as :func:`freeze` leaves it.
+    """Whether the array can no longer be changed: its data are immutable bytes, as :func:`freeze` leaves them.
 
     >>> is_frozen(freeze([1, 2], "labels")), is_frozen(np.array([1, 2]))
     (True, False)
@@ -89,9 +89,9 @@ def narrow(values: IntegerArray) -> IntegerArray:
 
 
 def cut_off(values: IntegerArray, factor: int) -> npt.NDArray[np.int64]:
-    """The values in 64 bits; those that *factor* times as many rows would take out of them stand at a public bound.
+    """The values in 64 bits; those whose product with *factor* would not fit become a public bound.
 
-    No cell of two arrays is moved further apart by that, so one row still changes as much as before.
+    No two values are moved further apart by that, so one row still changes at most as much as before.
 
     >>> cut_off(np.array([7, 2**70, -(2**70)], dtype=object), 1 << 60).tolist()
     [3, 3, -3]
@@ -115,7 +115,7 @@ def whole_array(values: Sequence[int], shape: tuple[int, ...]) -> IntegerArray:
 
 
 def whole(value: object, name: str, least: int) -> int:
-    """A whole number of at least *least*; booleans, floats and texts are none.
+    """A whole number of at least *least*; booleans, floats and texts are refused.
 
     >>> whole(3, "size", 0)
     3
@@ -130,7 +130,7 @@ def whole(value: object, name: str, least: int) -> int:
 
 
 def maybe_whole(value: object) -> int | None:
-    """A whole number, or None for what is none."""
+    """A whole number, or None for anything else."""
     if type(value) is int:
         return value
     if isinstance(value, bool | np.bool_):

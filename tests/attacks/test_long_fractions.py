@@ -24,7 +24,7 @@ from adyton.kernel.mechanisms import (
     Resolution,
     TunedParameter,
 )
-from adyton.kernel.mechanisms.published.declared_function import BoundFunction
+from adyton.kernel.mechanisms.published.statistic import BoundFunction
 from adyton.kernel.shapes import InstancesShape, TableShape, TablesShape
 from adyton.queries import Explicit
 

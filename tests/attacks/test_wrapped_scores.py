@@ -47,6 +47,6 @@ def test_the_choice_of_parents_sees_the_scores_of_neighbours_alike() -> None:
         table = diagonal(rows, more)
         tables = [table.sum(axis=1), table.sum(axis=0), table]
         data = CountedTables(lambda tables=tables: tables, groups, shapes)
-        ParentChoice((0, 1, 2), ("a",)).draw(data, Fraction(1), Noise(), 1)
+        ParentChoice((0, 1, 2), "a").draw(data, Fraction(1), Noise(), 1)
     moved = np.abs(np.diff(np.array(seen, dtype=object), axis=0))
     assert moved.max() <= 2 * GRID

@@ -11,12 +11,12 @@ import pytest
 from adyton.errors import BadInput
 from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counting.packs import Pack
-from adyton.kernel.counts import GuessedTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice
+from adyton.kernel.mechanisms.guessed_tables import GuessedTables
 from adyton.kernel.mechanisms.published import parent_choice
 from adyton.kernel.shapes import TablesShape
-from adyton.kernel.transforms.vectors import CountTables, SingleTables
+from adyton.kernel.transforms import CountTables, SingleTables
 from adyton.schema import Integer, Schema
 from adyton_lab.audit.accounting import audit_tables
 from adyton_lab.audit.enumeration import audit_selection_exactly
@@ -149,7 +149,7 @@ def test_shares_above_one_are_refused_and_would_be_caught():
     greedy = MeasureTables((0, 1, 2), (F(1, 2), F(1, 2), F(1, 4)))
     with pytest.raises(BadInput, match=r"at most 1, given 1\.25"):
         greedy.check(shape)
-    ratio = partial(greedy._log_likelihood_ratio, MeasureTables.audit_cases()[0].prepare)
+    ratio = partial(greedy._likelihood_ratio, MeasureTables.audit_cases()[0].prepare)
     assert not attacked(MeasureTables, mechanism=greedy, statistic=ratio).passed
 
 

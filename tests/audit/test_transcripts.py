@@ -10,7 +10,8 @@ import pytest
 import adyton as ad
 from adyton.kernel.budget import Budget
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import BucketBoundaries, MeasureTables, NoisyCount, Statistic, VectorLaplace
+from adyton.kernel.mechanisms import BucketBoundaries, MeasureTables, NoisyCount, VectorLaplace
+from adyton.kernel.mechanisms.published.statistic import Statistic
 from adyton.noise import Ratio
 from adyton.queries import Identity
 from adyton_lab.audit.enumeration import enumerate_distribution

@@ -7,10 +7,9 @@ from functools import partial
 import numpy as np
 
 from adyton.configuration.configure import configure
-from adyton.kernel.instances import lattice, private_instances, survey, tuned_parameter
+from adyton.kernel.instances import lattice, opening, tuned_parameter, votes
 from adyton.kernel.instances.lattice import UNIT, Lattice, Utility
-from adyton.kernel.instances.private_instances import ADD_REMOVE, REPLACE, PrivateInstances
-from adyton.kernel.instances.votes import StepSums, StepVote
+from adyton.kernel.instances.votes import ADD_REMOVE, REPLACE, PrivateInstances, StepSums, StepVote
 from adyton.kernel.mechanisms import ChosenPoint, TunedParameter
 from adyton_lab.audit import whole_programs
 from adyton_lab.audit.enumeration import enumerate_distribution
@@ -28,7 +27,7 @@ def test_critical_points_only(monkeypatch):
 
 def test_dropped_factor_two(monkeypatch):
     """Where an instance is replaced, sums move against each other by twice as much."""
-    monkeypatch.setattr(private_instances, "spread", lambda neighbours: UNIT)
+    monkeypatch.setattr(votes, "spread", lambda neighbours: UNIT)
     assert audit_tuning(ADD_REMOVE, largest=1).passed
     found = audit_tuning(REPLACE, largest=1)
     assert not found.passed
@@ -91,7 +90,7 @@ def test_an_owner_with_many_votes(monkeypatch):
     def owned(toys, neighbours):
         many = [toy for toy in toys for _ in range(3)]
         owners = [place // 3 for place in range(len(many))]
-        sums = survey.survey(
+        sums = opening.survey(
             many, lambda toy: family.curve(toy, lattice), lattice, Utility.named("regret"), owners=owners
         )
         return PrivateInstances(sums, lattice, neighbours)
@@ -136,7 +135,7 @@ def test_a_prior_from_the_data():
 def with_dispersion(family, instances, epsilon, **options):
     """Tells, in its guarantee, how closely the pieces of the very instances lie: the paper's w, which is private."""
     found = configure(family, instances, epsilon, **options)
-    sums = survey.survey(
+    sums = opening.survey(
         instances, lambda toy: family.curve(toy, Lattice(0.0, 1.0)), Lattice(0.0, 1.0), Utility.named("regret")
     )
     return replace(found, epsilon=F(1) + F(int(np.diff(sums.starts).min(initial=2**32)), 2**32))
@@ -162,7 +161,7 @@ def test_a_point_of_a_grid_with_a_dropped_two(monkeypatch):
         return max(abs(np.log(laws[0][point] / laws[1][point])) for point in range(3))
 
     assert 0.5 < loss() <= 1
-    monkeypatch.setattr(private_instances, "spread", lambda neighbours: UNIT)
+    monkeypatch.setattr(votes, "spread", lambda neighbours: UNIT)
     assert loss() > 1.1
 
 

@@ -8,8 +8,8 @@ from places import cells, even, lines, score
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms import Declared, DeclaredFunction
-from adyton.kernel.mechanisms.published.declared_function import BoundFunction
+from adyton.kernel.mechanisms import DeclaredFunction
+from adyton.kernel.mechanisms.published.statistic import BoundFunction, Declared
 
 COUNTS = np.arange(12).reshape(3, 4)
 

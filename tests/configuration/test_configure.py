@@ -264,7 +264,7 @@ def test_what_is_no_configuration(tmp_path, text):
 
 def losses(curves, utility, epsilon, neighbours, default=None, draws=300):
     """The summed loss of many draws against the best neighbourhood of one hundredth, by brute force on the places."""
-    from adyton.kernel.instances.survey import survey
+    from adyton.kernel.instances.opening import survey
 
     lattice = Lattice(0.0, 2.0)
     sums = survey(curves, lambda curve: curve, lattice, utility)

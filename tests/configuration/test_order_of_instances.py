@@ -13,7 +13,7 @@ from adyton.configuration.family import families, family_named
 from adyton.configuration.max_cut import MaxCut
 from adyton.errors import BadInput
 from adyton.kernel.instances.lattice import POINTS, Lattice, Utility
-from adyton.kernel.instances.survey import survey
+from adyton.kernel.instances.opening import survey
 
 REGRET = Utility.named("regret")
 PLACES = np.random.default_rng(0).integers(0, POINTS, 200)

@@ -12,9 +12,8 @@ from toy_curves import MALFORMED, random_smooth, random_steps
 
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerMismatch
 from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, SmoothCurve, StepCurve, Utility
-from adyton.kernel.instances.opening import on_instances, simulated_instances
-from adyton.kernel.instances.private_instances import ADD_REMOVE, RELATIONS, REPLACE, PrivateInstances
-from adyton.kernel.instances.survey import survey
+from adyton.kernel.instances.opening import on_instances, simulated_instances, survey
+from adyton.kernel.instances.votes import ADD_REMOVE, RELATIONS, REPLACE, PrivateInstances
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.mechanisms import ChosenPoint, NoisyCount, TunedParameter
 from adyton.noise import ExactNoise, SimulatedNoise

@@ -11,7 +11,7 @@ from toy_curves import MALFORMED, random_smooth, random_steps
 
 from adyton.errors import BadInput
 from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, SmoothCurve, StepCurve, Utility
-from adyton.kernel.instances.survey import survey
+from adyton.kernel.instances.opening import survey
 from adyton.kernel.instances.votes import FLAT, SmoothVote, StepSums, StepVote, vote_of
 
 LATTICE = Lattice(0.5, 3.0)

@@ -130,7 +130,7 @@ def test_many_tables_behind_a_door():
                 [(one.group, one.counts.tolist(), one.variance) for one in noisy],
                 tables.choose_pairs(PairChoice.of(guesses, 2, 2, forest=True), 1),
                 tables.mean_distance(MeanDistance.of(guesses), 1),
-                tables.choose_parents(ParentChoice((0, 1, 2), ("c",)), 1),
+                tables.choose_parents(ParentChoice((0, 1, 2), "c"), 1),
                 tables.vectors()[1].measure(ad.workloads.Identity((3, 3)), 1).answers.tolist(),
                 (tables.groups, tables.shapes, tables.lineage, kernel.spent),
             )

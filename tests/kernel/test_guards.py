@@ -10,24 +10,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adyton.kernel.counts import CountedTables, GuessedTables, PrivateVector
+from adyton.kernel.counts import CountedTables, PrivateVector
 from adyton.kernel.mechanisms import DawaPartition, PairChoice, TotalVariation
+from adyton.kernel.mechanisms.guessed_tables import GuessedTables
 from adyton.kernel.mechanisms.nested_quantiles import NestedQuantiles
-from adyton.kernel.mechanisms.published.bisections import _cut_deviations, _deviation, _halved, _with_room
+from adyton.kernel.mechanisms.published.bisections import MedianCell, _cut_deviations, _deviation, _halved, _with_room
 from adyton.kernel.mechanisms.published.bucket_boundaries import GRID, LARGEST_SUM, BucketBoundaries
-from adyton.kernel.mechanisms.published.coefficient_count import tail_squares
+from adyton.kernel.mechanisms.published.dawa_partition import LeastCost, Partitionality
 from adyton.kernel.mechanisms.published.dyadic_partition import deviations
-from adyton.kernel.mechanisms.published.least_cost import LeastCost
-from adyton.kernel.mechanisms.published.median_cell import MedianCell
 from adyton.kernel.mechanisms.published.parent_choice import _score
-from adyton.kernel.mechanisms.published.partitionality import Partitionality
-from adyton.kernel.mechanisms.published.resolution import squared_biases
-from adyton.kernel.mechanisms.published.window_means import mean_costs
-from adyton.kernel.mechanisms.published.window_medians import median_costs
+from adyton.kernel.mechanisms.published.resolution import squared_biases, tail_squares
+from adyton.kernel.mechanisms.published.windows import mean_costs, median_costs
 from adyton.kernel.mechanisms.published.worst_approximated import WorstApproximated
-from adyton.kernel.mechanisms.split_scores import EntropyScore, GiniScore, MaxScore
+from adyton.kernel.mechanisms.split_choice import EntropyScore, GiniScore, MaxScore
 from adyton.kernel.mechanisms.vector_laplace import VectorLaplace
-from adyton.noise.selection import whole_gaps
+from adyton.noise.exact import whole_gaps
 from adyton.queries import Identity, Partition, Prefix
 from adyton.whole import SAFE, absolute_sum, add, largest, narrow, widen
 from queries.query_cases import CASES

@@ -9,9 +9,8 @@ import pytest
 
 import adyton as ad
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, LedgerMismatch
-from adyton.kernel.audit_cases import claim, section
 from adyton.kernel.mechanisms import NoisyCount, VectorLaplace
-from adyton.kernel.operators import Mechanism
+from adyton.kernel.operators import Mechanism, claim, section
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.transforms import Vectorize
 from adyton.workloads import Explicit, Identity, Partition, Prefix, Total

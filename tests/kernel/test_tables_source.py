@@ -8,11 +8,11 @@ import pyarrow
 import pytest
 
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, SchemaError
+from adyton.kernel import transforms
 from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice
 from adyton.kernel.sources import TablesSource
-from adyton.kernel.transforms import vectors
 from adyton.noise import KeyedNoise
 from adyton.queries import Identity
 from adyton.schema import Integer, Schema
@@ -105,7 +105,7 @@ def test_zero_rows():
     guesses = {0: np.zeros((2, 3)), 3: np.ones((3, 2))}
     assert tables.choose_pairs(PairChoice.of(guesses, 0, 1), 50) == (3,)
     assert tables.mean_distance(MeanDistance.of(guesses), 50).value == pytest.approx(3, abs=0.7)
-    assert tables.choose_parents(ParentChoice((0, 1, 2), ("b",)), 1).keys() == {"a", "c", "d"}
+    assert tables.choose_parents(ParentChoice((0, 1, 2), "b"), 1).keys() == {"a", "c", "d"}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_too_many_cells_are_refused_with_the_way_that_works(monkeypatch):
     kernel = Kernel.simulated_table(np.zeros((2, 3), dtype=int), schema, epsilon=1, seed=1)
     with pytest.raises(BadInput, match=r"2 tables have 200,000,000 cells in all; the limit is 33,554,432.*vectorize"):
         kernel.root.tables([("x0", "x1"), ("x0", "x2")])
-    monkeypatch.setattr(vectors, "MOST_TABLES", 2)
+    monkeypatch.setattr(transforms, "MOST_TABLES", 2)
     with pytest.raises(BadInput, match="3 groups of attributes; the limit is 2"):
         kernel.root.tables([("x0",), ("x1",), ("x2",)])
     assert kernel.spent == 0
@@ -156,18 +156,14 @@ GUESS = {0: np.ones((2, 3)), 2: np.ones((2, 4)), 4: np.ones((3, 4)), 1: np.ones(
         PairChoice.of(GUESS, 1, 0),
         PairChoice.of(GUESS, 1, 5),
         PairChoice.of(GUESS, 1, 4, forest=True),
-        PairChoice.of(GUESS, 1, 3, forest=True, taken=(3,)),
-        PairChoice.of(GUESS, 1, 1, forest=True, taken=(9,)),
         PairChoice.of({}, 1, 1),
         PairChoice.of({0: np.ones((2, 2))}, 1, 1),
         PairChoice.of({7: np.ones((2, 2))}, 1, 1),
         MeanDistance.of({0: np.ones(7)}),
-        ParentChoice((0, 1, 2), ()),
-        ParentChoice((0, 1, 2), ("z",)),
-        ParentChoice((0, 1, 2), ("a", "a")),
-        ParentChoice((0, 1, 5), ("b", "d")),
-        ParentChoice((0, 5), ("a",)),
-        ParentChoice((), ("a",)),
+        ParentChoice((0, 1, 2), ("a",)),
+        ParentChoice((0, 1, 2), "z"),
+        ParentChoice((0, 5), "a"),
+        ParentChoice((), "a"),
         NoisyCount(),
     ],
     ids=lambda ask: type(ask).__name__,
@@ -192,7 +188,7 @@ def test_operators_are_for_their_own_kind_of_source():
     with pytest.raises(BadInput, match="works on many tables"):
         kernel.measure(kernel.root, ALL, 1)
     with pytest.raises(BadInput, match="works on a table"):
-        kernel.transform(kernel.root.tables(PAIRS), vectors.CountTables(PAIRS))
+        kernel.transform(kernel.root.tables(PAIRS), transforms.CountTables(PAIRS))
 
 
 def test_a_replay_that_measures_other_tables_sees_the_same_noise():

@@ -64,12 +64,12 @@ def test_noise_of_the_recipe_has_the_scale_of_one_share():
 
 
 def test_more_cells_than_a_source_can_hold_are_counted_in_parts(monkeypatch):
-    from adyton.kernel.transforms import vectors
+    from adyton.kernel import transforms
     from adyton.learning import class_profiles
 
     schema = ad.Schema({**{name: ad.Integer(0, 9) for name in "abcd"}, "y": ad.Boolean()})
     place = Kernel.simulated_table(np.zeros((7, 5), dtype=int), schema, epsilon=400, seed=3)
-    for module in (vectors, class_profiles):
+    for module in (transforms, class_profiles):
         monkeypatch.setattr(module, "MOST_TABLE_CELLS", 40)
     found = class_profiles.class_vectors(place.root, list("abcd"), "y")
     assert [found[name].lineage[-2:] for name in "ad"] == [

@@ -83,7 +83,7 @@ def test_choices_and_other_draws():
         KeyedNoise(1).at("choices", parts[::-1]).permute_and_flips(scores, scores > 1, F(1, 10)), chosen[::-1]
     )
     assert noise.discrete_laplace(7, 3).shape == (7,)  # seven draws do not fall into six parts
-    assert 0 <= noise.uniform_integer(10) < 10
+    assert 0 <= noise.uniform_integers(1, 10)[0] < 10
     assert noise.permute_and_flip([0, 10_000], 1) == 1
     with pytest.raises(BadInput, match="seed"):
         KeyedNoise(-1)

@@ -9,12 +9,8 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.noise import Ratio
-from adyton.noise.probabilities import (
-    counts_fit,
-    discrete_laplace_probabilities,
-    discrete_laplace_variance,
-    same_law,
-)
+from adyton.noise.simulated import discrete_laplace_variance
+from adyton_lab.audit.randomness import counts_fit, discrete_laplace_probabilities, same_law
 from adyton_lab.bench.noise import compare
 from exact_laws import discrete_laplace_probability
 

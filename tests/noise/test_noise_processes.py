@@ -50,7 +50,7 @@ def test_every_call_has_a_key_of_its_own(monkeypatch):
     calls = [
         lambda: noise.discrete_laplace(5, 1),
         lambda: noise.uniform_integers(5, 6),
-        lambda: noise.uniform_integer(6),
+        lambda: noise.uniform_integers(1, 6),
         lambda: noise.bernoulli_exp(1),
         lambda: noise.permute_and_flip([1, 2], 1),
     ]

@@ -10,8 +10,8 @@ import pytest
 
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import fresh_tape
-from adyton.noise.probabilities import counts_fit
-from adyton.noise.selection import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
+from adyton.noise.exact import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
+from adyton_lab.audit.randomness import counts_fit
 from exact_laws import permute_and_flip_probabilities
 
 SCORES = [3, 0, 5, 5, 4]
@@ -54,7 +54,6 @@ SAMPLERS = {
     "python": lambda: permute_and_flip(TapeDraws(fresh_tape(50)), SCORES, SHARPNESS),
     "compiled": lambda: permute_and_flip_compiled(fresh_tape(50), *whole_gaps(SCORES, SHARPNESS)),
     "exact": lambda: EXACT.permute_and_flip(np.array(SCORES, dtype=np.int8), SHARPNESS),
-    "methods": lambda: permute_and_flip(EXACT, SCORES, SHARPNESS),
     "fractions": lambda: EXACT.permute_and_flip([Fraction(s, 6) for s in SCORES], 3),
     "huge": lambda: EXACT.permute_and_flip([s + 2**300 for s in SCORES], SHARPNESS),
     "simulated": lambda: SIMULATED.permute_and_flip(SCORES, SHARPNESS),

@@ -9,9 +9,9 @@ import pytest
 from noise_tapes import poor_words, tape_of
 
 from adyton import compiling
-from adyton.noise import laplace, selection
+from adyton.noise import exact, laplace
+from adyton.noise.exact import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
 from adyton.noise.laplace import laplace_compiled, laplace_in_python
-from adyton.noise.selection import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
 from adyton.noise.source import read_scales
 
 SCALES = ["1/2", 1, "7/3", 100, 10**6, "0.3", Fraction(2**57 - 1, 2**55), Fraction(2**56, 2**55 + 1), 2**56 + 1]
@@ -122,7 +122,7 @@ def test_no_floating_point_in_the_compiled_code():
         (laplace.odd_run_in_words, (words, 4, one)),
         (laplace.floor_times, (words, 4, one, one, 0)),
         (laplace.draw_from_words, (words, 4, integers, 0, integers, integers, 0)),
-        (selection.flip_from_words, (words, 4, integers, integers[:1] - 1, 1, one, one, 0)),
+        (exact.flip_from_words, (words, 4, integers, integers[:1] - 1, 1, one, one, 0)),
     ]:
         fresh = numba.njit(kernel.function)  # code that was loaded from the cache cannot be inspected
         fresh(*arguments)
@@ -155,9 +155,9 @@ def test_compiled_selection_equals_python(seed, restarts):
 
 def test_selection_hands_over_flips(monkeypatch):
     flips = []
-    original = selection.TapeDraws.bernoulli_exp
+    original = exact.TapeDraws.bernoulli_exp
     monkeypatch.setattr(
-        selection.TapeDraws, "bernoulli_exp", lambda self, gamma: flips.append(gamma) or original(self, gamma)
+        exact.TapeDraws, "bernoulli_exp", lambda self, gamma: flips.append(gamma) or original(self, gamma)
     )
     gaps = np.full(2000, 50)
     gaps[1234] = 0

@@ -6,7 +6,7 @@ from noise_tapes import tape_of
 
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import uniform_array, uniform_integer
-from adyton.noise.probabilities import counts_fit
+from adyton_lab.audit.randomness import counts_fit
 
 
 @pytest.mark.parametrize(

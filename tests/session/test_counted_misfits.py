@@ -183,7 +183,7 @@ def test_most_of_all_rows_are_told_before_they_are_certain():
 
 def test_the_chance_of_a_false_alarm():
     """Six deviations of discrete Laplace noise: once in 10,000 times, at small and at large budgets."""
-    from adyton.noise.probabilities import discrete_laplace_variance
+    from adyton.noise.simulated import discrete_laplace_variance
 
     for epsilon in (F(1, 1000), F(1, 10), F(1)):
         deviation = float(np.sqrt(discrete_laplace_variance([1 / epsilon])[0]))

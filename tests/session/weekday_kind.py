@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.noise.probabilities import discrete_laplace_radius, discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.plans.base import ExpectedError
 from adyton.programs import Answer, Outlook, Program
 from adyton.queries import Identity, Partition

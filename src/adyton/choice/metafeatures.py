@@ -25,7 +25,7 @@ import numpy as np
 from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.kernel.mechanisms.published.declared_function import Declared, DeclaredFunction
+from adyton.kernel.mechanisms.published.statistic import Declared, DeclaredFunction
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.sources import Source, VectorSource
 from adyton.messages import shorten

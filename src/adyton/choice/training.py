@@ -24,7 +24,7 @@ from adyton.choice.policy import Learnt, Policy, Visit, followed
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms.published.declared_function import Declared
+from adyton.kernel.mechanisms.published.statistic import Declared
 from adyton.kernel.sources import Source, TableSource, VectorSource
 from adyton.messages import shorten
 from adyton.noise import KeyedNoise

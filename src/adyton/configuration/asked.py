@@ -15,9 +15,7 @@ from adyton.configuration.family import Family
 from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.kernel.instances.lattice import POINTS, UNIT, UTILITIES, Curve, Lattice, StepCurve, Utility
-from adyton.kernel.instances.private_instances import RELATIONS
-from adyton.kernel.instances.survey import SummedUtility
-from adyton.kernel.instances.votes import FLAT, vote_of
+from adyton.kernel.instances.votes import FLAT, RELATIONS, SummedUtility, vote_of
 from adyton.kernel.sources import InstancesSource
 from adyton.messages import no_such, shorten
 from adyton.queries import Queries

@@ -14,9 +14,8 @@ from adyton.errors import BadInput
 from adyton.exact import Rational, budget
 from adyton.interrupts import deferred
 from adyton.kernel.instances.lattice import Utility
-from adyton.kernel.instances.opening import on_instances, simulated_instances
-from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
-from adyton.kernel.instances.survey import Progress, owned_by, survey
+from adyton.kernel.instances.opening import Progress, on_instances, owned_by, simulated_instances, survey
+from adyton.kernel.instances.votes import ADD_REMOVE, spread
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.file import file_name

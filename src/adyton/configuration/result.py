@@ -14,7 +14,7 @@ from adyton.configuration.asked import Parameter, Tuning, inside
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
 from adyton.kernel.instances.lattice import POINTS, UNIT, Utility
-from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
+from adyton.kernel.instances.votes import ADD_REMOVE, spread
 from adyton.messages import shorten
 from adyton.odds import often
 from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result

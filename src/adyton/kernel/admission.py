@@ -1,4 +1,4 @@
-"""What may come to the kernel.
+"""What the kernel accepts.
 
 A frozen dataclass such as an operator declares what each of its fields holds: a plain value, an array, a tuple of such
 things, or a value of a *listed* class, which is checked in the same way. From that declaration follow both the check at
@@ -19,8 +19,8 @@ import numpy as np
 
 from adyton import queries
 from adyton.errors import BadInput
-from adyton.kernel.counts import GuessedTables
 from adyton.kernel.mechanisms import CORE, PLACES, is_mechanism
+from adyton.kernel.mechanisms.guessed_tables import GuessedTables
 from adyton.kernel.shapes import InstancesShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.transforms import TRANSFORMS
 from adyton.queries import Queries
@@ -57,7 +57,7 @@ MOST_BITS = 2048
 
 
 def admit(operator: Any) -> Any:
-    """Let through operators of the fixed list, made of parts of the fixed list; subclasses are strangers too."""
+    """Accept operators of the fixed list, made of parts of the fixed list; subclasses are refused too."""
     if not is_one_of(operator, TRANSFORMS) and not is_mechanism(type(operator)):
         names = ", ".join([*(cls.__name__ for cls in (*TRANSFORMS, *CORE)), *PLACES])
         raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
@@ -113,7 +113,7 @@ def _kind(annotation: Any, listed: tuple[type[Any], ...]) -> Kind:
         return Kind((annotation,))
     classes = tuple(cls for cls in listed if isinstance(annotation, type) and issubclass(cls, annotation))
     if not classes:
-        raise TypeError(f"a field of the type {annotation} cannot come to the kernel.")
+        raise TypeError(f"a field of the type {annotation} cannot be sent to the kernel.")
     return Kind(classes)
 
 

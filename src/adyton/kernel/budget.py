@@ -1,4 +1,4 @@
-"""Who owes how much: Algorithm 6 of εKTELO (Zhang et al., SIGMOD 2018) on exact fractions.
+"""How much each source has cost: Algorithm 6 of εKTELO (Zhang et al., SIGMOD 2018) on exact fractions.
 
 Every source is a node. A request of σ at a node becomes a request at its parent, up to the root:
 

@@ -1,6 +1,6 @@
 """The kernel: keeps the data, lets operators in through one door, charges before it looks.
 
-It is longer than other files because there is one door: who checks its order of steps should not have to turn pages.
+It is longer than other files because there is one door: its order of steps is checked on one page.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import re
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
+from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -24,29 +26,27 @@ from adyton.interrupts import deferred, noticed
 from adyton.kernel.admission import admit, is_one_of
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.counting import PrivateTable, open_table
+from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counting.locations import address_name, is_address
 from adyton.kernel.counts import PrivateVector, checked_counts
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.ledger import ledger_for
-from adyton.kernel.ledger.records import Account, Budgeted, checked_total
+from adyton.kernel.ledger.records import Account, Budgeted, checked_total, refusal
 from adyton.kernel.ledger.terms import WORDS, accepted
-from adyton.kernel.ledger.words import refusal
 from adyton.kernel.mechanisms import Mechanism, trusted_functions
-from adyton.kernel.operators import check_depth, check_request, check_stability, described
+from adyton.kernel.operators import Transform, check_depth, check_request, check_stability, described
 from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders
-from adyton.kernel.roots import SimulatedRoots
 from adyton.kernel.sealed import Sealed, alone, this_process, under_way
 from adyton.kernel.shapes import Facts, InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.kernel.sources import KINDS, Source, TableSource, VectorSource, handle
-from adyton.kernel.transforms import Transform
 from adyton.messages import shorten
-from adyton.noise import ExactNoise, KeyedNoise
+from adyton.noise import ExactNoise, KeyedNoise, SimulatedNoise
 from adyton.noise.source import NoiseSource, checked_noise
 from adyton.schema import Schema
 from adyton.whole import whole
 
 if TYPE_CHECKING:
-    from adyton.kernel.mechanisms.published.declared_function import Declared
+    from adyton.kernel.mechanisms.published.statistic import Declared
 
 Root = TypeVar("Root", bound=Source)
 _WORDS = {
@@ -58,13 +58,13 @@ _WORDS = {
 _NUMBERS = re.compile(r"\d+(?:, \d+)*(?: and \d+ more)?")
 
 
-class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
-    """A table, a total budget and a ledger. Answers come out through measurements, and nothing else does.
+class Kernel(Sealed, Budgeted, Generic[Root]):
+    """A table, a total budget and a ledger. Measurements are the only way to answers.
 
     *unit* says what is protected: where the table has a column of that name, its rows are cut to ``rows_per_unit`` for
     each value, as the schema's key ``unit`` has it; any other word is a name for people to read. The words in *accept*
     let a ledger take on another unit, ``rows_per_unit`` or schema than it was used with. *trusted* are functions of
-    counts whose sensitivity whoever opens the kernel answers for.
+    counts with a sensitivity that the person who opens the kernel is responsible for.
 
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 77]})
@@ -79,7 +79,7 @@ class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
     _table: PrivateTable | None = None
     """The rows at the root, if there are any."""
     _moment: Hashable = None
-    """The moment of the rows when they were last looked at; None where nobody can tell."""
+    """The moment of the rows when they were last looked at; None where it is not known."""
     _changed = ""
 
     def __init__(
@@ -101,12 +101,11 @@ class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
         schema = table.schema
         if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
             raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
-        self._terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit, schema.level_files)
+        terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit, schema.level_files)
         functions = trusted_functions(trusted)
-        self._open(total, ledger, dataset, name_of(data), noise, accept)
-        self._trusted = functions
+        account = opened(terms, total, ledger, dataset, name_of(data), noise, accept)
         shape = TableShape(schema, table.from_text, by_unit=schema.unit is not None, steady=table.steady)
-        self._start(shape, table, schema.rows_per_unit)
+        self._begin(shape, table, *account, stability=schema.rows_per_unit, trusted=functions)
         self._table, self._moment = table, table.moment()
 
     @classmethod
@@ -123,56 +122,84 @@ class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
         noise: NoiseSource | None = None,
         trusted: Collection[Declared] = (),
     ) -> Kernel[VectorSource]:
-        """A kernel over a vector of counts that somebody has made already; its root is a vector.
+        """A kernel over a vector of counts that are there already; its root is a vector.
 
         Its shape takes the place of a schema in the terms of the ledger.
         """
         counts, total = checked_counts(x), checked_total(epsilon)
         stability, functions = whole(rows_per_unit, "rows_per_unit", 1), trusted_functions(trusted)
-        kernel = cls.__new__(cls)
-        kernel._terms = Terms.of({"vector": counts.shape}, stability, unit)
-        kernel._open(total, ledger, dataset, "vector", noise, accept)
-        kernel._trusted = functions
-        kernel._start(VectorShape(counts.shape), PrivateVector.of(counts), stability)
-        return cast("Kernel[VectorSource]", kernel)
+        terms = Terms.of({"vector": counts.shape}, stability, unit)
+        account = opened(terms, total, ledger, dataset, "vector", noise, accept)
+        shape, data = VectorShape(counts.shape), PrivateVector.of(counts)
+        return cls._over(shape, data, *account, stability=stability, trusted=functions)
 
-    def _open(
+    @classmethod
+    def simulated(
+        cls,
+        x: npt.ArrayLike,
+        *,
+        epsilon: Rational,
+        seed: int | np.random.SeedSequence | None = None,
+        trials: int | None = None,
+        noise: NoiseSource | None = None,
+        trusted: Collection[Declared] = (),
+    ) -> Kernel[VectorSource]:
+        """A kernel over a *public* vector of counts, with fast seeded noise. Its answers are marked as not private.
+
+        With *trials*, each measurement yields that many independent answers, along a first axis. *noise* is a source of
+        your own that is not private, in place of the seed.
+        """
+        counts = checked_counts(x)
+        account = simulated_account(_simulated_terms(counts.shape), epsilon, noise, seed)
+        many, functions = None if trials is None else whole(trials, "trials", 1), trusted_functions(trusted)
+        shape, data = VectorShape(counts.shape), PrivateVector.of(counts)
+        return cls._over(shape, data, *account, trials=many, trusted=functions)
+
+    @classmethod
+    def simulated_table(
+        cls,
+        codes: npt.ArrayLike,
+        schema: Schema,
+        *,
+        epsilon: Rational,
+        seed: int | np.random.SeedSequence | None = None,
+        noise: NoiseSource | None = None,
+    ) -> Kernel[TableSource]:
+        """A kernel over *public* rows, given as the number of the cell for each attribute (−1: dropped).
+
+        Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
+        """
+        table = CodedTable.checked(codes, schema)
+        account = simulated_account(_simulated_terms(schema.shape), epsilon, noise, seed)
+        return cls._over(TableShape(schema), table, *account)
+
+    @classmethod
+    def _over(cls, shape: SourceShape, data: Any, *account: Any, **options: Any) -> Kernel[Any]:
+        """A kernel over data that are there already; the arguments are those of :meth:`_begin`."""
+        kernel: Kernel[Any] = cls.__new__(cls)
+        kernel._begin(shape, data, *account, **options)
+        return kernel
+
+    def _begin(
         self,
-        total: Fraction,
-        ledger: Ledger | str | os.PathLike[str] | None,
-        dataset: str | None,
-        otherwise: str,
-        noise: NoiseSource | None,
-        accept: Collection[str],
+        shape: SourceShape,
+        data: Any,
+        terms: Terms,
+        ledger: Ledger | Tally,
+        noise: NoiseSource,
+        *,
+        stability: int = 1,
+        trials: int | None = None,
+        trusted: Mapping[str, Declared] = MappingProxyType({}),
     ) -> None:
-        """Start with a ledger, and leave it as it was found if it does not agree to the terms."""
-        accepted(accept, WORDS)
-        noise = ExactNoise() if noise is None else checked_noise(noise)
-        opened = ledger_for(ledger, total, dataset, otherwise, private=noise.private)
-        self._begin(opened, noise)
-        if isinstance(opened, Ledger):
-            try:
-                self._terms = opened.agree(self._terms, accept)
-            except BaseException:
-                if opened is not ledger:
-                    opened.close()
-                raise
-
-    def _begin(self, ledger: Ledger | Tally, noise: NoiseSource, trials: int | None = None) -> None:
-        self._ledger = ledger
-        self._noise = noise
-        self._trials = trials
+        self._terms, self._ledger, self._noise = terms, ledger, noise
+        self._trials, self._trusted = trials, trusted
         self._lock = threading.RLock()
         self._process = this_process()
         self._recorders = Recorders()
         self._accounts = Budget()
-        self._kept: dict[int, Kept] = {}
-        self._trusted = {}
-
-    def _start(self, shape: SourceShape, data: Any, stability: int) -> None:
-        facts = Facts(self._accounts.add_source(ROOT, stability), shape, (self._ledger.dataset,), stability)
-        self._kept[facts.node] = Kept(facts, data)
-        self._first = facts
+        self._first = Facts(self._accounts.add_source(ROOT, stability), shape, (ledger.dataset,), stability)
+        self._kept = {self._first.node: Kept(self._first, data)}
 
     @property
     def root(self) -> Root:
@@ -202,7 +229,7 @@ class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
 
     @property
     def private(self) -> bool:
-        """Whether the noise is real. Answers with simulated noise protect nobody."""
+        """Whether the noise is real. Answers with simulated noise are not private."""
         return self._noise.private
 
     # ---- the door ---------------------------------------------------------------------------------------------------
@@ -219,8 +246,8 @@ class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
                 parts = outcome.derive(data)
                 self._look()
                 origin, of_rows = ROOT if outcome.per_unit else facts.node, isinstance(facts.shape, TableShape)
-                untold = of_rows and self._table is not None and self._moment is None
-                disjoint = outcome.disjoint and not untold
+                unknown = of_rows and self._table is not None and self._moment is None
+                disjoint = outcome.disjoint and not unknown
                 parent = self._accounts.add_partition(origin, of_rows=of_rows) if disjoint else origin
                 handles = []
                 for step, shape, part in zip(outcome.steps(), outcome.shapes, parts, strict=True):
@@ -294,7 +321,7 @@ class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _turn(self) -> AbstractContextManager[bool]:
-        """Wait for other threads, unless that would be for ever: in a forked copy, where they do not exist, or in a
+        """Wait for other threads, unless that would never end: in a forked copy, where they do not exist, or in a
         signal handler that interrupts an operator, for which they may be waiting in turn."""
         self._check_process()
         if under_way():
@@ -302,7 +329,7 @@ class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
         return self._lock
 
     def _find(self, source: Source, operator: Any, kind: type) -> Kept:
-        """The kept data of a source, once it is sure that this operator may be tried on it."""
+        """The kept data of a source, after checking that this operator may be run on it."""
         known = is_one_of(source, KINDS.values())
         if not known or source.kernel is not self:
             given = "a source of another kernel" if known else shorten(source)
@@ -315,8 +342,8 @@ class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
         return kept
 
     def _look(self, node: int = ROOT) -> None:
-        """See whether the rows have changed. If so, what was split before is disjoint no more, and all that follows
-        says so; a source within parts that are disjoint is counted as the rows are now, or not at all."""
+        """Find out whether the rows have changed. If so, parts from before are no longer disjoint, and all entries from
+        now on say so; a source within parts that are disjoint is counted as the rows are now, or not at all."""
         if self._table is None:
             return
         now, before = self._table.moment(), self._moment
@@ -338,18 +365,18 @@ class Kernel(SimulatedRoots, Sealed, Budgeted, Generic[Root]):
             )
 
     def _keep(self, facts: Facts, data: Any) -> Source:
-        """Keep data behind a new handle; they go when the handle goes."""
+        """Keep data behind a new handle; they are dropped with the handle."""
         self._kept[facts.node] = Kept(facts, data)
         source = handle(self, facts)
         weakref.finalize(source, self._kept.pop, facts.node, None)
         return source
 
     def _uninterrupted(self) -> AbstractContextManager[None]:
-        """A short block that a person who ends the program does not cut in two; simulations have nothing to lose."""
+        """A short block that an interrupt does not cut in two; simulations have nothing to lose."""
         return deferred() if isinstance(self._ledger, Ledger) else nullcontext()
 
     def _recorded(self, debit: Debit, answers: list[Any]) -> Callable[[Any], None]:
-        """Takes the answer to a debit. Once it is taken, no interrupt and no failure loses it."""
+        """A function that records the answer to a debit. From then on no interrupt and no failure loses it."""
         recorder = self._recorders.current
 
         def take(answer: Any) -> None:
@@ -404,10 +431,10 @@ def run(
     trials: int | None,
     take: Callable[[Any], None],
 ) -> type[BaseException] | None:
-    """Give *take* what is published of one output; the kind of failure or interrupt, if there was one. No exception
-    from here may travel on: it could carry data with it.
+    """Give *take* what is published of one output; returns the kind of failure or interrupt, if there was one. No
+    exception leaves this function: it could carry data with it.
 
-    Many outputs for one debit are there in simulations only: noise that is private is drawn once.
+    Only simulations have many outputs for one debit: noise that is private is drawn once.
     """
     came: list[type[BaseException]] = []
     try:
@@ -419,16 +446,57 @@ def run(
     except (KeyboardInterrupt, SystemExit) as interruption:
         return type(interruption)
     except BaseException:
-        return came[0] if came else KernelFailure  # an engine may make an error of its own of an interrupt
+        return came[0] if came else KernelFailure  # an engine may turn an interrupt into its own error
     return came[0] if came else None
 
 
 def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSource:
-    """Noise that is keyed by places, at this one: the way to the source, and the operator's words without numbers,
-    which count things that may lie elsewhere."""
+    """For noise that is keyed by places, that of this place: the lineage of the source, and the operator's text without
+    its numbers, which may count other things."""
     if not isinstance(noise, KeyedNoise):
         return noise
     return noise.at("\n".join((*facts.lineage, _NUMBERS.sub("", str(operator)))), operator.parts(facts.shape))
+
+
+def opened(
+    terms: Terms,
+    total: Fraction,
+    ledger: Ledger | str | os.PathLike[str] | None,
+    dataset: str | None,
+    otherwise: str,
+    noise: NoiseSource | None,
+    accept: Collection[str],
+) -> tuple[Terms, Ledger | Tally, NoiseSource]:
+    """The terms in force, the ledger, which is left as it was if it does not agree to the terms, and the noise."""
+    accepted(accept, WORDS)
+    noise = ExactNoise() if noise is None else checked_noise(noise)
+    account = ledger_for(ledger, total, dataset, otherwise, private=noise.private)
+    if isinstance(account, Ledger):
+        try:
+            terms = account.agree(terms, accept)
+        except BaseException:
+            if account is not ledger:
+                account.close()
+            raise
+    return terms, account, noise
+
+
+def simulated_account(
+    terms: Terms, epsilon: Rational, noise: NoiseSource | None, seed: int | np.random.SeedSequence | None
+) -> tuple[Terms, Tally, NoiseSource]:
+    """The same for public data: nothing is recorded, and the noise is simulated."""
+    tally = Tally(checked_total(epsilon, simulated=True), "simulation")
+    if noise is None:
+        return terms, tally, SimulatedNoise(seed)
+    if checked_noise(noise).private:
+        raise BadInput("public data are measured with simulated noise. Give SimulatedNoise or KeyedNoise.")
+    return terms, tally, noise
+
+
+@lru_cache(maxsize=256)
+def _simulated_terms(shape: tuple[int, ...]) -> Terms:
+    """The terms of a simulation on public counts of this shape."""
+    return Terms.of({"vector": shape}, 1)
 
 
 def is_path(data: Any) -> bool:

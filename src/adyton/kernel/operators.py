@@ -1,10 +1,10 @@
 """Operators: the contracts of transformations and mechanisms, and what a kernel can be asked for at all.
 
 An operator is a plain, frozen value. :meth:`Transform.plan` checks a transformation against what is public about a
-source, and says what comes out, how stable it is, and how the private data are to be transformed; only the kernel does
-that. Nothing is read from the data until a mechanism has been paid for.
+source, and says what the result is, how stable it is, and how the private data are to be transformed; only the kernel
+does that. Nothing is read from the data until a mechanism has been paid for.
 
-A request that is charged and then fails has cost its budget for nothing. So query sets and mechanisms declare their
+A request that is charged and then fails has wasted its budget. So query sets and mechanisms declare their
 :class:`~adyton.queries.base.Size`, and what is beyond the limits, which are the same for everybody, is refused by
 public facts alone, before anything is spent.
 """
@@ -16,18 +16,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from adyton.arrays import Places
+from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
+from adyton.kernel.counts import PrivateVector
 from adyton.kernel.shapes import InstancesShape, SourceShape, TableShape, TablesShape, VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.queries import Queries
 from adyton.queries.base import NOTHING, Size
 from adyton.whole import IntegerArray
-
-if TYPE_CHECKING:
-    from adyton.kernel.audit_cases import AuditCase
 
 MOST_TRANSFORMS = 100
 """How many transformations there can be between the table and a source."""
@@ -74,7 +72,7 @@ class Outcome:
     """Whether a unit has at most one row in the result, whatever it had before: measurements cost their ε once."""
 
     def steps(self) -> tuple[str, ...]:
-        """The text for each result; several are told apart by the names of the parts, or by number."""
+        """The text for each result; several are distinguished by the names of the parts, or by number."""
         if len(self.shapes) == 1 and not self.disjoint:
             return (self.step,)
         return self.parts or tuple(f"{self.step}[{number}]" for number in range(len(self.shapes)))
@@ -87,7 +85,7 @@ class Transform(Operator):
 
     @abstractmethod
     def plan(self, source: Any) -> Outcome:
-        """Check against the public shape of the source; say what comes out, and with what stability."""
+        """Check against the public shape of the source; say what the result is, and with what stability."""
 
 
 class Mechanism(Operator):
@@ -129,9 +127,9 @@ class Mechanism(Operator):
     def draw(self, data: Any, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
         """*trials* independent outputs, along the first axis. The kernel asks for one."""
 
-    @abstractmethod
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """What the caller gets: post-processing of one output and of public facts."""
+        """What the caller gets: post-processing of one output and of public facts; else the numbers as they are."""
+        return tuple(output.tolist())
 
     @classmethod
     @abstractmethod
@@ -153,7 +151,7 @@ def check_request(operator: Mechanism, source: Any, epsilon: Fraction) -> None:
 
 
 def check_queries(queries: Queries) -> None:
-    """Refuse queries that cannot be answered in the memory and the time allowed, or whose numbers are monstrous."""
+    """Refuse queries that cannot be answered in the memory and the time allowed, or whose numbers are too long."""
     queries.size().check(lambda: f"the answer to {described(queries)}", _ADVICE)
     bits = queries.largest_coefficient().bit_length()
     if bits > MOST_BITS:
@@ -172,7 +170,7 @@ def check_depth(lineage: Sequence[str], more: int = 1) -> None:
 
 
 def check_parts(parts: int) -> None:
-    """Refuse a split into more parts than can be told apart in the time allowed."""
+    """Refuse a split into more parts than can be counted in the time allowed."""
     if parts > MOST_PARTS:
         raise BadInput(
             f"a split into {parts:,} parts; at most {MOST_PARTS:,} are allowed. Group the cells with a Partition, or "
@@ -181,7 +179,7 @@ def check_parts(parts: int) -> None:
 
 
 def check_stability(stability: int) -> None:
-    """Refuse a source whose measurements would cost a monstrous multiple of what they ask for."""
+    """Refuse a source whose measurements would cost too large a multiple of what they ask for."""
     if stability > LARGEST_STABILITY:
         raise BadInput(
             "measurements of this source would cost more than 2^64 times what they ask for. Use smaller coefficients, "
@@ -197,3 +195,36 @@ def described(operator: object) -> str:
     """
     text = str(operator)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+@dataclass(frozen=True)
+class AuditCase:
+    """How to attack a mechanism.
+
+    The auditor makes neighbouring vectors over *domain*, turns each into what the kernel would hold with *prepare*,
+    draws many outputs of *mechanism*, and looks at them and at *statistic* (outputs, left, right, ε): a function of an
+    output that separates the two neighbours well.
+    """
+
+    name: str
+    mechanism: Mechanism
+    domain: tuple[int, ...]
+    prepare: Callable[[Any], Any] = PrivateVector.of
+    statistic: Callable[[IntegerArray, IntegerArray, IntegerArray, Fraction], Reals] | None = None
+    reaches_epsilon: bool = True
+    """Whether some pair loses all of ε, so that an audit which certifies much less has no power."""
+    enumerable: bool = False
+    """Whether the auditor can follow every way in which the random choices fall, and so find the exact loss."""
+    searched: tuple[tuple[IntegerArray, IntegerArray], ...] = ()
+    """Pairs of neighbours that are easy to distinguish, besides those that the auditor makes."""
+
+
+def claim(mechanism: Mechanism | type[Mechanism]) -> str:
+    """What a mechanism promises."""
+    return section(mechanism, "Claim.", "Proof.")
+
+
+def section(owner: object, start: str, end: str) -> str:
+    """The text of a docstring from *start* to *end*, in one line."""
+    text = inspect.cleandoc(owner.__doc__ or "")
+    return " ".join(text.split(start, 1)[1].split(end, 1)[0].split())

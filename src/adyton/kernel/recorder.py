@@ -21,7 +21,7 @@ CHANGED = "the rows have changed since the session was opened"
 
 
 class Debit(NamedTuple):
-    """What is known of an entry of the ledger once it is made: nobody has to read it again."""
+    """What is known of an entry of the ledger once it is made, so that it need not be read again."""
 
     number: int
     amount: Fraction
@@ -114,8 +114,8 @@ class Recorders:
     def recording(self, limit: Fraction | None = None) -> Iterator[Recorder]:
         """A recorder for what is measured within the block; a block around it gets all of it too.
 
-        A request has a *limit*, and none begins within another: who asks then is a signal handler, and one of the two
-        would be given the answers of the other.
+        A request has a *limit*, and none begins within another: only a signal handler could ask then, and one of the
+        two would be given the answers of the other.
         """
         if self.within and limit is not None:
             raise BadInput(

@@ -1,5 +1,5 @@
-"""What keeps private data where they are: objects without iteration, indexing or pickle, errors without a past, the
-number of the process, because a kernel or a ledger must not be used in a copy of it, and what is under way in a thread.
+"""What keeps private data where they are: objects without iteration, indexing or pickle, errors without context,
+the number of the process, because a kernel or a ledger must not be used in a copy of it, and what a thread is doing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def quietly(call: Callable[[], Result]) -> Result | None:
 def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -> Result | None:
     """Like :func:`quietly`, in a thread of its own, so that Ctrl-C is noticed at once: *stop* then ends the call.
 
-    It is asked to again until the call has ended: it may come between two queries, or fail to reach the server. A
+    *stop* is called again until the call has ended: it may come between two queries, or fail to reach the server. A
     second Ctrl-C does not wait for that.
     """
     results: list[Result] = []
@@ -90,7 +90,7 @@ def this_process() -> tuple[int, int]:
     """The process number, and how many forks lie between this process and the first that loaded this module: a forked
     copy is another process, even where the operating system gives it the same number.
 
-    A fork copies one thread alone. What another thread held at that moment stays held in the copy for ever: so locks
+    A fork copies one thread alone. What another thread held at that moment is never released in the copy: so locks
     are renewed there, and a fork waits until no other thread is importing a module.
     """
     return os.getpid(), _forks
@@ -102,14 +102,14 @@ def _count_fork() -> None:
 
 
 def _wait_for_imports() -> None:
-    """Let other threads finish their imports: a child would wait for ever for a module that was half imported."""
+    """Let other threads finish their imports: a child would never get a module that was half imported."""
     end = time.monotonic() + _LONGEST_WAIT
     while _others_import() and time.monotonic() < end:
         time.sleep(0.001)
 
 
 def _others_import() -> bool:
-    """Whether another thread holds the lock of a module. (Python tells nobody; if it hides them better, we go on.)"""
+    """Whether another thread holds the lock of a module. (There is no public way to ask Python.)"""
     kept: dict[str, Any] = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
     owners = {getattr(reference(), "owner", None) for reference in list(kept.values())}
     return bool(owners - {None, threading.get_ident()})

@@ -23,10 +23,9 @@ class TableShape:
     schema: Schema
     from_text: bool = False
     by_unit: bool = False
-    """Whether each row says to which unit it belongs, and nothing but leaving rows out lies between the root and this
-    table."""
+    """Whether each row says to which unit it belongs, and only rows were left out between the root and this table."""
     divided: bool = False
-    """Whether a split lies in between: other rows of a unit may be in other parts."""
+    """Whether there was a split: other rows of a unit may be in other parts."""
     steady: bool = True
     """Whether the parts of a split can be counted as they are at one moment."""
 

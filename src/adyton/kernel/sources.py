@@ -78,7 +78,7 @@ class Source(Sealed):
 
     @property
     def kernel(self) -> Door:
-        """The kernel that keeps the data, or the way to it."""
+        """The kernel that keeps the data, or a stand-in for one elsewhere."""
         return self._door
 
     @property
@@ -368,14 +368,14 @@ class InstancesSource(Source):
 
         With *default*, today's value, half of the prior is on that very value.
         """
-        from adyton.kernel.instances.tuned_parameter import TunedParameter
+        from adyton.kernel.instances.tuned_parameter import TunedParameter  # configuration alone needs it
 
         place: int = self._door.measure(self, TunedParameter(None if default is None else float(default)), epsilon)
         return self.parameter(place, default)
 
     def parameter(self, place: int, default: float | None = None) -> float:
         """The parameter that a place stands for; the place after the last stands for the default."""
-        from adyton.kernel.instances.lattice import POINTS, Lattice
+        from adyton.kernel.instances.lattice import POINTS, Lattice  # configuration alone needs it
 
         if place == POINTS:
             assert default is not None
@@ -384,7 +384,7 @@ class InstancesSource(Source):
 
     def choose_point(self, epsilon: Rational) -> int:
         """The number of a point of the grid that is good on the instances; spends *epsilon*."""
-        from adyton.kernel.instances.chosen_point import ChosenPoint
+        from adyton.kernel.instances.tuned_parameter import ChosenPoint  # configuration alone needs it
 
         chosen: int = self._door.measure(self, ChosenPoint(), epsilon)
         return chosen
@@ -404,12 +404,12 @@ KINDS: dict[type[SourceShape], type[Source]] = {
 
 
 def handle(door: Door, facts: Facts) -> Source:
-    """A handle on what lies behind a door."""
+    """A handle on data of a kernel."""
     return KINDS[type(facts.shape)](door, facts)
 
 
 def _listed(given: object) -> tuple[Any, ...]:
-    """What somebody gave as a list."""
+    """A list that was given, as a tuple."""
     if isinstance(given, Iterable):
         return tuple(given)
     raise BadInput(f"attributes are given by their names, in lists, given {shorten(given)}.")

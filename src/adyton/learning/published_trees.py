@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.arrays import Flags, Places, Reals
 from adyton.errors import BadInput, SchemaError
-from adyton.kernel.mechanisms.split_scores import LARGEST_CAP
+from adyton.kernel.mechanisms.split_choice import LARGEST_CAP
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Target
 from adyton.learning.public_randomness import PublicRandomness, Seed

@@ -109,7 +109,7 @@ class PrivBayes(TablesProgram):
 
     def _choice(self, groups: Sequence[Group]) -> ParentChoice:
         """From the first attribute on."""
-        return ParentChoice(tuple(range(len(groups))), groups[0])
+        return ParentChoice(tuple(range(len(groups))), groups[0][0])
 
     def estimate(self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
         """Products of the conditional tables; least squares only for what is to be without bias."""

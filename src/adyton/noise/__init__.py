@@ -26,8 +26,7 @@ from fractions import Fraction
 from adyton.exact import Rational
 from adyton.noise.exact import ExactNoise
 from adyton.noise.opendp import OpenDPNoise
-from adyton.noise.probabilities import discrete_laplace_variance
-from adyton.noise.simulated import KeyedNoise, SimulatedNoise
+from adyton.noise.simulated import KeyedNoise, SimulatedNoise, discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio, Scale, Size
 from adyton.whole import IntegerArray
 

@@ -21,6 +21,7 @@ import math
 import os
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -171,7 +172,17 @@ def enclose(heads: Decimal, tails: Decimal, bits: int) -> tuple[int, int]:
     >>> enclose(Decimal(1), Decimal(2), 10)  # 2^10/3 is 341.3
     (340, 343)
     """
-    context = decimal.Context(prec=decimals(bits), Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+    context = long_decimals(decimals(bits))
     share = context.divide(heads, context.add(heads, tails))
     middle = int(context.multiply(share, Decimal(1 << bits)))
     return max(0, middle - 1), min(1 << bits, middle + 2)
+
+
+def long_decimals(precision: int) -> decimal.Context:
+    """Decimals of so many digits, with exponents as large as there can be."""
+    return decimal.Context(prec=precision, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+
+
+def negative_power(exponent: Fraction, context: decimal.Context) -> Decimal:
+    """e^(−exponent)."""
+    return context.exp(context.divide(Decimal(-exponent.numerator), Decimal(exponent.denominator)))

@@ -1,12 +1,12 @@
 """The exponential mechanism among many candidates, in exact arithmetic.
 
-Number j is chosen with probability ∝ m_j·e^{−rate·gap_j}. ``m_j`` says how many outcomes candidate j stands for,
-``gap_j`` how far its score is below the best. Sums of exponentials are never
-computed. A candidate is proposed with probability ∝ W_j, a whole number that is at least m_j·2^shift·e^{−rate·gap_j}
-and hardly more, and accepted by a coin with P(heads) = m_j·2^shift·e^{−rate·gap_j} / W_j; else another is proposed. So
-j is proposed *and* accepted with probability ∝ m_j·e^{−rate·gap_j}, and nearly every proposal is accepted: all but
-about 2⁻³⁹ of them, and fewer than (candidates)·2⁻⁶⁰ more. The coin is tossed lazily (:func:`adyton.noise.bits.toss`):
-only the proposed candidate ever needs more digits than a double has.
+Number j is chosen with probability ∝ m_j·e^{−rate·gap_j}: m_j says how many outcomes candidate j stands for, gap_j how
+far its score is below the best. Sums of exponentials are never computed. A candidate is proposed with probability
+∝ W_j, a whole number that is at least m_j·2^shift·e^{−rate·gap_j} and hardly more, and accepted by a coin with
+P(heads) = m_j·2^shift·e^{−rate·gap_j} / W_j; else another is proposed. So j is proposed *and* accepted with probability
+∝ m_j·e^{−rate·gap_j}, and nearly every proposal is accepted: all but about 2⁻³⁹ of them, and fewer than
+(candidates)·2⁻⁶⁰ more. The coin is tossed lazily (:func:`adyton.noise.bits.toss`): only the proposed candidate ever
+needs more digits than a double has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from adyton.arrays import Integers, Places, Reals
-from adyton.noise.bits import COIN_BITS, Bounds, Tape, toss, uniform_array
+from adyton.noise.bits import COIN_BITS, Bounds, Tape, long_decimals, negative_power, toss, uniform_array
 
 _TOTAL_BITS = 61
 _LARGEST_RATE = 1e300
@@ -61,21 +61,19 @@ class ExponentialWeights:
 
     def refine(self, candidate: int, digits: int) -> tuple[Decimal, Decimal]:
         """The weights of accepting and of refusing a candidate, each with a relative error below 10^(−digits)."""
-        context = decimal.Context(prec=digits + _SPARE_DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
-        heads = context.multiply(
-            Decimal(int(self._multiplicities[candidate]) << self._shift), self._power(candidate, context)
-        )
+        context = long_decimals(digits + _SPARE_DIGITS)
+        weight = Decimal(int(self._multiplicities[candidate]) << self._shift)
+        heads = context.multiply(weight, self._power(candidate, context))
         return heads, context.subtract(Decimal(int(self.bounds[candidate])), heads)
 
     def exactly(self, digits: int) -> list[Decimal]:
         """m_j·e^{−rate·gap_j} of every candidate, with a relative error below 10^(−digits): for auditors."""
-        context = decimal.Context(prec=digits + _SPARE_DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
+        context = long_decimals(digits + _SPARE_DIGITS)
         counts = self._multiplicities.tolist()
         return [context.multiply(Decimal(count), self._power(j, context)) for j, count in enumerate(counts)]
 
     def _power(self, candidate: int, context: decimal.Context) -> Decimal:
-        exponent = self._rate * int(self._gaps[candidate])
-        return context.exp(context.divide(Decimal(-exponent.numerator), Decimal(exponent.denominator)))
+        return negative_power(self._rate * int(self._gaps[candidate]), context)
 
 
 def exponential_choices(tape: Tape, count: int, weights: ExponentialWeights) -> Places:

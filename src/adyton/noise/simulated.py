@@ -1,6 +1,7 @@
-"""The simulated twin of the exact noise: the same draws from a seeded generator. Fast, repeatable, not private.
+"""Noise in double precision: the simulated twin of the exact noise, and how large noise is.
 
-:class:`KeyedNoise` depends on its place in a program, and on nothing that was drawn elsewhere.
+The twin makes the same draws from a seeded generator: fast, repeatable, not private. :class:`KeyedNoise` depends on its
+place in a program, and on nothing that was drawn elsewhere.
 """
 
 from __future__ import annotations
@@ -15,9 +16,19 @@ import numpy as np
 from adyton.arrays import Flags, Integers, Places, Reals
 from adyton.exact import Rational, positive
 from adyton.noise.bits import COIN_BITS, Bounds, Refine, Words
+from adyton.noise.exact import whole_gaps
 from adyton.noise.exponential import ExponentialWeights
-from adyton.noise.selection import whole_gaps
-from adyton.noise.source import Scale, Scales, Size, read_gamma, read_scales, read_scores, read_size
+from adyton.noise.source import (
+    Ratio,
+    Scale,
+    Scales,
+    Size,
+    read_gamma,
+    read_ratio,
+    read_scales,
+    read_scores,
+    read_size,
+)
 from adyton.whole import IntegerArray, whole, whole_array
 
 _LARGEST_MACHINE_SCALE = 2.0**56  # times 45, which a double-precision exponential hardly ever passes, is below 2^62
@@ -72,12 +83,10 @@ class SimulatedNoise:
         if bound <= 1 << 63:
             return self._generator.integers(0, bound - 1, shape, dtype=np.int64, endpoint=True)
         array = np.empty(math.prod(shape), dtype=object)
-        array[:] = [self.uniform_integer(bound) for _ in range(array.size)]
+        array[:] = [self._uniform_integer(bound) for _ in range(array.size)]
         return array.reshape(shape)
 
-    def uniform_integer(self, bound: int) -> int:
-        """One of 0 … bound - 1, each with the same probability."""
-        bound = whole(bound, "bound", 1)
+    def _uniform_integer(self, bound: int) -> int:
         bits = (bound - 1).bit_length()
         while True:
             value = int.from_bytes(self._octets((bits + 7) // 8)) >> -bits % 8
@@ -221,3 +230,35 @@ def _mixed(words: Words) -> Words:
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND
     return words ^ (words >> np.uint64(31))
+
+
+def discrete_laplace_variance(scale: Scale) -> Reals:
+    """The variance 2a/(1 - a)² with a = e^(-1/scale), in the shape of the scales.
+
+    >>> discrete_laplace_variance([1, 1000]).round(4).tolist()
+    [1.8413, 1999999.8333]
+    """
+    rate = _inverse(read_ratio(scale))
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
+
+
+def discrete_laplace_radius(scale: Rational, confidence: float) -> int:
+    """The least k with P(|Z| ≤ k) ≥ confidence, where P(|Z| > k) = 2·a^(k+1)/(1 + a).
+
+    >>> discrete_laplace_radius(10, 0.95)
+    30
+    """
+    exactly = positive(scale, "scale", computed=True)
+    outside = (1 - confidence) * (1 + math.exp(-min(float(1 / exactly), 700.0))) / 2  # a^(k+1) must not exceed this
+    return max(0, math.ceil(exactly * Fraction(-math.log(outside))) - 1)
+
+
+def _inverse(ratio: Ratio) -> Reals:
+    """The reciprocals as doubles; what is beyond their range becomes the largest or smallest of them."""
+    if object not in (ratio.numerator.dtype, ratio.denominator.dtype):
+        return np.asarray(ratio.denominator / ratio.numerator, dtype=np.float64)
+    lowest, highest = Fraction(1, 10**150), Fraction(10) ** 150
+    pairs = zip(ratio.numerator.ravel().tolist(), ratio.denominator.ravel().tolist(), strict=True)
+    rates = [float(min(max(Fraction(below, above), lowest), highest)) for above, below in pairs]
+    return np.array(rates).reshape(ratio.numerator.shape)

@@ -84,16 +84,6 @@ def checked_noise(given: object) -> NoiseSource:
     return cast("NoiseSource", given)
 
 
-class Draws(Protocol):
-    """The two draws that a selection is made of. An auditor's source can enumerate them and replay every branch."""
-
-    def uniform_integer(self, bound: int) -> int:
-        """One of 0 … bound - 1, each with the same probability."""
-
-    def bernoulli_exp(self, gamma: Fraction) -> bool:
-        """True with probability exp(-gamma)."""
-
-
 def read_size(size: Size) -> tuple[int, ...]:
     """The shape that *size* stands for.
 

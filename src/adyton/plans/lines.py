@@ -14,7 +14,7 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.kernel.mechanisms.published.bisections import Bisections
 from adyton.kernel.mechanisms.published.bucket_boundaries import BucketBoundaries
-from adyton.kernel.mechanisms.published.coefficient_count import CoefficientCount
+from adyton.kernel.mechanisms.published.resolution import CoefficientCount
 from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource

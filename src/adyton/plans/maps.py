@@ -17,8 +17,8 @@ import numpy as np
 from adyton.arrays import Places, Reals
 from adyton.denoising.top_down import block_posterior
 from adyton.exact import exact
+from adyton.kernel.mechanisms.published.bisections import MedianCell
 from adyton.kernel.mechanisms.published.dyadic_partition import DyadicPartition
-from adyton.kernel.mechanisms.published.median_cell import MedianCell
 from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.plans.algorithm import check_reach
 from adyton.plans.base import ExpectedError
 from adyton.programs.base import Answer, Outlook, Program

@@ -14,7 +14,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number, share
 from adyton.kernel.mechanisms import VectorLaplace
 from adyton.messages import shorten
-from adyton.noise.probabilities import discrete_laplace_radius, discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.plans.base import ExpectedError
 from adyton.queries import Explicit
 from adyton.result.figure import Figure

@@ -22,8 +22,9 @@ from adyton.errors import BadInput
 from adyton.kernel import mechanisms
 from adyton.kernel.admission import MOST_BITS, PARTS, admit, check_fields, is_one_of
 from adyton.kernel.mechanisms import CORE, PLACES, Mechanism, is_mechanism
+from adyton.kernel.operators import Transform
 from adyton.kernel.shapes import Facts
-from adyton.kernel.transforms import TRANSFORMS, Transform
+from adyton.kernel.transforms import TRANSFORMS
 from adyton.messages import shorten
 from adyton.queries import Measurement, NoisyValue, Partition, Queries
 from adyton.queries.base import Size

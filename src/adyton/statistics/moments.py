@@ -1,6 +1,6 @@
 """Counts, means and variances from noisy numbers of rows at a few points between the bounds, and the errors to expect.
 
-What is measured are rows at points: for :class:`~adyton.kernel.transforms.vectors.ShareRows` the ends (and the middle)
+What is measured are rows at points: for :class:`~adyton.kernel.transforms.ShareRows` the ends (and the middle)
 between which every row was shared out, for a histogram its cells. The number of rows, Σ u and Σ u² (u is 0 at the lower
 bound, 1 at the upper one) are sums of them with public weights, and all have noise of the same scale.
 """

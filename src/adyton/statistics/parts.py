@@ -14,7 +14,7 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.messages import shorten
-from adyton.noise.probabilities import discrete_laplace_radius, discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
 from adyton.statistics.asked import Asked, Figures, radius
 from adyton.statistics.moments import NoisyMoments

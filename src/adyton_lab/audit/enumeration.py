@@ -21,8 +21,8 @@ import numpy.typing as npt
 from adyton.arrays import Flags, Integers, Places
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, exact
-from adyton.kernel.audit_cases import claim
 from adyton.kernel.mechanisms import AuditCase
+from adyton.kernel.operators import claim
 from adyton.noise.bits import Bounds, Refine
 from adyton.noise.exponential import ExponentialWeights
 from adyton.noise.source import Scale, Size

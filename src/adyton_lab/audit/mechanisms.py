@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Array
-from adyton.kernel.audit_cases import claim
 from adyton.kernel.mechanisms import AuditCase
+from adyton.kernel.operators import claim
 from adyton.noise import ExactNoise
 from adyton.noise.source import NoiseSource
 from adyton_lab.audit.findings import Finding

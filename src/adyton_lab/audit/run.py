@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from adyton.errors import BadInput
-from adyton.kernel.instances.private_instances import RELATIONS
+from adyton.kernel.instances.votes import RELATIONS
 from adyton.kernel.mechanisms import MECHANISMS, AuditCase
 from adyton.noise import ExactNoise
 from adyton_lab.audit.accounting import audit_accounting, audit_group_by, audit_leaves, audit_misfits, audit_tables

@@ -18,11 +18,11 @@ import numpy as np
 from adyton.arrays import Integers, Places
 from adyton.configuration.family import Family
 from adyton.exact import Rational
-from adyton.kernel.audit_cases import claim
 from adyton.kernel.instances.lattice import POINTS, Lattice, StepCurve, Utility
-from adyton.kernel.instances.private_instances import REPLACE, PrivateInstances
-from adyton.kernel.instances.survey import survey
+from adyton.kernel.instances.opening import survey
 from adyton.kernel.instances.tuned_parameter import TunedParameter
+from adyton.kernel.instances.votes import REPLACE, PrivateInstances
+from adyton.kernel.operators import claim
 from adyton.noise.source import Size
 from adyton.whole import IntegerArray
 from adyton_lab.audit.enumeration import EnumeratingSource, enumerate_distribution

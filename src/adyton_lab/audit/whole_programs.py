@@ -23,10 +23,10 @@ from adyton.configuration.asked import Grid
 from adyton.configuration.configure import configure
 from adyton.configuration.family import families, family_named
 from adyton.configuration.made_up import cut_graph
-from adyton.kernel.instances.private_instances import ADD_REMOVE, REPLACE
+from adyton.kernel.instances.votes import ADD_REMOVE, REPLACE
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MECHANISMS, MeasureTables, Mechanism, SplitChoice
-from adyton.kernel.mechanisms.published.declared_function import BoundFunction, DeclaredFunction
+from adyton.kernel.mechanisms.published.statistic import BoundFunction, DeclaredFunction
 from adyton.kernel.shapes import VectorShape
 from adyton.learning.classifier import Classifier
 from adyton.learning.registry import learner_named, learners

@@ -10,7 +10,7 @@ from statistics import median
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.noise import ExactNoise, OpenDPNoise
-from adyton.noise.probabilities import laplace_fit, same_law
+from adyton_lab.audit.randomness import laplace_fit, same_law
 from adyton_lab.bench.timing import timed
 
 SCALES: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(10**6))

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.exact import Rational, positive, share
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
-from adyton.kernel.mechanisms.published.least_cost import LeastCost
-from adyton.kernel.mechanisms.published.window_means import mean_costs
+from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition, LeastCost
+from adyton.kernel.mechanisms.published.windows import mean_costs
 from adyton.plans.dawa import bucket_strategy
 from adyton.plans.simulation import public_counts
 from adyton.plans.steps import curve

@@ -20,9 +20,8 @@ from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms.published.bisections import Bisections
-from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
-from adyton.kernel.mechanisms.published.least_cost import LeastCost
-from adyton.kernel.mechanisms.published.window_means import mean_costs
+from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition, LeastCost
+from adyton.kernel.mechanisms.published.windows import mean_costs
 from adyton.partitions import lift
 from adyton.plans import simulate
 from adyton.plans.dawa import Dawa, bucket_strategy

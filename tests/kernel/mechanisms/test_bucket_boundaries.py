@@ -14,8 +14,7 @@ from adyton.errors import BadInput
 from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import AuditCase, BucketBoundaries
-from adyton.kernel.mechanisms.published.bucket_boundaries import GRID, LARGEST_SUM
-from adyton.kernel.mechanisms.published.bucket_weights import LARGEST_EXPONENT
+from adyton.kernel.mechanisms.published.bucket_boundaries import GRID, LARGEST_EXPONENT, LARGEST_SUM
 from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import COIN_BITS, enclose
@@ -201,7 +200,7 @@ def test_double_precision_encloses_the_truth(epsilon, top):
         bucket = weights.last_bucket(before, end)
         for middle in range(1, bucket.starts.size):
             lower, upper = (int(bound[0]) for bound in bucket.bounds(0, middle, bucket.starts.size))
-            low, high = enclose(*bucket.refine(0, middle, bucket.starts.size, 60), bits)
+            low, high = enclose(*bucket.refine(0, middle, bucket.starts.size, 0, 60), bits)
             assert lower << (bits - COIN_BITS) <= low + 1
             assert high - 1 <= upper << (bits - COIN_BITS)
             assert (upper - lower) / 2**COIN_BITS < 1e-4

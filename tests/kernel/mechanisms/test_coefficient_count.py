@@ -13,7 +13,7 @@ from selection_laws import ONE_EPSILON
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import CoefficientCount
-from adyton.kernel.mechanisms.published import coefficient_count as module
+from adyton.kernel.mechanisms.published import resolution as module
 from adyton.noise import SimulatedNoise
 from adyton.queries.cosines import Cosines
 from adyton.session.wire import decode, encode

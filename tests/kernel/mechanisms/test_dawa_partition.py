@@ -14,9 +14,8 @@ from adyton.kernel.counts import PrivateVector
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition
 from adyton.kernel.mechanisms.published import dawa_partition
-from adyton.kernel.mechanisms.published.least_cost import LeastCost
-from adyton.kernel.mechanisms.published.window_means import mean_costs
-from adyton.kernel.mechanisms.published.window_medians import median_costs
+from adyton.kernel.mechanisms.published.dawa_partition import LeastCost
+from adyton.kernel.mechanisms.published.windows import mean_costs, median_costs
 from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.queries import Partition

@@ -8,8 +8,8 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from adyton.kernel.audit_cases import section
 from adyton.kernel.mechanisms import MECHANISMS, Selection
+from adyton.kernel.operators import section
 from adyton_lab.audit.enumeration import enumerate_distribution
 
 
@@ -40,10 +40,12 @@ def test_the_loss_is_sharpness_times_spread(law):
 
 
 def test_every_choice_by_scores_refers_to_it():
-    lemma, proof = Selection.lemma()
+    lemma, proof = section(Selection, "Lemma.", "Proof."), section(Selection, "Proof.", "∎")
     assert "no score moves by more than R against another" in lemma
     assert "P(E_j ≥ t + s·R)" in proof
     for mechanism in MECHANISMS:
-        source = inspect.getsource(sys.modules[mechanism.__module__])
+        source = inspect.getsource(mechanism)
+        helpers = inspect.getmembers(sys.modules[mechanism.__module__], inspect.isfunction)
+        source += "".join(inspect.getsource(helper) for name, helper in helpers if f"{name}(" in source)
         if "noise.permute_and_flip(" in source or "noise.coins(" in source:
             assert "lemma on differences of scores" in section(mechanism, "Proof.", "∎"), mechanism

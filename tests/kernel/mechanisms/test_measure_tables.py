@@ -11,7 +11,7 @@ from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.shapes import TablesShape
 from adyton.noise import ExactNoise
 from adyton.noise.laplace import machine_rate
-from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.schema import Integer, Schema
 from adyton_lab.audit.certificates import Witness
 

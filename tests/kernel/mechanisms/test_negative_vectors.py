@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import MECHANISMS, DawaPartition, DeclaredFunction, Statistic, VectorLaplace
-from adyton.kernel.mechanisms.published.declared_function import BoundFunction
+from adyton.kernel.mechanisms import MECHANISMS, DawaPartition, DeclaredFunction, VectorLaplace
+from adyton.kernel.mechanisms.published.statistic import BoundFunction, Statistic
 from adyton.kernel.shapes import VectorShape
 from adyton.queries import Explicit
 from adyton_lab.audit.enumeration import selection_loss

@@ -9,7 +9,7 @@ import pytest
 
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import SplitChoice
-from adyton.kernel.mechanisms.split_scores import GRID, EntropyScore, GiniScore, MaxScore, _table, split_score
+from adyton.kernel.mechanisms.split_choice import GRID, EntropyScore, GiniScore, MaxScore, _table, split_score
 from adyton.noise import ExactNoise
 from adyton.schema import Integer, RowTree, Schema
 from adyton_lab.audit.enumeration import selection_loss
@@ -40,8 +40,8 @@ def test_all_changes_lie_in_an_interval_of_the_spread(name, classes):
     """With 0 among them, for attributes that drop the row."""
     score = SCORES[name]
     found = list(changes(score, classes, 8))
-    assert max([0, *found]) - min([0, *found]) <= score.spread(classes)
-    assert max([0, *found]) - min([0, *found]) >= 0.6 * score.spread(classes)  # nothing to save by much
+    assert max([0, *found]) - min([0, *found]) <= score.spread
+    assert max([0, *found]) - min([0, *found]) >= 0.6 * score.spread  # nothing to save by much
 
 
 @pytest.mark.parametrize("name", ["gini", "entropy, high cap"])
@@ -65,7 +65,7 @@ def test_the_table_of_the_entropy():
         assert (np.diff(steps) >= 0).all()
         assert starts[-1] < cap
         assert np.array_equal(sums[1:], np.cumsum(np.diff(starts) * steps[:-1]))
-        assert EntropyScore(cap).spread(2) <= GRID * (math.log2(cap + 1) + 1 / math.log(2)) + 1
+        assert EntropyScore(cap).spread <= GRID * (math.log2(cap + 1) + 1 / math.log(2)) + 1
 
 
 def test_huge_counts_do_not_wrap_around():

@@ -8,7 +8,7 @@ import pytest
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition, NonZeros, Partitionality, TotalVariation
-from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton_lab.audit.mechanisms import audit_mechanism
 from adyton_lab.audit.pairs import vector_pairs
 

@@ -57,8 +57,8 @@ class Utility:
 
     * ``regret``: 1 − min(h, (best − u)/|best|)/h, where best is the largest value on that very instance. It does not
       change when all values of an instance are multiplied by a positive number. For costs, which are negative values,
-      it is the relative excess over the least cost. Where best is 0 nothing can be relative to it, and the instance has
-      no say.
+      it is the relative excess over the least cost. Where best is 0 nothing can be relative to it, and all levels are
+      equal.
     * ``value``: u/H, for values that are known to lie in [0, H]; what lies outside is clamped.
 
     Privacy needs nothing but levels of 0 … 2²⁰ that depend on the instance alone: then one instance moves no two

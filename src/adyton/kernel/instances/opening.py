@@ -1,27 +1,51 @@
-"""Kernels over instances of a problem: private ones, or public ones with simulated noise."""
+"""Kernels over instances of a problem: private ones, or public ones with simulated noise.
+
+First every instance is asked: its curve is computed, turned into a vote, and added up. That is the long work, before
+any debit. What an instance says must not depend on others, and nothing but the sum may be seen. So whatever a family
+raises on an instance, and every curve that is not well formed, becomes the flat vote; warnings are not shown; and the
+order in which the work is done, by several threads, does not enter a sum of whole numbers. An interruption
+(``KeyboardInterrupt``, ``SystemExit``) goes through: nothing has been spent yet.
+"""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Collection, Hashable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import Any, cast
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
 from adyton.kernel.instances.lattice import POINTS, Curve, Lattice, Utility
-from adyton.kernel.instances.private_instances import ADD_REMOVE, PrivateInstances, spread
-from adyton.kernel.instances.survey import Progress, SummedUtility, owned_by, survey
-from adyton.kernel.kernel import Kernel
-from adyton.kernel.ledger import Ledger, Tally, Terms
+from adyton.kernel.instances.votes import (
+    ADD_REMOVE,
+    FLAT,
+    PrivateInstances,
+    SmoothSums,
+    StepSums,
+    StepVote,
+    SummedUtility,
+    Vote,
+    spread,
+    vote_of,
+)
+from adyton.kernel.kernel import Kernel, opened, simulated_account
+from adyton.kernel.ledger import Ledger, Terms
 from adyton.kernel.ledger.records import checked_total
-from adyton.kernel.roots import not_private
 from adyton.kernel.shapes import InstancesShape
 from adyton.kernel.sources import InstancesSource
 from adyton.noise.source import NoiseSource
 from adyton.whole import whole
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called now and then with how many instances are done, and how many there are."""
+_AT_ONCE = 8
 
 
 def on_instances(
@@ -50,22 +74,19 @@ def on_instances(
     if dataset is None and ledger is not None and not isinstance(ledger, Ledger):
         raise BadInput("instances in memory have no name of their own. Say whose ledger it is with dataset='…'.")
     owned_by(owners, len(instances))
-    kernel: Any = Kernel.__new__(Kernel)
     declared = {"parameters": (shape.points, *shape.interval), "neighbours": neighbours}
     declared |= {"utility": utility.name, "scale": str(utility.scale)}
-    kernel._terms = Terms.of({"instances": declared}, 1, "instance")
+    terms = Terms.of({"instances": declared}, 1, "instance")
     if owners is not None:  # who have one vote each
-        kernel._terms = replace(kernel._terms, unit="owner", column="owner")
-    kernel._open(total, ledger, dataset, "instances", noise, accept)
+        terms = replace(terms, unit="owner", column="owner")
+    terms, account, drawn = opened(terms, total, ledger, dataset, "instances", noise, accept)
     try:
         sums = survey(instances, curve, parameters, utility, owners=owners, progress=progress)
     except BaseException:
-        if isinstance(kernel._ledger, Ledger) and kernel._ledger is not ledger:
-            kernel._ledger.close()
+        if isinstance(account, Ledger) and account is not ledger:
+            account.close()
         raise
-    kernel._trusted = {}
-    kernel._start(shape, PrivateInstances(sums, parameters, neighbours), 1)
-    return cast("Kernel[InstancesSource]", kernel)
+    return Kernel._over(shape, PrivateInstances(sums, parameters, neighbours), terms, account, drawn)
 
 
 def simulated_instances(
@@ -78,17 +99,13 @@ def simulated_instances(
     noise: NoiseSource | None = None,
     unit: str = "instance",
 ) -> Kernel[InstancesSource]:
-    """A kernel over *public* instances, whose votes :func:`adyton.kernel.instances.survey.survey` added up.
+    """A kernel over *public* instances, whose votes :func:`adyton.kernel.instances.opening.survey` added up.
 
     Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
     """
-    total, drawn = checked_total(epsilon, simulated=True), not_private(noise, seed)
-    kernel: Any = Kernel.__new__(Kernel)
     shape = instances_shape(parameters, neighbours)
-    kernel._terms = Terms.of({"points": shape.points}, 1, unit)
-    kernel._begin(Tally(total, "simulation"), drawn)
-    kernel._start(shape, PrivateInstances(sums, parameters, neighbours), 1)
-    return cast("Kernel[InstancesSource]", kernel)
+    account = simulated_account(Terms.of({"points": shape.points}, 1, unit), epsilon, noise, seed)
+    return Kernel._over(shape, PrivateInstances(sums, parameters, neighbours), *account)
 
 
 def instances_shape(parameters: Lattice | int, neighbours: str) -> InstancesShape:
@@ -97,3 +114,86 @@ def instances_shape(parameters: Lattice | int, neighbours: str) -> InstancesShap
     if isinstance(parameters, Lattice):
         return InstancesShape(POINTS, neighbours, (float(parameters.low), float(parameters.high)))
     return InstancesShape(whole(parameters, "the number of points of a grid", 1), neighbours)
+
+
+def survey(
+    instances: Sequence[Any],
+    curve: Callable[[Any], Curve],
+    parameters: Lattice | int,
+    utility: Utility,
+    *,
+    owners: Sequence[Hashable] | None = None,
+    progress: Progress | None = None,
+) -> SummedUtility:
+    """The sum of the votes of all instances on the parameters: a lattice, or a number of points.
+
+    With *owners*, one for each instance, every owner has one vote: the mean of those of its instances, rounded down.
+
+    >>> from adyton.kernel.instances.lattice import StepCurve
+    >>> half = lambda instance: StepCurve(np.array([0, 1]), np.array([1.0, instance]))
+    >>> survey([0.95, 1.0], half, 2, Utility.named("regret")).tops.tolist()
+    [2097152, 1572864]
+    """
+    places = owned_by(owners, len(instances))
+
+    def asked(instance: Any) -> Vote:
+        try:
+            with np.errstate(all="ignore"):
+                return vote_of(curve(instance), parameters, utility)
+        except Exception:  # what failed, and why, depends on the instance
+            return FLAT
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        votes = _in_threads(asked, instances, progress)
+    owned = [[votes[place] for place in group] for group in places]
+    if isinstance(parameters, Lattice) and any(not isinstance(vote, StepVote) for vote in votes):
+        return SmoothSums(owned, parameters, utility)
+    steps = [[vote for vote in group if isinstance(vote, StepVote)] for group in owned]
+    return StepSums.of([own[0] if len(own) == 1 else StepSums.of(own).averaged(len(own)) for own in steps])
+
+
+def owned_by(owners: Sequence[Hashable] | None, instances: int) -> list[list[int]]:
+    """Which instances each owner has. All instances without an owner's name count as those of one owner.
+
+    >>> owned_by(["a", None, "a", float("nan")], 4)
+    [[0, 2], [1, 3]]
+    """
+    if owners is None:
+        return [[place] for place in range(instances)]
+    if isinstance(owners, str | bytes) or not hasattr(owners, "__len__") or len(owners) != instances:
+        raise BadInput("owner must be a list with one owner for each instance. Give as many as there are instances.")
+    owned: dict[Hashable, list[int]] = {}
+    try:
+        for place, owner in enumerate(owners):
+            nameless = owner is None or (isinstance(owner, float) and math.isnan(owner))
+            owned.setdefault(None if nameless else owner, []).append(place)
+    except TypeError:
+        owned = {}
+    if instances and not owned:
+        raise BadInput("owner must be a list of names or numbers.")
+    return list(owned.values())
+
+
+def _in_threads(asked: Callable[[Any], Vote], instances: Sequence[Any], progress: Progress | None) -> list[Vote]:
+    """The votes, in the order of the instances. Few calls wait at one time, so that an interruption ends soon."""
+    votes: list[Vote] = [FLAT] * len(instances)
+    workers = max(1, min(os.cpu_count() or 1, len(instances)))
+    waiting: Iterator[tuple[int, Any]] = iter(enumerate(instances))
+    running: dict[Future[Vote], int] = {}
+    done = 0
+    pool = ThreadPoolExecutor(workers)
+    try:
+        while True:
+            for place, instance in islice(waiting, _AT_ONCE * workers - len(running)):
+                running[pool.submit(asked, instance)] = place
+            if not running:
+                return votes
+            ended, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ended:
+                votes[running.pop(future)] = future.result()
+            done += len(ended)
+            if progress is not None:
+                progress(done, len(instances))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,7 +1,7 @@
-"""One instance's say: its curve, checked, with a whole number 0 … 2²⁰ at every place.
+"""The votes of instances, and their sums.
 
-A vote is a function of its instance alone. A curve that is not well formed has no say: the flat vote stands for it,
-whatever was wrong, and nobody is told.
+A vote is the curve of an instance, checked, with a whole number 0 … 2²⁰ at every place: a function of its instance
+alone. A curve that is not well formed counts as the flat vote, whatever was wrong, without any message.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import TypeAlias
 import numpy as np
 
 from adyton.arrays import Array, Integers, Places, Reals
+from adyton.errors import BadInput
 from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, SmoothCurve, StepCurve, Utility
+from adyton.kernel.sealed import Sealed
+from adyton.messages import no_such
 from adyton.whole import rises
 
 _LARGEST_TERM = 2.0**44
@@ -41,11 +44,11 @@ class SmoothVote:
 
 Vote: TypeAlias = StepVote | SmoothVote
 FLAT = StepVote(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
-"""No say: the same level everywhere."""
+"""The same level everywhere: it favours no parameter."""
 
 
 def vote_of(curve: object, parameters: Lattice | int, utility: Utility) -> Vote:
-    """The vote of a curve over a lattice, or over a number of points; the flat one for what is no such curve."""
+    """The vote of a curve over a lattice, or over a number of points; the flat one for anything else."""
     with np.errstate(all="ignore"):
         if type(curve) is StepCurve:
             return _step_vote(curve, POINTS if isinstance(parameters, Lattice) else parameters, utility)
@@ -68,8 +71,8 @@ def _smooth_vote(curve: SmoothCurve, lattice: Lattice, utility: Utility) -> Vote
     if not 0 < lattice.high <= _WIDEST * lattice.point(0):
         return FLAT
     ends = np.append(starts[1:], POINTS) - 1
-    telling = _telling(starts, ends, coefficients, lattice)
-    best = float(max(smooth_values(coefficients, lattice.point(at)).max() for at in telling))
+    maxima = _maxima(starts, ends, coefficients, lattice)
+    best = float(max(smooth_values(coefficients, lattice.point(places)).max() for places in maxima))
     offset, slope = utility.line(np.array([best]))
     nearest = 1 / lattice.point(starts)
     terms = np.abs(slope * coefficients * np.stack([np.ones_like(nearest), nearest, nearest * nearest], axis=1))
@@ -84,8 +87,8 @@ def smooth_values(coefficients: Reals, points: Reals) -> Reals:
     return np.asarray(coefficients[:, 0] + coefficients[:, 1] / points + coefficients[:, 2] / (points * points))
 
 
-def _telling(starts: Places, ends: Places, coefficients: Reals, lattice: Lattice) -> list[Places]:
-    """The ends of every piece, and the places around its stationary point s = −2c₂/c₁: there lies its maximum."""
+def _maxima(starts: Places, ends: Places, coefficients: Reals, lattice: Lattice) -> list[Places]:
+    """The ends of every piece, and the places around its stationary point s = −2c₂/c₁: one is its maximum."""
     turns = -2 * coefficients[:, 2] / coefficients[:, 1]
     steps = np.floor((turns - lattice.low) / (lattice.high - lattice.low) * POINTS - 0.5)
     around = np.clip(np.nan_to_num(steps, nan=0.0, posinf=0.0, neginf=0.0), 0, POINTS - 1).astype(np.int64)
@@ -258,7 +261,7 @@ def _extremes(parabolas: Reals, least: Reals, largest: Reals) -> tuple[Reals, Re
 def _swept(numbers: Places, parts: Places, bounds: Reals) -> tuple[Places, Reals]:
     """The sum of the votes' bounds: its starts, and its coefficients, added up as whole numbers of any length."""
     whole: Array = np.empty(bounds.shape, dtype=object)
-    whole[:] = [[int(one) for one in row] for row in np.rint(bounds).tolist()]
+    whole[:] = [[int(number) for number in row] for row in np.rint(bounds).tolist()]
     before: Array = np.zeros_like(whole)
     same = np.append(False, numbers[1:] == numbers[:-1])
     before[same] = whole[np.flatnonzero(same) - 1]
@@ -272,9 +275,9 @@ def _swept(numbers: Places, parts: Places, bounds: Reals) -> tuple[Places, Reals
 class StepSums:
     """The sum of votes that are constant between their starts: whole numbers, at every place.
 
-    >>> one = StepVote(np.array([0, 5]), np.array([3, 1]))
-    >>> two = StepVote(np.array([0, 2, 5]), np.array([0, 1, 3]))
-    >>> sums = StepSums.of([one, two])
+    >>> first = StepVote(np.array([0, 5]), np.array([3, 1]))
+    >>> second = StepVote(np.array([0, 2, 5]), np.array([0, 1, 3]))
+    >>> sums = StepSums.of([first, second])
     >>> sums.starts.tolist(), sums.tops.tolist(), sums.at(np.array([4, 5])).tolist()
     ([0, 2], [3, 4], [4, 4])
     """
@@ -311,3 +314,32 @@ class StepSums:
     def averaged(self, votes: int) -> StepVote:
         """One vote in place of so many: their mean, rounded down to a whole number."""
         return StepVote(self.starts, self.tops // votes)
+
+
+SummedUtility: TypeAlias = StepSums | SmoothSums
+"""The sum of all votes at every place; ``tops`` are the sums of the pieces from ``starts``, or bounds on them."""
+
+
+ADD_REMOVE, REPLACE = "add-remove", "replace"
+RELATIONS = (ADD_REMOVE, REPLACE)
+
+
+class PrivateInstances(Sealed):
+    """The sum of all votes. For mechanisms only."""
+
+    __slots__ = ("parameters", "spread", "sums")
+
+    def __init__(self, sums: SummedUtility, parameters: Lattice | int, neighbours: str) -> None:
+        self.sums, self.parameters = sums, parameters
+        self.spread = spread(neighbours)
+
+
+def spread(neighbours: str) -> int:
+    """By how much two neighbours can move the sum at one parameter against the sum at another, at most.
+
+    A vote lies in 0 … 2²⁰. One more or less adds a number of that range to every sum, or takes it away. One that is
+    replaced by another adds a number of −2²⁰ … 2²⁰.
+    """
+    if not isinstance(neighbours, str) or neighbours not in RELATIONS:
+        raise BadInput(no_such("relation of neighbours", neighbours, RELATIONS))
+    return UNIT if neighbours == ADD_REMOVE else 2 * UNIT

@@ -1,9 +1,11 @@
-"""The durable record of what was spent: start with ``ledger``. ``file`` is where it lies, ``records`` what it holds,
-``terms`` whom its numbers protect."""
+"""The durable record of what was spent: start with ``ledger``.
+
+``file`` is where it is kept, ``records`` what it holds, ``terms`` whom its numbers protect, ``words`` what it reports.
+"""
 
 from adyton.kernel.ledger.ledger import Ledger as Ledger
 from adyton.kernel.ledger.ledger import Tally as Tally
 from adyton.kernel.ledger.records import Entry as Entry
 from adyton.kernel.ledger.records import Event as Event
-from adyton.kernel.ledger.records import LedgerReport as LedgerReport
 from adyton.kernel.ledger.terms import Terms as Terms
+from adyton.kernel.ledger.words import LedgerReport as LedgerReport

@@ -1,4 +1,4 @@
-"""The ledger's file: where it lies, how it is created, connecting to it, and telling plainly what is wrong with it.
+"""The ledger's file: where it is, how it is created, connecting to it, and messages about what is wrong with it.
 
 Four properties of SQLite shape this chapter.
 
@@ -109,7 +109,7 @@ class LedgerFile:
                     raise
 
     def _refuse_reentry(self) -> None:
-        """An error if a transaction on this ledger is under way: whoever holds the lock can only be its own thread."""
+        """An error if a transaction on this ledger is under way: only its own thread can hold the lock then."""
         here = [other for other in _files if self._absolute is not None and other._absolute == self._absolute]
         if any(file.under_way for file in (self, *here)):
             raise LedgerError(
@@ -121,7 +121,7 @@ class LedgerFile:
     def look(self) -> Iterator[sqlite3.Connection]:
         """A connection that only reads, for a ledger that need not be open; it leaves nothing behind on the disk.
 
-        A ledger that nobody has open has no write-ahead log, and is then read as a file that does not change: an
+        A ledger that no process has open has no write-ahead log, and is then read as a file that does not change: an
         ordinary connection would create the log. If a writer comes meanwhile, what was read is not used.
         """
         assert self._absolute is not None
@@ -178,12 +178,12 @@ class LedgerFile:
         if self._connection is not None:
             self._refuse_inherited()
         if self._connection is not None and self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")  # left open by an interruption: the lock says that it is nobody's
+            self._connection.execute("ROLLBACK")  # left open by an interruption: nothing else holds the lock
         if self._absolute is None:
             assert self._connection is not None
             return self._connection
-        found = examine(self._absolute, self.name)
-        if self._identity not in (None, (found.st_dev, found.st_ino)):
+        status = examine(self._absolute, self.name)
+        if self._identity not in (None, (status.st_dev, status.st_ino)):
             raise LedgerError(f"{self.name} was replaced while it was open. Put the first file back, or open it again.")
         if self._connection is None:
             connection = connect(f"{Path(self._absolute).as_uri()}?mode=rw")
@@ -195,7 +195,7 @@ class LedgerFile:
                 connection.close()
                 raise
             self._connection, self._process = connection, this_process()
-            self._identity = (found.st_dev, found.st_ino)
+            self._identity = (status.st_dev, status.st_ino)
         return self._connection
 
     def _refuse_inherited(self) -> None:
@@ -218,10 +218,10 @@ class LedgerFile:
         except DamagedError as damage:
             raise LedgerError(f"{self.name} is damaged: {damage}. Restore it from a copy.") from None
         except DisturbedError:
-            raise LedgerError(f"{self.name} was changed by somebody else meanwhile. Nothing was spent.") from None
+            raise LedgerError(f"{self.name} was changed by another process meanwhile. Nothing was spent.") from None
         except sqlite3.Error as error:
-            for sign, sentence in _CAUSES:
-                if sign in str(error):
+            for cause, sentence in _CAUSES:
+                if cause in str(error):
                     raise LedgerError(f"{self.name} {sentence}") from None
             raise LedgerError(f"{self.name} could not be used: {error}. Check the disk, then try again.") from None
 
@@ -291,10 +291,10 @@ def write_first(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connecti
 
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
     """Turn a ledger of an earlier format into one of the present format, within the transaction that is under way."""
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found == FORMAT:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == FORMAT:
         return
-    for number in range(found, FORMAT):
+    for number in range(version, FORMAT):
         for statement in MIGRATIONS[number]:
             connection.execute(statement)
     kept = read_terms(connection)
@@ -306,7 +306,7 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
 
 
 def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Make a whole ledger under another name, then link it into place; whoever links first wins, the others open it."""
+    """Make a whole ledger under another name, then link it into place. If two processes do so, the first one wins."""
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):
         raise LedgerError(f"{name} cannot be created because its directory does not exist. Create the directory first.")
@@ -333,17 +333,17 @@ def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> 
 
 
 def clear_drafts(path: str) -> None:
-    """Remove what killed processes have left beside a ledger: drafts that nobody holds, and second names of it.
+    """Remove what killed processes have left beside a ledger: drafts that no process holds, and second names of it.
 
-    A draft that became the ledger has only its name to lose, whoever made it. Nothing is opened that is the ledger:
-    closing it again would drop the locks of this process.
+    A draft that became the ledger is only a second name of it, which is removed. The ledger itself is never opened
+    here: closing it again would drop the locks of this process.
     """
-    name = re.compile(re.escape(os.path.basename(path)) + r"\.([0-9a-f]{16}|[0-9a-f]{24})\.new")
+    name = re.compile(re.escape(os.path.basename(path)) + r"\.[0-9a-f]{24}\.new")
     with suppress(OSError):
-        for draft in [found.path for found in os.scandir(os.path.dirname(path)) if name.fullmatch(found.name)]:
+        for draft in [entry.path for entry in os.scandir(os.path.dirname(path)) if name.fullmatch(entry.name)]:
             if os.path.lexists(path) and os.path.samefile(draft, path):
                 os.unlink(draft)
-            elif len(draft) - len(path) > len(".new") + 17:  # else of a first version
+            else:
                 with drafts.abandoned(Path(draft)) as free:
                     if free:
                         _remove(draft)
@@ -384,16 +384,16 @@ def reason(error: OSError) -> str:
 def examine(path: str, name: str) -> os.stat_result:
     """The file's ``stat``, once it is known to be a regular file with something in it."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         raise LedgerError(f"{name} does not exist. Check the path of the ledger.") from None
     except OSError as error:
         raise LedgerError(f"{name} cannot be reached: {reason(error)}. Check its path and permissions.") from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise LedgerError(f"{name} is a directory. Give the path of a file.")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise LedgerError(f"{name} is not a regular file. Give the path of a file on disk.")
-    if found.st_nlink > 1 and not _alone_soon(path):
+    if status.st_nlink > 1 and not _alone_soon(path):
         raise LedgerError(
             f"{name} has a second name (a hard link), under which others could spend unseen. Remove all names but one."
         )
@@ -401,9 +401,9 @@ def examine(path: str, name: str) -> os.stat_result:
         raise LedgerError(
             f"{name} is mounted here by itself, so others could spend under its first name unseen. Mount its directory."
         )
-    if found.st_size == 0:
+    if status.st_size == 0:
         raise LedgerError(f"{name} is empty, so it is not a ledger. Restore it, or remove it if it never was one.")
-    return found
+    return status
 
 
 def _alone_soon(path: str) -> bool:
@@ -426,9 +426,9 @@ def _is_mount_point(path: str) -> bool:
     return path.replace(" ", "\\040") in points
 
 
-def state(found: os.stat_result) -> tuple[int, ...]:
+def state(status: os.stat_result) -> tuple[int, ...]:
     """What changes when a file does."""
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _before_fork() -> None:

@@ -24,15 +24,15 @@ from adyton.kernel.ledger.records import (
     Account,
     Budgeted,
     Entry,
-    LedgerReport,
     Settled,
     checked_total,
     counted_for,
     now,
     read_account,
+    read_checked,
     read_entries,
-    read_report,
     read_terms,
+    refusal,
     to_text,
     write,
     write_debit,
@@ -50,8 +50,8 @@ from adyton.kernel.ledger.terms import (
     recorded,
 )
 from adyton.kernel.ledger.words import (
+    LedgerReport,
     other_account,
-    refusal,
     refuse,
     refuse_below_spent,
     refuse_unknown,
@@ -100,7 +100,7 @@ class Ledger(Budgeted):
         try:
             with file.transaction(write=True) as connection:
                 bring_up_to_date(connection)
-                report = read_report(connection, file.path)
+                report = _report(connection, file.path)
                 reconcile(connection, file.name, report, terms, words)
         except BaseException:
             file.close()
@@ -114,7 +114,7 @@ class Ledger(Budgeted):
         for _ in range(_ATTEMPTS):
             try:
                 with file.look() as connection:
-                    report = read_report(connection, file.path)
+                    report = _report(connection, file.path)
             except ChangedError:
                 continue
             return report
@@ -176,19 +176,19 @@ class Ledger(Budgeted):
         words, allowed = checked_text(consent, "consent"), checked_total(total, "total")
         name = self._file.name
         with self._file.transaction(write=True) as connection:
-            found = read_account(connection)
-            refuse_below_spent(name, allowed, found)
-            if allowed <= found.total:
+            account = read_account(connection)
+            refuse_below_spent(name, allowed, account)
+            if allowed <= account.total:
                 raise LedgerMismatch(
-                    f"{name} has a total of {display(found.total)}, which {display(allowed)} does not raise. Give a "
+                    f"{name} has a total of {display(account.total)}, which {display(allowed)} does not raise. Give a "
                     "larger one."
                 )
             write(
                 connection,
                 "UPDATE ledger SET total = ? WHERE total = ? AND spent = ?",
-                (to_text(allowed), to_text(found.total), to_text(found.spent)),
+                (to_text(allowed), to_text(account.total), to_text(account.spent)),
             )
-            write_event(connection, "total", display(found.total), display(allowed), words)
+            write_event(connection, "total", display(account.total), display(allowed), words)
 
     def settle(self, entry: int, status: Settled) -> None:
         """Say what became of a debit. What was spent stays spent either way."""
@@ -212,7 +212,7 @@ class Ledger(Budgeted):
 
     def report(self) -> LedgerReport:
         """Everything in the ledger at one moment, checked against itself."""
-        return self._read(lambda connection: read_report(connection, self._file.path))
+        return self._read(lambda connection: _report(connection, self._file.path))
 
     def close(self) -> None:
         """Let go of the file; the ledger can be opened again. A ledger in memory is gone."""
@@ -270,6 +270,11 @@ def _lineage(lineage: object) -> list[str]:
     return [checked_text(name, "a name in the lineage") for name in lineage]
 
 
+def _report(connection: sqlite3.Connection, path: str | None) -> LedgerReport:
+    account, entries, events, terms = read_checked(connection)
+    return LedgerReport(account.dataset, account.total, account.spent, path, entries, events, terms)
+
+
 def _write_account(connection: sqlite3.Connection, terms: Account) -> None:
     write(
         connection,
@@ -279,28 +284,28 @@ def _write_account(connection: sqlite3.Connection, terms: Account) -> None:
 
 
 def reconcile(
-    connection: sqlite3.Connection, name: str, found: Account, asked: Account, accept: frozenset[str]
+    connection: sqlite3.Connection, name: str, account: Account, asked: Account, accept: frozenset[str]
 ) -> None:
     """Compare the total and the data set with those asked for; change them only where a word allows it."""
-    if rounded_down(found.total) == asked.total:  # a ledger of the first format may lie between two steps of the grid
-        asked = replace(asked, total=found.total)
+    if rounded_down(account.total) == asked.total:  # a ledger of the first format may lie between two steps of the grid
+        asked = replace(asked, total=account.total)
     # Writing the row, even unchanged, shows now rather than at the first debit whether the ledger can be written.
     write(
         connection,
         "UPDATE ledger SET dataset = ?, total = ? WHERE spent = ?",
-        (asked.dataset, to_text(asked.total), to_text(found.spent)),
+        (asked.dataset, to_text(asked.total), to_text(account.spent)),
     )
     parts = (
-        ("total", display(found.total), display(asked.total), found.total != asked.total),
-        ("dataset", found.dataset, asked.dataset, found.dataset != asked.dataset),
+        ("total", display(account.total), display(asked.total), account.total != asked.total),
+        ("dataset", account.dataset, asked.dataset, account.dataset != asked.dataset),
     )
     for word, old, new, differs in parts:
         if not differs:
             continue
         if word not in accept:
-            raise other_account(name, word, old, new, raised=asked.total > found.total)
+            raise other_account(name, word, old, new, raised=asked.total > account.total)
         if word == "total":
-            refuse_below_spent(name, asked.total, found)
+            refuse_below_spent(name, asked.total, account)
         write_event(connection, word, old, new)
 
 
@@ -308,7 +313,7 @@ def take_on(connection: sqlite3.Connection, name: str, entry: int, terms: Terms 
     """Insist that a debit is for the ledger's own terms, and record them with it. A ledger that has none yet takes on
     those of the debit.
 
-    One that was *used* before there were terms does not: nobody knows whom its earlier debits protect.
+    One that was *used* before there were terms does not: it is not known whom its earlier debits protect.
     """
     kept = read_terms(connection)
     if kept is None and terms is not None:
@@ -401,7 +406,7 @@ class Tally(Budgeted):
         return self._debits
 
     def settle(self, entry: int, status: Settled) -> None:
-        """Nobody asks later what became of a simulated debit."""
+        """Nothing to do: the outcome of a simulated debit is never asked for."""
 
 
 def ledger_for(

@@ -4,7 +4,7 @@ Budgets are written as text "a/b", so that one third stays one third in the file
 
 It is written inside a transaction, one row at a time, and only where it is as the writer believes. A statement such as
 ``UPDATE … WHERE spent = …`` that changes no row, or that would be carried out by itself because there is no
-transaction, means that somebody else has been here since the writer looked. Then nothing may be written.
+transaction, means that another process has written since the writer looked. Then nothing may be written.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -21,10 +22,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
-from adyton.errors import BadInput
+from adyton.errors import BadInput, BudgetExceeded
 from adyton.exact import Rational, budget, display, positive
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
-from adyton.kernel.ledger.words import notes, refusal, table
 
 Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
@@ -75,19 +75,40 @@ class Account:
             raise refusal(amount, self.remaining, self.total, path, stability=stability)
 
 
+def refusal(
+    asked: Fraction, left: Fraction, total: Fraction, path: str | None, *, place: str | None = None, stability: int = 1
+) -> BudgetExceeded:
+    """The error for a request that would debit more than is left, at a source of this stability.
+
+    *path* is that of the ledger, if it has a file. *place*, if it is known, says where so little is left.
+    """
+    dearer, here = (f", up to {stability} times what it asks for at this source", " here") * (stability > 1) or ("", "")
+    costs = f"costs ε = {display(asked)}{dearer}, but {display(left)} of {display(total)} is left"
+    if place is not None:
+        costs = f"asks for ε = {display(asked)}, but {display(left)} of {display(total)} is left in {place}"
+    way = "open the data with a larger total, with the data owner's consent"
+    if path is not None:
+        file = shlex.quote(os.path.basename(path))
+        way = f"raise the total with the data owner's consent (adyton ledger raise {file} --total …)"
+    advice = f"{way[0].upper()}{way[1:]}."
+    if left:
+        advice = f"Ask for at most {display(left / max(1, stability))}{here}, or {way}."
+    return BudgetExceeded(f"this request {costs}. {advice}", asked=asked, left=left, total=total)
+
+
 def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool = False) -> Fraction:
     """A total budget that means something, or an error."""
     total = positive(epsilon, name, computed=True) if simulated else budget(epsilon, name)
     if total > LARGEST_TOTAL:
         raise BadInput(
-            f"a total of ε = {display(total)} protects nothing, allowed is at most {LARGEST_TOTAL}. "
+            f"a total of ε = {display(total)} protects nothing; at most {LARGEST_TOTAL} is allowed. "
             "Budgets that mean something are about 0.01 to 10."
         )
     return total
 
 
 class Budgeted(ABC):
-    """What has a budget, and says how it stands."""
+    """What has a budget, and reports it."""
 
     __slots__ = ()
 
@@ -125,7 +146,7 @@ class Entry:
     status: Status
     process: int
     terms: Terms | None = None
-    """Whom the debit protects; None where nobody has said it, and for what is no answer."""
+    """Whom the debit protects; None where it is not known, and for entries that are no answers."""
     recount: bool = False
     """Whether it is no answer, but what earlier answers cost larger units than they were made for."""
 
@@ -144,33 +165,12 @@ class Event:
     """The data owner's consent, in the words that were given; None where none were asked for."""
 
 
-@dataclass(frozen=True)
-class LedgerReport(Account):
-    """A ledger at one moment; ``path`` is None for a ledger in memory, ``terms`` for one that nobody has used."""
-
-    path: str | None
-    entries: tuple[Entry, ...]
-    events: tuple[Event, ...]
-    terms: Terms | None = None
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the sum does not say: sentences about answers that were made under other terms than the present ones."""
-        if self.terms is None:
-            return ()
-        answers = [entry for entry in self.entries if not entry.recount and entry.terms is not None]
-        return tuple(notes(self, self.terms, answers, counted_for(self.terms, answers)))
-
-    def _repr_html_(self) -> str:
-        return table(self)
-
-
 class DamagedError(Exception):
     """The contents are not what a ledger writes. Turned into a LedgerError with the file's name where it is known."""
 
 
 class DisturbedError(Exception):
-    """Somebody else has written since the writer looked. Turned into a LedgerError; nothing is written."""
+    """Another process has written since the writer looked. Turned into a LedgerError; nothing is written."""
 
 
 def now() -> str:
@@ -209,8 +209,8 @@ def read_account(connection: sqlite3.Connection) -> Account:
 
 def read_terms(connection: sqlite3.Connection) -> Terms | None:
     """The terms that a ledger has taken on; None for one that has none yet."""
-    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms'").fetchone()
-    parts = dict(connection.execute("SELECT part, value FROM terms").fetchall()) if found else {}
+    exists = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms'").fetchone()
+    parts = dict(connection.execute("SELECT part, value FROM terms").fetchall()) if exists else {}
     if not parts:
         return None
     unit, schema = parts.get("unit") or None, parts.get("schema")
@@ -313,7 +313,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 
 
 def _from_json(text: object, what: str) -> Any:
-    """What a text of a ledger says; one that nobody of us wrote is damage, whatever it does to its reader."""
+    """The value of a JSON text of a ledger; one that the ledger did not write is damage."""
     try:
         if isinstance(text, str) and len(text) <= _LONGEST_TEXT:
             return json.loads(text)
@@ -322,7 +322,9 @@ def _from_json(text: object, what: str) -> Any:
     raise DamagedError(f"{what} cannot be read")
 
 
-def read_report(connection: sqlite3.Connection, path: str | None) -> LedgerReport:
+def read_checked(
+    connection: sqlite3.Connection,
+) -> tuple[Account, tuple[Entry, ...], tuple[Event, ...], Terms | None]:
     """Everything in the ledger, checked: call it inside one transaction, so that the parts belong together."""
     account, entries = read_account(connection), read_entries(connection)
     check(account, entries)
@@ -330,7 +332,7 @@ def read_report(connection: sqlite3.Connection, path: str | None) -> LedgerRepor
     if terms is not None and not any(entry.terms or entry.recount for entry in entries):  # of an earlier format
         kept = zip(entries, terms_by_events(entries, events, terms), strict=True)
         entries = tuple(replace(entry, terms=own) for entry, own in kept)
-    return LedgerReport(account.dataset, account.total, account.spent, path, entries, events, terms)
+    return account, entries, events, terms
 
 
 def write(connection: sqlite3.Connection, statement: str, values: Sequence[object] = ()) -> int | None:

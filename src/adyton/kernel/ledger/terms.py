@@ -35,7 +35,7 @@ class Terms:
     schema: str
     """A digest of what is declared about the table."""
     unit: str | None = None
-    """What is protected, in a word; None if nobody has said it."""
+    """What is protected, in a word; None if it was never given."""
     column: str | None = None
     """The column that says whose row it is, so that no unit ever counted for more rows than allowed. None if nothing
     enforces that; empty if it is not recorded."""
@@ -63,7 +63,7 @@ class Terms:
             raise BadInput(f'unit must be a word for what is protected, like "patient", given {shorten(unit)}.')
         if rows_per_unit > LARGEST_ROWS:
             raise BadInput(f"rows_per_unit must be at most 2^63, given {shorten(rows_per_unit)}.")
-        apart = ("rows_per_unit", "rows", "report")  # a term of its own, a guess, and words that change nothing
+        apart = ("rows_per_unit", "rows", "report")  # the first is a separate term, the others change no answer
         content = {name: part for name, part in declared.items() if name not in apart}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
         lines = "\n".join(f"{digest} {name}" for name, digest in files.items())
@@ -83,7 +83,7 @@ class Terms:
         return terms
 
     def to_plain(self) -> dict[str, Any]:
-        """As plain values for JSON, without the files: the schema's digest speaks for their levels."""
+        """As plain values for JSON, without the files: the schema's digest covers their levels."""
         return {name: value for name, value in asdict(self).items() if name != "files"}
 
     @property

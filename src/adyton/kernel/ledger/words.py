@@ -1,44 +1,72 @@
-"""The words of a ledger: refusals, what its report says besides the sum, and its table in a notebook."""
+"""The words of a ledger: its report, and refusals of other terms than it was made for."""
 
 from __future__ import annotations
 
 import html
-import os
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from adyton.errors import BudgetExceeded, LedgerMismatch
+from adyton.errors import LedgerMismatch
 from adyton.exact import display
+from adyton.kernel.ledger.records import Account, Entry, Event, counted_for
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 from adyton.messages import listing
-
-if TYPE_CHECKING:
-    from adyton.kernel.ledger.records import Account, Entry, LedgerReport
 
 _ROWS_IN_NOTEBOOK = 10
 
 
-def refusal(
-    asked: Fraction, left: Fraction, total: Fraction, path: str | None, *, place: str | None = None, stability: int = 1
-) -> BudgetExceeded:
-    """The error for a request that would debit more than is left, at a source of this stability.
+@dataclass(frozen=True)
+class LedgerReport(Account):
+    """A ledger at one moment; ``path`` is None for a ledger in memory, ``terms`` for one that was never used."""
 
-    *path* is that of the ledger, if it has a file. *place*, if it is known, says where so little is left.
-    """
-    dearer, here = (f", up to {stability} times what it asks for at this source", " here") * (stability > 1) or ("", "")
-    costs = f"costs ε = {display(asked)}{dearer}, but {display(left)} of {display(total)} is left"
-    if place is not None:
-        costs = f"asks for ε = {display(asked)}, but {display(left)} of {display(total)} is left in {place}"
-    way = "open the data with a larger total, with the data owner's consent"
-    if path is not None:
-        file = shlex.quote(os.path.basename(path))
-        way = f"raise the total with the data owner's consent (adyton ledger raise {file} --total …)"
-    advice = f"{way[0].upper()}{way[1:]}."
-    if left:
-        advice = f"Ask for at most {display(left / max(1, stability))}{here}, or {way}."
-    return BudgetExceeded(f"this request {costs}. {advice}", asked=asked, left=left, total=total)
+    path: str | None
+    entries: tuple[Entry, ...]
+    events: tuple[Event, ...]
+    terms: Terms | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the sum does not say: sentences about answers that were made under other terms than the present ones."""
+        return () if self.terms is None else tuple(self._notes(self.terms))
+
+    def _notes(self, terms: Terms) -> Iterator[str]:
+        answers = [entry for entry in self.entries if not entry.recount and entry.terms is not None]
+        whose, rows = terms.named_unit, f"{terms.rows_per_unit} row(s)"
+        before = [entry for entry in answers if entry.terms and entry.terms.column != terms.column]
+        amount = sum((entry.amount for entry in before), Fraction(0))
+        if terms.column and amount:
+            unsure = all(entry.terms and entry.terms.column == NOT_RECORDED for entry in before)
+            yield (
+                f"ε = {display(amount)} was spent before the column {terms.column} was the unit"
+                f"{', or by an early version that did not record it' if unsure else ''}: those answers did not limit "
+                f"the rows of a {whose}. They are counted here for one with at most {rows}, and protect one with more "
+                "rows less."
+            )
+        needed = counted_for(terms, answers)
+        if needed > self.spent:
+            yield (
+                f"An early version did not count earlier answers again when the terms changed. For a {whose} with at "
+                f"most {rows}, what was spent is up to {display(needed)}, not {display(self.spent)}."
+            )
+
+    def _repr_html_(self) -> str:
+        """The last entries as a table, for notebooks."""
+        shown = self.entries[-_ROWS_IN_NOTEBOOK:]
+        rows = "".join(
+            f"<tr><td>{entry.number}</td><td>{display(entry.amount)}</td><td>{display(entry.spent_after)}</td>"
+            f"<td>{html.escape(entry.operator)}</td><td>{entry.status}</td></tr>"
+            for entry in shown
+        )
+        left = f"{display(self.remaining)} of {display(self.total)} left"
+        hidden = len(self.entries) - len(shown)
+        return (
+            f"<table><caption>Ledger of {html.escape(self.dataset)}: {left}"
+            f"{f', {hidden} earlier entries not shown' if hidden else ''}</caption>"
+            "<thead><tr><th>entry</th><th>ε</th><th>spent after</th><th>operator</th><th>status</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
+        )
 
 
 def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> LedgerMismatch:
@@ -60,12 +88,12 @@ def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> 
     )
 
 
-def refuse_below_spent(name: str, total: Fraction, found: Account) -> None:
+def refuse_below_spent(name: str, total: Fraction, account: Account) -> None:
     """An error if a total is less than what was spent."""
-    if total < found.spent:
+    if total < account.spent:
         raise LedgerMismatch(
-            f"{name} cannot have a total of {display(total)}, because {display(found.spent)} is spent already. "
-            f"Open it with its total of {display(found.total)}."
+            f"{name} cannot have a total of {display(total)}, because {display(account.spent)} is spent already. "
+            f"Open it with its total of {display(account.total)}."
         )
 
 
@@ -108,45 +136,4 @@ def refuse_unknown(name: str) -> None:
         f"{name} was written by an early version, which did not record the unit, rows_per_unit and the schema of what "
         "it has spent. Use another ledger. (With the data owner's consent, if the earlier answers were for what is "
         "asked for now, accept={'terms'} in Python or --accept terms on the command line says so and records it.)"
-    )
-
-
-def notes(report: LedgerReport, terms: Terms, answers: Sequence[Entry], needed: Fraction) -> Iterator[str]:
-    """What the sum does not say: sentences about answers that were made under other terms than the present ones.
-
-    *needed* is what they cost a unit of the present terms.
-    """
-    whose, rows = terms.named_unit, f"{terms.rows_per_unit} row(s)"
-    before = [entry for entry in answers if entry.terms and entry.terms.column != terms.column]
-    amount = sum((entry.amount for entry in before), Fraction(0))
-    if terms.column and amount:
-        unsure = all(entry.terms and entry.terms.column == NOT_RECORDED for entry in before)
-        yield (
-            f"ε = {display(amount)} was spent before the column {terms.column} was the unit"
-            f"{', or by an early version that did not record it' if unsure else ''}: those answers did not limit "
-            f"the rows of a {whose}. They are counted here for one with at most {rows}, and protect one with more "
-            "rows less."
-        )
-    if needed > report.spent:
-        yield (
-            f"An early version did not count earlier answers again when the terms changed. For a {whose} with at "
-            f"most {rows}, what was spent is up to {display(needed)}, not {display(report.spent)}."
-        )
-
-
-def table(report: LedgerReport) -> str:
-    """The last entries as HTML, for notebooks."""
-    shown = report.entries[-_ROWS_IN_NOTEBOOK:]
-    rows = "".join(
-        f"<tr><td>{entry.number}</td><td>{display(entry.amount)}</td><td>{display(entry.spent_after)}</td>"
-        f"<td>{html.escape(entry.operator)}</td><td>{entry.status}</td></tr>"
-        for entry in shown
-    )
-    left = f"{display(report.remaining)} of {display(report.total)} left"
-    hidden = len(report.entries) - len(shown)
-    return (
-        f"<table><caption>Ledger of {html.escape(report.dataset)}: {left}"
-        f"{f', {hidden} earlier entries not shown' if hidden else ''}</caption>"
-        "<thead><tr><th>entry</th><th>ε</th><th>spent after</th><th>operator</th><th>status</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
     )

@@ -1,7 +1,7 @@
 """Every private → public operator. The kernel runs these and nothing else.
 
-Those that ``auto`` may run stand in this folder. The others are loaded by whoever names them: what published
-algorithms alone need (:mod:`adyton.kernel.mechanisms.published`), and the choices of a parameter
+Those that ``auto`` may run are in this folder; start with ``noisy_count``. The others are loaded when they are named:
+what published algorithms alone need (:mod:`adyton.kernel.mechanisms.published`), and the choices of a parameter
 (:mod:`adyton.kernel.instances`).
 """
 
@@ -12,19 +12,19 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from adyton.kernel.audit_cases import AuditCase as AuditCase
-from adyton.kernel.mechanisms.mean_distance import MeanDistance as MeanDistance
+from adyton.kernel.mechanisms.guessed_tables import MeanDistance as MeanDistance
+from adyton.kernel.mechanisms.guessed_tables import PairChoice as PairChoice
 from adyton.kernel.mechanisms.measure_tables import MeasureTables as MeasureTables
 from adyton.kernel.mechanisms.nested_quantiles import NestedQuantiles as NestedQuantiles
 from adyton.kernel.mechanisms.noisy_count import NoisyCount as NoisyCount
-from adyton.kernel.mechanisms.pair_choice import PairChoice as PairChoice
 from adyton.kernel.mechanisms.selection import Selection as Selection
 from adyton.kernel.mechanisms.split_choice import SplitChoice as SplitChoice
 from adyton.kernel.mechanisms.vector_laplace import VectorLaplace as VectorLaplace
+from adyton.kernel.operators import AuditCase as AuditCase
 from adyton.kernel.operators import Mechanism as Mechanism
 
 if TYPE_CHECKING:
-    from adyton.kernel.mechanisms.published.declared_function import Declared
+    from adyton.kernel.mechanisms.published.statistic import Declared
 
     MECHANISMS: tuple[type[Mechanism], ...]
 
@@ -41,25 +41,21 @@ CORE: tuple[type[Mechanism], ...] = (
 PLACES = {
     "DawaPartition": "mechanisms.published.dawa_partition",
     "DyadicPartition": "mechanisms.published.dyadic_partition",
-    "CoefficientCount": "mechanisms.published.coefficient_count",
+    "CoefficientCount": "mechanisms.published.resolution",
     "Resolution": "mechanisms.published.resolution",
     "WorstApproximated": "mechanisms.published.worst_approximated",
-    "MedianCell": "mechanisms.published.median_cell",
+    "MedianCell": "mechanisms.published.bisections",
     "Bisections": "mechanisms.published.bisections",
     "BucketBoundaries": "mechanisms.published.bucket_boundaries",
-    "NonZeros": "mechanisms.published.non_zeros",
-    "TotalVariation": "mechanisms.published.total_variation",
-    "Partitionality": "mechanisms.published.partitionality",
-    "DeclaredFunction": "mechanisms.published.declared_function",
+    "NonZeros": "mechanisms.published.statistic",
+    "TotalVariation": "mechanisms.published.statistic",
+    "Partitionality": "mechanisms.published.dawa_partition",
+    "DeclaredFunction": "mechanisms.published.statistic",
     "ParentChoice": "mechanisms.published.parent_choice",
     "TunedParameter": "instances.tuned_parameter",
-    "ChosenPoint": "instances.chosen_point",
+    "ChosenPoint": "instances.tuned_parameter",
 }
-"""Where the mechanisms stand that are loaded when they are named."""
-_PARTS = {
-    "Declared": "mechanisms.published.declared_function",
-    "Statistic": "mechanisms.published.statistic",
-}
+"""The modules of the mechanisms that are loaded when they are named."""
 
 
 def is_mechanism(kind: type) -> bool:
@@ -72,7 +68,7 @@ def trusted_functions(given: Collection[Declared]) -> dict[str, Declared]:
     """The functions with a declared sensitivity that a kernel is opened with, by name."""
     if isinstance(given, list | tuple) and not given:
         return {}
-    from adyton.kernel.mechanisms.published.declared_function import by_name
+    from adyton.kernel.mechanisms.published.statistic import by_name  # loaded when a function is trusted
 
     return by_name(given)
 
@@ -81,7 +77,6 @@ def __getattr__(name: str) -> Any:
     """Load what was named; ``MECHANISMS`` are all of them."""
     if name == "MECHANISMS":
         return (*CORE, *(__getattr__(mechanism) for mechanism in PLACES))
-    place = PLACES.get(name) or _PARTS.get(name)
-    if place is None:
+    if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"adyton.kernel.{place}"), name)
+    return getattr(import_module(f"adyton.kernel.{PLACES[name]}"), name)

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counts import CountedTables
-from adyton.kernel.operators import Mechanism
+from adyton.kernel.mechanisms.vector_laplace import FEW_DRAWS, LEAST_VARIANCE
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape
 from adyton.noise.laplace import is_long, machine_rate
-from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries.base import SLOW_DRAW, Size
 from adyton.queries.measurement import NoisyTables
@@ -32,9 +32,6 @@ from adyton.whole import IntegerArray, add, whole_array
 Prepare: TypeAlias = Callable[[IntegerArray], CountedTables]
 SHARE_BITS = 48
 """Weights become shares that are multiples of 2⁻⁴⁸."""
-_LEAST_VARIANCE = 1e-24
-_FEW_DRAWS = 1 << 16
-"""So many draws do not take long in whatever arithmetic."""
 _SHOWN = 6
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -69,12 +66,12 @@ class MeasureTables(Mechanism):
         count = len(places)
         given = [1] * count if weights is None else list(np.asarray(weights).tolist())
         if len(given) != count or not all(
-            isinstance(one, int | float | Fraction) and math.isfinite(one) and one > 0 for one in given
+            isinstance(weight, int | float | Fraction) and math.isfinite(weight) and weight > 0 for weight in given
         ):
             raise BadInput(f"weights must be {count} finite numbers greater than 0, one for each table.")
-        exactly = [Fraction(one) for one in given]
+        exactly, steps = [Fraction(weight) for weight in given], 1 << SHARE_BITS
         total = sum(exactly)
-        shares = tuple(Fraction(math.floor((one / total) * (1 << SHARE_BITS)), 1 << SHARE_BITS) for one in exactly)
+        shares = tuple(Fraction(math.floor(weight / total * steps), steps) for weight in exactly)
         return cls(tuple(int(place) for place in places), shares)
 
     def check(self, source: TablesShape) -> None:
@@ -93,7 +90,7 @@ class MeasureTables(Mechanism):
         sizes = source.sizes(self.places)
         slow = sum(size for size, rate in zip(sizes, self.rates(epsilon), strict=True) if is_long(rate))
         cells = sum(sizes)
-        return Size(8 * cells, 64 * cells + (SLOW_DRAW * slow if slow > _FEW_DRAWS else 0))
+        return Size(8 * cells, 64 * cells + (SLOW_DRAW * slow if slow > FEW_DRAWS else 0))
 
     def rates(self, epsilon: Fraction) -> list[Fraction]:
         """ε_q for every table."""
@@ -101,7 +98,7 @@ class MeasureTables(Mechanism):
 
     def variances(self, epsilon: Fraction) -> Reals:
         """The variance of the noise in the cells of each table: public, known before anything is measured."""
-        return np.maximum(discrete_laplace_variance([1 / rate for rate in self.rates(epsilon)]), _LEAST_VARIANCE)
+        return np.maximum(discrete_laplace_variance([1 / rate for rate in self.rates(epsilon)]), LEAST_VARIANCE)
 
     def draw(self, data: CountedTables, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
         """M_q + (DLap(1/ε_q)) for every cell of every table, one table after the other."""
@@ -150,11 +147,11 @@ class MeasureTables(Mechanism):
             "by weights": cls.weighted((2, 1), (0.3, 1.7)),
         }
         return [
-            AuditCase(f"noisy tables, {name}", one, schema.shape, prepare, partial(one._log_likelihood_ratio, prepare))
-            for name, one in cases.items()
+            AuditCase(f"noisy tables, {name}", noisy, schema.shape, prepare, partial(noisy._likelihood_ratio, prepare))
+            for name, noisy in cases.items()
         ]
 
-    def _log_likelihood_ratio(
+    def _likelihood_ratio(
         self, prepare: Prepare, outputs: IntegerArray, left: IntegerArray, right: IntegerArray, epsilon: Fraction
     ) -> Reals:
         """ln P(output | left) − ln P(output | right), as the claim has it: Σ ε_q (|y − right| − |y − left|)."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.mechanisms.selection import Selection
+from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.queries.base import Size
@@ -33,7 +33,7 @@ class NestedQuantiles(Selection):
 
     A vector is cut into lines of *length* cells, one after the other; the first *used* of each are counted. The rows of
     cell c are dealt out in turn to *places[c]* places, which stand for the cell: many places make a cell likely where
-    little is known, and equal rows can be told apart by their place. The quantile in the middle of the list is chosen
+    little is known, and equal rows differ in their place. The quantile in the middle of the list is chosen
     among all places by permute-and-flip, then those below it among the places up to it, those above it among the places
     from it on, and so on, level by level. Half of the rows of a chosen place go to either side. Where nothing is nested
     in a choice, the places of a cell count as one. After Kaplan, Schnapp and Stemmer, "Differentially private
@@ -69,7 +69,7 @@ class NestedQuantiles(Selection):
             raise BadInput(
                 f"a vector of {source.cells:,} cells has no lines of {self.length:,} of which {self.used:,} are used."
             )
-        rising = all(one < other for one, other in zip(self.quantiles, self.quantiles[1:], strict=False))
+        rising = all(low < high for low, high in itertools.pairwise(self.quantiles))
         if not self.quantiles or not rising or self.quantiles[0] < 0 or self.quantiles[-1] > 1:
             raise BadInput("quantiles are fractions from 0 to 1, each larger than the one before.")
         if max(part.denominator for part in self.quantiles) > MOST_PARTS:
@@ -96,13 +96,13 @@ class NestedQuantiles(Selection):
         lines = widen(values, 4 * below * self.length).reshape(-1, self.length)[:, : self.used]
         cells = np.repeat(np.arange(self.used), self.places)
         turns = _turns(self.places)
-        shared, found = self.places[cells], np.empty((len(lines), len(self.quantiles)), dtype=np.int64)
-        for line, rows in zip(found, lines, strict=True):
+        shared, chosen = self.places[cells], np.empty((len(lines), len(self.quantiles)), dtype=np.int64)
+        for line, rows in zip(chosen, lines, strict=True):
             line[:] = cells[self._nested((rows[cells] + turns) // shared, cells, epsilon / self.levels, noise)]
-        return found.reshape(-1)
+        return chosen.reshape(-1)
 
-    def _nested(self, rows: IntegerArray, cells: IntegerArray, each: Fraction, noise: NoiseSource) -> list[int]:
-        """The place of every quantile, with *each* for a level."""
+    def _nested(self, rows: IntegerArray, cells: IntegerArray, budget: Fraction, noise: NoiseSource) -> list[int]:
+        """The place of every quantile, with this budget for each level."""
         chosen = [0] * len(self.quantiles)
         runs = [(rows, 0, (0, len(self.quantiles)), (Fraction(0), Fraction(1)))]
         while runs:
@@ -113,9 +113,9 @@ class NestedQuantiles(Selection):
             part = self.quantiles[middle]
             inside = (part - below) / (above - below)
             if end - first == 1:  # nothing is nested in it
-                chosen[middle] = start + _choice(run, inside, each, noise, cells[start : start + run.size])
+                chosen[middle] = start + _choice(run, inside, budget, noise, cells[start : start + run.size])
                 continue
-            place = _choice(run, inside, each, noise)
+            place = _choice(run, inside, budget, noise)
             chosen[middle] = start + place
             left, right = run[: place + 1].copy(), run[place:].copy()
             left[-1] //= 2
@@ -124,7 +124,7 @@ class NestedQuantiles(Selection):
             runs.append((right, start + place, (middle + 1, end), (part, above)))
         return chosen
 
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
+    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> tuple[int, ...]:
         """The number of the cell of each quantile in each line."""
         return tuple(output.tolist())
 

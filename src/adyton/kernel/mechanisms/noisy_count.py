@@ -8,11 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counting import PrivateTable, open_table
-from adyton.kernel.operators import Mechanism
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TableShape
-from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.noise.source import NoiseSource
 from adyton.queries import Measurement, Total
 from adyton.schema import Integer, Schema

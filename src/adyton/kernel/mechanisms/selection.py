@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from adyton.kernel.audit_cases import AuditCase, section
 from adyton.kernel.counts import PrivateVector
-from adyton.kernel.operators import Mechanism
+from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.noise.source import NoiseSource
 from adyton.queries import Partition
@@ -40,11 +39,6 @@ class Selection(Mechanism):
     """
 
     takes = VectorShape
-
-    @classmethod
-    def lemma(cls) -> tuple[str, str]:
-        """The lemma on differences of scores, and its proof."""
-        return section(Selection, "Lemma.", "Proof."), section(Selection, "Proof.", "∎")
 
     @abstractmethod
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:

@@ -12,23 +12,22 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counts import PrivateVector
-from adyton.kernel.operators import Mechanism, check_queries
+from adyton.kernel.operators import AuditCase, Mechanism, check_queries
 from adyton.kernel.shapes import SourceShape, VectorShape
 from adyton.noise.laplace import NUMERATOR_LIMIT
-from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Kronecker, Measurement, Prefix, Queries, Total
 from adyton.queries.base import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, add, freeze, largest, whole_array, widen
 
 LARGEST_WEIGHT = 1 << 24
-_LEAST_VARIANCE = 1e-24
+LEAST_VARIANCE = 1e-24
 _GRID_BITS = 56
 """Shares of the budget that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or of something finer."""
-_FEW_DRAWS = 1 << 16
-"""So many draws do not take long in whatever arithmetic."""
+FEW_DRAWS = 1 << 16
+"""This many draws are quick in any arithmetic."""
 _FINE = 1 << 12
 """Shares of at least this many grid steps lose less than 1/4096 by that."""
 
@@ -87,7 +86,7 @@ class VectorLaplace(Mechanism):
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
         """The queries twice, for the answers and for the sensitivity, and a draw for each answer."""
         own, count = self.queries.size(), self.queries.count
-        long = count > _FEW_DRAWS and largest(self.scales(epsilon).numerator) >= NUMERATOR_LIMIT
+        long = count > FEW_DRAWS and largest(self.scales(epsilon).numerator) >= NUMERATOR_LIMIT
         return Size(own.numbers + 6 * count, 2 * own.steps + (SLOW_DRAW if long else 32) * count)
 
     def scales(self, epsilon: Fraction) -> Ratio:
@@ -124,7 +123,7 @@ class VectorLaplace(Mechanism):
         """
         if self.weights is None:
             return np.broadcast_to(_one_variance(self._most_moved() / epsilon), (self.queries.count,))
-        return np.maximum(discrete_laplace_variance(self.scales(epsilon)), _LEAST_VARIANCE)
+        return np.maximum(discrete_laplace_variance(self.scales(epsilon)), LEAST_VARIANCE)
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
@@ -161,7 +160,7 @@ class VectorLaplace(Mechanism):
 @lru_cache(maxsize=256)
 def _one_variance(scale: Fraction) -> float:
     """The variance of the noise in each answer, for all queries alike."""
-    return max(float(discrete_laplace_variance(scale)), _LEAST_VARIANCE)
+    return max(float(discrete_laplace_variance(scale)), LEAST_VARIANCE)
 
 
 def _scales_on_grid(rate: Fraction, weights: Integers) -> Ratio | None:

@@ -1,1 +1,4 @@
-"""Mechanisms that only a named published algorithm needs. ``auto`` runs none of them."""
+"""Mechanisms that only a published algorithm needs, loaded when it is named.
+
+One file for each algorithm, or for a few that belong together; start with ``statistic``, the simplest.
+"""

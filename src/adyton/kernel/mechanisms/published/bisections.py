@@ -1,4 +1,4 @@
-"""The private bisections of P-HP: clusters of neighbours with similar counts, as many as the noise can bear."""
+"""Private cuts of a line: one that halves the rows, and the bisections of P-HP into clusters of similar counts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,52 @@ from typing import NamedTuple
 import numpy as np
 
 from adyton.arrays import Places
-from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.exact import positive, share
-from adyton.kernel.audit_cases import AuditCase
-from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.mechanisms.published.windows import prefix_costs
+from adyton.kernel.mechanisms.selection import PartitionSelection, Selection
+from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.source import NoiseSource
 from adyton.queries.base import Size
-from adyton.whole import SAFE, IntegerArray, narrow, whole
+from adyton.whole import SAFE, IntegerArray, narrow, whole, widen
+
+
+@dataclass(frozen=True)
+class MedianCell(Selection):
+    """How many cells lie before the cut that halves the rows best, by permute-and-flip: 1 … n − 1 for n cells.
+
+    Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
+    Proof.  The score of a cut with L rows before it and R after it is −|L − R|. One row more or less moves L − R by
+    exactly 1, so every score by exactly 1; but up where the row joins the smaller side and down elsewhere, so scores
+    move against each other by 2, and by the lemma on differences of scores the sharpness ε/2 is ε-DP. (It cannot be
+    saved: L + R is the same for all cuts, so −|L − R|/2 ranks them as −max(L, R) does, whose scores only fall when a
+    row is added, by at most 1: sharpness ε gives the same choice.)  ∎
+    """
+
+    def check(self, source: VectorShape) -> None:
+        """A line of at least two cells."""
+        if len(source.shape) != 1 or source.cells < 2:
+            raise BadInput(
+                f"a cut needs a line of at least two cells, given a vector of shape {source.shape}. "
+                "Sum it up along one axis first."
+            )
+
+    def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
+        """Scores −|L − R| = −|2L − N| in whole numbers that cannot wrap around."""
+        sums = np.cumsum(widen(values, 4 * values.size))
+        scores = -np.abs(2 * sums[:-1] - sums[-1])
+        return np.array([1 + noise.permute_and_flip(scores, epsilon / 2)])
+
+    @classmethod
+    def audit_cases(cls) -> list[AuditCase]:
+        """A short line."""
+        return [cls().case("median cell", (5,))]
+
+    def __str__(self) -> str:
+        return "median cell"
+
 
 GRID = 64
 """Deviations are rounded down to multiples of 1/64 row."""
@@ -102,7 +138,8 @@ class Bisections(PartitionSelection):
 
     def _last_pick(self, candidates: Sequence[Candidate], epsilon: Fraction, noise: NoiseSource) -> int:
         """The number of the partition with a small Σ_b dev(b) + price·(clusters)."""
-        scores = [-(one.deviation + GRID * self.price * (one.boundaries.size - 1)) for one in candidates]
+        costs = [GRID * self.price * (candidate.boundaries.size - 1) for candidate in candidates]
+        scores = [-(candidate.deviation + cost) for candidate, cost in zip(candidates, costs, strict=True)]
         return noise.permute_and_flip(scores, self.pick_share * epsilon / (2 * GRID))
 
     @classmethod
@@ -118,66 +155,10 @@ class Bisections(PartitionSelection):
         return f"clusters by {self.levels} levels of bisections"
 
 
-@compiled
-def _running_deviations(
-    counts: IntegerArray,
-    ordered: IntegerArray,
-    ranks: Places,
-    numbers: IntegerArray,
-    sums: IntegerArray,
-    grid: int,
-    deviations: IntegerArray,
-) -> None:
-    """Put ⌊grid·dev(counts[: i + 1])⌋ into every deviations[i]; compiled for 64-bit arrays, else as it stands.
-
-    *numbers* and *sums* are Fenwick trees, at first zero, over the places *ranks* of the counts in their sorted list
-    *ordered*: how many of the counts so far have a rank above some rank, and their sum. With S the sum of all m counts
-    so far, x > S/m if and only if x > ⌊S/m⌋, and m·dev = m·Σ_{x > S/m} x − (how many)·S.
-    """
-    size = len(counts)
-    everything = 0 * counts[0]
-    for place in range(size):
-        everything += counts[place]
-        node = size - ranks[place]
-        while node <= size:
-            numbers[node] += 1
-            sums[node] += counts[place]
-            node += node & -node
-        cells = place + 1
-        floor = everything // cells
-        low, high = 0, size
-        while low < high:
-            middle = (low + high) // 2
-            if ordered[middle] > floor:
-                high = middle
-            else:
-                low = middle + 1
-        node = size - low
-        number, above = 0 * counts[0], 0 * counts[0]
-        while node > 0:
-            number += numbers[node]
-            above += sums[node]
-            node -= node & -node
-        deviations[place] = grid * (cells * above - number * everything) // cells
-
-
 def _cut_deviations(counts: IntegerArray) -> IntegerArray:
     """⌊g·dev(left)⌋ + ⌊g·dev(right)⌋ for every cut of a cluster in two."""
-    order = np.argsort(counts, kind="stable")
-    ordered, ranks = counts[order], np.empty(counts.size, dtype=np.int64)
-    ranks[order] = np.arange(counts.size)
-    left = _first_deviations(counts, ordered, ranks)
-    right = _first_deviations(counts[::-1].copy(), ordered, ranks[::-1].copy())
-    return left[:-1] + right[-2::-1]
-
-
-def _first_deviations(counts: IntegerArray, ordered: IntegerArray, ranks: Places) -> IntegerArray:
-    """⌊g·dev⌋ of the first cell, of the first two, and so on."""
-    numbers, sums = np.zeros((2, counts.size + 1), dtype=counts.dtype)
-    deviations = np.zeros_like(counts)
-    running = _running_deviations.function if counts.dtype == object else _running_deviations
-    running(counts, ordered, ranks, numbers, sums, GRID, deviations)
-    return deviations
+    left, right = prefix_costs(counts, GRID), prefix_costs(counts[::-1].copy(), GRID)
+    return np.asarray(left[:-1] + right[-2::-1])
 
 
 def _halved(counts: IntegerArray, boundaries: Places) -> Candidate:

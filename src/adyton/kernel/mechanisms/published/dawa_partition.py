@@ -1,33 +1,36 @@
-"""DAWA's choice of a partition: intervals of cells with nearly equal counts."""
+"""DAWA's choice of a partition into intervals of cells with nearly equal counts, and how well few intervals do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Integers
+from adyton.compiling import compiled
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counts import PrivateVector
-from adyton.kernel.mechanisms.published.least_cost import LeastCost
-from adyton.kernel.mechanisms.published.window_means import mean_costs
-from adyton.kernel.mechanisms.published.window_medians import median_costs
+from adyton.kernel.mechanisms.published.statistic import Statistic
+from adyton.kernel.mechanisms.published.windows import mean_costs, median_costs
 from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.laplace import NUMERATOR_LIMIT, geometric
 from adyton.noise.source import NoiseSource, Ratio
 from adyton.queries.base import SLOW_DRAW, Size
-from adyton.whole import IntegerArray, absolute_sum, add, whole_array
+from adyton.whole import SAFE, IntegerArray, absolute_sum, add, largest, whole_array
 
+Choices = npt.NDArray[np.int32]
+"""Numbers of lengths."""
 LENGTHS = ("powers", "all")
 CENTRES = ("mean", "median")
 MOST_BUCKETS = 30_000_000
 """How many buckets the variant with all lengths may have to compare."""
 LARGEST_COST = Fraction(1 << 60)
+_LARGEST_INTERVAL_COST = Fraction(1 << 40)
 _COARSEST = 1 << 10
 """A row of deviation is at least this many steps of the grid."""
 _AT_ONCE = 1 << 20
@@ -142,13 +145,16 @@ class DawaPartition(PartitionSelection):
         costs, extra = self._deviations(values, sizes, grid), round(self.bucket_cost * grid)
         most = 2 * grid * absolute_sum(values)  # dev(b) ≤ 2·Σ |x_i| over the cells of b
         labels = []
-        for count in _parts(trials, max(1, _AT_ONCE // (values.size * sizes.size))):
-            partitions, end = LeastCost(costs, most, extra, sizes, count), 0
+        at_once = max(1, _AT_ONCE // (values.size * sizes.size))
+        for start in range(0, trials, at_once):
+            count, end = min(at_once, trials - start), 0
+            partitions = LeastCost(costs, most, extra, sizes, count)
             while end < values.size:
                 reached = min(values.size, max(_FIRST_CELLS, 2 * end))
                 width = int(np.searchsorted(sizes, reached, side="right"))  # longer buckets do not end before
                 cells = min(reached - end, max(1, _AT_ONCE // (count * width)))
-                partitions.grow(one_sided(noise, (count, cells, width), _first(scales, width)))
+                first = Ratio(scales.numerator[:width], scales.denominator)
+                partitions.grow(one_sided(noise, (count, cells, width), first))
                 end += cells
             labels.append(partitions.labels())
         return np.concatenate(labels)
@@ -182,12 +188,134 @@ def one_sided(noise: NoiseSource, size: tuple[int, ...], scales: Ratio) -> Integ
     return add(scales.numerator // scales.denominator, -geometric(noise.discrete_laplace(size, scales)))
 
 
-def _parts(number: int, most: int) -> Iterator[int]:
-    """*number* in parts of at most *most*."""
-    for start in range(0, number, most):
-        yield min(most, number - start)
+@dataclass(frozen=True)
+class Partitionality(Statistic):
+    """The least Σ_b (dev(b) + c) over partitions of a line into intervals of 1, 2, 4, … cells, plus noise.
+
+    dev(b) = Σ_{i∈b} |x_i − mean of b| and c, the public cost of an interval, are counted in steps of 1/G row, as in
+    :class:`DawaPartition`.
+
+    Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
+    Proof.  One row changes one interval of every partition, and its cost by at most Δ = ⌈2G(1 − 1/ℓ)⌉ steps, where ℓ is
+    the longest interval (see there). So the cost of every partition moves by at most Δ, and the least of them too;
+    DLap(Δ/ε) moves by a factor of at most e^ε when it is shifted by Δ. The intervals and c are public.  ∎
+    """
+
+    bucket_cost: Fraction = Fraction(1)
+    """c, in rows."""
+
+    def check(self, source: VectorShape) -> None:
+        """A line, and a cost."""
+        if len(source.shape) != 1:
+            raise BadInput(f"intervals need cells in a line, the vector has the shape {source.shape}.")
+        if not 0 <= self.bucket_cost <= _LARGEST_INTERVAL_COST:
+            raise BadInput(f"an interval may cost from 0 to 2^40 rows, given {shorten(self.bucket_cost)}.")
+
+    def size(self, source: VectorShape, epsilon: Fraction) -> Size:
+        """The costs of all intervals."""
+        buckets = source.cells * source.cells.bit_length()
+        return Size(3 * buckets, 64 * buckets)
+
+    def steps_in(self, values: IntegerArray) -> int:
+        """The least cost, by dynamic programming."""
+        sizes = DawaPartition().sizes(values.size)
+        grid = DawaPartition().grid(sizes)
+        costs, extra = mean_costs(values, sizes, grid), round(self.bucket_cost * grid)
+        least = LeastCost(costs, 2 * grid * absolute_sum(values), extra, sizes, 1)
+        least.grow(np.zeros((1, values.size, sizes.size), dtype=np.int64))
+        return least.total()
+
+    def sensitivity(self, cells: int) -> int:
+        """⌈2G(1 − 1/ℓ)⌉."""
+        return int(DawaPartition().sensitivities(DawaPartition().sizes(cells))[-1])
+
+    def step(self, cells: int) -> Fraction:
+        """1/G row."""
+        return Fraction(1, DawaPartition().grid(DawaPartition().sizes(cells)))
+
+    @classmethod
+    def audit_cases(cls) -> list[AuditCase]:
+        """A short line whose best partition is not always the same."""
+        return [AuditCase("partitionality", cls(Fraction(3, 2)), (4,), reaches_epsilon=False)]
+
+    def __str__(self) -> str:
+        return "cost of the best intervals"
 
 
-def _first(scales: Ratio, width: int) -> Ratio:
-    """The scales of the first lengths."""
-    return Ratio(scales.numerator[:width], scales.denominator)
+class LeastCost:
+    """The least-cost partitions of a vector, for many trials at once, grown from the left as noise arrives.
+
+    A compiled loop finds them, in 64 bits, where a bound that is computed first shows that nothing can wrap around;
+    else the same numbers are found in Python integers.
+    """
+
+    def __init__(self, costs: IntegerArray, most: int, extra: int, lengths: Integers, trials: int) -> None:
+        """The costs of the buckets of these lengths that end at each cell (lengths × cells), the *most* that disjoint
+        buckets can cost together, and what every bucket costs *extra*."""
+        cells = costs.shape[1]
+        self._costs, self._extra, self._lengths = costs, extra, lengths
+        self._totals: IntegerArray = np.zeros((trials, cells + 1), dtype=np.int64)
+        self._choices = np.zeros((trials, cells + 1), dtype=np.int32)
+        self._end = 0
+        self._bound = most
+
+    def grow(self, noise: IntegerArray) -> None:
+        """Go on by as many cells as there is noise for (trials × cells × the lengths that fit)."""
+        cells = noise.shape[1]
+        first, self._end = self._end, self._end + cells
+        self._bound += cells * (largest(noise) + abs(self._extra))  # of every |total| so far
+        costs = self._costs[:, first : self._end]
+        if self._bound < SAFE:
+            _least_costs(costs, noise, self._extra, self._lengths, first, self._totals, self._choices)
+        else:
+            self._totals, boxed = self._totals.astype(object), (costs.astype(object), noise.astype(object))
+            _least_costs.function(*boxed, self._extra, self._lengths, first, self._totals, self._choices)
+
+    def total(self) -> int:
+        """The least cost of all cells, in the first trial."""
+        return int(self._totals[0, -1])
+
+    def labels(self) -> Integers:
+        """The number of the bucket of each cell, trial by trial."""
+        labels = np.empty((len(self._choices), self._costs.shape[1]), dtype=np.int64)
+        _bucket_labels(self._choices, self._lengths, labels)
+        return labels
+
+
+@compiled
+def _least_costs(
+    costs: Integers, noise: Integers, extra: int, lengths: Integers, start: int, totals: Integers, choices: Choices
+) -> None:
+    """For each trial and each end after *start*, the least noisy cost of a partition up to there and its last length.
+
+    ``costs`` is lengths × ends, ``noise`` trials × ends × lengths. Of equal costs the shortest last bucket wins.
+    """
+    for trial in range(noise.shape[0]):
+        for row in range(noise.shape[1]):
+            end = start + row + 1
+            best, chosen = 0, -1
+            for number in range(noise.shape[2]):
+                if lengths[number] > end:
+                    break
+                cost = totals[trial, end - lengths[number]] + costs[number, row] + noise[trial, row, number]
+                if chosen < 0 or cost < best:
+                    best, chosen = cost, number
+            totals[trial, end] = best + extra
+            choices[trial, end] = chosen
+
+
+@compiled
+def _bucket_labels(choices: Choices, lengths: Integers, labels: Integers) -> None:
+    """The number of the bucket of each cell, read backwards from the last lengths that were chosen."""
+    cells = labels.shape[1]
+    for trial in range(labels.shape[0]):
+        buckets, end = 0, cells
+        while end > 0:
+            buckets += 1
+            end -= lengths[choices[trial, end]]
+        end = cells
+        while end > 0:
+            buckets -= 1
+            first = end - lengths[choices[trial, end]]
+            labels[trial, first:end] = buckets
+            end = first

@@ -1,27 +1,52 @@
-"""A partition into blocks of a tree, chosen by the exponential mechanism."""
+"""A partition into blocks of a tree, chosen by the exponential mechanism.
+
+Sums of exponentials over all partitions say how likely each block is to be cut; they are enclosed rigorously. Let block
+v have the whole-numbered cost C(v), and let a partition B of the tree's cells into blocks weigh
+π(B)·exp(−rate·Σ_{b∈B} C(b)), where π cuts every block that has parts with probability s. The weights of all partitions
+of v add up to
+
+    Z(v) = (1 − s)·e^{−rate·C(v)} + s·Π Z(part),        Z(cell) = e^{−rate·C(cell)},
+
+and given that v is a union of blocks, it is cut with probability s·Π Z(part) / Z(v).
+
+Costs can be huge and their differences small. So Z(v) = e^{−rate·m(v)}·e^{λ(v)}, where m(v) is the least cost of a
+partition of v, a whole number, and only differences of whole numbers become exponents. λ is computed in double
+precision together with a bound on its error; where that does not suffice, in decimals of any length.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import decimal
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 
 import numpy as np
 
-from adyton.arrays import Integers, Places
-from adyton.compiling import compiled
+from adyton.arrays import Integers, Places, Reals
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import AuditCase
-from adyton.kernel.mechanisms.published.partition_weights import PartitionWeights
 from adyton.kernel.mechanisms.selection import PartitionSelection
+from adyton.kernel.operators import AuditCase
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
+from adyton.noise.bits import COIN_BITS, Bounds, long_decimals, negative_power
 from adyton.noise.source import NoiseSource
 from adyton.queries.base import Size
 from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.whole import IntegerArray, cut_off
 
+SLACK = 2.0**-48
+"""A generous bound on the relative error of a few operations in double precision, exponentials and logarithms too."""
+_ADDED_AT_ONCE = 16
+"""So many parts can be added up within the slack, with as much to spare."""
+_NEGLIGIBLE = 60.0
+"""A term that is e^60 times smaller than another changes their sum by less than the rounding allows for. Its share of
+the sum then lies between 0 and 2⁻⁶², and that is all that is said about it."""
+_SPARE_DIGITS = 45
+_ENDLESS = Fraction(10) ** 300
 GRID = 16
 """Costs are whole multiples of 1/16 of a row."""
 CHANCES = (2, 10, 30, 50, 70, 90, 97)
@@ -80,7 +105,7 @@ class DyadicPartition(PartitionSelection):
         blocks = np.zeros(1, dtype=np.int64)
         for level, starts in enumerate(parts):
             lower, upper = weights.cut_bounds(k, level, blocks)
-            cut = noise.coins(lower, upper, partial(_refine, weights, k, level, blocks))
+            cut = noise.coins(lower, upper, partial(weights.refine_cut, k, level, blocks))
             begins[boundaries[level][blocks[~cut]]] = 1
             blocks = _all_parts(starts, blocks[cut])
         begins[boundaries[-1][blocks]] = 1
@@ -108,77 +133,26 @@ def deviations(values: IntegerArray, boundaries: list[Places]) -> list[Integers]
     >>> [level.tolist() for level in deviations(np.array([3, 0, 5, 5]), [np.array([0, 4]), np.array([0, 2, 4])])]
     [[7], [3, 0]]
     """
-    sizes = np.array([level.size for level in boundaries])
-    flat = _all_deviations(cut_off(values, values.size * GRID), np.concatenate(boundaries), sizes)
-    return np.split(flat, np.cumsum(sizes - 1)[:-1])
-
-
-@compiled
-def _all_deviations(values: Integers, boundaries: Places, sizes: Places) -> Integers:
-    """The sum of the upper half less that of the lower half of every block; levels one after the other.
-
-    Sorted blocks are merged into larger ones, level by level.
-    """
-    levels = sizes.size
-    results = np.empty(boundaries.size - levels, dtype=np.int64)
-    sorted_values, spare = values.copy(), np.empty_like(values)
-    boundary_end, result_end = boundaries.size, results.size
-    finer = np.arange(values.size + 1)
-    for level in range(levels - 1, -1, -1):
-        current = boundaries[boundary_end - sizes[level] : boundary_end]
-        boundary_end -= sizes[level]
-        result_end -= sizes[level] - 1
-        part = 0
-        for block in range(sizes[level] - 1):
-            first, last = current[block], current[block + 1]
-            while finer[part] < first:
-                part += 1
-            _sort_block(sorted_values, spare, finer, part, last)
-            half = (last - first) // 2
-            deviation = 0
-            for step in range(half):
-                deviation += sorted_values[last - 1 - step] - sorted_values[first + step]
-            results[result_end + block] = deviation
-        finer = current
+    machine = cut_off(values, values.size * GRID)
+    rising = np.argsort(machine, kind="stable")
+    results = []
+    for level in boundaries:
+        sizes = np.diff(level)
+        blocks = np.repeat(np.arange(sizes.size), sizes)
+        order = rising[np.argsort(blocks[rising], kind="stable")]  # block by block, rising within each
+        place, size = np.arange(machine.size) - level[:-1][blocks], sizes[blocks]
+        signs = (place >= size - size // 2).astype(np.int64) - (place < size // 2)
+        results.append(np.add.reduceat(signs * machine[order], level[:-1]))
     return results
-
-
-@compiled
-def _sort_block(values: Integers, spare: Integers, finer: Places, part: int, last: int) -> None:
-    """Merge the sorted parts of a block into one, from the left."""
-    first, middle = finer[part], finer[part + 1]
-    while middle < last:
-        part += 1
-        end = finer[part + 1]
-        left, right = first, middle
-        for place in range(first, end):
-            if left < middle and (right >= end or values[left] <= values[right]):
-                spare[place] = values[left]
-                left += 1
-            else:
-                spare[place] = values[right]
-                right += 1
-        values[first:end] = spare[first:end]
-        middle = end
 
 
 def _first_heads(weights: PartitionWeights, noise: NoiseSource) -> int:
     """Which s it is: one coin for each but the last, until one shows heads."""
     lower, upper = weights.choice_bounds()
     for k in range(lower.size):
-
-        def refine(_: int, digits: int, k: int = k) -> tuple[Decimal, Decimal]:
-            return weights.refine_choice(k, digits)
-
-        if noise.coins(lower[k : k + 1], upper[k : k + 1], refine)[0]:
+        if noise.coins(lower[k : k + 1], upper[k : k + 1], partial(weights.refine_choice, k))[0]:
             return k
     return int(lower.size)
-
-
-def _refine(
-    weights: PartitionWeights, k: int, level: int, blocks: Places, coin: int, digits: int
-) -> tuple[Decimal, Decimal]:
-    return weights.refine_cut(k, level, int(blocks[coin]), digits)
 
 
 def _all_parts(starts: Places, blocks: Places) -> Places:
@@ -193,3 +167,150 @@ def _tree(domain: tuple[int, ...]) -> tuple[Places, list[Places], list[Places]]:
     """The order of the cells along the tree, the boundaries of its levels, and where each block's parts begin."""
     tree = boxes_in_boxes(domain)
     return tree.ordered(np.arange(tree.cells)), list(tree.boundaries), list(tree.children[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionWeights:
+    """The weights of the partitions of a tree, for every cutting probability s of a public list.
+
+    ``costs`` has the C(v) of every level, from the root to the cells; ``parts`` says for every level but the last at
+    which block of the next one the parts of each block begin (with the end appended).
+    """
+
+    costs: Sequence[IntegerArray]
+    parts: Sequence[Places]
+    rate: Fraction
+    chances: tuple[Fraction, ...]
+    _least: list[IntegerArray] = field(init=False)
+    _logs: list[list[tuple[Reals, Reals, Reals, Reals]]] = field(init=False)
+    _known: dict[tuple[int, ...], tuple[Decimal, Decimal]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        least = [self.costs[-1]]
+        for cost, parts in zip(reversed(self.costs[:-1]), reversed(self.parts), strict=True):
+            least.append(np.minimum(cost, np.add.reduceat(least[-1], parts[:-1])))
+        object.__setattr__(self, "_least", least[::-1])
+        object.__setattr__(self, "_logs", self._enclose())
+
+    # ---- in double precision ----------------------------------------------------------------------------------------
+
+    def choice_bounds(self) -> tuple[Bounds, Bounds]:
+        """Bounds on the probability that s is the k-th of the list, given that it is none before it."""
+        logs = np.array([levels[0][0][0] for levels in self._logs])
+        error = max(levels[0][1][0] for levels in self._logs)
+        with np.errstate(over="ignore"):
+            shares = [1 / np.exp(logs[k:] - logs[k]).sum() for k in range(logs.size - 1)]
+        return on_grid(np.array(shares), np.full(len(shares), 2 * error))
+
+    def cut_bounds(self, k: int, level: int, blocks: Places) -> tuple[Bounds, Bounds]:
+        """Bounds on the probability that each of these blocks of a level is cut, if s is the k-th of the list."""
+        _, _, gap, error = self._logs[k][level]
+        with np.errstate(over="ignore"):
+            share = 1 / (1 + np.exp(-gap[blocks]))
+        return on_grid(share, error[blocks])
+
+    def _enclose(self) -> list[list[tuple[Reals, Reals, Reals, Reals]]]:
+        """For every s and level: λ, a bound on its error, ln(cut/whole), and a bound on the error of that."""
+        whole_gaps, cut_gaps = [], []
+        for level, parts in enumerate(self.parts):
+            below = np.add.reduceat(self._least[level + 1], parts[:-1])
+            whole_gaps.append(self._exponents(self.costs[level] - self._least[level]))
+            cut_gaps.append(self._exponents(below - self._least[level]))
+        return [self._enclose_one(float(chance), whole_gaps, cut_gaps) for chance in self.chances]
+
+    def _enclose_one(
+        self, chance: float, whole_gaps: list[Reals], cut_gaps: list[Reals]
+    ) -> list[tuple[Reals, Reals, Reals, Reals]]:
+        cells = self.costs[-1].size
+        nothing = np.zeros(cells)
+        levels = [(nothing, nothing, nothing, nothing)]
+        for parts, whole, cut in zip(reversed(self.parts), reversed(whole_gaps), reversed(cut_gaps), strict=True):
+            below, error, _, _ = levels[-1]
+            levels.append(enclose_level(parts, whole, cut, below, error, math.log1p(-chance), math.log(chance)))
+        return levels[::-1]
+
+    def _exponents(self, gaps: IntegerArray) -> Reals:
+        """rate·gap, to a few roundings; beyond 10³⁰⁰ it does not matter how much."""
+        if gaps.dtype == object:
+            return np.array([float(min(self.rate * gap, _ENDLESS)) for gap in gaps.tolist()])
+        return np.asarray(gaps.astype(np.float64) * float(self.rate))
+
+    # ---- in as many digits as it takes ------------------------------------------------------------------------------
+
+    def refine_choice(self, k: int, _: int, digits: int) -> tuple[Decimal, Decimal]:
+        """The weight of the k-th s, and of all that follow it, with a relative error below 10^(-digits)."""
+        add = self._context(digits).add
+        weights = [add(*self._exactly(later, 0, 0, digits)) for later in range(k, len(self.chances))]
+        return weights[0], reduce(add, weights[1:])
+
+    def refine_cut(self, k: int, level: int, blocks: Places, coin: int, digits: int) -> tuple[Decimal, Decimal]:
+        """The weight of the partitions that cut one of these blocks, and of those that do not."""
+        return self._exactly(k, level, int(blocks[coin]), digits)
+
+    def _exactly(self, k: int, level: int, block: int, digits: int) -> tuple[Decimal, Decimal]:
+        """e^{λ(v)} in two parts: the partitions that cut v, and v whole."""
+        if level == len(self.parts):
+            return Decimal(0), Decimal(1)
+        place = (k, level, block, digits)
+        if place not in self._known:
+            self._known[place] = self._add_up(*place)
+        return self._known[place]
+
+    def _add_up(self, k: int, level: int, block: int, digits: int) -> tuple[Decimal, Decimal]:
+        context, chance = self._context(digits), self.chances[k]
+        first, last = self.parts[level][block : block + 2]
+        cut = context.divide(Decimal(chance.numerator), Decimal(chance.denominator))
+        whole = context.subtract(Decimal(1), cut)
+        below = 0
+        for part in range(first, last):
+            cut = context.multiply(cut, context.add(*self._exactly(k, level + 1, part, digits)))
+            below += int(self._least[level + 1][part])
+        least = int(self._least[level][block])
+        cut = context.multiply(cut, negative_power(self.rate * (below - least), context))
+        gap = int(self.costs[level][block]) - least
+        return cut, context.multiply(whole, negative_power(self.rate * gap, context))
+
+    def _context(self, digits: int) -> decimal.Context:
+        """Every operation rounds once, there are a few for each block, and exponents have up to 40 digits."""
+        spare = _SPARE_DIGITS + len(str(self.costs[-1].size))
+        return long_decimals(digits + spare)
+
+
+def on_grid(share: Reals, error: Reals) -> tuple[Bounds, Bounds]:
+    """Whole numbers around share·2⁶², where the logarithm of share/(1 − share) is off by at most *error*."""
+    width = np.minimum(1.0, np.expm1(np.minimum(error + SLACK, 1.0)))
+    scale = 2.0**COIN_BITS
+    lower = np.floor(share * (1 - width) * scale).astype(np.int64)
+    upper = np.ceil(np.minimum(1.0, share * (1 + width)) * scale).astype(np.int64)
+    return lower, np.minimum(upper + 1, 1 << COIN_BITS)  # a share that vanishes from double precision is not 0
+
+
+def enclose_level(
+    parts: Places,
+    whole_gaps: Reals,
+    cut_gaps: Reals,
+    below: Reals,
+    below_error: Reals,
+    log_whole: float,
+    log_cut: float,
+) -> tuple[Reals, Reals, Reals, Reals]:
+    """λ of each block, ln(cut/whole), and bounds on the errors of both, from λ of the parts.
+
+    The slack is 2⁻⁴⁸, 32 roundings. Adding up k parts takes k + 1 additions, each of which rounds by at most 2⁻⁵³ of
+    the sum of all sizes so far, and what is added has been rounded three times before: k + 4 roundings, which 32 cover
+    for up to 28 parts. A block has 2^d of them along d axes, so the slack grows with them.
+    """
+    starts = parts[:-1]
+    whole, whole_error = log_whole - whole_gaps, SLACK * (1.0 + whole_gaps)
+    cut = log_cut - cut_gaps + np.add.reduceat(below, starts)
+    sizes = 1.0 + abs(log_cut) + cut_gaps + np.add.reduceat(np.abs(below), starts)
+    slack = SLACK * np.maximum(1.0, np.diff(parts) / _ADDED_AT_ONCE)
+    cut_error = np.add.reduceat(below_error, starts) + slack * sizes
+    gap, larger = cut - whole, np.maximum(cut, whole)
+    gap_error = whole_error + cut_error + SLACK * np.abs(gap)
+    clear = np.abs(gap) > _NEGLIGIBLE + gap_error  # one of the two terms alone counts
+    logs = np.where(clear, larger, larger + np.log1p(np.exp(-np.abs(gap))))
+    one_error = np.where(gap > 0, cut_error, whole_error) + SLACK
+    both_errors = np.maximum(cut_error, whole_error) + SLACK * (1.0 + np.abs(larger))
+    errors = np.where(clear, one_error, both_errors)
+    return logs, errors, np.where(clear, np.sign(gap) * _NEGLIGIBLE, gap), np.where(clear, SLACK, gap_error)

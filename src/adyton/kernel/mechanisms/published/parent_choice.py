@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms.measure_tables import counting
-from adyton.kernel.operators import Mechanism
-from adyton.kernel.shapes import SourceShape, TablesShape
+from adyton.kernel.operators import AuditCase, Mechanism
+from adyton.kernel.shapes import TablesShape
 from adyton.messages import listing, no_such
 from adyton.noise.laplace import is_long, machine_rate
 from adyton.noise.source import NoiseSource
@@ -33,9 +31,9 @@ SPREAD = 4 * GRID
 class ParentChoice(Mechanism):
     """A Bayesian network, one attribute after the other: each with parents that it depends on, by permute-and-flip.
 
-    Zhang et al., "PrivBayes: private data release via Bayesian networks", SIGMOD 2014. The attributes of ``order`` come
-    first, in that order, at least one of them; then whichever is chosen. A candidate is one of the tables at ``places``
-    that has exactly one attribute X which is not in the network yet: all others, Π, would be its parents. Its score is
+    Zhang et al., "PrivBayes: private data release via Bayesian networks", SIGMOD 2014. The network starts with the
+    attribute ``first``. A candidate is one of the tables at ``places`` that has exactly one attribute X which is not in
+    the network yet: all others, Π, would be its parents. Its score is
     n·R(X, Π) = ½ Σ |n_xπ − n_x·n_π/n|, how many rows would have to move to make X and Π independent, n being the rows
     of that table. In whole numbers it is ⌊g·Σ |n·n_xπ − n_x·n_π| / 2n⌋ with g grid steps a row, 0 for an empty table.
 
@@ -47,7 +45,7 @@ class ParentChoice(Mechanism):
     number n is the table's own and private: it is part of the score, and the bound holds whatever it is. As 2g is
     whole, ⌊g·u⌋ changes by at most 2g, up or down, and scores move against each other by at most R = 4g. A table that
     drops the row does not change. By the lemma on differences of scores a round with sharpness (ε/k)/R, or less, is
-    ε/k-DP, k being the number of rounds that have a choice. What the candidates of a round are is a function of the
+    ε/k-DP, k being the number of rounds. What the candidates of a round are is a function of the
     choices before; so is that there are some: a candidate stays one until its X is in the network, so which attributes
     can be reached does not depend on the choices, and a network that cannot be completed is refused. All rounds
     together are ε-DP (sequential composition).  ∎
@@ -55,7 +53,7 @@ class ParentChoice(Mechanism):
 
     takes = TablesShape
     places: tuple[int, ...]
-    order: tuple[str, ...]
+    first: str
 
     def check(self, source: TablesShape) -> None:
         """Tables from which a network of all their attributes can be made."""
@@ -63,14 +61,9 @@ class ParentChoice(Mechanism):
         names = self._attributes(source.groups)
         if len(names) < 2:
             raise BadInput("a network needs at least two attributes. Name the tables of more of them.")
-        if not self.order:
-            raise BadInput("a network starts with an attribute: give at least the first of the order.")
-        for name in self.order:
-            if name not in names:
-                raise BadInput(no_such("attribute", name, names))
-        if len(set(self.order)) < len(self.order):
-            raise BadInput("the order of a network names an attribute twice. Name each once.")
-        known = [self.order[0]]
+        if self.first not in names:
+            raise BadInput(no_such("attribute", self.first, names))
+        known = [self.first]
         for _ in names[1:]:
             child = next((child for _, child in self._candidates(source.groups, known)), None)
             if child is None:
@@ -90,13 +83,8 @@ class ParentChoice(Mechanism):
         return Size(16 * cells, 64 * widest * cells + flip * rounds * widest * len(self.places))
 
     def sharpness(self, groups: Sequence[tuple[str, ...]], epsilon: Fraction) -> Fraction:
-        """Of each round: (ε/k)/R, or a little less. A round of the public order with one candidate has no choice."""
-        rounds = range(1, len(self._attributes(groups)))
-        choices = sum(
-            number >= len(self.order) or sum(1 for _ in self._candidates(groups, self.order[:number])) > 1
-            for number in rounds
-        )
-        return machine_rate(epsilon / (max(1, choices) * SPREAD))
+        """Of each round: (ε/k)/R, or a little less."""
+        return machine_rate(epsilon / ((len(self._attributes(groups)) - 1) * SPREAD))
 
     def draw(self, data: CountedTables, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
         """The place of the chosen table, round by round."""
@@ -106,67 +94,58 @@ class ParentChoice(Mechanism):
     def _network(
         self, data: CountedTables, sharpness: Fraction, scores: dict[tuple[int, str], int], noise: NoiseSource
     ) -> list[int]:
-        known, chosen = [self.order[0]], []
+        known, chosen = [self.first], []
         for _ in self._attributes(data.groups)[1:]:
             candidates = list(self._candidates(data.groups, known))
             for place, child in candidates:
                 if (place, child) not in scores:
                     scores[place, child] = _score(data.table(place), data.groups[place].index(child))
-            own = whole_array([scores[one] for one in candidates], (len(candidates),))
+            own = whole_array([scores[candidate] for candidate in candidates], (len(candidates),))
             place, child = candidates[noise.permute_and_flip(own, sharpness)]
             chosen.append(place)
             known.append(child)
         return chosen
 
     def _candidates(self, groups: Sequence[tuple[str, ...]], known: Collection[str]) -> Iterator[tuple[int, str]]:
-        """The tables with exactly one attribute that is not known, and that attribute; in the order while it lasts."""
-        number = len(known)
+        """The tables with exactly one attribute that is not known, and that attribute."""
         for place in self.places:
             new = [name for name in groups[place] if name not in known]
-            if len(new) == 1 and (number >= len(self.order) or new[0] == self.order[number]):
+            if len(new) == 1:
                 yield place, new[0]
 
     def _attributes(self, groups: Sequence[tuple[str, ...]]) -> list[str]:
         return list(dict.fromkeys(name for place in self.places for name in groups[place]))
 
-    def parts(self, source: SourceShape) -> None:
-        """One choice after the other."""
-
-    def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Any:
-        """The places, round by round."""
-        return tuple(output.tolist())
-
     def parents(self, source: TablesShape, chosen: Sequence[int]) -> dict[str, tuple[str, ...]]:
         """For each attribute but the first its parents, from the places that were chosen."""
-        known, found = {self.order[0]}, {}
+        known, parents = {self.first}, {}
         for place in chosen:
             (child,) = (name for name in source.groups[place] if name not in known)
-            found[child] = tuple(name for name in source.groups[place] if name != child)
+            parents[child] = tuple(name for name in source.groups[place] if name != child)
             known.add(child)
-        return found
+        return parents
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """One parent each, greedily and in a public order; up to two parents; and perhaps none."""
+        """One parent each; up to two parents; and perhaps none."""
         schema = Schema({name: Integer(0, 1) for name in "abc"})
         groups: tuple[tuple[str, ...], ...] = (("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c"), ("b",))
         cases = {
-            "one each": cls((0, 1, 2), ("a",)),
-            "in order": cls((0, 1, 2), ("c", "a", "b")),
-            "up to two": cls((0, 1, 2, 3), ("a",)),
-            "or none": cls((0, 1, 2, 4), ("a",)),
+            "one each": cls((0, 1, 2), "a"),
+            "up to two": cls((0, 1, 2, 3), "a"),
+            "or none": cls((0, 1, 2, 4), "a"),
         }
         return [
             AuditCase(
                 f"choice of parents, {name}",
-                one,
+                choice,
                 schema.shape,
                 counting(schema, groups),
                 reaches_epsilon=False,
                 enumerable=True,
                 searched=tuple(_telling_pairs(schema.shape)),
             )
-            for name, one in cases.items()
+            for name, choice in cases.items()
         ]
 
     def __str__(self) -> str:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import AuditCase
+from adyton.kernel.mechanisms.guessed_tables import on_grid
 from adyton.kernel.mechanisms.selection import Selection
-from adyton.kernel.operators import check_queries
+from adyton.kernel.operators import AuditCase, check_queries
 from adyton.kernel.shapes import VectorShape
 from adyton.messages import shorten
 from adyton.noise.laplace import NUMERATOR_LIMIT
@@ -22,11 +22,7 @@ from adyton.queries import Explicit, Haar, Identity, Prefix, Queries, RandomRang
 from adyton.queries.base import SLOW_DRAW, Size
 from adyton.whole import IntegerArray, add, freeze, maybe_whole, widen
 
-FINEST = 1 << 20
-"""Estimates are rounded to fractions of a row not smaller than 1/FINEST."""
 _LARGEST = 1 << 62
-_BITS = 46
-"""What one cell of an estimate on the grid may take of 64 bits: the rest is for sums over cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +53,8 @@ class WorstApproximated(Selection):
         >>> WorstApproximated.of(Identity(2), [0.25, 3]).guess
         array([ 262144, 3145728])
         """
-        cells = np.asarray(estimate, dtype=np.float64).reshape(-1)
-        if not np.isfinite(cells).all() or np.abs(cells).max(initial=0.0) >= 2.0**62:
-            raise BadInput("an estimate is finite numbers below 2^62, one per cell.")
-        bits = _BITS - int(np.abs(cells).sum()).bit_length()
-        denominator = 1 << max(0, min(bits, FINEST.bit_length() - 1))
-        return cls(queries, np.rint(cells * denominator).astype(np.int64), denominator)
+        guess, bits = on_grid([estimate], "an estimate is")
+        return cls(queries, guess, 1 << bits)
 
     def check(self, source: VectorShape) -> None:
         """The queries and the guess must be about this vector's cells."""
@@ -108,7 +100,7 @@ class WorstApproximated(Selection):
             "differences": cls(Haar(4), np.array([0, 7, 0, 0]), 3),
             "coefficients up to 3": cls(mixed, np.array([5, 5, 5, 5]), 2),
         }
-        return [one.case(f"worst approximated, {name}", one.queries.domain) for name, one in instances.items()]
+        return [case.case(f"worst approximated, {name}", case.queries.domain) for name, case in instances.items()]
 
     def __str__(self) -> str:
         return f"the worst approximated of {self.queries}"
