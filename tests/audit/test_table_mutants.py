@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counting.packs import Pack
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counts import GuessedTables
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice

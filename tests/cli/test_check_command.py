@@ -6,11 +6,11 @@ import pyarrow
 import pytest
 from typer.testing import CliRunner
 
-from adyton.checking import check_table
 from adyton.cli.main import app
 from adyton.errors import SchemaError
+from adyton.kernel.checking import check_table
 from adyton.schema import Categorical, FileFormat, Integer, Reading, Schema
-from adyton.schema.presets import presets
+from adyton.schema.draft import presets
 
 TOML = """
 [attributes.cost]

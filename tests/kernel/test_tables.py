@@ -26,7 +26,7 @@ from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.counting import open_table
 from adyton.queries import Partition
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
-from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import parse_predicate
 
 CANARY = "CANARY7261"
 

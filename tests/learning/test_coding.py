@@ -11,7 +11,7 @@ from learning_tables import SCHEMA, columns, rows
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.row_codes import ROWS_AT_A_TIME
+from adyton.kernel.counting.public_rows import ROWS_AT_A_TIME
 from adyton.learning.coding import check_columns, code_batches, codes_of
 
 ODD = {

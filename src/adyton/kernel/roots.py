@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from adyton.errors import BadInput
 from adyton.exact import Rational
-from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counts import PrivateVector, checked_counts
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.records import checked_total

@@ -16,7 +16,7 @@ import numpy as np
 from adyton.arrays import Array, Integers
 from adyton.errors import BadInput, SchemaError
 from adyton.exact import Rational, budget
-from adyton.kernel.counting.row_codes import row_codes, rows_beside_codes
+from adyton.kernel.counting.public_rows import row_codes, rows_beside_codes
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.file import file_name

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -15,10 +14,19 @@ from typing import Any, NoReturn
 from adyton.errors import SchemaError
 from adyton.messages import listing, no_such, shorten
 from adyton.schema.attributes import Attribute, Identifier
-from adyton.schema.file_format import PLAIN, FileFormat
-from adyton.schema.files import attribute_to_dict, attributes_from_dict, matches, read_toml, write_toml
+from adyton.schema.files import (
+    NO_WORDS,
+    PLAIN,
+    FileFormat,
+    ReportWords,
+    attribute_to_dict,
+    attributes_from_dict,
+    matches,
+    read_toml,
+    write_toml,
+)
 from adyton.schema.numbers import Integer, Point, axes_of
-from adyton.schema.reading import check_keys, whole_number, writable
+from adyton.schema.reading import whole_number, writable
 from adyton.whole import SAFE
 
 DROP, ONE = "drop", "one"
@@ -26,65 +34,6 @@ NO_UNIT = (DROP, ONE)
 """Rows without a unit are left out, or all of them are one unit with the same limit. That each of them is a unit of its
 own cannot be said: whose rows are blank would have as many as there are."""
 _LONGEST_NAME = 1000
-_LONGEST, _MOST_NOTES = 2000, 50
-_HOW = 'Write notes = ["Visits of day patients are not counted."].'
-
-
-@dataclass(frozen=True)
-class ReportWords:
-    """The table ``[report]`` of a schema file. Nothing of it changes what is counted, or what it costs.
-
-    >>> ReportWords(title="Visits in 2024", office="City Hospital", notes="Day patients are not counted.").notes
-    ('Day patients are not counted.',)
-    """
-
-    title: str = ""
-    """The heading of every report."""
-    office: str = ""
-    """Who publishes it."""
-    contact: str = ""
-    """Whom to ask: an address, a telephone number, a page."""
-    notes: str | Sequence[str] = ()
-    """What readers should know, a paragraph each."""
-
-    def __post_init__(self) -> None:
-        for name in ("title", "office", "contact"):
-            _check(getattr(self, name), name)
-        given: Any = self.notes
-        if isinstance(given, Mapping | bytes) or not hasattr(given, "__iter__"):
-            raise SchemaError(f"notes must be a text or a list of texts, given {shorten(given)}. {_HOW}")
-        notes = (given,) if isinstance(given, str) else tuple(given)
-        if len(notes) > _MOST_NOTES:
-            raise SchemaError(f"a report has at most {_MOST_NOTES} notes, given {len(notes)}. Join some of them.")
-        for one in notes:
-            _check(one, "a note")
-        object.__setattr__(self, "notes", tuple(one for one in notes if one.strip()))
-
-    def to_dict(self) -> dict[str, Any]:
-        """What a schema file says, without what is left out."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items() if value}
-
-    @classmethod
-    def of(cls, given: object) -> ReportWords:
-        """From the table ``[report]`` of a schema file."""
-        if isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping):
-            raise SchemaError(f"report must be a table like [report], given {shorten(given)}.")
-        check_keys(given, [one.name for one in fields(cls)], "[report]")
-        return cls(**given)
-
-
-def _check(text: object, name: str) -> None:
-    if not isinstance(text, str) or len(text) > _LONGEST:
-        raise SchemaError(
-            f"{name} of a report must be a text of at most {_LONGEST:,} characters, given {shorten(text)}."
-        )
-    writable(text, f"{name} of a report")
-
-
-NO_WORDS = ReportWords()
 
 
 class Schema:
@@ -143,9 +92,9 @@ class Schema:
                 raise SchemaError(f"{name} must be true or false, given {shorten(truth)}.")
         if not isinstance(file, FileFormat):
             raise SchemaError(f"file must be a FileFormat, given {shorten(file)}.")
+        words = report if isinstance(report, ReportWords) else ReportWords.of(report)
         values = {"attributes": MappingProxyType(declared), "file": file, "multiline": multiline, "unit": unit}
-        values |= {"no_unit": no_unit, "report": ReportWords.of(report), "rows_per_unit": most}
-        values["keep_texts"] = keep_texts
+        values |= {"no_unit": no_unit, "report": words, "rows_per_unit": most, "keep_texts": keep_texts}
         values["rows"] = rows if rows is None else int(rows)
         for name, value in values.items():
             object.__setattr__(self, f"_{name}", value)

@@ -18,8 +18,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines import databases, identifier, postgres
 from adyton.kernel.engines.databases import DuckDbReader
 from adyton.kernel.engines.postgres import Postgres, PostgresReader, quoted
-from adyton.kernel.engines.spark import SparkReader
-from adyton.kernel.engines.spark_plans import check_frame
+from adyton.kernel.engines.spark import SparkReader, check_frame
 from adyton.kernel.reading.readers import Reader
 from adyton.kernel.sealed import quietly
 from adyton.messages import shorten

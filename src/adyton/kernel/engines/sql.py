@@ -45,7 +45,7 @@ from adyton.kernel.reading.cells import (
     whole_literal,
 )
 from adyton.kernel.reading.texts import number_in
-from adyton.kernel.reading.times import clock_changes
+from adyton.kernel.reading.values import clock_changes
 from adyton.schema import Date, Integer, Numeric
 from adyton.schema.attributes import CelledAttribute
 from adyton.schema.calendar import DAY, EARLIEST, LATEST

@@ -17,7 +17,7 @@ from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.kernel.audit_cases import AuditCase
-from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counts import CountedTables
 from adyton.kernel.operators import Mechanism
 from adyton.kernel.shapes import SourceShape, TablesShape

@@ -14,7 +14,7 @@ from adyton.arrays import Integers, Places
 from adyton.errors import BadInput
 from adyton.kernel.audit_cases import AuditCase
 from adyton.kernel.counting import PrivateTable
-from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counting.table import LARGEST_DOMAIN
 from adyton.kernel.mechanisms.split_scores import LARGEST_CAP, SCORES, split_score
 from adyton.kernel.operators import Mechanism

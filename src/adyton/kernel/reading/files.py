@@ -18,12 +18,11 @@ from urllib.parse import unquote
 import numpy as np
 
 from adyton.errors import SchemaError
-from adyton.kernel.reading.csv_header import without_ending
-from adyton.kernel.reading.csv_reader import CsvReader
+from adyton.kernel.reading.csv_reader import CsvReader, without_ending
 from adyton.kernel.reading.readers import Column, Family, Reader, type_name
 from adyton.kernel.sealed import quietly
 from adyton.schema import FileFormat
-from adyton.schema.file_format import PLAIN
+from adyton.schema.files import PLAIN
 
 ADVICE = (
     "Give a CSV, Parquet, Excel, DuckDB or SQLite file, the address of a PostgreSQL database, a pandas, polars or "

@@ -23,13 +23,13 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from adyton.errors import SchemaError
-from adyton.kernel.reading.csv_header import looks_like_data
+from adyton.kernel.reading.csv_reader import looks_like_data
 from adyton.kernel.reading.readers import Column, Family, Reader, file_identity
 from adyton.kernel.reading.value_texts import own_text, text_of
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 from adyton.schema import FileFormat
-from adyton.schema.file_format import PLAIN
+from adyton.schema.files import PLAIN
 
 _CHUNK = 1 << 18
 _ROWS_AT_A_TIME = 1 << 17

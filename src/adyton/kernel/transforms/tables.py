@@ -12,7 +12,7 @@ from adyton.kernel.shapes import TableShape
 from adyton.queries import Partition
 from adyton.schema import Schema
 from adyton.schema.cell_groups import check_coarser
-from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import parse_predicate
 
 
 @dataclass(frozen=True)
