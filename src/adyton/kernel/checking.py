@@ -14,9 +14,9 @@ from adyton.kernel.counting.public_rows import rows_beside_codes
 from adyton.kernel.reading.csv_reader import CsvReader
 from adyton.kernel.reading.files import PartedReader
 from adyton.kernel.reading.readers import Reader, schema_for, unit_column, wanted_columns
-from adyton.kernel.reading.texts import Amounts
+from adyton.kernel.reading.texts import Amounts, has_levels
 from adyton.messages import listing
-from adyton.schema import Attribute, Categorical, FileFormat, Integer, Numeric, Reading, Schema
+from adyton.schema import Attribute, FileFormat, Integer, Numeric, Reading, Schema
 from adyton.schema.attributes import CelledAttribute
 from adyton.schema.draft import ColumnFacts, draft
 from adyton.schema.files import PLAIN
@@ -99,7 +99,7 @@ def _advice(attribute: CelledAttribute, texts: list[str]) -> str | None:
         if _share(unread, best) >= 0.5:
             return ", ".join(f"{key} = {_toml(value)}" for key, value in best.to_dict().items()) or None
         return None
-    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+    if has_levels(attribute, str):
         folded = {str(level).casefold().strip() for level in attribute.levels}
         if sum(text.casefold().strip() in folded for text in texts) * 2 >= len(texts):
             return 'case = "ignore", trim = true'
@@ -272,7 +272,7 @@ def _look_up(attribute: Attribute) -> tuple[tuple[str, ...], str | None]:
     if problem is not None:
         return (), problem
     remarks = [f"{lookup.file} has {len(values):,} keys, each with one value"]
-    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+    if has_levels(attribute, str):
         known = texts_of_levels(tuple(map(str, attribute.levels)), attribute.spellings, attribute.reading)
         strange = sorted({value for value in values.values() if attribute.reading.normal(value) not in known})
         if strange:

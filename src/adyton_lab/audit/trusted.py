@@ -172,7 +172,7 @@ PASSED_ON = (
 )
 """Names from inside that everybody may use: public numbers and values, and functions of what they are given."""
 OWNERS: Mapping[str, str] = {
-    "kernel.checking": "adyton check: whether the columns of a table are there; of public rows, which ones do not match",
+    "kernel.checking": "adyton check: whether the columns of a table are there; which public rows do not match",
     "cli.schema": "adyton schema: a draft from rows that their owner says are public",
     "kernel.audit_cases": "see above",
     "kernel.counting.public_rows": "cells of rows that a person already has, for predictions and checks",

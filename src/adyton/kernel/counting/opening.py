@@ -14,6 +14,7 @@ from adyton.kernel.counting.rows import Rows, StoredRows, UnitRows
 from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.reading.files import ADVICE, exists, file_reader
 from adyton.kernel.reading.readers import (
+    NUMBERS,
     Column,
     Reader,
     file_identity,
@@ -22,13 +23,15 @@ from adyton.kernel.reading.readers import (
     unit_column,
     wanted_columns,
 )
+from adyton.kernel.reading.texts import has_levels, is_boolean
 from adyton.kernel.reading.values import ValueReader
 from adyton.messages import shorten
-from adyton.schema import Attribute, Boolean, Categorical, Duration, FileFormat, Identifier, Schema
+from adyton.schema import Attribute, Duration, FileFormat, Identifier, Schema
 from adyton.schema.files import PLAIN
 from adyton.schema.times import Times
 
 _POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("sc://",)
+_SINGLE = ("date", "timestamp", "time", "interval", "uuid", "binary", "null")
 _KINDS = "postgresql:// (PostgreSQL) and sc:// (Spark Connect)"
 _LIKE_ADDRESSES = re.compile(
     r"\b(host|hostaddr|server|dbname|database|user|user id|uid|password|passwd|pwd|token|service)\s*=|:[^/\\]*@"
@@ -184,39 +187,31 @@ def check_type(column: Column, attribute: Attribute) -> None:
     Types are public, whoever inferred them. A frame's column may have every type that is made of single values: a
     library makes a column of texts out of one of numbers, and its values are read as before.
     """
-    kind, reading = column.type, attribute.reading
-    number = kind.is_integer() or kind.is_floating() or kind.is_decimal()
-    plain = number or kind.is_boolean()
+    reading, plain = attribute.reading, (*NUMBERS, "boolean", "string")
     if column.inferred:
-        times = kind.is_temporal() or kind.is_interval()
-        single = kind.is_string() or times or kind.is_uuid() or kind.is_null() or kind.is_binary()
-        fits, need = plain or single, "a column of texts, numbers or dates"
+        families, need = (*plain, *_SINGLE), "a column of texts, numbers or dates"
     elif isinstance(attribute, Times):
-        digits = number and (attribute.format is not None or attribute.is_part)
-        fits, need = kind.is_date() or kind.is_timestamp() or kind.is_string() or digits, "dates, times or texts"
+        digits = NUMBERS if attribute.format is not None or attribute.is_part else ()
+        families, need = ("date", "timestamp", "string", *digits), "dates, times or texts"
     elif isinstance(attribute, Duration):
-        fits, need = kind.is_interval() or number or kind.is_string(), "durations, numbers or texts"
+        families, need = ("interval", "string", *NUMBERS), "durations, numbers or texts"
     elif isinstance(attribute, Identifier) or reading.lookup is not None or reading.first is not None:
-        fits, need = plain or kind.is_string() or kind.is_uuid(), "texts or numbers"
-    elif isinstance(attribute, Boolean) or _has_levels(attribute, bool):
-        fits, need = plain or kind.is_string(), "a boolean column, or one of 0 and 1"
-    elif _has_levels(attribute, str):
-        fits, need = plain or kind.is_string(), "a text column"
+        families, need = (*plain, "uuid"), "texts or numbers"
+    elif is_boolean(attribute):
+        families, need = plain, "a boolean column, or one of 0 and 1"
+    elif has_levels(attribute, str):
+        families, need = plain, "a text column"
     else:
-        fits, need = number or kind.is_string(), "a column of numbers"
-    if fits:
+        families, need = (*NUMBERS, "string"), "a column of numbers"
+    if column.type in families:
         return
     advice = "Change the type in the schema, or convert the column."
-    if kind.is_date() or kind.is_timestamp():
+    if column.type in ("date", "timestamp"):
         advice = 'Declare it as type = "date" or type = "datetime", or convert the column.'
     raise SchemaError(
         f"column {column.name!r} has the type {column.engine_type}, but the schema says {attribute.kind}, "
         f"which needs {need}. {advice}"
     )
-
-
-def _has_levels(attribute: Attribute, kind: type) -> bool:
-    return isinstance(attribute, Categorical) and type(attribute.levels[0]) is kind
 
 
 def _identity(reader: Reader) -> Callable[[], Hashable] | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import LONGEST_NAME, identifier, sql_text
-from adyton.kernel.reading.readers import Column, Family, Reader, type_name
+from adyton.kernel.reading.readers import Column, Reader, family_of, type_name
 from adyton.kernel.reading.texts import LONGEST, WHITE
 from adyton.kernel.reading.value_texts import text_of
 from adyton.kernel.sealed import quietly
@@ -31,7 +31,7 @@ class DuckDbReader(Reader):
         empty = quietly(lambda: connection.sql(f"select * from {shown} limit 0").to_arrow_table())
         if empty is None:
             raise SchemaError("the columns of the table cannot be told. Check that it still exists.")
-        self.columns = [Column(field.name, type_name(field.type), Family.of(field.type)) for field in empty.schema]
+        self.columns = [Column(field.name, type_name(field.type), family_of(field.type)) for field in empty.schema]
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
         """In the order in which they are stored; of texts as much as is looked at, durations as texts."""
@@ -198,9 +198,8 @@ class SqliteReader(Reader):
                 else "cannot be read"
             )
             raise SchemaError(f"{table!r} of {path!r} {why}. Store the table again with create table … as select.")
-        text = Family("string")
         self.columns = [
-            Column(name, kind.lower() or "any", text, from_text=True, inferred=True) for name, kind, _ in found
+            Column(name, kind.lower() or "any", "string", from_text=True, inferred=True) for name, kind, _ in found
         ]
 
     def _asked(self, query: str, text: Callable[[bytes], object] = _shown) -> Iterator[tuple[Any, ...]]:

@@ -26,7 +26,7 @@ from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.engines import LONGEST_NAME, identifier, sql_text
 from adyton.kernel.engines.server import Server, ServerReader, arrow
 from adyton.kernel.engines.sql import Stored
-from adyton.kernel.reading.readers import Column, Family
+from adyton.kernel.reading.readers import Column
 from adyton.kernel.reading.texts import LONGEST
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing, shorten, suggestion
@@ -334,7 +334,7 @@ def _column(server: Postgres, name: str, shown_as: str, base: str, kind: str, be
     if kind == "d":
         return _column(server, name, *server.asked(f"select {_TYPE} from pg_type t where t.oid = {below}")[0])
     family = next((one for one, names in _FAMILIES.items() if base in names), "unknown")
-    return Column(name, shown_as, Family("string" if kind == "e" else family))
+    return Column(name, shown_as, "string" if kind == "e" else family)
 
 
 def _sends_chunks() -> bool:

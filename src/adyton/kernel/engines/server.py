@@ -100,7 +100,7 @@ class ServerReader(Reader):
 
     def elsewhere(self, schema: Schema, unit: str | None) -> ServerRows:
         """Rows that stay where they are. If texts would leave the server, and may not, that is an error."""
-        texts = {column.name for column in self.columns if column.type.is_string() or column.type.is_uuid()}
+        texts = {column.name for column in self.columns if column.type in ("string", "uuid")}
         read = [name for name in schema.names if schema.column_of(name) in texts]
         if schema.keep_texts and read:
             raise SchemaError(

@@ -27,7 +27,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines import LONGEST_NAME, identifier
 from adyton.kernel.engines.server import Server, ServerReader, arrow
 from adyton.kernel.engines.sql import Stored
-from adyton.kernel.reading.readers import Column, Family
+from adyton.kernel.reading.readers import Column
 from adyton.kernel.reading.texts import LONGEST, WHITE
 from adyton.kernel.sealed import quietly
 from adyton.messages import shorten
@@ -354,7 +354,7 @@ class SparkReader(ServerReader):
         folders = quietly(lambda: folder_columns(frame)) if shown is None else set()
         unknown = {field.name for field in schema.fields} if folders is None else folders
         self.columns = [
-            Column(field.name, _FOLDERS, Family("unknown"))
+            Column(field.name, _FOLDERS, "unknown")
             if field.name in unknown
             else Column(field.name, field.dataType.simpleString(), _family(field.dataType))
             for field in schema.fields
@@ -365,9 +365,9 @@ class SparkReader(ServerReader):
         return self._shown
 
 
-def _family(kind: Any) -> Family:
+def _family(kind: Any) -> str:
     name = type(kind).__name__
-    return Family(next((family for family, names in _FAMILIES.items() if name in names), "unknown"))
+    return next((family for family, names in _FAMILIES.items() if name in names), "unknown")
 
 
 # ---- sessions -------------------------------------------------------------------------------------------------------

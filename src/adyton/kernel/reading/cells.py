@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, nodes_reached, within
-from adyton.kernel.reading.texts import KNOWN, UNREAD
+from adyton.kernel.reading.texts import KNOWN, UNREAD, has_levels, is_boolean
 from adyton.kernel.reading.values import Coded, Values, by_value
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree
 from adyton.schema.attributes import Attribute, CelledAttribute
@@ -307,7 +307,7 @@ class Truth(Term):
         if isinstance(self.part, IsNull):
             return np.where(values.missing, TRUE, FALSE)
         # what is neither true nor false is unknown
-        known = values.state == KNOWN if _is_boolean(self.attribute) else ~values.missing
+        known = values.state == KNOWN if is_boolean(self.attribute) else ~values.missing
         return np.where(known, np.where(_compared(self.part, values, self.attribute), TRUE, FALSE), UNKNOWN)
 
 
@@ -400,7 +400,7 @@ def _compared(predicate: Compare | Between | In, own: Values, attribute: Attribu
 
 def _number(value: Any, attribute: Attribute) -> Any:
     """A literal as the number by which the attribute's values go."""
-    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+    if has_levels(attribute, str):
         return attribute.levels.index(value)
     return int(value) if isinstance(value, bool) else value
 
@@ -425,7 +425,3 @@ def whole_literal(operator: str, value: Any) -> Any:
     if operator == "=":
         return int(value) if value.is_integer() else None
     return math.ceil(value) if operator in ("<", ">=") else math.floor(value)
-
-
-def _is_boolean(attribute: Attribute) -> bool:
-    return isinstance(attribute, Boolean) or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is bool)

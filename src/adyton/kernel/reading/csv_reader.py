@@ -29,7 +29,7 @@ import numpy.typing as npt
 from adyton.arrays import Places
 from adyton.compiling import compiled
 from adyton.errors import SchemaError
-from adyton.kernel.reading.readers import Column, Family, Reader
+from adyton.kernel.reading.readers import Column, Reader
 from adyton.kernel.sealed import quietly
 from adyton.schema import FileFormat
 from adyton.schema.files import PLAIN
@@ -367,8 +367,7 @@ class CsvReader(Reader):
         if self.compression == "zip":
             zip_member(path)
         self.header = read_header(path, file)
-        text = Family("string")
-        self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in self.header.names]
+        self.columns = [Column(name, "text", "string", from_text=True, inferred=True) for name in self.header.names]
         self.doubtful = file.header and looks_like_data(self.header.names)
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:

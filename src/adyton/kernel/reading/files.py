@@ -19,7 +19,7 @@ import numpy as np
 
 from adyton.errors import SchemaError
 from adyton.kernel.reading.csv_reader import CsvReader, without_ending
-from adyton.kernel.reading.readers import Column, Family, Reader, type_name
+from adyton.kernel.reading.readers import Column, Reader, family_of, type_name
 from adyton.kernel.sealed import quietly
 from adyton.schema import FileFormat
 from adyton.schema.files import PLAIN
@@ -124,7 +124,7 @@ class ParquetReader(Reader):
         with parquet.ParquetFile(self.files[0]) as file:
             groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
             places = {file.schema.column(place).path: place for place in range(len(file.schema))}
-        texts = [one.name for one in self.columns if one.name in wanted and one.type.is_string() and one.name != unit]
+        texts = [one.name for one in self.columns if one.name in wanted and one.type == "string" and one.name != unit]
 
         def listed(name: str) -> bool:
             stored = [group.num_rows for group in groups if group.column(places[name]).has_dictionary_page]
@@ -136,10 +136,10 @@ class ParquetReader(Reader):
                 yield [batch.column(name) for name in wanted]
 
 
-def _stored(kind: Any) -> Family:
+def _stored(kind: Any) -> str:
     """Bytes in a file that does not say what they are, are texts."""
-    found = Family.of(kind)
-    return Family("string") if found == "binary" else found
+    found = family_of(kind)
+    return "string" if found == "binary" else found
 
 
 class PartedReader(Reader):
@@ -177,7 +177,7 @@ class PartedReader(Reader):
 
 
 def _columns(part: Part) -> list[Column]:
-    folders = [Column(name, "folder", Family("string"), from_text=True, inferred=True) for name in part.fixed]
+    folders = [Column(name, "folder", "string", from_text=True, inferred=True) for name in part.fixed]
     return [*part.reader.columns, *folders]
 
 
@@ -194,7 +194,7 @@ def _compare(first: Part, other: Part) -> None:
             problem = f"differs from {first.name!r}: {has.name!r} has a column {name!r}, and {has_not.name!r} has none"
         raise SchemaError(f"{other.name!r} {problem}. {same}")
     for name, column in one.items():
-        kinds = {(own.type, own.type.is_string() or own.engine_type) for own in (column, two[name])}
+        kinds = {(own.type, own.type == "string" or own.engine_type) for own in (column, two[name])}
         if len(kinds) > 1:
             raise SchemaError(
                 f"the column {name!r} is {column.engine_type} in {first.name!r} and {two[name].engine_type} in "

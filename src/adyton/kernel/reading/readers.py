@@ -22,100 +22,67 @@ from adyton.kernel.sealed import quietly
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema import Schema
 
+NUMBERS = ("integer", "floating", "decimal")
 _FAMILIES = {
-    "integer": {"integer"},
-    "floating": {"floating"},
-    "decimal": {"decimal"},
-    "boolean": {"boolean"},
-    "string": {"string"},
-    "date": {"date", "temporal"},
-    "timestamp": {"timestamp", "temporal"},
-    "time": {"time", "temporal"},
-    "interval": {"interval"},
-    "uuid": {"uuid"},
-    "binary": {"binary"},
-    "null": {"null"},
-    "unknown": set(),
+    "boolean": ("boolean",),
+    "integer": ("integer",),
+    "floating": ("floating",),
+    "decimal": ("decimal",),
+    "string": ("string", "large_string", "string_view"),
+    "date": ("date",),
+    "timestamp": ("timestamp",),
+    "time": ("time",),
+    "interval": ("duration", "interval"),
+    "null": ("null",),
+    "binary": ("binary", "large_binary", "binary_view", "fixed_size_binary"),
 }
+"""The families of types, and Arrow's types in each. Besides there are ``uuid`` and ``unknown``."""
+_KINDS = {"boolean": "boolean", "integer": "integer", "floating": "numeric", "decimal": "numeric"}
+_KINDS |= {"string": "categorical", "date": "date", "timestamp": "datetime", "interval": "duration"}
+"""The kind of attribute that suits a family."""
 
 
-class Family(str):
-    """What a type is: ``Family("date").is_temporal()``."""
+def family_of(kind: Any) -> str:
+    """The family of an Arrow type; of a dictionary, that of its values."""
+    import pyarrow
+    from pyarrow import types
 
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("is_"):
-            raise AttributeError(name)
-        return lambda: name.removeprefix("is_") in _FAMILIES[self]
-
-    @classmethod
-    def of(cls, kind: Any) -> Family:
-        """Of an Arrow type; of a dictionary, of what it spells."""
-        import pyarrow
-        from pyarrow import types
-
-        while kind is not None and (types.is_dictionary(kind) or types.is_run_end_encoded(kind)):
-            kind = kind.value_type
-        if kind is None or types.is_nested(kind) or types.is_union(kind):
-            return cls("unknown")
-        if isinstance(kind, pyarrow.BaseExtensionType):
-            known = {"arrow.uuid": "uuid", "arrow.json": "string"}
-            return cls(known.get(kind.extension_name, "unknown"))
-        tests = {
-            "boolean": (types.is_boolean,),
-            "integer": (types.is_integer,),
-            "floating": (types.is_floating,),
-            "decimal": (types.is_decimal,),
-            "string": (types.is_string, types.is_large_string, types.is_string_view),
-            "date": (types.is_date,),
-            "timestamp": (types.is_timestamp,),
-            "time": (types.is_time,),
-            "interval": (types.is_duration, types.is_interval),
-            "null": (types.is_null,),
-            "binary": (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary),
-        }
-        return cls(next((name for name, own in tests.items() if any(test(kind) for test in own)), "unknown"))
+    while kind is not None and (types.is_dictionary(kind) or types.is_run_end_encoded(kind)):
+        kind = kind.value_type
+    if kind is None or types.is_nested(kind) or types.is_union(kind):
+        return "unknown"
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        return {"arrow.uuid": "uuid", "arrow.json": "string"}.get(kind.extension_name, "unknown")
+    for family, names in _FAMILIES.items():
+        if any(getattr(types, f"is_{name}")(kind) for name in names):
+            return family
+    return "unknown"
 
 
 def type_name(kind: Any) -> str:
     """What people call an Arrow type."""
-    text = str(kind)
+    text, family = str(kind), family_of(kind)
     short = {"double": "float64", "float": "float32", "bool": "boolean", "large_string": "string"}
-    family = Family.of(kind)
-    return short.get(text, str(family) if family in ("date", "timestamp", "time", "interval", "decimal") else text)
+    return short.get(text, family if family in ("date", "timestamp", "time", "interval", "decimal") else text)
 
 
 @dataclass(frozen=True)
 class Column:
-    """What is public about a column: its name, what its type is called and what it is; and where it comes from.
+    """What is public about a column: its name, what its engine calls its type, and the family of the type.
 
-    Values of any kind may stand in it *from_text*; its type may have been *inferred* from rows.
+    With *from_text*, values of any kind may stand in it; its type may have been *inferred* from rows.
     """
 
     name: str
     engine_type: str
-    type: Any
+    type: str
     from_text: bool = False
     inferred: bool = False
 
     @property
     def kind(self) -> str:
         """The kind of attribute that suits the type, for a draft."""
-        if self.from_text:
-            return "text"
-        for kind, test in (
-            ("boolean", self.type.is_boolean()),
-            ("integer", self.type.is_integer()),
-            ("numeric", self.type.is_floating() or self.type.is_decimal()),
-            ("categorical", self.type.is_string()),
-            ("date", self.type.is_date()),
-            ("datetime", self.type.is_timestamp()),
-            ("duration", self.type.is_interval()),
-        ):
-            if test:
-                return kind
-        return "unusable"
+        return "text" if self.from_text else _KINDS.get(self.type, "unusable")
 
 
 class Reader(ABC):
@@ -211,8 +178,8 @@ def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schem
         )
     column = reader.columns[present.index(name)]
     kind = column.type
-    if not (kind.is_string() or kind.is_integer() or kind.is_decimal() or kind.is_uuid() or kind.is_binary()):
-        rounded = ", because it rounds long numbers" if kind.is_floating() else ""
+    if kind not in ("string", "integer", "decimal", "uuid", "binary"):
+        rounded = ", because it rounds long numbers" if kind == "floating" else ""
         raise SchemaError(
             f"the unit {name!r} has the type {column.engine_type}, which cannot tell units apart{rounded}. A unit is a "
             f"text, a whole number, a decimal, a UUID or bytes: {_advice(column)}"
@@ -222,7 +189,7 @@ def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schem
 
 def _advice(column: Column) -> str:
     """What to do about a column of another type."""
-    if column.inferred and column.type.is_floating():
+    if column.inferred and column.type == "floating":
         return (
             "read the table again with this column as text or, in pandas, as Int64, which has missing values, too. "
             "(What was rounded cannot be converted back.)"
@@ -391,5 +358,5 @@ def _dense(values: Any) -> Any:
 
 def _column(name: str, kind: Any, shown: str, *, objects: bool = False) -> Column:
     """What is public about a column of a frame; of a dictionary, the type of what it spells."""
-    found = Family("string") if objects else Family.of(kind)
-    return Column(name, shorten(shown).strip("'"), found, from_text=objects or found == "null", inferred=True)
+    family = "string" if objects else family_of(kind)
+    return Column(name, shorten(shown).strip("'"), family, from_text=objects or family == "null", inferred=True)

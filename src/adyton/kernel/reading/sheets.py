@@ -24,7 +24,7 @@ from xml.parsers import expat
 
 from adyton.errors import SchemaError
 from adyton.kernel.reading.csv_reader import looks_like_data
-from adyton.kernel.reading.readers import Column, Family, Reader, file_identity
+from adyton.kernel.reading.readers import Column, Reader, file_identity
 from adyton.kernel.reading.value_texts import own_text, text_of
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
@@ -91,8 +91,7 @@ class ExcelReader(Reader):
         self._names = {place: name for place, value in named if (name := (text_of(value) or "").strip())}
         if not self._names:
             raise SchemaError(f"the sheet {sheet!r} of {path!r} is empty: its first row names the columns.")
-        text = Family("string")
-        self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in self._names.values()]
+        self.columns = [Column(name, "text", "string", from_text=True, inferred=True) for name in self._names.values()]
         self.doubtful = file.header and looks_like_data(list(self._names.values()))
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:

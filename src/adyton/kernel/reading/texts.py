@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from functools import lru_cache
+from typing import TypeGuard
 
 from adyton.kernel.reading.value_texts import text_of
 from adyton.kernel.sealed import quietly
@@ -39,10 +40,10 @@ WHITE = " \t\n\r\v\f"
 def reader_of(attribute: Attribute) -> Callable[[str], Read]:
     """What reads the texts of an attribute that has no times. Files of look-ups are read now."""
     translation = Translation.of(attribute)
-    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+    if has_levels(attribute, str):
         return _level_reader(attribute, translation)
     own: Callable[[str], Read]
-    if isinstance(attribute, Boolean) or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is bool):
+    if is_boolean(attribute):
         own = _truth
     elif isinstance(attribute, Duration):
         seconds = attribute.seconds
@@ -57,6 +58,16 @@ def reader_of(attribute: Attribute) -> Callable[[str], Read]:
         return _NOTHING if found is None else own(found)
 
     return read
+
+
+def has_levels(attribute: Attribute, kind: type) -> TypeGuard[Categorical]:
+    """Whether an attribute has levels of this type."""
+    return isinstance(attribute, Categorical) and type(attribute.levels[0]) is kind
+
+
+def is_boolean(attribute: Attribute) -> bool:
+    """Whether an attribute is true or false."""
+    return isinstance(attribute, Boolean) or has_levels(attribute, bool)
 
 
 def key_reader(attribute: Attribute) -> Callable[[str], str | None]:
@@ -231,13 +242,12 @@ class Translation:
     def of(cls, attribute: Attribute) -> Translation | None:
         """None if texts stay as they are."""
         reading = attribute.reading
-        texts = isinstance(attribute, Categorical) and type(attribute.levels[0]) is str
-        spellings = attribute.spellings if isinstance(attribute, Categorical) else ()
-        if not reading.textual and not (texts and spellings):
+        spellings = attribute.spellings if has_levels(attribute, str) else ()
+        if not reading.textual and not spellings:
             return None
         values = None if reading.lookup is None else Known.of(look_up_values(reading))
         levels = None
-        if isinstance(attribute, Categorical) and texts:
+        if has_levels(attribute, str):
             names = tuple(map(str, attribute.levels))
             reading = compared(names, spellings, reading)
             levels = Known.of(texts_of_levels(names, spellings, reading))

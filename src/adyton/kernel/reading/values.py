@@ -32,10 +32,21 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Flags, Integers, Places, arrow_column
 from adyton.compiling import cached_property
-from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, OUTSIDE, UNREAD, key_reader, number_in, reader_of
+from adyton.kernel.reading.texts import (
+    KNOWN,
+    LONGEST,
+    MISSING,
+    OUTSIDE,
+    UNREAD,
+    has_levels,
+    is_boolean,
+    key_reader,
+    number_in,
+    reader_of,
+)
 from adyton.kernel.reading.value_texts import as_texts, text_of
 from adyton.kernel.sealed import quietly
-from adyton.schema import Attribute, Boolean, Categorical, Date, Duration, Identifier
+from adyton.schema import Attribute, Categorical, Date, Duration, Identifier
 from adyton.schema.calendar import DAY, EARLIEST, LATEST, moment, part_numbers
 from adyton.schema.time_formats import moment_in
 from adyton.schema.times import Times, time_zone
@@ -271,7 +282,7 @@ class ValueReader:
             return self._times(array)
         if _is_text(kind):
             return self._texts(array, listed=listed)
-        texts = isinstance(attribute, Identifier) or _has_levels(attribute, str)
+        texts = isinstance(attribute, Identifier) or has_levels(attribute, str)
         looked_up = attribute.reading.lookup is not None or attribute.reading.first is not None
         if isinstance(attribute, Duration) and types.is_duration(kind):
             return _lengths(array, attribute)
@@ -296,15 +307,15 @@ class ValueReader:
 
         if types.is_boolean(array.type):
             data, known = _booleans(array)
-            state = np.where(known, KNOWN, MISSING) if _is_boolean(self.attribute) else np.full(len(data), MISSING)
+            state = np.where(known, KNOWN, MISSING) if is_boolean(self.attribute) else np.full(len(data), MISSING)
             return Values(data, state.astype(np.uint8))
         data, known = _numbers(array)
-        if not array.null_count and not self._numbers_for_none and not _is_boolean(self.attribute):
+        if not array.null_count and not self._numbers_for_none and not is_boolean(self.attribute):
             return Values(data)
         state = Values(data, np.where(known, KNOWN, MISSING).astype(np.uint8)).state.copy()
         for number in self._numbers_for_none:
             state[data == number] = MISSING
-        if _is_boolean(self.attribute):
+        if is_boolean(self.attribute):
             outside = (state == KNOWN) & (data != 0) & (data != 1)
             state[outside] = OUTSIDE
             data = np.where(outside, 0, data)
@@ -578,13 +589,5 @@ def _is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def _has_levels(attribute: Attribute, kind: type) -> bool:
-    return isinstance(attribute, Categorical) and type(attribute.levels[0]) is kind
-
-
-def _is_boolean(attribute: Attribute) -> bool:
-    return isinstance(attribute, Boolean) or _has_levels(attribute, bool)
-
-
 def _takes_numbers(attribute: Attribute) -> bool:
-    return not isinstance(attribute, Duration) and not _is_boolean(attribute) and not _has_levels(attribute, str)
+    return not isinstance(attribute, Duration) and not is_boolean(attribute) and not has_levels(attribute, str)
