@@ -20,7 +20,7 @@ READING = (
     "kernel.reading.cells",
     "kernel.reading.csv_reader",
     "kernel.reading.files",
-    "kernel.reading.value_texts",
+    "kernel.reading.arrow",
     "kernel.reading.readers",
     "kernel.reading.texts",
     "kernel.reading.values",

@@ -17,9 +17,10 @@ import numpy as np
 from adyton.arrays import Array, Flags, Integers, Places, arrow_column, within
 from adyton.errors import KernelFailure
 from adyton.kernel.counting.packs import KEYS_TOGETHER
+from adyton.kernel.reading.arrow import as_bytes, raw_numbers, storage
 from adyton.kernel.reading.cells import Asked, Cell, Condition, Leaf, Term, codes, kept_cells
 from adyton.kernel.reading.texts import KNOWN, MISSING, UNREAD, WHITE
-from adyton.kernel.reading.values import Coded, ValueReader, Values, _binary, _raw, _storage, by_value
+from adyton.kernel.reading.values import Coded, ValueReader, Values, by_value
 from adyton.schema import Schema
 from adyton.schema.declaration import DROP
 
@@ -455,10 +456,10 @@ def _unit_keys(array: Any) -> tuple[Any, Places | None]:
     import pyarrow
     from pyarrow import types
 
-    array = _storage(array)
+    array = storage(array)
     if types.is_dictionary(array.type):
         names, below = _unit_keys(array.dictionary)
-        places, known = _raw(array.indices)
+        places, known = raw_numbers(array.indices)
         places = np.where(known & (places >= 0) & (places < len(array.dictionary)), places.astype(np.int64), -1)
         return names, places if below is None else np.append(below, -1)[places]
     if types.is_integer(array.type):
@@ -466,10 +467,10 @@ def _unit_keys(array: Any) -> tuple[Any, Places | None]:
     if types.is_decimal(array.type):
         array = pyarrow.array([_digits(value) for value in array.to_pylist()], pyarrow.large_string())
     elif not (types.is_string(array.type) or types.is_large_string(array.type) or types.is_string_view(array.type)):
-        return _binary(array), None  # bytes that are no text
+        return as_bytes(array), None  # bytes that are no text
     if len(array[:_LOOKED_AT].unique()) * 2 < min(len(array), _LOOKED_AT):  # one after the other would take much room
         encoded = array.dictionary_encode()
-        names, (places, known) = encoded.dictionary, _raw(encoded.indices)
+        names, (places, known) = encoded.dictionary, raw_numbers(encoded.indices)
         return _trimmed(names), np.where(known, places, -1)
     return _trimmed(array), None
 
@@ -479,7 +480,7 @@ def _trimmed(names: Any) -> Any:
     import pyarrow
     from pyarrow import compute
 
-    return _binary(compute.ascii_trim(_binary(names).view(pyarrow.large_string()), characters=WHITE))
+    return as_bytes(compute.ascii_trim(as_bytes(names).view(pyarrow.large_string()), characters=WHITE))
 
 
 def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
@@ -494,15 +495,17 @@ def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
     if types.is_integer(names.type):
         least, most = compute.min_max(names).as_py().values()
         if least is not None and most - least <= 2 * len(names) + _LOOKED_AT:
-            values = np.concatenate([_raw(part)[0] for part in parts])
+            values = np.concatenate([raw_numbers(part)[0] for part in parts])
             numbers = (values - values.dtype.type(least)).astype(np.int64, copy=False)
             if names.null_count:
-                numbers[~np.concatenate([_raw(part)[1] for part in parts])] = -1
+                numbers[~np.concatenate([raw_numbers(part)[1] for part in parts])] = -1
             return numbers, most - least + 1, lambda wanted: _mixed(wanted.astype(np.uint64) + np.uint64(least % 2**64))
     if not len(names):
         return np.zeros(0, np.int64), 0, lambda wanted: np.zeros(0, np.uint64)
     chunks = names.dictionary_encode().chunks
-    numbers, known = (np.concatenate(own) for own in zip(*(_raw(chunk.indices) for chunk in chunks), strict=True))
+    numbers, known = (
+        np.concatenate(own) for own in zip(*(raw_numbers(chunk.indices) for chunk in chunks), strict=True)
+    )
     listed = chunks[0].dictionary  # that of all
     if not types.is_integer(listed.type):
         known &= np.append(_lengths(listed) > 0, False)[np.where(known, numbers, -1)]
@@ -528,7 +531,7 @@ def _hashes(names: Any) -> Array:
     from pyarrow import compute, types
 
     if types.is_integer(names.type):
-        return _mixed(_raw(names)[0].astype(np.uint64))
+        return _mixed(raw_numbers(names)[0].astype(np.uint64))
     found = [np.zeros(0, np.uint64)]
     for start in range(0, len(names), _NAMES_AT_A_TIME):
         some = compute.binary_slice(names[start : start + _NAMES_AT_A_TIME], 0, _HASHED)

@@ -32,7 +32,7 @@ from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.attributes import CelledAttribute
 from adyton.schema.misfits import Misfit
-from adyton.schema.predicates import Predicate, check_predicate, in_seconds, without_groups
+from adyton.schema.predicates import Predicate, check_predicate, in_numbers
 from adyton.whole import IntegerArray, whole_array
 
 LARGEST_DOMAIN = 1 << 27
@@ -129,8 +129,7 @@ class PrivateTable(Sealed):
     def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
         check_predicate(predicate, self._schema)
-        plain = in_seconds(without_groups(predicate, self._schema), self._schema)
-        return self._like(condition=Rule.of(plain, self._schema.attributes))
+        return self._like(condition=Rule.of(in_numbers(predicate, self._schema), self._schema.attributes))
 
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
         """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import LONGEST_NAME, identifier, sql_text
+from adyton.kernel.reading.arrow import text_of
 from adyton.kernel.reading.readers import Column, Reader, family_of, type_name
 from adyton.kernel.reading.texts import LONGEST, WHITE
-from adyton.kernel.reading.value_texts import text_of
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 

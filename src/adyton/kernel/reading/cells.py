@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator as operators
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from adyton.kernel.reading.values import Coded, Values, by_value
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.numbers import FixedPoint
-from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or, Predicate
+from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or, Predicate, comparisons_in
 from adyton.schema.times import Times
 
 EXACT_BINS = 10**6
@@ -321,7 +321,7 @@ class Rule:
     @classmethod
     def of(cls, predicate: Predicate, attributes: Mapping[str, Attribute]) -> Rule:
         """With a term for each comparison."""
-        parts = list(dict.fromkeys(_leaves(predicate)))
+        parts = dict.fromkeys(comparisons_in(predicate))
         return cls(predicate, {part: Truth(part.column, attributes[part.column], part) for part in parts})
 
     @property
@@ -369,17 +369,6 @@ class Part:
 
 Condition = Rule | Part
 """Which rows are kept."""
-
-
-def _leaves(predicate: Predicate) -> Iterator[Compare | Between | In | IsNull]:
-    match predicate:
-        case Not(part):
-            yield from _leaves(part)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _leaves(part)
-        case _:
-            yield predicate
 
 
 def _compared(predicate: Compare | Between | In, own: Values, attribute: Attribute) -> Flags:

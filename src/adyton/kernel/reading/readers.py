@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.compiling import cached_property
 from adyton.errors import SchemaError
-from adyton.kernel.reading.value_texts import own_text, text_of, texts
+from adyton.kernel.reading.arrow import own_text, text_of, texts
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema import Schema
@@ -299,7 +299,7 @@ class PolarsReader(FrameReader):
         for name, (_, text) in zip(names, wanted, strict=True):
             series = frame.get_column(name)
             arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
-            found.append(texts(series.to_list, text) if arrow is None else arrow)
+            found.append(texts(series.to_list(), text) if arrow is None else arrow)
         return found
 
 
@@ -331,7 +331,7 @@ class PandasReader(FrameReader):
             levels = self._array(values.cat.categories.to_series(), text)
             return levels.take(pyarrow.array(codes, mask=codes < 0))
         values = _dense(values.copy())  # Arrow would look at the frame's own memory, which its owner can change
-        return texts(lambda: values, text) if _are_objects(values) else _arrow(values)
+        return texts(values, text) if _are_objects(values) else _arrow(values)
 
 
 def _spelled_out(values: Any) -> Any:

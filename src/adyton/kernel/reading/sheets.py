@@ -23,9 +23,9 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from adyton.errors import SchemaError
+from adyton.kernel.reading.arrow import EXACT, own_text, text_of
 from adyton.kernel.reading.csv_reader import looks_like_data
 from adyton.kernel.reading.readers import Column, Reader, file_identity
-from adyton.kernel.reading.value_texts import own_text, text_of
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 from adyton.schema import FileFormat
@@ -40,7 +40,6 @@ _LAST_DAY = 2_958_465
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 """The formats of dates and times that every workbook has; that of hours beyond a day is 46."""
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^]]*\]')
-_EXACT = 1 << 53
 
 
 def sheets_of(path: str, wanted: str) -> list[str]:
@@ -138,7 +137,7 @@ def _keys(names: Sequence[str], unit: str | None) -> tuple[tuple[str, bool], ...
 
 def _unit_text(value: object) -> str | None:
     """What names a unit: a text, or a whole number that a double holds exactly."""
-    whole = isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT
+    whole = isinstance(value, float) and value.is_integer() and abs(value) <= EXACT
     return text_of(value) if whole else own_text(value)
 
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, time
 from functools import lru_cache
 from typing import TypeGuard
 
-from adyton.kernel.reading.value_texts import text_of
+from adyton.kernel.reading.arrow import EXACT, text_of
 from adyton.kernel.sealed import quietly
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier, Reading
 from adyton.schema.look_up_files import look_up_values
@@ -32,7 +32,6 @@ LONGEST = 1 << 16
 """In characters: what stands behind them is not looked at."""
 _NOTHING, _UNREAD, _OUTSIDE = (MISSING, 0.0), (UNREAD, 0.0), (OUTSIDE, 0.0)
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
-_EXACT = 1 << 53
 WHITE = " \t\n\r\v\f"
 """White space that does not count around numbers and the names of units."""
 
@@ -298,4 +297,4 @@ def _reading(text: str) -> str | None:
     if "_" in text or not text.isascii():
         return None
     number = float(text)
-    return text_of(number) if abs(number) <= _EXACT or number in (float("inf"), float("-inf")) else None
+    return text_of(number) if abs(number) <= EXACT or number in (float("inf"), float("-inf")) else None

@@ -32,6 +32,20 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Flags, Integers, Places, arrow_column
 from adyton.compiling import cached_property
+from adyton.kernel.reading.arrow import (
+    PER_SECOND,
+    as_bytes,
+    as_texts,
+    booleans,
+    encoded,
+    is_number,
+    is_text,
+    known_in,
+    numbers,
+    raw_numbers,
+    storage,
+    text_of,
+)
 from adyton.kernel.reading.texts import (
     KNOWN,
     LONGEST,
@@ -44,12 +58,303 @@ from adyton.kernel.reading.texts import (
     number_in,
     reader_of,
 )
-from adyton.kernel.reading.value_texts import as_texts, text_of
 from adyton.kernel.sealed import quietly
 from adyton.schema import Attribute, Categorical, Date, Duration, Identifier
 from adyton.schema.calendar import DAY, EARLIEST, LATEST, moment, part_numbers
 from adyton.schema.time_formats import moment_in
 from adyton.schema.times import Times, time_zone
+
+Rest = ParamSpec("Rest")
+_REMEMBERED = 1 << 16
+"""So many texts are remembered with what they stand for, and 256 times as many bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Values of one attribute: whole numbers or doubles; the numbers of levels; seconds; 1 and 0; places of keys."""
+
+    data: Array
+    states: Array | None = None
+    """For each value what is known of it: see :mod:`~adyton.kernel.reading.texts`; none where all are known. What is
+    not a number is missing, whatever stands here."""
+    keys: Sequence[str] = ()
+    """The texts that *data* are places in, for identifiers."""
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def kept(self, rows: Flags | Places) -> Values:
+        """Those of some rows."""
+        states = None if self.states is None else self.states[rows]
+        return replace(self, data=self.data[rows], states=states)
+
+    @cached_property
+    def state(self) -> Array:
+        """For each value what is known of it."""
+        states = np.zeros(len(self.data), np.uint8) if self.states is None else self.states
+        if self.data.dtype.kind != "f":
+            return states
+        none = np.isnan(self.data)
+        return np.where(none & (states == KNOWN), np.uint8(MISSING), states) if none.any() else states
+
+    @cached_property
+    def missing(self) -> Flags:
+        """Where there is no value, or none that could be read."""
+        return np.asarray((self.state == MISSING) | (self.state == UNREAD))
+
+    @property
+    def known(self) -> Flags | None:
+        """Where there is a value, unless it is not a number; none where there is one everywhere."""
+        return None if self.states is None else self.states == KNOWN
+
+
+class Coded(Values):
+    """Values that stand in a list, and for each row the place of its value; the last of the list is missing.
+
+    What follows from a value alone is found once for each that is listed (:func:`by_value`).
+    """
+
+    listed: Values
+    places: Places
+
+    def __init__(self, listed: Values, places: Places) -> None:
+        object.__setattr__(self, "listed", listed)
+        object.__setattr__(self, "places", places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def kept(self, rows: Flags | Places) -> Values:
+        """Those of some rows."""
+        return Coded(self.listed, self.places[rows])
+
+    @cached_property
+    def data(self) -> Array:
+        """Of every row."""
+        return self.listed.data[self.places]
+
+    @cached_property
+    def state(self) -> Array:
+        """Of every row."""
+        return self.listed.state[self.places]
+
+    @property
+    def states(self) -> Array:
+        """Of every row."""
+        return self.state
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """Those of the list."""
+        return self.listed.keys
+
+
+def by_value(function: Callable[Concatenate[Values, Rest], Array]) -> Callable[Concatenate[Values, Rest], Array]:
+    """A function of each value alone, which is asked once for each value that is listed."""
+
+    def once(values: Values, /, *rest: Rest.args, **named: Rest.kwargs) -> Array:
+        if isinstance(values, Coded):
+            return function(values.listed, *rest, **named)[values.places]
+        return function(values, *rest, **named)
+
+    return update_wrapper(once, function)
+
+
+class ValueReader:
+    """Reads the arrays of a column as an attribute wants them. It remembers texts, and nothing of a row."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.attribute = attribute
+        self._read = None if isinstance(attribute, Times | Identifier) else reader_of(attribute)
+        self._key = key_reader(attribute) if isinstance(attribute, Identifier) else None
+        self._known: tuple[Any, Values] | None = None
+        self._dictionary: tuple[Any, Values] | None = None
+        words = (number_in(str(word)) for word in attribute.reading.missing)
+        self._numbers_for_none = [number for number in words if number is not None]
+
+    def read(self, array: Any, *, listed: bool = False) -> Values:
+        """The values of an Arrow array; of one that is *listed*, few are there twice."""
+        from pyarrow import types
+
+        array = storage(array)
+        kind, attribute = array.type, self.attribute
+        if types.is_dictionary(kind):
+            return self._spelled_out(array)
+        if isinstance(attribute, Times):
+            return self._times(array)
+        if is_text(kind):
+            return self._texts(array, listed=listed)
+        texts = isinstance(attribute, Identifier) or has_levels(attribute, str)
+        looked_up = attribute.reading.lookup is not None or attribute.reading.first is not None
+        if isinstance(attribute, Duration) and types.is_duration(kind):
+            return _lengths(array, attribute)
+        if texts or looked_up or not (is_number(kind) or types.is_boolean(kind)):
+            return self._texts(_as_texts(array, attribute))
+        return self._numbers(array)
+
+    def _spelled_out(self, array: Any) -> Values:
+        """Each value of the dictionary once; an index that is none of the dictionary's is missing."""
+        if self._dictionary is None or not self._dictionary[0].equals(array.dictionary):  # batches share it
+            self._dictionary = array.dictionary, _ended(self.read(array.dictionary, listed=True))
+        own = self._dictionary[1]
+        places, known = raw_numbers(array.indices)
+        last = len(own) - 1
+        if array.null_count or (len(places) and not 0 <= places.min() <= places.max() < last):
+            places = np.where(known & (places >= 0) & (places < last), places.astype(np.int64), last)
+        return Coded(own, places if places.dtype.itemsize < 8 else places.astype(np.int64, copy=False))
+
+    def _numbers(self, array: Any) -> Values:
+        """Numbers and truths where numbers or truths are wanted."""
+        from pyarrow import types
+
+        if types.is_boolean(array.type):
+            data, known = booleans(array)
+            state = np.where(known, KNOWN, MISSING) if is_boolean(self.attribute) else np.full(len(data), MISSING)
+            return Values(data, state.astype(np.uint8))
+        data, known = numbers(array)
+        if not array.null_count and not self._numbers_for_none and not is_boolean(self.attribute):
+            return Values(data)
+        state = Values(data, np.where(known, KNOWN, MISSING).astype(np.uint8)).state.copy()
+        for number in self._numbers_for_none:
+            state[data == number] = MISSING
+        if is_boolean(self.attribute):
+            outside = (state == KNOWN) & (data != 0) & (data != 1)
+            state[outside] = OUTSIDE
+            data = np.where(outside, 0, data)
+        return Values(data, state)
+
+    def _texts(self, array: Any, *, listed: bool = False) -> Values:
+        """Each text of the array once."""
+        assert not isinstance(self.attribute, Times)
+        if self._key is not None:
+            return self._keys(array)
+        if not self.attribute.reading.textual and not self.attribute.reading.numeric and _takes_numbers(self.attribute):
+            plain = _all_plain(array)
+            if plain is not None:
+                return self._numbers(plain)
+        if listed:
+            return self._once(as_bytes(array))
+        places, texts = encoded(array)
+        return Coded(_ended(self._once(texts)), places)
+
+    def _once(self, texts: Any) -> Values:
+        """What texts stand for. Those that were read before are found by their bytes."""
+        import pyarrow
+        from pyarrow import compute
+
+        known, values = self._known or (texts[:0], Values(np.zeros(0), np.zeros(0, np.uint8)))
+        before = compute.index_in(texts, value_set=known)
+        places, seen = raw_numbers(before)
+        if not before.null_count:
+            return values.kept(places)
+        assert self._read is not None
+        new = texts.take(arrow_column(np.flatnonzero(~seen)))
+        read = [(MISSING, 0.0) if text is None else self._read(_text(text)) for text in new.to_pylist()]
+        own = Values(np.array([number for _, number in read]), np.array([state for state, _ in read], dtype=np.uint8))
+        every = Values(np.append(values.data, own.data), np.append(values.state, own.state))
+        for kept in ((pyarrow.concat_arrays([known, new]), every), (new, own)):
+            if len(kept[0]) <= _REMEMBERED and kept[0].nbytes <= _REMEMBERED << 8:
+                self._known = kept
+                break
+        return every.kept(np.where(seen, places, len(known) + np.cumsum(~seen) - 1))
+
+    def _keys(self, array: Any) -> Values:
+        assert self._key is not None
+        places, texts = encoded(array)
+        read = [self._key(_text(text)) for text in texts.to_pylist()]
+        keys = list(dict.fromkeys(key for key in read if key is not None))
+        place_of = {key: place for place, key in enumerate(keys)}
+        own = np.array([place_of.get(key or "", 0) for key in read], dtype=np.int64)
+        states = np.array([MISSING if key is None else KNOWN for key in read], dtype=np.uint8)
+        return Coded(_ended(Values(own, states, keys)), places)
+
+    # ---- times ------------------------------------------------------------------------------------------------------
+
+    def _times(self, array: Any) -> Values:
+        """Seconds on the attribute's clock, or the number of the part."""
+        from pyarrow import types
+
+        attribute, kind = self.attribute, array.type
+        assert isinstance(attribute, Times)
+        if types.is_date(kind) or types.is_timestamp(kind):
+            data, known = raw_numbers(array)
+            seconds = np.where(known, _in_seconds(data, kind), NO_TIME)
+            universal = np.full(len(seconds), types.is_timestamp(kind) and kind.tz is not None)
+            return _timed(_finished(seconds, attribute, universal), np.zeros(len(seconds), dtype=bool))
+        if not is_text(kind):
+            digits = is_number(kind) and (attribute.format is not None or attribute.is_part)
+            if not digits:
+                nothing = np.full(len(array), MISSING, np.uint8)
+                return Values(np.zeros(len(array), np.int64), nothing)
+            array = _as_texts(array, attribute)
+        return self._written_times(array, attribute)
+
+    def _written_times(self, array: Any, attribute: Times) -> Values:
+        """Texts of the usual shape all at once, each other one once however often it is there."""
+        formats, named = tuple(attribute.format or ()), part_numbers(attribute.by)
+        words = frozenset(str(text_of(word)).strip() for word in attribute.reading.missing)
+        seconds, others = (np.full(len(array), NO_TIME), array) if formats or words else iso_seconds(_plain(array))
+        value = _finished(seconds, attribute, np.zeros(len(array), dtype=bool))
+        places, raw = encoded(others)
+        texts = list(map(_text, raw.to_pylist()))
+        moments = [None if text.strip() in words else moment_in(text, formats) for text in texts]
+        own = np.array([NO_TIME if moment is None else moment[0] for moment in moments] + [NO_TIME], dtype=np.int64)
+        universal = np.array([moment is not None and moment[1] for moment in moments] + [False])
+        read = _finished(own, attribute, universal)
+        for place, text in enumerate(texts):
+            if read[place] == NO_TIME and text.strip() not in words:
+                read[place] = named.get(text.strip().lower(), NO_TIME)
+        blank = np.array([not text.strip() or text.strip() in words for text in texts] + [True])
+        other = places < len(texts)
+        value = np.where(other, read[places], value)
+        return _timed(value, other & ~blank[places])
+
+
+def _timed(value: Integers, written: Flags) -> Values:
+    """Times, and where a text was given that shows none."""
+    none = value == NO_TIME
+    state = np.where(none, np.where(written, UNREAD, MISSING), KNOWN).astype(np.uint8)
+    return Values(np.where(none, 0, value), state)
+
+
+def _in_seconds(data: Integers, kind: Any) -> Integers:
+    """Dates and times of any unit as seconds; beyond the years 1 to 9999 as none."""
+    from pyarrow import types
+
+    data = data.astype(np.int64)
+    if types.is_date32(kind):
+        inside = (data >= EARLIEST // DAY) & (data <= LATEST // DAY)
+        return np.where(inside, np.where(inside, data, 0) * DAY, NO_TIME)
+    return data // PER_SECOND[getattr(kind, "unit", "ms")]
+
+
+def _finished(seconds: Integers, attribute: Times, universal: Flags) -> Integers:
+    """Seconds as the attribute's value; :data:`NO_TIME` outside the years 1 to 9999."""
+    known = (seconds >= EARLIEST) & (seconds <= LATEST)
+    near = np.where(known, seconds, 0)
+    shown = np.where(universal, on_clock(near, attribute.zone), near) if universal.any() else near
+    known &= (shown >= EARLIEST) & (shown <= LATEST)
+    days = shown // DAY
+    match attribute.by:
+        case "hour of day":
+            value = shown % DAY // 3600
+        case "weekday":
+            value = (days + 3) % 7
+        case "month of year":
+            value = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+        case _:
+            value = days * DAY if isinstance(attribute, Date) else shown
+    return np.where(known, value, NO_TIME)
+
+
+def _lengths(array: Any, attribute: Duration) -> Values:
+    """Durations as numbers of the attribute's unit."""
+    data, known = raw_numbers(array)
+    lengths = data / float(PER_SECOND[array.type.unit]) / attribute.seconds
+    return Values(lengths, np.where(known, KNOWN, MISSING).astype(np.uint8))
+
+
+# ---- clocks and texts of times ---------------------------------------------------------------------------------------
 
 _FIRST, _LAST = moment(datetime(1900, 1, 1)), moment(datetime(2100, 1, 1))
 """Clock changes are known in these years; before and after, clocks stay as they are at the ends."""
@@ -162,355 +467,7 @@ def _number(digits: Integers, first: int, end: int) -> Integers:
     return total
 
 
-Rest = ParamSpec("Rest")
-_REMEMBERED = 1 << 16
-"""So many texts are remembered with what they stand for, and 256 times as many bytes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Values:
-    """Values of one attribute: whole numbers or doubles; the numbers of levels; seconds; 1 and 0; places of keys."""
-
-    data: Array
-    states: Array | None = None
-    """For each value what is known of it: see :mod:`~adyton.kernel.reading.texts`; none where all are known. What is
-    not a number is missing, whatever stands here."""
-    keys: Sequence[str] = ()
-    """The texts that *data* are places in, for identifiers."""
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def kept(self, rows: Flags | Places) -> Values:
-        """Those of some rows."""
-        states = None if self.states is None else self.states[rows]
-        return replace(self, data=self.data[rows], states=states)
-
-    @cached_property
-    def state(self) -> Array:
-        """For each value what is known of it."""
-        states = np.zeros(len(self.data), np.uint8) if self.states is None else self.states
-        if self.data.dtype.kind != "f":
-            return states
-        none = np.isnan(self.data)
-        return np.where(none & (states == KNOWN), np.uint8(MISSING), states) if none.any() else states
-
-    @cached_property
-    def missing(self) -> Flags:
-        """Where there is no value, or none that could be read."""
-        return np.asarray((self.state == MISSING) | (self.state == UNREAD))
-
-    @property
-    def known(self) -> Flags | None:
-        """Where there is a value, unless it is not a number; none where there is one everywhere."""
-        return None if self.states is None else self.states == KNOWN
-
-
-class Coded(Values):
-    """Values that stand in a list, and for each row the place of its value; the last of the list is missing.
-
-    What follows from a value alone is found once for each that is listed (:func:`by_value`).
-    """
-
-    listed: Values
-    places: Places
-
-    def __init__(self, listed: Values, places: Places) -> None:
-        object.__setattr__(self, "listed", listed)
-        object.__setattr__(self, "places", places)
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def kept(self, rows: Flags | Places) -> Values:
-        """Those of some rows."""
-        return Coded(self.listed, self.places[rows])
-
-    @cached_property
-    def data(self) -> Array:
-        """Of every row."""
-        return self.listed.data[self.places]
-
-    @cached_property
-    def state(self) -> Array:
-        """Of every row."""
-        return self.listed.state[self.places]
-
-    @property
-    def states(self) -> Array:
-        """Of every row."""
-        return self.state
-
-    @property
-    def keys(self) -> Sequence[str]:
-        """Those of the list."""
-        return self.listed.keys
-
-
-def by_value(function: Callable[Concatenate[Values, Rest], Array]) -> Callable[Concatenate[Values, Rest], Array]:
-    """A function of each value alone, which is asked once for each value that is listed."""
-
-    def found(values: Values, /, *rest: Rest.args, **named: Rest.kwargs) -> Array:
-        if isinstance(values, Coded):
-            return function(values.listed, *rest, **named)[values.places]
-        return function(values, *rest, **named)
-
-    return update_wrapper(found, function)
-
-
-class ValueReader:
-    """Reads the arrays of a column as an attribute wants them. It remembers texts, and nothing of a row."""
-
-    def __init__(self, attribute: Attribute) -> None:
-        self.attribute = attribute
-        self._read = None if isinstance(attribute, Times | Identifier) else reader_of(attribute)
-        self._key = key_reader(attribute) if isinstance(attribute, Identifier) else None
-        self._known: tuple[Any, Values] | None = None
-        self._dictionary: tuple[Any, Values] | None = None
-        numbers = (number_in(str(word)) for word in attribute.reading.missing)
-        self._numbers_for_none = [number for number in numbers if number is not None]
-
-    def read(self, array: Any, *, listed: bool = False) -> Values:
-        """The values of an Arrow array; of one that is *listed*, few are there twice."""
-        from pyarrow import types
-
-        array = _storage(array)
-        kind, attribute = array.type, self.attribute
-        if types.is_dictionary(kind):
-            return self._spelled_out(array)
-        if isinstance(attribute, Times):
-            return self._times(array)
-        if _is_text(kind):
-            return self._texts(array, listed=listed)
-        texts = isinstance(attribute, Identifier) or has_levels(attribute, str)
-        looked_up = attribute.reading.lookup is not None or attribute.reading.first is not None
-        if isinstance(attribute, Duration) and types.is_duration(kind):
-            return _lengths(array, attribute)
-        if texts or looked_up or not (_is_number(kind) or types.is_boolean(kind)):
-            return self._texts(_as_texts(array, attribute))
-        return self._numbers(array)
-
-    def _spelled_out(self, array: Any) -> Values:
-        """Each value of the dictionary once; an index that is none of the dictionary's is missing."""
-        if self._dictionary is None or not self._dictionary[0].equals(array.dictionary):  # batches share it
-            self._dictionary = array.dictionary, _ended(self.read(array.dictionary, listed=True))
-        own = self._dictionary[1]
-        places, known = _raw(array.indices)
-        last = len(own) - 1
-        if array.null_count or (len(places) and not 0 <= places.min() <= places.max() < last):
-            places = np.where(known & (places >= 0) & (places < last), places.astype(np.int64), last)
-        return Coded(own, places if places.dtype.itemsize < 8 else places.astype(np.int64, copy=False))
-
-    def _numbers(self, array: Any) -> Values:
-        """Numbers and truths where numbers or truths are wanted."""
-        from pyarrow import types
-
-        if types.is_boolean(array.type):
-            data, known = _booleans(array)
-            state = np.where(known, KNOWN, MISSING) if is_boolean(self.attribute) else np.full(len(data), MISSING)
-            return Values(data, state.astype(np.uint8))
-        data, known = _numbers(array)
-        if not array.null_count and not self._numbers_for_none and not is_boolean(self.attribute):
-            return Values(data)
-        state = Values(data, np.where(known, KNOWN, MISSING).astype(np.uint8)).state.copy()
-        for number in self._numbers_for_none:
-            state[data == number] = MISSING
-        if is_boolean(self.attribute):
-            outside = (state == KNOWN) & (data != 0) & (data != 1)
-            state[outside] = OUTSIDE
-            data = np.where(outside, 0, data)
-        return Values(data, state)
-
-    def _texts(self, array: Any, *, listed: bool = False) -> Values:
-        """Each text of the array once."""
-        assert not isinstance(self.attribute, Times)
-        if self._key is not None:
-            return self._keys(array)
-        if not self.attribute.reading.textual and not self.attribute.reading.numeric and _takes_numbers(self.attribute):
-            found = _all_plain(array)
-            if found is not None:
-                return self._numbers(found)
-        if listed:
-            return self._once(_binary(array))
-        places, texts = _encoded(array)
-        return Coded(_ended(self._once(texts)), places)
-
-    def _once(self, texts: Any) -> Values:
-        """What texts stand for. Those that were read before are found by their bytes."""
-        import pyarrow
-        from pyarrow import compute
-
-        known, values = self._known or (texts[:0], Values(np.zeros(0), np.zeros(0, np.uint8)))
-        found = compute.index_in(texts, value_set=known)
-        places, seen = _raw(found)
-        if not found.null_count:
-            return values.kept(places)
-        assert self._read is not None
-        new = texts.take(arrow_column(np.flatnonzero(~seen)))
-        read = [(MISSING, 0.0) if text is None else self._read(_text(text)) for text in new.to_pylist()]
-        own = Values(np.array([number for _, number in read]), np.array([state for state, _ in read], dtype=np.uint8))
-        every = Values(np.append(values.data, own.data), np.append(values.state, own.state))
-        for kept in ((pyarrow.concat_arrays([known, new]), every), (new, own)):
-            if len(kept[0]) <= _REMEMBERED and kept[0].nbytes <= _REMEMBERED << 8:
-                self._known = kept
-                break
-        return every.kept(np.where(seen, places, len(known) + np.cumsum(~seen) - 1))
-
-    def _keys(self, array: Any) -> Values:
-        assert self._key is not None
-        places, texts = _encoded(array)
-        found = [self._key(_text(text)) for text in texts.to_pylist()]
-        keys = list(dict.fromkeys(text for text in found if text is not None))
-        numbers = {text: place for place, text in enumerate(keys)}
-        own = np.array([numbers.get(text or "", 0) for text in found], dtype=np.int64)
-        states = np.array([MISSING if text is None else KNOWN for text in found], dtype=np.uint8)
-        return Coded(_ended(Values(own, states, keys)), places)
-
-    # ---- times ------------------------------------------------------------------------------------------------------
-
-    def _times(self, array: Any) -> Values:
-        """Seconds on the attribute's clock, or the number of the part."""
-        from pyarrow import types
-
-        attribute, kind = self.attribute, array.type
-        assert isinstance(attribute, Times)
-        if types.is_date(kind) or types.is_timestamp(kind):
-            numbers, known = _raw(array)
-            seconds = np.where(known, _in_seconds(numbers, kind), NO_TIME)
-            universal = np.full(len(seconds), types.is_timestamp(kind) and kind.tz is not None)
-            return _timed(_finished(seconds, attribute, universal), np.zeros(len(seconds), dtype=bool))
-        if not _is_text(kind):
-            digits = _is_number(kind) and (attribute.format is not None or attribute.is_part)
-            if not digits:
-                nothing = np.full(len(array), MISSING, np.uint8)
-                return Values(np.zeros(len(array), np.int64), nothing)
-            array = _as_texts(array, attribute)
-        return self._written_times(array, attribute)
-
-    def _written_times(self, array: Any, attribute: Times) -> Values:
-        """Texts of the usual shape all at once, each other one once however often it is there."""
-        formats, named = tuple(attribute.format or ()), part_numbers(attribute.by)
-        words = frozenset(str(text_of(word)).strip() for word in attribute.reading.missing)
-        seconds, others = (np.full(len(array), NO_TIME), array) if formats or words else iso_seconds(_plain(array))
-        value = _finished(seconds, attribute, np.zeros(len(array), dtype=bool))
-        places, raw = _encoded(others)
-        texts = list(map(_text, raw.to_pylist()))
-        moments = [None if text.strip() in words else moment_in(text, formats) for text in texts]
-        own = np.array([NO_TIME if moment is None else moment[0] for moment in moments] + [NO_TIME], dtype=np.int64)
-        universal = np.array([moment is not None and moment[1] for moment in moments] + [False])
-        read = _finished(own, attribute, universal)
-        for place, text in enumerate(texts):
-            if read[place] == NO_TIME and text.strip() not in words:
-                read[place] = named.get(text.strip().lower(), NO_TIME)
-        blank = np.array([not text.strip() or text.strip() in words for text in texts] + [True])
-        other = places < len(texts)
-        value = np.where(other, read[places], value)
-        return _timed(value, other & ~blank[places])
-
-
-def _timed(value: Integers, written: Flags) -> Values:
-    """Times, and where a text was given that shows none."""
-    none = value == NO_TIME
-    state = np.where(none, np.where(written, UNREAD, MISSING), KNOWN).astype(np.uint8)
-    return Values(np.where(none, 0, value), state)
-
-
-def _in_seconds(numbers: Integers, kind: Any) -> Integers:
-    """Dates and times of any unit as seconds; beyond the years 1 to 9999 as none."""
-    from pyarrow import types
-
-    numbers = numbers.astype(np.int64)
-    if types.is_date32(kind):
-        inside = (numbers >= EARLIEST // DAY) & (numbers <= LATEST // DAY)
-        return np.where(inside, np.where(inside, numbers, 0) * DAY, NO_TIME)
-    parts = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[getattr(kind, "unit", "ms")]
-    return numbers // parts
-
-
-def _finished(seconds: Integers, attribute: Times, universal: Flags) -> Integers:
-    """Seconds as the attribute's value; :data:`NO_TIME` outside the years 1 to 9999."""
-    known = (seconds >= EARLIEST) & (seconds <= LATEST)
-    near = np.where(known, seconds, 0)
-    shown = np.where(universal, on_clock(near, attribute.zone), near) if universal.any() else near
-    known &= (shown >= EARLIEST) & (shown <= LATEST)
-    days = shown // DAY
-    match attribute.by:
-        case "hour of day":
-            value = shown % DAY // 3600
-        case "weekday":
-            value = (days + 3) % 7
-        case "month of year":
-            value = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
-        case _:
-            value = days * DAY if isinstance(attribute, Date) else shown
-    return np.where(known, value, NO_TIME)
-
-
-def _lengths(array: Any, attribute: Duration) -> Values:
-    """Durations as numbers of the attribute's unit."""
-    numbers, known = _raw(array)
-    parts = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[array.type.unit]
-    return Values(numbers / parts / attribute.seconds, np.where(known, KNOWN, MISSING).astype(np.uint8))
-
-
-# ---- arrays ---------------------------------------------------------------------------------------------------------
-
-
-def _raw(array: Any) -> tuple[Array, Flags]:
-    """The numbers of an array of fixed width as they stand in its buffer, and which of them are there."""
-    import pyarrow
-
-    width = array.type.bit_width // 8
-    kind = np.dtype(array.type.to_pandas_dtype()) if _is_number(array.type) else np.dtype(f"i{width}")
-    known = _known(array)
-    buffer = array.buffers()[1]
-    if buffer is None or not len(array):
-        return np.zeros(len(array), kind), known
-    assert isinstance(buffer, pyarrow.Buffer)
-    return np.frombuffer(buffer, kind, count=array.offset + len(array))[array.offset :], known
-
-
-def _known(array: Any) -> Flags:
-    if not array.null_count:
-        return np.ones(len(array), dtype=bool)
-    bits = np.frombuffer(array.buffers()[0], np.uint8)
-    return np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :].astype(bool)
-
-
-def _booleans(array: Any) -> tuple[Array, Flags]:
-    if not len(array):
-        return np.zeros(0, np.int64), np.zeros(0, dtype=bool)
-    bits = np.frombuffer(array.buffers()[1], np.uint8)
-    data = np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :]
-    return data.astype(np.int64), _known(array)
-
-
-def _numbers(array: Any) -> tuple[Array, Flags]:
-    """Whole numbers of up to 63 bits as they are, of 32 or 64 bits; all others as doubles."""
-    from pyarrow import types
-
-    if types.is_decimal(array.type):
-        known = _known(array)
-        values = [0.0 if value is None else float(value) for value in array.to_pylist()]
-        return np.array(values, dtype=np.float64), known
-    data, known = _raw(array)
-    if data.dtype.kind == "f" or data.dtype == np.uint64:
-        return data.astype(np.float64), known
-    return data if data.dtype == np.int32 else data.astype(np.int64, copy=False), known
-
-
-def _encoded(array: Any) -> tuple[Places, Any]:
-    """The place of each text in an array of distinct ones, or behind them for null."""
-    encoded = _binary(array).dictionary_encode()
-    places, known = _raw(encoded.indices)
-    return np.where(known, places, len(encoded.dictionary)) if encoded.null_count else places, encoded.dictionary
-
-
-def _binary(array: Any) -> Any:
-    """Texts as their bytes."""
-    import pyarrow
-
-    return array if pyarrow.types.is_large_binary(array.type) else array.cast(pyarrow.large_binary())
+# ---- texts ---------------------------------------------------------------------------------------------------------
 
 
 def _ended(values: Values) -> Values:
@@ -536,8 +493,8 @@ def _all_plain(array: Any) -> Any | None:
     Arrow takes a text for the same double as :func:`~adyton.kernel.reading.texts.number_in`, or for none, but for some
     that are not a number: ``nan(x)``. So it makes no difference to a text which others there are.
     """
-    found = quietly(lambda: array.cast("float64"))
-    return None if found is None or np.isnan(_raw(found)[0][_known(found)]).any() else found
+    doubles = quietly(lambda: array.cast("float64"))
+    return None if doubles is None or np.isnan(raw_numbers(doubles)[0][known_in(doubles)]).any() else doubles
 
 
 def _as_texts(array: Any, attribute: Attribute) -> Any:
@@ -548,45 +505,17 @@ def _as_texts(array: Any, attribute: Attribute) -> Any:
     kind = array.type
     if types.is_boolean(kind):
         levels = attribute.levels if isinstance(attribute, Categorical) else ()
-        words = [next((str(one) for one in levels if str(one).lower() == word), word) for word in ("false", "true")]
-        data, known = _booleans(array)
+        words = [
+            next((str(level) for level in levels if str(level).lower() == word), word) for word in ("false", "true")
+        ]
+        data, known = booleans(array)
         return pyarrow.array(words, pyarrow.string()).take(pyarrow.array(data, mask=~known))
-    if not _is_number(kind):
+    if not is_number(kind):
         return as_texts(array)
-    data, known = _numbers(array) if not types.is_uint64(kind) else _raw(array)
+    data, known = numbers(array) if not types.is_uint64(kind) else raw_numbers(array)
     distinct, places = np.unique(data, return_inverse=True)
     texts = pyarrow.array([text_of(number) for number in distinct.tolist()], pyarrow.string())
     return texts.take(pyarrow.array(places.reshape(-1), mask=~known))
-
-
-def _storage(array: Any) -> Any:
-    """One array of a type that is not made of others."""
-    import pyarrow
-    from pyarrow import types
-
-    if isinstance(array, pyarrow.ChunkedArray):
-        array = array.combine_chunks()
-    if types.is_run_end_encoded(array.type):
-        from pyarrow import compute
-
-        array = compute.run_end_decode(array)
-    if isinstance(array.type, pyarrow.BaseExtensionType):
-        array = as_texts(array)
-    return array
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(
-        types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_binary(kind)
-    )
-
-
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _takes_numbers(attribute: Attribute) -> bool:
