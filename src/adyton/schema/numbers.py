@@ -164,7 +164,7 @@ AXES = ("longitude", "latitude")
 
 
 @dataclass(frozen=True)
-class Measured(Numeric):
+class Quantity(Numeric):
     """Numbers of a unit: how amounts are written is not asked."""
 
     currency: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]
@@ -176,7 +176,7 @@ class Measured(Numeric):
 
 
 @dataclass(frozen=True)
-class Coordinate(Measured):
+class Coordinate(Quantity):
     """Degrees along one axis of a map, in bins of equal width."""
 
     furthest: ClassVar[int]
@@ -298,7 +298,7 @@ UNITS: dict[str, float] = {
 
 
 @dataclass(frozen=True)
-class Duration(Measured):
+class Duration(Quantity):
     """Lengths of time from *min* to *max* units, in *bins* of equal length or between *edges* of your own.
 
     A number is one of *unit*. A text can also be ``1:30:00``, ``2 days 01:30:00`` or ``PT1H30M``; columns of durations

@@ -109,23 +109,23 @@ class IsNull:
 
 
 @dataclass(frozen=True)
-class _Joined:
+class _Junction:
     """Parts that are joined by a word."""
 
     word: ClassVar[str]
     parts: tuple[Predicate, ...]
 
     def __str__(self) -> str:
-        return f" {self.word} ".join(f"({part})" if isinstance(part, _Joined) else str(part) for part in self.parts)
+        return f" {self.word} ".join(f"({part})" if isinstance(part, _Junction) else str(part) for part in self.parts)
 
 
-class And(_Joined):
+class And(_Junction):
     """All parts hold."""
 
     word = "and"
 
 
-class Or(_Joined):
+class Or(_Junction):
     """At least one part holds."""
 
     word = "or"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -15,7 +15,7 @@ from adyton.errors import BadInput
 from adyton.kernel.counting.opening import check_columns, checked_reader
 from adyton.kernel.counting.rows import Batch, Rows
 from adyton.kernel.counting.table import PrivateTable
-from adyton.kernel.reading.cells import Asked, Cell, Leaf, Steps, cells
+from adyton.kernel.reading.cells import Cell, Leaf, Question, Steps, Terms, cells
 from adyton.kernel.reading.values import ValueReader
 from adyton.kernel.sealed import quietly
 from adyton.messages import shorten
@@ -135,11 +135,11 @@ class CodedRows(Rows):
     schema: Schema
     times: Integers | None
 
-    def passing(self, terms: Collection[Asked]) -> bool:
+    def passing(self, terms: Terms) -> bool:
         """They are all there: no loop is compiled for them."""
         return False
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """All of them at once."""
         yield CodedBatch(self.codes, self.schema, self.times)
 
@@ -156,7 +156,7 @@ class CodedBatch(Batch):
         """The rows at some places."""
         return CodedBatch(self._codes[places], self._schema, None if self.times is None else self.times[places])
 
-    def of(self, term: Asked) -> Any:
+    def of(self, term: Question) -> Any:
         """The cell, of a coarser schema perhaps, the leaf, or the steps of the middle of the cell."""
         if isinstance(term, Leaf):
             return term.at(self.rows, self.of)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -18,9 +18,9 @@ from adyton.arrays import Array, Flags, Integers, Places, arrow_column, within
 from adyton.errors import KernelFailure
 from adyton.kernel.counting.packs import KEYS_TOGETHER
 from adyton.kernel.reading.arrow import as_bytes, raw_numbers, storage
-from adyton.kernel.reading.cells import Asked, Cell, Condition, Leaf, Term, codes, kept_cells
+from adyton.kernel.reading.cells import Cell, Condition, Leaf, Question, Term, Terms, codes, kept_cells
 from adyton.kernel.reading.texts import KNOWN, MISSING, UNREAD, WHITE
-from adyton.kernel.reading.values import Coded, ValueReader, Values, by_value
+from adyton.kernel.reading.values import ListedValues, ValueReader, Values, by_value
 from adyton.schema import Schema
 from adyton.schema.declaration import DROP
 
@@ -89,16 +89,16 @@ class Batch:
             self._values[name] = self._read(name)
         return self._values[name]
 
-    def of(self, term: Asked) -> Any:
+    def of(self, term: Question) -> Any:
         """What a term says of each row."""
         return term.at(self.rows, self.of) if isinstance(term, Leaf) else term.of(self.values(term.name))
 
-    def listed(self, term: Asked) -> Coded | None:
+    def listed(self, term: Question) -> ListedValues | None:
         """The values that a cell is found from, where they stand in a list."""
         values = self.values(term.name) if isinstance(term, Cell) and self.reads else None
-        return values if isinstance(values, Coded) else None
+        return values if isinstance(values, ListedValues) else None
 
-    def inside(self, term: Asked) -> tuple[Array, Flags]:
+    def inside(self, term: Question) -> tuple[Array, Flags]:
         """The cell of each row, and which rows have one."""
         if isinstance(term, Cell) and self.reads:
             return kept_cells(self.values(term.name), term.attribute)
@@ -141,15 +141,15 @@ class Rows(ABC):
     keys_together: int = KEYS_TOGETHER
     """Columns are counted together while there are so many keys."""
 
-    def passing(self, terms: Collection[Asked]) -> bool:
+    def passing(self, terms: Terms) -> bool:
         """Whether rows pass by one after the other for these terms, and are not counted elsewhere."""
         return True
 
     @abstractmethod
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """All rows; what is asked of a batch are these terms."""
 
-    def batches(self, terms: Collection[Asked], rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
+    def batches(self, terms: Terms, rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
         """The rows for which all conditions hold. If *whole*, those that lack one of the terms are not needed."""
         for batch in self.all([*terms, *(term for rule in rules for term in rule.terms)]):
             kept = batch
@@ -157,12 +157,12 @@ class Rows(ABC):
                 kept = kept.kept(rule.holds(kept.of))
             yield kept
 
-    def packs(self, terms: Sequence[Collection[Asked]], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
+    def packs(self, terms: Sequence[Terms], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
         """Rows for several sets of terms, each batch with the number of its set; −1 for one that serves all of them."""
         for batch in self.batches(list({term: None for part in terms for term in part}), rules):
             yield -1, batch
 
-    def sums(self, terms: Collection[Asked], steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
+    def sums(self, terms: Terms, steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
         """Rows with a number of steps k, and for each how often it is there, k, and the two parts of k²."""
         for batch in self.batches([*terms, steps], rules):
             own = batch.of(steps)
@@ -200,7 +200,7 @@ class StoredRows(Rows):
     unit: str | None = None
     """The column that says whose row it is."""
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """As they are stored."""
         names = list(dict.fromkeys(name for term in terms for name in term.names)) or self.schema.names[:1]
         for batch, _ in self.with_units(names, with_unit=False):
@@ -244,7 +244,7 @@ class HeldRows(Rows):
     made: Callable[[], tuple[int, Mapping[str, Values]]]
     above: Rows
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """All of them."""
         rows, values = self.made()
         yield Batch(rows, values.__getitem__)
@@ -312,7 +312,7 @@ class UnitRows(OwnedRows):
         other._remembered = self._remembered
         return other
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """Those that are kept."""
         for batch, _ in self._owned(terms):
             yield batch
@@ -330,7 +330,7 @@ class UnitRows(OwnedRows):
             sizes = own
         return sizes[sizes > 0]
 
-    def _owned(self, terms: Collection[Asked]) -> Iterator[tuple[Batch, Integers]]:
+    def _owned(self, terms: Terms) -> Iterator[tuple[Batch, Integers]]:
         """The rows that are kept, with the number of each row's unit."""
         if self.stored.identity is None:  # rows may change between two readings, so that there is only one
             yield from UnitRows(self.stored.held(), self.limit, cut=self.cut)._owned(terms)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -24,7 +24,20 @@ from adyton.arrays import Flags, Integers, within
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.counting.packs import Column, Tally, packed, packed_for_passing
 from adyton.kernel.counting.rows import BITS, Batch, HeldRows, OwnedRows, Rows, one_at_a_time, stoppable
-from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Part, Rule, Steps, Term, cells, misfit_codes
+from adyton.kernel.reading.cells import (
+    Cell,
+    Condition,
+    Fit,
+    Leaf,
+    Part,
+    Question,
+    Rule,
+    Steps,
+    Term,
+    Terms,
+    cells,
+    misfit_codes,
+)
 from adyton.kernel.reading.texts import MISSING, OUTSIDE
 from adyton.kernel.reading.values import Values
 from adyton.kernel.sealed import Sealed, interruptible
@@ -239,11 +252,11 @@ class PrivateTable(Sealed):
         used = np.unique(tree.split[tree.split >= 0]).tolist()
         return Leaf(tree, {place: self._cell(tree.attributes[place]) for place in used})
 
-    def _batches(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def _batches(self, terms: Terms) -> Iterator[Batch]:
         """The rows that satisfy all conditions."""
         return self._rows.batches(terms, self._conditions)
 
-    def _counted(self, terms: Sequence[Asked], shape: tuple[int, ...]) -> Integers:
+    def _counted(self, terms: Sequence[Question], shape: tuple[int, ...]) -> Integers:
         size = math.prod(shape)
 
         def work() -> Integers:
@@ -379,7 +392,7 @@ class _Groups:
         return rows, values
 
 
-def _keys(batch: Batch, terms: Sequence[Asked], shape: Sequence[int]) -> tuple[Integers, Flags]:
+def _keys(batch: Batch, terms: Sequence[Question], shape: Sequence[int]) -> tuple[Integers, Flags]:
     """The row-major numbers of the cells of those rows that have one in every term, and which rows these are."""
     total, kept = np.zeros(batch.rows, np.int64), np.ones(batch.rows, dtype=bool)
     for place, (term, side) in enumerate(zip(terms, shape, strict=True)):

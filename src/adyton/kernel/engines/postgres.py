@@ -25,7 +25,7 @@ from adyton.arrays import Integers
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.engines import LONGEST_NAME, identifier, sql_text
 from adyton.kernel.engines.server import Server, ServerReader, arrow
-from adyton.kernel.engines.sql import Stored
+from adyton.kernel.engines.sql import StoredColumn
 from adyton.kernel.reading.readers import Column
 from adyton.kernel.reading.texts import LONGEST
 from adyton.kernel.sealed import quietly
@@ -227,7 +227,7 @@ class Postgres(Server):
     hidden = "encode(sha256(convert_to({}, 'UTF8')), 'hex')".format
     total = "coalesce(sum({}), 0)::text".format  # sums of whole numbers are decimals
 
-    def column(self, column: Column) -> Stored:
+    def column(self, column: Column) -> StoredColumn:
         """Texts by their bytes, decimals as doubles, times as seconds."""
         name, kind = identifier(column.name), str(column.type)
         seconds = f"greatest(least(date_part('epoch', date_trunc('second', {name})), 1e15), -1e15)::bigint"
@@ -244,16 +244,16 @@ class Postgres(Server):
         if kind not in plain:
             text = f"{name}::text"
             cut = f"case when octet_length({text}) > {LONGEST} then left({text}, {LONGEST}) else {text} end"
-            return Stored(f'(({cut}) collate "C")', "string")
+            return StoredColumn(f'(({cut}) collate "C")', "string")
         zoned = {"timestamp with time zone": "universal"}.get(column.engine_type, kind)
-        return Stored(plain[kind], "floating" if kind == "decimal" else zoned)
+        return StoredColumn(plain[kind], "floating" if kind == "decimal" else zoned)
 
-    def unit(self, column: Column) -> Stored:
+    def unit(self, column: Column) -> StoredColumn:
         """A whole number, or a text of at most so many bytes: the server's functions fail on very long ones."""
         name = identifier(column.name)
         match str(column.type):
             case "integer":
-                return Stored(f"{name}::bigint", "integer")
+                return StoredColumn(f"{name}::bigint", "integer")
             case "uuid":
                 text = f"{name}::text"
             case "decimal":
@@ -263,9 +263,9 @@ class Postgres(Server):
             case _:
                 short = f"octet_length({name}::text) <= {LONGEST_NAME}"
                 text = f"case when {short} then nullif(btrim({name}::text, E' \\t\\n\\r\\x0b\\f'), '') end"
-        return Stored(f'(({text}) collate "C")', "string")
+        return StoredColumn(f'(({text}) collate "C")', "string")
 
-    def digest(self, columns: Sequence[Stored]) -> str:
+    def digest(self, columns: Sequence[StoredColumn]) -> str:
         """Of a row as the server writes it."""
         parts = [f"left({one.sql}, {_DIGESTED})" if one.kind == "string" else one.sql for one in columns]
         return f"md5(row({', '.join(parts)})::text)"

@@ -22,8 +22,8 @@ import numpy as np
 from adyton.arrays import Integers, Places
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.counting.rows import BITS, Batch, OwnedRows, Sums, stopped
-from adyton.kernel.engines.sql import Dialect, Expressions, Stored
-from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Term
+from adyton.kernel.engines.sql import Dialect, Expressions, StoredColumn
+from adyton.kernel.reading.cells import Cell, Condition, Fit, Leaf, Question, Term, Terms
 from adyton.kernel.reading.readers import Column, Reader
 from adyton.kernel.reading.values import ValueReader
 from adyton.kernel.sealed import quietly
@@ -40,7 +40,7 @@ _MOST_KEYS = 1 << 62
 _FEW_QUERIES = 3
 
 
-_Key = tuple[str, list[tuple[Asked, int, int, int]]]
+_Key = tuple[str, list[tuple[Question, int, int, int]]]
 """Numbers of terms as one, as an expression; and which terms are in it, by stride, size and first number."""
 
 
@@ -56,21 +56,21 @@ class Server(Dialect, ABC):
     """So many keys at most are counted by one query for several sets of terms (:attr:`each`)."""
 
     @abstractmethod
-    def column(self, column: Column) -> Stored:
+    def column(self, column: Column) -> StoredColumn:
         """The expression that reads a column in a plain type."""
 
     @abstractmethod
-    def unit(self, column: Column) -> Stored:
+    def unit(self, column: Column) -> StoredColumn:
         """A whole number, or a text, that tells units apart, null for none: spaces around it do not count."""
 
     @abstractmethod
-    def digest(self, columns: Sequence[Stored]) -> str:
+    def digest(self, columns: Sequence[StoredColumn]) -> str:
         """An expression that puts rows in order, and is the same for rows with the same values."""
 
     @abstractmethod
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
-        """The result of a query in batches of Arrow arrays of these kinds: see :class:`Stored`. It may be as *many*
-        lines as there are rows."""
+        """The result of a query in batches of Arrow arrays, of these kinds of :class:`StoredColumn`. With *many* it can
+        have as many lines as there are rows."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -123,11 +123,11 @@ class GroupBatch(Batch):
     reads = False
     times: Integers
 
-    def __init__(self, told: Mapping[Asked, Any], times: Integers) -> None:
+    def __init__(self, told: Mapping[Question, Any], times: Integers) -> None:
         super().__init__(len(times), _never, times)
         self._told, self.times = told, times
 
-    def of(self, term: Asked) -> Any:
+    def of(self, term: Question) -> Any:
         """What a term says of each group."""
         if term in self._told:
             return self._told[term]
@@ -160,9 +160,9 @@ class ServerRows(OwnedRows):
     schema: Schema
     source: str
     """What stands behind ``from``: rows with the columns a0, a1, … of the attributes, and u, the unit."""
-    columns: dict[str, Stored]
+    columns: dict[str, StoredColumn]
     readers: Mapping[str, ValueReader]
-    unit: Stored | None = None
+    unit: StoredColumn | None = None
     """The column of the unit, where there is one."""
     cut: bool = True
     keys_together: int = 0
@@ -175,7 +175,7 @@ class ServerRows(OwnedRows):
         for place, (name, attribute) in enumerate(schema.attributes.items()):
             column = schema.column_of(name)
             own = _stored(server, known[column], attribute)
-            columns[name] = Stored(f"a{place}", own.kind)
+            columns[name] = StoredColumn(f"a{place}", own.kind)
             selected.append(f"{own.sql} as a{place}")
         whose = None if unit is None else server.unit(known[unit])
         selected += [] if whose is None else [f"{whose.sql} as u"]
@@ -211,17 +211,17 @@ class ServerRows(OwnedRows):
 
     # ---- what is asked ----------------------------------------------------------------------------------------------
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """Groups of all rows."""
         return self.batches(terms, ())
 
-    def batches(self, terms: Collection[Asked], rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
+    def batches(self, terms: Terms, rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
         """Groups of the rows for which all conditions hold: in the server, where it can tell."""
         where, rest = self._conditions(rules)
         for batch, _ in self._grouped([*terms, *(term for rule in rest for term in rule.terms)], where, whole=whole):
             yield _kept(batch, rest)
 
-    def packs(self, terms: Sequence[Collection[Asked]], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
+    def packs(self, terms: Sequence[Terms], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
         """If the server can tell all terms: all rows pass by, where they come fast and the sets are many; or one query
         counts several sets. Else one query for each set."""
         every = list({term: None for part in terms for term in part})
@@ -261,7 +261,7 @@ class ServerRows(OwnedRows):
                 own = place == one
                 yield number, GroupBatch(_told([key], [found[own] - first]), times[own])
 
-    def _keys(self, terms: Collection[Asked]) -> list[_Key]:
+    def _keys(self, terms: Terms) -> list[_Key]:
         return _joined([(term, str(self._expressions.code(term))) for term in terms])
 
     def _coded(self, selected: Sequence[str], where: Sequence[str]) -> str:
@@ -274,11 +274,11 @@ class ServerRows(OwnedRows):
                 raise KernelFailure
             yield [_whole(array) for array in arrays]
 
-    def passing(self, terms: Collection[Asked]) -> bool:
+    def passing(self, terms: Terms) -> bool:
         """Where the server sends numbers fast, and can tell all of them."""
         return self.server.streams and all(self._expressions.code(term) is not None for term in terms)
 
-    def sums(self, terms: Collection[Asked], steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
+    def sums(self, terms: Terms, steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
         """Added up in the server, where it can tell the steps and which rows are kept."""
         code = self._expressions.code(steps)
         where, rest = self._conditions(rules)
@@ -330,7 +330,7 @@ class ServerRows(OwnedRows):
 
     def _grouped(
         self,
-        terms: Collection[Asked],
+        terms: Terms,
         where: Sequence[str],
         *,
         steps: str | None = None,
@@ -380,9 +380,9 @@ class ServerRows(OwnedRows):
             rest = arrays[len(groups) - 1 : len(groups)] if unit else arrays[len(groups) + 1 :]
             yield GroupBatch(told, times), rest
 
-    def _told(self, terms: Collection[Asked]) -> tuple[dict[Asked, str], dict[Term, str]]:
+    def _told(self, terms: Terms) -> tuple[dict[Question, str], dict[Term, str]]:
         """The terms that the server can tell, and those for which it gives the value, with their expressions."""
-        coded: dict[Asked, str] = {}
+        coded: dict[Question, str] = {}
         valued: dict[Term, str] = {}
         waiting = list(dict.fromkeys(terms))
         while waiting:
@@ -403,18 +403,18 @@ def _kept(batch: Batch, rules: Sequence[Condition]) -> Batch:
     return batch
 
 
-def _told(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Asked, Any]:
+def _told(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Question, Any]:
     """What the terms say, from the keys that they are joined in."""
     parts = [(column, part) for (_, own), column in zip(keys, columns, strict=True) for part in own]
     return {term: column // stride % size + first for column, (term, stride, size, first) in parts}
 
 
-def _range(term: Asked) -> tuple[int, int]:
+def _range(term: Question) -> tuple[int, int]:
     """The first number that a term says, and how many there are."""
     return (-1, term.size + 1) if isinstance(term, Cell | Leaf) else (0, 4 if isinstance(term, Fit) else 3)
 
 
-def _joined(codes: Sequence[tuple[Asked, str]]) -> list[_Key]:
+def _joined(codes: Sequence[tuple[Question, str]]) -> list[_Key]:
     """Numbers of terms as few keys: an expression for each, and which terms are in it, by stride, size and first."""
     keys: list[_Key] = []
     total = _MOST_KEYS
@@ -432,7 +432,7 @@ def _joined(codes: Sequence[tuple[Asked, str]]) -> list[_Key]:
 
 
 def arrow(values: Sequence[Any], kind: str) -> Any:
-    """An Arrow array of values of a kind, as :class:`Stored` has them."""
+    """An Arrow array of values of a kind, as :class:`StoredColumn` has them."""
     import pyarrow as pa
 
     if kind in ("date", "timestamp", "universal"):
@@ -448,10 +448,10 @@ def _whole(array: Any) -> Integers:
     return np.asarray(array.to_numpy(zero_copy_only=False)).astype(np.int64)
 
 
-def _stored(server: Server, column: Column, attribute: Attribute) -> Stored:
+def _stored(server: Server, column: Column, attribute: Attribute) -> StoredColumn:
     """How a column is read for an attribute: lengths of time in the attribute's unit."""
     own = server.column(column)
     if own.kind == "interval":
         seconds = attribute.seconds if isinstance(attribute, Duration) else 1.0
-        return Stored(f"({own.sql} / {server.real(float(seconds))})", "floating")
+        return StoredColumn(f"({own.sql} / {server.real(float(seconds))})", "floating")
     return own

@@ -26,7 +26,7 @@ from urllib.parse import unquote, urlsplit
 from adyton.errors import SchemaError
 from adyton.kernel.engines import LONGEST_NAME, identifier
 from adyton.kernel.engines.server import Server, ServerReader, arrow
-from adyton.kernel.engines.sql import Stored
+from adyton.kernel.engines.sql import StoredColumn
 from adyton.kernel.reading.readers import Column
 from adyton.kernel.reading.texts import LONGEST, WHITE
 from adyton.kernel.sealed import quietly
@@ -278,7 +278,7 @@ class Spark(Server):
     total = "cast(coalesce(sum(cast({} as decimal(20, 0))), 0) as string)".format  # others would overflow
     each = "explode(array({}))".format
 
-    def column(self, column: Column) -> Stored:
+    def column(self, column: Column) -> StoredColumn:
         """Texts by their bytes, decimals as doubles, times as seconds."""
         name, kind = identifier(column.name, "`"), str(column.type)
         parts = {"day": 86_400.0, "hour": 3600.0, "minute": 60.0, "second": 1.0}
@@ -294,29 +294,29 @@ class Spark(Server):
             "interval": f"({length})",
         }
         if column.engine_type == "timestamp_ntz":
-            return Stored(f"(bigint(unix_date(to_date({name}))) * 86400 + {clock})", "timestamp")
+            return StoredColumn(f"(bigint(unix_date(to_date({name}))) * 86400 + {clock})", "timestamp")
         if kind == "timestamp":
-            return Stored(plain[kind], "universal")
+            return StoredColumn(plain[kind], "universal")
         if kind in plain:
-            return Stored(plain[kind], "floating" if kind == "decimal" else kind)
+            return StoredColumn(plain[kind], "floating" if kind == "decimal" else kind)
         text = _by_bytes(name, column)
         cut = f"(case when octet_length({text}) > {LONGEST} then left({text}, {LONGEST}) else {text} end)"
-        return Stored(f"cast({cut} as binary)" if self._by_rows else cut, "string")
+        return StoredColumn(f"cast({cut} as binary)" if self._by_rows else cut, "string")
 
-    def unit(self, column: Column) -> Stored:
+    def unit(self, column: Column) -> StoredColumn:
         """A whole number, or a text of at most so many bytes."""
         name, kind = identifier(column.name, "`"), str(column.type)
         if kind == "integer":
-            return Stored(f"bigint({name})", "integer")
+            return StoredColumn(f"bigint({name})", "integer")
         if kind == "decimal":  # all of a column have as many digits behind the point
-            return Stored(f"string({name})", "string")
+            return StoredColumn(f"string({name})", "string")
         short = f"octet_length({name}) <= {LONGEST_NAME}"
         text = f"trim(both decode(unhex('{_WHITE}'), 'UTF-8') from {_by_bytes(name, column)})"
         text = f"hex({name})" if kind == "binary" else text
         found = f"(case when {short} then nullif({text}, '') end)"
-        return Stored(f"cast({found} as binary)" if self._by_rows else found, "string")
+        return StoredColumn(f"cast({found} as binary)" if self._by_rows else found, "string")
 
-    def digest(self, columns: Sequence[Stored]) -> str:
+    def digest(self, columns: Sequence[StoredColumn]) -> str:
         """By Spark's own function of any columns."""
         return f"xxhash64({', '.join(one.sql for one in columns)})"
 

@@ -33,11 +33,11 @@ from adyton.kernel.reading.cells import (
     NOTHING,
     TRUE,
     UNKNOWN,
-    Asked,
     Cell,
     Condition,
     Fit,
     Leaf,
+    Question,
     Rule,
     Steps,
     Term,
@@ -64,7 +64,7 @@ _PARTS = {"hour of day": 3600, "weekday": DAY, "month of year": DAY}
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredColumn:
     """A column of a server: its name in the query, and what it holds."""
 
     sql: str
@@ -98,10 +98,10 @@ class Expressions:
     """The expressions for what is asked of rows with these columns."""
 
     dialect: Dialect
-    columns: dict[str, Stored]
+    columns: dict[str, StoredColumn]
     """By attribute."""
 
-    def code(self, asked: Asked) -> str | None:
+    def code(self, asked: Question) -> str | None:
         """The number that a term says of a row, as an expression; None where the value itself must be read."""
         own = None if isinstance(asked, Leaf) else self._number(asked)
         match asked:
@@ -184,7 +184,7 @@ class Expressions:
             return f"({own.none()})"
         return f"(case when {own.none()} then null else {self._compared(truth.part, own.column)} end)"
 
-    def _compared(self, part: Compare | Between | In, column: Stored) -> str:
+    def _compared(self, part: Compare | Between | In, column: StoredColumn) -> str:
         def literal(operator: str, value: Any) -> str | None:
             if column.kind == "floating":
                 return self.dialect.real(_as_double(value))
@@ -228,7 +228,7 @@ class _Number:
     """The expressions for numbers of one column."""
 
     dialect: Dialect
-    column: Stored
+    column: StoredColumn
     attribute: Integer | Numeric
     inside_only: bool = False
     """Whether all values lie between the bounds, because others were left out before."""
@@ -372,7 +372,7 @@ def _as_double(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _period(asked: Term, column: Stored) -> int:
+def _period(asked: Term, column: StoredColumn) -> int:
     """The longest period, in seconds, at whose borders alone a time says something else; 1 for what is no time.
 
     Every number at which what is asked for changes is a multiple of it: the borders of cells, the literals of a

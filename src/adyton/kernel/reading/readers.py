@@ -200,10 +200,10 @@ def _advice(column: Column) -> str:
 def file_identity(path: str) -> tuple[int, ...]:
     """What changes when a file is written or replaced; nothing for one that is not there."""
     try:
-        found = os.stat(path)
+        facts = os.stat(path)
     except OSError:
         return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 _ROWS_AT_A_TIME = 122_880
@@ -295,12 +295,12 @@ class PolarsReader(FrameReader):
         import polars
 
         names = [self.columns[index].name for index, _ in wanted]
-        frame, found = self.frame.lazy().select(list(dict.fromkeys(names))).collect(), []
+        frame, arrays = self.frame.lazy().select(list(dict.fromkeys(names))).collect(), []
         for name, (_, text) in zip(names, wanted, strict=True):
             series = frame.get_column(name)
             arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
-            found.append(texts(series.to_list(), text) if arrow is None else arrow)
-        return found
+            arrays.append(texts(series.to_list(), text) if arrow is None else arrow)
+        return arrays
 
 
 class PandasReader(FrameReader):

@@ -53,14 +53,14 @@ def sheets_of(path: str, wanted: str) -> list[str]:
     names = list(book.sheets)
     if wanted in names:
         return [wanted]
-    found = [name for name in names if fnmatchcase(name, wanted)] if wanted else names
-    if not found or (not wanted and len(names) != 1):
+    chosen = [name for name in names if fnmatchcase(name, wanted)] if wanted else names
+    if not chosen or (not wanted and len(names) != 1):
         asked = f"no sheet {wanted!r}" if wanted else "not exactly one sheet"
         raise SchemaError(
             f"{path!r} has {asked}. It has {listing(names) or 'none'}. Write {path + '#sheet'!r}, or {path + '#*'!r} "
             "for all of them as one table."
         )
-    return found
+    return chosen
 
 
 class ExcelReader(Reader):
@@ -117,10 +117,10 @@ class ExcelReader(Reader):
         texts = [(places[name], _unit_text if unit else text_of) for name, unit in keys]
 
         def batch() -> dict[tuple[str, bool], Any]:
-            found = {key: pyarrow.array(own, pyarrow.large_string()) for key, own in zip(keys, columns, strict=True)}
+            arrays = {key: pyarrow.array(own, pyarrow.large_string()) for key, own in zip(keys, columns, strict=True)}
             for own in columns:
                 own.clear()
-            return found
+            return arrays
 
         for row in rows:
             for own, (place, text) in zip(columns, texts, strict=True):
@@ -167,12 +167,12 @@ class _Workbook:
     def _related(self, part: str) -> dict[str, tuple[str, str]]:
         """The kind and the place of all parts that a part refers to."""
         folder, name = posixpath.split(part)
-        found = {}
+        related = {}
         for own, element in self._elements(posixpath.join(folder, "_rels", f"{name}.rels")):
             if own == "Relationship":
                 target = posixpath.normpath(posixpath.join("/", folder, element.get("Target"))).lstrip("/")
-                found[element.get("Id")] = element.get("Type").rpartition("/")[2], target
-        return found
+                related[element.get("Id")] = element.get("Type").rpartition("/")[2], target
+        return related
 
     def is_merged(self, sheet: str) -> bool:
         """Whether any cells of a sheet are merged. It is gone through to its end: a file that is damaged is refused
@@ -188,27 +188,27 @@ class _Workbook:
 
     def _texts(self) -> list[str]:
         """The texts that cells refer to by number. How a text is pronounced is no part of it."""
-        found: list[str] = []
+        texts: list[str] = []
         for name, element in self._elements(self._parts.get("sharedStrings")):
             if name == "rPh":
                 element.clear()
             if name == "si":
-                found.append("".join(one.text or "" for one in element.iter() if _local(one.tag) == "t"))
+                texts.append("".join(part.text or "" for part in element.iter() if _local(part.tag) == "t"))
                 element.clear()
-        return found
+        return texts
 
     def _formats(self) -> list[str]:
         """Of every format of cells what a number is in it: a number, a time, or hours beyond a day."""
         kinds = dict.fromkeys(map(str, _DATES), "time") | {"46": "length"}
-        found: list[str] = []
+        formats: list[str] = []
         for name, element in self._elements(self._parts.get("styles")):
             if name == "numFmt":
                 code = _LITERAL.sub("", element.get("formatCode", "")).lower().partition(";")[0]
                 shown = "length" if "[" in code else "time" if {*code} & {*"dmyhs"} else "number"
                 kinds[element.get("numFmtId", "")] = shown
             if name == "cellXfs":
-                found = [kinds.get(one.get("numFmtId", ""), "number") for one in element]
-        return found
+                formats = [kinds.get(style.get("numFmtId", ""), "number") for style in element]
+        return formats
 
     def rows(self, sheet: str) -> Iterator[dict[int, object]]:
         """The values of each row that has any, by the place of their column."""

@@ -1,4 +1,4 @@
-"""What one text stands for: a number, a truth, a level, a length of time. The only reader of texts there is.
+"""What a text stands for: a number, a truth value, a level, a length of time. All texts are read here.
 
 Claim.  What a text stands for depends on that text and the schema alone, and no text makes it fail.
 Proof.  A text is cut to a public length, stripped, folded, compared with dictionaries that were made from the schema
@@ -25,9 +25,9 @@ from adyton.schema.reading import compared, texts_of_levels
 from adyton.schema.time_formats import duration_in
 
 KNOWN, MISSING, UNREAD, OUTSIDE = range(4)
-"""What is known of a value: it is one; there is none; a text that is none of what the schema wants; no level."""
+"""The state of a value: known; missing; a text that cannot be read as the schema says; no level."""
 Read = tuple[int, float]
-"""What a text stands for: one of the four, and the number, the number of the level, or 1 for true."""
+"""The state of a value, and the value: a number, the number of a level, or 1 for true."""
 LONGEST = 1 << 16
 """In characters: what stands behind them is not looked at."""
 _NOTHING, _UNREAD, _OUTSIDE = (MISSING, 0.0), (UNREAD, 0.0), (OUTSIDE, 0.0)
@@ -37,7 +37,7 @@ WHITE = " \t\n\r\v\f"
 
 
 def reader_of(attribute: Attribute) -> Callable[[str], Read]:
-    """What reads the texts of an attribute that has no times. Files of look-ups are read now."""
+    """A function that reads the texts of an attribute without times. Look-up files are read now."""
     translation = Translation.of(attribute)
     if has_levels(attribute, str):
         return _level_reader(attribute, translation)
@@ -53,8 +53,8 @@ def reader_of(attribute: Attribute) -> Callable[[str], Read]:
         return lambda text: own(text[:LONGEST])
 
     def read(text: str) -> Read:
-        found = translation.translate(text[:LONGEST])
-        return _NOTHING if found is None else own(found)
+        value = translation.translate(text[:LONGEST])
+        return _NOTHING if value is None else own(value)
 
     return read
 
@@ -70,7 +70,7 @@ def is_boolean(attribute: Attribute) -> bool:
 
 
 def key_reader(attribute: Attribute) -> Callable[[str], str | None]:
-    """What turns the texts of an identifier into those by which it is compared; None for what is missing."""
+    """A function from the texts of an identifier to those by which it is compared; None for what is missing."""
     translation = Translation.of(attribute) if isinstance(attribute, Identifier) else None
     return (
         (lambda text: text[:LONGEST]) if translation is None else (lambda text: translation.translate(text[:LONGEST]))
@@ -177,17 +177,17 @@ def _level_reader(attribute: Categorical, translation: Translation | None) -> Ca
     if translation is not None:
 
         def recoded(text: str) -> Read:
-            found = translation.translate(text[:LONGEST])
-            return _NOTHING if found is None else numbers.get(found) or _no_level(found)
+            level = translation.translate(text[:LONGEST])
+            return _NOTHING if level is None else numbers.get(level) or _no_level(level)
 
         return recoded
-    known = Known.of({level: level for level in numbers})
+    known = Meanings.of({level: level for level in numbers})
     spaced = attribute.spaced
 
     def read(text: str) -> Read:
-        found = text[:LONGEST] if spaced else text[:LONGEST].strip(" ")
-        level = known.get(found)
-        return _no_level(found) if level is None else numbers[level]
+        shown = text[:LONGEST] if spaced else text[:LONGEST].strip(" ")
+        level = known.get(shown)
+        return _no_level(shown) if level is None else numbers[level]
 
     return read
 
@@ -199,14 +199,14 @@ def _no_level(text: str) -> Read:
 
 
 @dataclass(frozen=True)
-class Known:
+class Meanings:
     """What texts stand for: a text itself, or another spelling of the number, truth, date or time that it shows."""
 
     texts: Mapping[str, str]
     readings: Mapping[str, str]
 
     @classmethod
-    def of(cls, texts: Mapping[str, str]) -> Known:
+    def of(cls, texts: Mapping[str, str]) -> Meanings:
         """With the readings of all texts: the first text has it, where several have the same."""
         readings: dict[str, str] = {}
         for text, value in texts.items():
@@ -225,16 +225,16 @@ class Known:
 
 @dataclass(frozen=True)
 class Translation:
-    """What texts become before they are read: trimmed, without capitals, looked up, recoded to their level."""
+    """What texts become before they are read: trimmed, in small letters, looked up, recoded to their level."""
 
     reading: Reading
     whole: Reading
     """The same with all characters of a text."""
     words: frozenset[str]
     """What means missing."""
-    values: Known | None = None
+    values: Meanings | None = None
     """What a look-up has for each key, if there is one."""
-    levels: Known | None = None
+    levels: Meanings | None = None
     """The level of each text, if the attribute has levels of text."""
 
     @classmethod
@@ -244,12 +244,12 @@ class Translation:
         spellings = attribute.spellings if has_levels(attribute, str) else ()
         if not reading.textual and not spellings:
             return None
-        values = None if reading.lookup is None else Known.of(look_up_values(reading))
+        values = None if reading.lookup is None else Meanings.of(look_up_values(reading))
         levels = None
         if has_levels(attribute, str):
             names = tuple(map(str, attribute.levels))
             reading = compared(names, spellings, reading)
-            levels = Known.of(texts_of_levels(names, spellings, reading))
+            levels = Meanings.of(texts_of_levels(names, spellings, reading))
         whole = replace(reading, first=None)
         words = frozenset(whole.normal(str(text_of(word))) for word in reading.missing)
         return cls(reading, whole, words, values, levels)
@@ -258,17 +258,17 @@ class Translation:
         """What one text stands for; None if it is missing. What no level stands for is no level's text."""
         if self.words and self.whole.normal(text) in self.words:
             return None
-        found = self.reading.normal(text)
-        if found == "\1":  # as on servers, where it stands for what is missing
+        shown = self.reading.normal(text)
+        if shown == "\1":  # as on servers, where it stands for what is missing
             return None
         if self.values is not None:
-            value = self.values.get(found)
+            value = self.values.get(shown)
             if value is None:
                 return None
-            found = value if self.levels is None else self.whole.normal(value)
+            shown = value if self.levels is None else self.whole.normal(value)
         if self.levels is None:
-            return found
-        level = self.levels.get(found)
+            return shown
+        level = self.levels.get(shown)
         return "\0" + text if level is None else level
 
 

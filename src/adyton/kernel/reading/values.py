@@ -108,7 +108,7 @@ class Values:
         return None if self.states is None else self.states == KNOWN
 
 
-class Coded(Values):
+class ListedValues(Values):
     """Values that stand in a list, and for each row the place of its value; the last of the list is missing.
 
     What follows from a value alone is found once for each that is listed (:func:`by_value`).
@@ -126,7 +126,7 @@ class Coded(Values):
 
     def kept(self, rows: Flags | Places) -> Values:
         """Those of some rows."""
-        return Coded(self.listed, self.places[rows])
+        return ListedValues(self.listed, self.places[rows])
 
     @cached_property
     def data(self) -> Array:
@@ -153,7 +153,7 @@ def by_value(function: Callable[Concatenate[Values, Rest], Array]) -> Callable[C
     """A function of each value alone, which is asked once for each value that is listed."""
 
     def once(values: Values, /, *rest: Rest.args, **named: Rest.kwargs) -> Array:
-        if isinstance(values, Coded):
+        if isinstance(values, ListedValues):
             return function(values.listed, *rest, **named)[values.places]
         return function(values, *rest, **named)
 
@@ -201,7 +201,7 @@ class ValueReader:
         last = len(own) - 1
         if array.null_count or (len(places) and not 0 <= places.min() <= places.max() < last):
             places = np.where(known & (places >= 0) & (places < last), places.astype(np.int64), last)
-        return Coded(own, places if places.dtype.itemsize < 8 else places.astype(np.int64, copy=False))
+        return ListedValues(own, places if places.dtype.itemsize < 8 else places.astype(np.int64, copy=False))
 
     def _numbers(self, array: Any) -> Values:
         """Numbers and truths where numbers or truths are wanted."""
@@ -235,7 +235,7 @@ class ValueReader:
         if listed:
             return self._once(as_bytes(array))
         places, texts = encoded(array)
-        return Coded(_ended(self._once(texts)), places)
+        return ListedValues(_ended(self._once(texts)), places)
 
     def _once(self, texts: Any) -> Values:
         """What texts stand for. Those that were read before are found by their bytes."""
@@ -266,7 +266,7 @@ class ValueReader:
         place_of = {key: place for place, key in enumerate(keys)}
         own = np.array([place_of.get(key or "", 0) for key in read], dtype=np.int64)
         states = np.array([MISSING if key is None else KNOWN for key in read], dtype=np.uint8)
-        return Coded(_ended(Values(own, states, keys)), places)
+        return ListedValues(_ended(Values(own, states, keys)), places)
 
     # ---- times ------------------------------------------------------------------------------------------------------
 
