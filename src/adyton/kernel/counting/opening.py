@@ -48,8 +48,8 @@ def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) 
     kind make one table: given as a list, as a folder, or by a pattern such as ``week-*.csv`` or ``book.xlsx#*``.
     """
     several = data if isinstance(data, list | tuple) and data else [data]
-    if all(isinstance(one, str | os.PathLike) for one in several):
-        given = [os.fsdecode(one) for one in several]
+    if all(isinstance(path, str | os.PathLike) for path in several):
+        given = [os.fsdecode(path) for path in several]
         if len(given) == 1 and is_address(given[0]):
             return reader_at(given[0])
         for text in given:
@@ -161,7 +161,7 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTab
     rows: Rows | None = reader.elsewhere(schema, name)
     if rows is None:
         reader.declare(schema.columns, name)
-        readers = {one: ValueReader(attribute) for one, attribute in schema.attributes.items()}  # look-ups, too
+        readers = {own: ValueReader(attribute) for own, attribute in schema.attributes.items()}  # look-ups, too
         stored = StoredRows(schema, readers, reader.batches, _identity(reader), name)
         rows = stored if name is None else UnitRows(stored, schema.rows_per_unit)
     return PrivateTable(rows, schema, from_text=reader.is_text)

@@ -62,10 +62,10 @@ class Pack(NamedTuple):
         """How many rows have each combination of cells in some of the columns, from the counts of all keys."""
         others = tuple(axis for axis, name in enumerate(self.names) if name not in names)
         kept = [name for name in self.names if name in names]
-        found: Integers = counts.reshape(self.shape).sum(axis=others)[
+        table: Integers = counts.reshape(self.shape).sum(axis=others)[
             tuple(slice(columns[name].cells) for name in kept)
         ]
-        return found.transpose([kept.index(name) for name in names])
+        return table.transpose([kept.index(name) for name in names])
 
 
 def packed(
@@ -93,7 +93,7 @@ def _packed(
     steps = [step for step in range(1, len(wanted) + 1) if math.gcd(step, len(wanted)) == 1]
     tries = max(1, min(_ORDERS, _WORK // len(wanted) ** 2))
     orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[:tries]]
-    packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda found: len(found[0]))
+    packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda packing: len(packing[0]))
     return [Pack(tuple(names), tuple(sizes[name] for name in names)) for names in packs], where
 
 
@@ -133,11 +133,11 @@ def packed_for_passing(
 
     *large* are packs of any size; where they do not stay in the cache, smaller ones are tried.
     """
-    found = [large]
+    packings = [large]
     if any(pack.keys > KEYS_IN_CACHE for pack in large[0]):
-        found.insert(0, packed(columns, groups, KEYS_IN_CACHE))
-    fitting = [one for one in found if all(pack.keys <= MOST_KEYS for pack in one[0])]
-    return min(fitting, key=lambda one: sum(1 + (pack.keys > KEYS_IN_CACHE) for pack in one[0]), default=None)
+        packings.insert(0, packed(columns, groups, KEYS_IN_CACHE))
+    fitting = [packing for packing in packings if all(pack.keys <= MOST_KEYS for pack in packing[0])]
+    return min(fitting, key=lambda packing: sum(1 + (pack.keys > KEYS_IN_CACHE) for pack in packing[0]), default=None)
 
 
 class Joins(NamedTuple):
@@ -193,8 +193,8 @@ class Joins(NamedTuple):
         """The columns that a number is made of, the slowest first."""
         if place < self.columns:
             return [place]
-        one, other = self.pairs[place - self.columns]
-        return self.members(one) + self.members(other)
+        left, right = self.pairs[place - self.columns]
+        return self.members(left) + self.members(right)
 
 
 class Tally:
@@ -236,14 +236,14 @@ class Tally:
     def counts(self) -> list[Integers]:
         """Of every key of each pack."""
         self._carry()
-        found = []
+        sums = []
         for pack, end, counts in zip(
             self._packs, self._joins.ends, np.split(self._long, self._starts[1:-1]), strict=True
         ):
             members = self._joins.members(end)
             axes = counts.reshape([self._keys[place] for place in members])
-            found.append(axes.transpose([members.index(place) for place in pack]).ravel())
-        return found
+            sums.append(axes.transpose([members.index(place) for place in pack]).ravel())
+        return sums
 
     def _carry(self) -> None:
         self._long += self._short
@@ -267,9 +267,9 @@ def _count(
     for first in range(0, rows, block):
         last = min(first + block, rows)
         for join in range(pairs.shape[0]):
-            one, other = pairs[join]
-            left = codes[one, first:last] if one < columns else joined[one - columns, : last - first]
-            right = codes[other, first:last] if other < columns else joined[other - columns, : last - first]
+            a, b = pairs[join]
+            left = codes[a, first:last] if a < columns else joined[a - columns, : last - first]
+            right = codes[b, first:last] if b < columns else joined[b - columns, : last - first]
             _join(joined[join, : last - first], left, factors[join], right)
         for pack in range(ends.size):
             end = ends[pack]
@@ -298,9 +298,9 @@ def _add(counts: _Short, key: _Codes) -> None:
     low = np.uint64(0xFFFF)
     for row in range(fours.size):
         four = fours[row]
-        one, two = np.uintp(four & low), np.uintp(four >> np.uint64(16) & low)
+        first, two = np.uintp(four & low), np.uintp(four >> np.uint64(16) & low)
         three, last = np.uintp(four >> np.uint64(32) & low), np.uintp(four >> np.uint64(48))
-        counts[one] += np.uint32(1)
+        counts[first] += np.uint32(1)
         counts[two] += np.uint32(1)
         counts[three] += np.uint32(1)
         counts[last] += np.uint32(1)

@@ -54,11 +54,11 @@ def rows_beside_codes(
         arrays_of, end = reader.batches(wanted), [object()]
         while (arrays := quietly(lambda: next(arrays_of, end))) is not end:
             by_name = dict(zip(wanted, arrays or (), strict=False))
-            found = quietly(lambda by_name=by_name: coded(by_name)) if by_name else None  # type: ignore[misc]
-            if found is None:
+            codes = quietly(lambda by_name=by_name: coded(by_name)) if by_name else None  # type: ignore[misc]
+            if codes is None:
                 raise BadInput("the new rows cannot be read to their end. Check that the table is complete.")
             kept = pyarrow.Table.from_arrays([by_name[name] for name in names], names=list(names)) if keep else None
-            yield found, kept
+            yield codes, kept
 
     def coded(by_name: dict[str, Any]) -> Integers:
         columns = []

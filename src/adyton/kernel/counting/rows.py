@@ -349,23 +349,23 @@ class UnitRows(OwnedRows):
         return self.stored.moment()
 
     def owners(self) -> Owners:
-        """Found once for each state of the rows."""
+        """Computed once for each state of the rows."""
         moment = self.moment()
         for known, owners in self._remembered:
             if known == moment:
                 return owners
-        found = self._found()
-        if len(found.unit) <= MOST_REMEMBERED:
-            self._remembered[:] = [(moment, found)]
-        return found
+        owners = self._owners()
+        if len(owners.unit) <= MOST_REMEMBERED:
+            self._remembered[:] = [(moment, owners)]
+        return owners
 
-    def _found(self) -> Owners:
+    def _owners(self) -> Owners:
         units, attributes = _Units(), self.stored.schema.attributes
         for arrays in self.stored.source([], self.stored.unit):
             if stopped():
                 raise KernelFailure
             units.add(arrays[-1])
-        unit, named = units.numbered(one=self.stored.schema.no_unit != DROP)
+        unit, named = units.numbered(nobody_is_one=self.stored.schema.no_unit != DROP)
         kept = unit >= 0
         sizes = np.bincount(unit[kept], minlength=1)
         over = np.append(sizes > self.limit, False)[unit]  # those of units that have too many, which alone are compared
@@ -402,15 +402,15 @@ def _first_of_each(whose: Integers, hashes: Array, sizes: Integers, named: Hashe
     last[many] = np.sort(key)[np.cumsum(sizes[many]) - sizes[many] + limit - 1]
     last = last[whose]
     below, at = key < last, np.flatnonzero(key == last)
-    found = below.copy()
-    found[at] = True
-    if np.bincount(whose[found], minlength=1).max() > limit:
+    first = below.copy()
+    first[at] = True
+    if np.bincount(whose[first], minlength=1).max() > limit:
         at = at[np.lexsort((mixed[at], whose[at]))]
         starts = np.flatnonzero(np.append(True, whose[at][1:] != whose[at][:-1]))
         rank = np.arange(len(at)) - np.repeat(starts, np.diff(np.append(starts, len(at))))
         left = limit - np.bincount(whose[below], minlength=len(sizes))
-        found[at] = rank < left[whose[at]]
-    return found
+        first[at] = rank < left[whose[at]]
+    return first
 
 
 class _Units:
@@ -426,26 +426,26 @@ class _Units:
         self._names.append(names)
         self._places.append(places)
 
-    def numbered(self, *, one: bool) -> tuple[Integers, Hashes]:
+    def numbered(self, *, nobody_is_one: bool) -> tuple[Integers, Hashes]:
         """The number of each row's unit, and what finds the hashes of units by their numbers.
 
-        Rows without a unit are *one* unit, or none: −1.
+        Rows without a unit are one unit if *nobody_is_one*, else none: −1.
         """
         if not self._names:
             return np.zeros(0, np.int64), lambda wanted: np.zeros(len(wanted), np.uint64)
         numbers, known, hashes = _numbers_of(self._names)
-        numbers[numbers < 0] = nobody = known if one else -1
-        found, start = [], 0
+        numbers[numbers < 0] = nobody = known if nobody_is_one else -1
+        numbered, start = [], 0
         for own, places in zip(self._names, self._places, strict=True):
             part = numbers[start : start + len(own)]
-            found.append(part if places is None else np.append(part, nobody)[places])
+            numbered.append(part if places is None else np.append(part, nobody)[places])
             start += len(own)
 
         def named(wanted: Places) -> Array:
             kept = wanted[wanted < known]  # those without a name have the last number
             return np.append(hashes(kept), np.zeros(len(wanted) - len(kept), np.uint64))
 
-        return np.concatenate(found), named
+        return np.concatenate(numbered), named
 
 
 def _unit_keys(array: Any) -> tuple[Any, Places | None]:
@@ -532,7 +532,7 @@ def _hashes(names: Any) -> Array:
 
     if types.is_integer(names.type):
         return _mixed(raw_numbers(names)[0].astype(np.uint64))
-    found = [np.zeros(0, np.uint64)]
+    hashes = [np.zeros(0, np.uint64)]
     for start in range(0, len(names), _NAMES_AT_A_TIME):
         some = compute.binary_slice(names[start : start + _NAMES_AT_A_TIME], 0, _HASHED)
         lengths = _lengths(some)
@@ -540,8 +540,8 @@ def _hashes(names: Any) -> Array:
         octets = np.frombuffer(some.buffers()[2] or b"", np.uint8, count=ends[-1]).astype(np.uint64)
         octets |= (np.arange(len(octets)) - np.repeat(ends - lengths, lengths)).astype(np.uint64) << np.uint64(8)
         sums = np.append(np.uint64(0), np.cumsum(_mixed(octets)))
-        found.append(sums[ends] - sums[ends - lengths])
-    return np.concatenate(found)
+        hashes.append(sums[ends] - sums[ends - lengths])
+    return np.concatenate(hashes)
 
 
 def _hashed(values: Values, so_far: Array) -> Array:

@@ -211,8 +211,8 @@ class PrivateTable(Sealed):
             return sums
 
         rows, first, high, low = self._run(work)
-        found = [rows, first] + ([[(a << BITS) + b for a, b in zip(high, low, strict=True)]] if degree > 1 else [])
-        return [whole_array(one, (groups,)).reshape(shape) for one in found]
+        sums = [rows, first] + ([[(a << BITS) + b for a, b in zip(high, low, strict=True)]] if degree > 1 else [])
+        return [whole_array(values, (groups,)).reshape(shape) for values in sums]
 
     def split_tables(self, tree: RowTree, names: Sequence[str], label: str) -> list[Integers]:
         """For each attribute the number of rows in every leaf, cell and class, in one pass over the rows."""
@@ -283,7 +283,7 @@ class PrivateTable(Sealed):
         terms: dict[str, Cell | Leaf] = {name: leaf.get(name) or self._cell(name) for name in names}
         columns = {name: Column(terms[name].size, terms[name].size + 1) for name in names}
         together = self._rows.keys_together
-        alone = [one for one in groups if not leaf and math.prod(columns[name].keys for name in one) > together]
+        alone = [group for group in groups if not leaf and math.prod(columns[name].keys for name in group) > together]
         wanted = [group for group in groups if group not in alone]
         packs, where = packed(columns, wanted, together)
         few = len(packs) <= _FEW_PACKS or not self._rows.passing(terms.values())
@@ -301,10 +301,11 @@ class PrivateTable(Sealed):
             for number, batch in self._rows.packs(asked, self._conditions):
                 for place, (own, shape, total) in enumerate(zip(asked[len(packs) :], shapes, single, strict=True)):
                     if number in (-1, len(packs) + place):
-                        found, kept = _keys(batch, own, shape)
-                        batch.kept(kept).add(total, found)
+                        keys, kept = _keys(batch, own, shape)
+                        batch.kept(kept).add(total, keys)
                 here = packs if number < 0 else packs[number : number + 1]
-                codes = {name: batch.coded(terms[name]) for name in {name: None for one in here for name in one.names}}
+                needed = {name: None for pack in here for name in pack.names}
+                codes = {name: batch.coded(terms[name]) for name in needed}
                 if tally is not None:
                     tally.add(batch.rows, [codes[name] for name in used])
                     continue
@@ -315,7 +316,8 @@ class PrivateTable(Sealed):
                         key = key * side + codes[name]
                     batch.add(total, key)
             sums = counts if tally is None else tally.counts()
-            tables = [packs[one].table(sums[one], group, columns) for one, group in zip(where, wanted, strict=True)]
+            located = zip(where, wanted, strict=True)
+            tables = [packs[number].table(sums[number], group, columns) for number, group in located]
             by_itself = [total.reshape(shape) for total, shape in zip(single, shapes, strict=True)]
             return [by_itself.pop(0) if group in alone else tables.pop(0) for group in groups]
 
@@ -336,11 +338,11 @@ class PrivateTable(Sealed):
                 break
             stop = threading.Event()
             with one_at_a_time():
-                found = interruptible(partial(stoppable, work, stop), partial(self._stop, stop))
-            if found is None:
+                answer = interruptible(partial(stoppable, work, stop), partial(self._stop, stop))
+            if answer is None:
                 break
             if self.moment() == moment:
-                return found[0]
+                return answer[0]
         raise KernelFailure
 
     def _stop(self, stop: threading.Event) -> None:
@@ -373,7 +375,8 @@ class _Groups:
             data = [own.keys[place] for place in own.data.tolist()] if own.keys else own.data.tolist()
             nothing = own.missing | ((own.state == OUTSIDE) & (own.data >= 0))  # neither true nor false
             states = np.where(nothing, MISSING, own.state).tolist()
-            columns.append([(one, 0 if one == MISSING else value) for one, value in zip(states, data, strict=True)])
+            pairs = zip(states, data, strict=True)
+            columns.append([(state, 0 if state == MISSING else value) for state, value in pairs])
         times = [1] * batch.rows if batch.times is None else batch.times.tolist()
         for key, more in zip(zip(*columns, strict=True), times, strict=True):
             self._sizes[key] = self._sizes.get(key, 0) + more
@@ -383,10 +386,10 @@ class _Groups:
         values, rows = {}, len(self._sizes)
         for place, term in enumerate(self.terms):
             column = [key[place] for key in self._sizes]
-            state = np.array([one for one, _ in column], dtype=np.uint8)
+            state = np.array([state for state, _ in column], dtype=np.uint8)
             texts = list(dict.fromkeys(text for _, text in column if isinstance(text, str)))
             numbers: dict[Any, Any] = {text: number for number, text in enumerate(texts)}
-            data = np.array([numbers.get(one, 0) if texts else one for _, one in column])
+            data = np.array([numbers.get(value, 0) if texts else value for _, value in column])
             values[term.name] = Values(data if len(data) else np.zeros(0, np.int64), state, texts)
         values[count_name] = Values(np.array(list(self._sizes.values()), dtype=np.int64))
         return rows, values

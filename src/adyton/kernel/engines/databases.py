@@ -30,7 +30,7 @@ class DuckDbReader(Reader):
         self._connection, self._shown, self.ours = connection, shown, ours
         empty = quietly(lambda: connection.sql(f"select * from {shown} limit 0").to_arrow_table())
         if empty is None:
-            raise SchemaError("the columns of the table cannot be told. Check that it still exists.")
+            raise SchemaError("the columns of the table cannot be listed. Check that it still exists.")
         self.columns = [Column(field.name, type_name(field.type), family_of(field.type)) for field in empty.schema]
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
@@ -61,31 +61,27 @@ def _unit(name: str, kind: str) -> str:
 def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:
     """An error unless a name of a DuckDB stands for a stored table, all of whose columns are stored."""
 
-    def found(columns: str, source: str, place: str) -> list[Any] | None:
-        where = [f"lower({place}) = {sql_text(name.lower())}"]
-        where += [f"{part} = {sql_text(given)}" for part, given in parts[source] if given]
-        return quietly(
-            lambda: list(connection.execute(f"select {columns} from {source} where {' and '.join(where)}").fetchall())
-        )
+    def listed(columns: str, source: str, named: str, *within: tuple[str, str | None]) -> list[Any] | None:
+        where = [f"lower({named}) = {sql_text(name.lower())}"]
+        where += [f"{part} = {sql_text(given)}" for part, given in within if given]
+        query = f"select {columns} from {source} where {' and '.join(where)}"
+        return quietly(lambda: list(connection.execute(query).fetchall()))
 
-    in_duckdb = [("database_name", catalog), ("schema_name", database)]
-    in_standard = [("table_catalog", catalog), ("table_schema", database), ("is_generated", "ALWAYS")]
-    parts = {"duckdb_tables()": in_duckdb, "duckdb_views()": in_duckdb, "information_schema.columns": in_standard}
-    parts["duckdb_tables() join duckdb_databases() using (database_name)"] = in_duckdb
-    stored = found("1", "duckdb_tables()", "table_name")
-    viewed = found("1", "duckdb_views()", "view_name")
-    kinds = found("type", "duckdb_tables() join duckdb_databases() using (database_name)", "table_name")
+    place = ("database_name", catalog), ("schema_name", database)
+    kinds = listed("type", "duckdb_tables() join duckdb_databases() using (database_name)", "table_name", *place)
+    viewed = listed("1", "duckdb_views()", "view_name", *place)
     if kinds is None or any(kind != "duckdb" for (kind,) in kinds):
         raise SchemaError(
             f"{name!r} is kept by another engine that DuckDB has attached, where it may be a view. Store a copy in "
             "DuckDB with create table … as select."
         )
-    if not stored or viewed or viewed is None:
+    if not kinds or viewed or viewed is None:
         raise SchemaError(
             f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store what it shows with "
             "create table … as select; or, if it stands for a file or a frame, open that."
         )
-    computed = found("column_name", "information_schema.columns", "table_name")
+    place = ("table_catalog", catalog), ("table_schema", database)
+    computed = listed("column_name", "information_schema.columns", "table_name", *place, ("is_generated", "ALWAYS"))
     if computed or computed is None:
         raise SchemaError(
             f"{name!r} has columns that are computed whenever they are read "
@@ -148,10 +144,10 @@ def _own_duckdb() -> Any:
 def _attach(connection: Any, path: str) -> list[str]:
     """Attach a database file for reading, and list its tables and views."""
     connection.execute(f"attach {sql_text(path)} as stored (read_only)")
-    found = connection.execute(
+    tables = connection.execute(
         "select table_name from information_schema.tables where table_catalog = 'stored' and table_schema = 'main'"
     ).fetchall()
-    return sorted(row[0] for row in found)
+    return sorted(row[0] for row in tables)
 
 
 class _Text(bytes):
@@ -187,11 +183,11 @@ class SqliteReader(Reader):
         tables = quietly(lambda: [row[0] for row in self._asked(_TABLES)])
         table = _only(path, table, tables, "SQLite")
         self._table = identifier(table)
-        found = quietly(
+        columns = quietly(
             lambda: list(self._asked(f"select name, type, hidden from pragma_table_xinfo({sql_text(table)})"))
         )
-        computed = [name for name, _, hidden in found or () if hidden]
-        if not found or computed:
+        computed = [name for name, _, hidden in columns or () if hidden]
+        if not columns or computed:
             why = (
                 f"has columns that are computed whenever they are read ({listing(computed)})"
                 if computed
@@ -199,7 +195,7 @@ class SqliteReader(Reader):
             )
             raise SchemaError(f"{table!r} of {path!r} {why}. Store the table again with create table … as select.")
         self.columns = [
-            Column(name, kind.lower() or "any", "string", from_text=True, inferred=True) for name, kind, _ in found
+            Column(name, kind.lower() or "any", "string", from_text=True, inferred=True) for name, kind, _ in columns
         ]
 
     def _asked(self, query: str, text: Callable[[bytes], object] = _shown) -> Iterator[tuple[Any, ...]]:

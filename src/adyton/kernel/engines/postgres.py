@@ -49,7 +49,7 @@ _PATIENCE = {
     "tcp_user_timeout": 60_000,
     "application_name": "adyton",
 }
-"""As long is waited for a server that does not answer: seconds, and milliseconds for what was sent."""
+"""How long to wait for a server that does not answer: in seconds, and in milliseconds for what was sent."""
 _NO_SERVER = (
     "the PostgreSQL server cannot be reached, or does not let this user in. Check host, port, database, user and "
     "password in the address, or in PGHOST, PGUSER, PGPASSWORD and their like."
@@ -93,11 +93,11 @@ class Postgres(Server):
         self._held: tuple[Any, object] | None = None
         """A connection with a transaction that sees one moment, and a mark of it."""
         self._expected: tuple[str, str, Any] | None = None
-        """A query that locks the tables against changes, one for what they are, and what it says."""
+        """A query that locks the tables against changes, one that asks what they are, and its expected answer."""
 
     @classmethod
     def at(cls, url: str) -> Postgres:
-        """The server at an address; if there is none, an error that repeats neither the address nor what it says."""
+        """The server at an address; an error, which does not repeat the address, if there is none."""
         try:
             import psycopg
         except ImportError:
@@ -170,7 +170,7 @@ class Postgres(Server):
     # ---- queries ----------------------------------------------------------------------------------------------------
 
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
-        """As they come; inside a transaction that is open, if there is one, whose settings stay."""
+        """As they arrive; inside an open transaction, if there is one, whose settings stay."""
         with self._cursor("adyton_rows" if many else "") as cursor:
             if many:
                 cursor.execute(query)
@@ -185,7 +185,7 @@ class Postgres(Server):
 
     @contextmanager
     def _cursor(self, name: str) -> Iterator[Any]:
-        """For one query, on tables that are what they were; one with a *name* is asked for some rows at a time."""
+        """For one query, on tables that are what they were; a cursor with a *name* sends some rows at a time."""
         with self._query:  # a query that was interrupted twice may still be under way
             connection = self.connection()
             with connection.transaction(force_rollback=True), connection.cursor(binary=True) as cursor:
@@ -208,14 +208,14 @@ class Postgres(Server):
             return list(cursor.execute(query).fetchall())
 
     def expect(self, lock: str, query: str) -> bool:
-        """From now on no query is answered unless the tables are what they are now; whether that can be told."""
-        found = quietly(lambda: self.asked(query))
-        self._expected = (lock, query, found[0]) if found else None
-        return bool(found)
+        """From now on no query is answered unless the tables are what they are now; False if that is unknown."""
+        facts = quietly(lambda: self.asked(query))
+        self._expected = (lock, query, facts[0]) if facts else None
+        return bool(facts)
 
     def stop(self) -> None:
         """A request to cancel, on a connection of its own."""
-        self._current().cancel()  # the one that there is then: it may have connected anew
+        self._current().cancel()  # the connection may be a new one by then
 
     # ---- expressions ------------------------------------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class Postgres(Server):
 
     def digest(self, columns: Sequence[StoredColumn]) -> str:
         """Of a row as the server writes it."""
-        parts = [f"left({one.sql}, {_DIGESTED})" if one.kind == "string" else one.sql for one in columns]
+        parts = [f"left({own.sql}, {_DIGESTED})" if own.kind == "string" else own.sql for own in columns]
         return f"md5(row({', '.join(parts)})::text)"
 
 
@@ -279,19 +279,19 @@ class PostgresReader(ServerReader):
         columns that it uses besides those it shows."""
         self.server, self._shown, self._tables, self._fields = server, shown, tables, fields or ()
         self.ours = server.steady
-        found = quietly(lambda: _columns(server, shown) if fields is None else _shown_columns(server, shown))
-        if not found:
-            raise SchemaError("the columns of the table cannot be told. Check that it still exists, and has any.")
-        self.columns = found
+        columns = quietly(lambda: _columns(server, shown) if fields is None else _shown_columns(server, shown))
+        if not columns:
+            raise SchemaError("the columns of the table cannot be listed. Check that it still exists, and has any.")
+        self.columns = columns
 
     def source(self, names: Collection[str]) -> str:
         """What stands behind ``from``, as long as it is what it was."""
         assert isinstance(self.server, Postgres)
         columns = ", ".join(map(identifier, dict.fromkeys(names)))
         shown = f"(select {columns} from {self._shown}) as stored"
-        told = _fingerprint(self._tables, sorted({*names, *self._fields}))
-        if not self.server.expect(f"select * from {shown} limit 0", f"select {told}"):
-            raise SchemaError("what the table is cannot be told. Check that the server can be reached.")
+        fingerprint = _fingerprint(self._tables, sorted({*names, *self._fields}))
+        if not self.server.expect(f"select * from {shown} limit 0", f"select {fingerprint}"):
+            raise SchemaError("the definition of the table cannot be read. Check that the server can be reached.")
         return shown
 
 
@@ -312,11 +312,11 @@ _TYPE = "format_type(t.oid, null), t.typname::text, t.typtype::text, t.typbasety
 
 def _columns(server: Postgres, table: str) -> list[Column]:
     """Those of a stored table, also such as this user may not read."""
-    found = server.asked(
+    columns = server.asked(
         f"select a.attname::text, {_TYPE} from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = "
         f"to_regclass({sql_text(table)}) and a.attnum > 0 and not a.attisdropped order by a.attnum"
     )
-    return [_column(server, name, *kind) for name, *kind in found]
+    return [_column(server, name, *kind) for name, *kind in columns]
 
 
 def _shown_columns(server: Postgres, shown: str) -> list[Column]:
@@ -333,7 +333,7 @@ def _column(server: Postgres, name: str, shown_as: str, base: str, kind: str, be
     """Of a domain, the type that it restricts; of an enumeration, texts."""
     if kind == "d":
         return _column(server, name, *server.asked(f"select {_TYPE} from pg_type t where t.oid = {below}")[0])
-    family = next((one for one, names in _FAMILIES.items() if base in names), "unknown")
+    family = next((family for family, names in _FAMILIES.items() if base in names), "unknown")
     return Column(name, shown_as, "string" if kind == "e" else family)
 
 
@@ -372,7 +372,7 @@ def _connection(url: str) -> Any:
 
 
 def _refusal(attempt: Any) -> str:
-    """How far an attempt to connect came. What the server said, maybe in another language, is not read."""
+    """How far an attempt to connect got. What the server said, maybe in another language, is not read."""
     if attempt is None or not (attempt.needs_password or attempt.used_password):
         return _NO_SERVER
     return _NO_PASSWORD if attempt.needs_password else _WRONG_PASSWORD
@@ -401,10 +401,10 @@ def check_stored(server: Postgres, name: str, database: str | None) -> None:
         "exists (select from pg_attribute a where a.attrelid = c.oid and a.attgenerated = 'v') "
         f"from pg_class c where c.oid = to_regclass({sql_text(quoted(name, database))})"
     )
-    found = quietly(lambda: server.asked(query))
-    if not found:
-        raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
-    problem = _problem(*found[0])
+    facts = quietly(lambda: server.asked(query))
+    if not facts:
+        raise SchemaError(f"the table {name!r} cannot be facts. Check its name, and that you may read it.")
+    problem = _problem(*facts[0])
     if problem:
         raise SchemaError(f"{name!r} {problem}. Store what it shows with create table … as select, and open that.")
 
@@ -423,13 +423,13 @@ def _problem(kind: str, secured: bool, encoding: str, foreign: bool, computed: b
 def _fingerprint(tables: Sequence[str], used: Sequence[str]) -> str:
     """An expression for what tables are: their kinds, and the columns that are used with their types."""
     names = ", ".join(map(sql_text, used))
-    told = [
+    parts = [
         "(select concat(c.relkind, row_security_active(c.oid), (select string_agg(a.attname || a.atttypid::text, ',' "
         f"order by a.attname) from pg_attribute a where a.attrelid = c.oid and a.attname in ({names}))) "
         f"from pg_class c where c.oid = to_regclass({sql_text(table)}))"
         for table in tables
     ]
-    return f"concat({', '.join(told)})"
+    return f"concat({', '.join(parts)})"
 
 
 def _place_of(connection: Any, table: str) -> tuple[str, str] | None:
@@ -440,18 +440,18 @@ def _place_of(connection: Any, table: str) -> tuple[str, str] | None:
         "on n.oid = c.relnamespace where c.oid = pg_catalog.to_regclass(%s)"
     )
     for name, within in ((table, None), *((table[dot + 1 :], table[:dot]) for dot in dots)):
-        found = connection.execute(query, [quoted(name, within)]).fetchone()
-        if found and found[1] == name:  # the server cuts long names
-            return str(found[0]), str(found[1])
+        place = connection.execute(query, [quoted(name, within)]).fetchone()
+        if place and place[1] == name:  # the server cuts long names
+            return str(place[0]), str(place[1])
     return None
 
 
 def _names_of(connection: Any) -> list[str]:
     """The tables that the user may read, with their schema where the name alone does not find them."""
-    found = connection.execute(
+    tables = connection.execute(
         "select n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid) from pg_catalog.pg_class c "
         "join pg_catalog.pg_namespace n on n.oid = c.relnamespace where c.relkind in ('r', 'p', 'm', 'v', 'f') "
         "and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_t%' "
         "and pg_catalog.has_schema_privilege(n.oid, 'usage') and pg_catalog.has_any_column_privilege(c.oid, 'select')"
     )
-    return sorted(name if visible else f"{schema}.{name}" for schema, name, visible in found.fetchall())
+    return sorted(name if visible else f"{schema}.{name}" for schema, name, visible in tables.fetchall())

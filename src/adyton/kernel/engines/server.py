@@ -53,7 +53,7 @@ class Server(Dialect, ABC):
     keys_together: int = 1 << 18
     """A pass over the rows takes longer than a table of so many keys."""
     keys_at_once: int = 0
-    """So many keys at most are counted by one query for several sets of terms (:attr:`each`)."""
+    """So many keys at most are counted by one query for several sets of terms (:attr:`unrolled`)."""
 
     @abstractmethod
     def column(self, column: Column) -> StoredColumn:
@@ -113,8 +113,8 @@ class ServerReader(Reader):
         """The rows themselves, for those who may look at them."""
         known = {column.name: column for column in self.columns}
         columns = [self.server.column(known[name]) for name in names]
-        query = f"select {', '.join(one.sql for one in columns)} from {self.source(names)}"
-        return self.server.fetched(query, [one.kind for one in columns], many=True)
+        query = f"select {', '.join(column.sql for column in columns)} from {self.source(names)}"
+        return self.server.fetched(query, [column.kind for column in columns], many=True)
 
 
 class GroupBatch(Batch):
@@ -123,27 +123,24 @@ class GroupBatch(Batch):
     reads = False
     times: Integers
 
-    def __init__(self, told: Mapping[Question, Any], times: Integers) -> None:
-        super().__init__(len(times), _never, times)
-        self._told, self.times = told, times
+    def __init__(self, answers: Mapping[Question, Any], times: Integers) -> None:
+        super().__init__(len(times), {}.__getitem__, times)
+        self._answers, self.times = answers, times
 
     def of(self, term: Question) -> Any:
-        """What a term says of each group."""
-        if term in self._told:
-            return self._told[term]
+        """The answer to a term for each group."""
+        if term in self._answers:
+            return self._answers[term]
         assert isinstance(term, Leaf)
         return term.at(self.rows, self.of)
 
     def at(self, places: Places) -> GroupBatch:
         """The groups at some places."""
-        told = {
-            term: own[places] if isinstance(own, np.ndarray) else own.kept(places) for term, own in self._told.items()
+        some = {
+            term: own[places] if isinstance(own, np.ndarray) else own.kept(places)
+            for term, own in self._answers.items()
         }
-        return GroupBatch(told, self.times[places])
-
-
-def _never(name: str) -> Any:
-    raise AssertionError(name)
+        return GroupBatch(some, self.times[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,28 +213,28 @@ class ServerRows(OwnedRows):
         return self.batches(terms, ())
 
     def batches(self, terms: Terms, rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
-        """Groups of the rows for which all conditions hold: in the server, where it can tell."""
+        """Groups of the rows for which all conditions hold: in the server, where it can compute them."""
         where, rest = self._conditions(rules)
         for batch, _ in self._grouped([*terms, *(term for rule in rest for term in rule.terms)], where, whole=whole):
             yield _kept(batch, rest)
 
     def packs(self, terms: Sequence[Terms], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
-        """If the server can tell all terms: all rows pass by, where they come fast and the sets are many; or one query
-        counts several sets. Else one query for each set."""
+        """If the server can compute all terms, all rows are sent where that is fast and the sets are many, or one query
+        counts several sets. Else there is one query for each set."""
         every = list({term: None for part in terms for term in part})
         where, rest = self._conditions(rules)
-        told = not rest and all(self._expressions.code(term) is not None for term in every)
-        if told and self.server.streams and len(terms) > _FEW_QUERIES:
+        computed = not rest and all(self._expressions.code(term) is not None for term in every)
+        if computed and self.server.streams and len(terms) > _FEW_QUERIES:
             keys = self._keys(every)
             query = self._coded([sql for sql, _ in keys], where)
             for columns in self._numbers(query, len(keys), many=True):
-                yield -1, GroupBatch(_told(keys, columns), np.ones(len(columns[0]), np.int64))
+                yield -1, GroupBatch(_answers(keys, columns), np.ones(len(columns[0]), np.int64))
             return
         together: list[tuple[int, _Key, int]] = []
         last = 0
         for number, own in enumerate(terms):
             size = math.prod(_range(term)[1] for term in own)
-            if not told or not own or size > self.server.keys_at_once:
+            if not computed or not own or size > self.server.keys_at_once:
                 for batch in self.batches(own, rules):
                     yield number, batch
                 continue
@@ -253,13 +250,13 @@ class ServerRows(OwnedRows):
     def _together(self, sets: Sequence[tuple[int, _Key, int]], where: Sequence[str]) -> Iterator[tuple[int, Batch]]:
         """Groups for several sets of terms by one query, in which a row has a key for each set: those of a set begin at
         a number of its own."""
-        each = self.server.each(", ".join(f"cast({sql} as bigint) + {first}" for _, (sql, _), first in sets))
-        query = f"select k, count(*) as times from ({self._coded([f'{each} as k'], where)}) as coded group by k"
-        for found, times in self._numbers(query, 2):
-            place = np.searchsorted([first for *_, first in sets], found, side="right") - 1
-            for one, (number, key, first) in enumerate(sets):
-                own = place == one
-                yield number, GroupBatch(_told([key], [found[own] - first]), times[own])
+        lines = self.server.unrolled(", ".join(f"cast({sql} as bigint) + {first}" for _, (sql, _), first in sets))
+        query = f"select k, count(*) as times from ({self._coded([f'{lines} as k'], where)}) as coded group by k"
+        for keys, times in self._numbers(query, 2):
+            set_of = np.searchsorted([first for *_, first in sets], keys, side="right") - 1
+            for place, (number, key, first) in enumerate(sets):
+                own = set_of == place
+                yield number, GroupBatch(_answers([key], [keys[own] - first]), times[own])
 
     def _keys(self, terms: Terms) -> list[_Key]:
         return _joined([(term, str(self._expressions.code(term))) for term in terms])
@@ -275,11 +272,11 @@ class ServerRows(OwnedRows):
             yield [_whole(array) for array in arrays]
 
     def passing(self, terms: Terms) -> bool:
-        """Where the server sends numbers fast, and can tell all of them."""
+        """Where the server sends numbers fast, and can compute all of them."""
         return self.server.streams and all(self._expressions.code(term) is not None for term in terms)
 
     def sums(self, terms: Terms, steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
-        """Added up in the server, where it can tell the steps and which rows are kept."""
+        """Added up in the server, where it can compute the steps and which rows are kept."""
         code = self._expressions.code(steps)
         where, rest = self._conditions(rules)
         if code is None or rest:
@@ -288,12 +285,12 @@ class ServerRows(OwnedRows):
         high = self.server.divided("(steps * steps)", 1 << BITS)
         parts = ["steps", high, f"(steps * steps - {high} * {1 << BITS})"]
         totals = [self.server.total(part) for part in parts]
-        for batch, found in self._grouped(terms, where, steps=code, more=totals):
-            wholes = [np.array([int(one) for one in column.to_pylist()], object) for column in found]
+        for batch, columns in self._grouped(terms, where, steps=code, more=totals):
+            wholes = [np.array([int(text) for text in column.to_pylist()], object) for column in columns]
             yield batch, (batch.times, *wholes)
 
     def by_unit(self, rules: Sequence[Condition]) -> Integers:
-        """Groups by the unit, and by what conditions ask for that cannot be told in the server. Names stay there: what
+        """Groups by the unit, and by the terms of conditions that the server cannot compute. Names stay there: what
         comes back of a text is its digest."""
         where, rest = self._conditions(rules)
         sizes: dict[Any, int] = {}
@@ -313,9 +310,9 @@ class ServerRows(OwnedRows):
         return Expressions(self.server, self.columns)
 
     def _conditions(self, rules: Sequence[Condition]) -> tuple[list[str], list[Condition]]:
-        """Those that the server can tell, as expressions; and those that it cannot."""
-        told = [(rule, self._expressions.condition(rule)) for rule in rules]
-        return [f"({own})" for _, own in told if own is not None], [rule for rule, own in told if own is None]
+        """Those that the server can compute, as expressions; and those that it cannot."""
+        pairs = [(rule, self._expressions.condition(rule)) for rule in rules]
+        return [f"({own})" for _, own in pairs if own is not None], [rule for rule, own in pairs if own is None]
 
     def _rows(self) -> str:
         """What stands behind ``from``: rows that are cut, if they are."""
@@ -343,10 +340,10 @@ class ServerRows(OwnedRows):
         If *whole*, rows that lack one of the terms are not needed. Rows have the column *steps*, if there is one, and
         are left out where that is negative.
         """
-        coded, valued = self._told(terms)
+        coded, valued = self._computed(terms)
         known = {term: self._expressions.kept(term) for term in coded if whole and isinstance(term, Cell)}
-        coded |= {term: told[1] for term, told in known.items() if told is not None}
-        where = [*where, *(told[0] for told in known.values() if told is not None)]
+        coded |= {term: own[1] for term, own in known.items() if own is not None}
+        where = [*where, *(own[0] for own in known.values() if own is not None)]
         inner: dict[str, str] = {}
         for expression in [*coded.values(), *valued.values(), *([] if steps is None else [steps])]:
             inner.setdefault(expression, f"k{len(inner)}")
@@ -358,7 +355,7 @@ class ServerRows(OwnedRows):
             groups.append(self.server.hidden("u") if self.unit.kind == "string" else "u")
             kinds.append(self.unit.kind)
         selected = [f"{own} as {name}" for own, name in inner.items()] + (["u"] if unit else [])
-        rows = f"select {', '.join(selected) or '1 as one'} from {self._rows()}"
+        rows = f"select {', '.join(selected) or '1 as line'} from {self._rows()}"
         rows = f"{rows} where {' and '.join(where)}" if where else rows
         if steps is not None:
             rows = f"select *, {inner[steps]} as steps from ({rows}) as stepped where {inner[steps]} >= 0"
@@ -369,19 +366,19 @@ class ServerRows(OwnedRows):
         for arrays in self.server.fetched(query, [*kinds, "integer", *(["string"] * len(more))]):
             if stopped():
                 raise KernelFailure
-            told = _told(keys, [_whole(array) for array in arrays[: len(keys)]])
+            answers = _answers(keys, [_whole(array) for array in arrays[: len(keys)]])
             read: dict[tuple[str, str], Any] = {}
             for term, own in valued.items():
                 array = arrays[len(keys) + [*values].index(own)]
                 if (term.name, own) not in read:
                     read[term.name, own] = self.readers[term.name].read(array)
-                told[term] = term.of(read[term.name, own])
+                answers[term] = term.of(read[term.name, own])
             times = _whole(arrays[len(groups)])
             rest = arrays[len(groups) - 1 : len(groups)] if unit else arrays[len(groups) + 1 :]
-            yield GroupBatch(told, times), rest
+            yield GroupBatch(answers, times), rest
 
-    def _told(self, terms: Terms) -> tuple[dict[Question, str], dict[Term, str]]:
-        """The terms that the server can tell, and those for which it gives the value, with their expressions."""
+    def _computed(self, terms: Terms) -> tuple[dict[Question, str], dict[Term, str]]:
+        """The terms that the server can compute, and those for which it gives the value, with their expressions."""
         coded: dict[Question, str] = {}
         valued: dict[Term, str] = {}
         waiting = list(dict.fromkeys(terms))
@@ -403,8 +400,8 @@ def _kept(batch: Batch, rules: Sequence[Condition]) -> Batch:
     return batch
 
 
-def _told(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Question, Any]:
-    """What the terms say, from the keys that they are joined in."""
+def _answers(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Question, Any]:
+    """The answers to terms, from the keys that they are joined in."""
     parts = [(column, part) for (_, own), column in zip(keys, columns, strict=True) for part in own]
     return {term: column // stride % size + first for column, (term, stride, size, first) in parts}
 

@@ -66,7 +66,7 @@ def check_frame(frame: Any, name: str | None = None) -> None:
     else:
         problem = quietly(lambda: _remote_problem(frame, name))
     if problem is None:
-        raise SchemaError(f"the frame's plan cannot be told. {_ADVICE}")
+        raise SchemaError(f"the frame's plan cannot be read. {_ADVICE}")
     if problem:
         raise SchemaError(f"the frame holds {problem}, so that what it shows is not ours to judge. {_ADVICE}")
 
@@ -81,7 +81,7 @@ def _problem(node: Any) -> str:
     kind = node.getClass().getSimpleName()
     if kind not in _ROW_BY_ROW:
         return _leaf_problem(node, kind)
-    if kind == "Project" and not all(_is_column(one) for one in _listed(node.projectList())):
+    if kind == "Project" and not all(map(_is_column, _listed(node.projectList()))):
         return "computed columns"
     if kind == "Filter" and not _is_comparison(node.condition()):
         return "a condition that is more than comparisons with literals"
@@ -128,11 +128,12 @@ def _from_folders(node: Any) -> set[str]:
     if node.getClass().getSimpleName() == "LogicalRelation":
         schema = None if node.catalogTable().isDefined() else node.relation().partitionSchema()
         return set() if schema is None else set(schema.fieldNames())
-    found = {name for child in _listed(node.children()) for name in _from_folders(child)}
-    if node.getClass().getSimpleName() == "Project" and found:
-        aliased = [one for one in _listed(node.projectList()) if one.getClass().getSimpleName() == "Alias"]
-        found |= {one.name() for one in aliased if found & {name.name() for name in _listed(one.references().toSeq())}}
-    return found
+    names = {name for child in _listed(node.children()) for name in _from_folders(child)}
+    if node.getClass().getSimpleName() == "Project" and names:
+        aliases = [column for column in _listed(node.projectList()) if column.getClass().getSimpleName() == "Alias"]
+        used = {alias.name(): {part.name() for part in _listed(alias.references().toSeq())} for alias in aliases}
+        names |= {alias for alias, parts in used.items() if names & parts}
+    return names
 
 
 def _is_column(expression: Any) -> bool:
@@ -149,10 +150,10 @@ def _is_column(expression: Any) -> bool:
 def _is_comparison(expression: Any) -> bool:
     kind = expression.getClass().getSimpleName()
     if kind == "Cast":
-        types = [one.dataType().simpleString() for one in (expression.child(), expression)]
-        wider = all(one in _WIDER for one in types) and _WIDER.index(types[0]) <= _WIDER.index(types[1])
+        types = [part.dataType().simpleString() for part in (expression.child(), expression)]
+        wider = {*types} <= {*_WIDER} and _WIDER.index(types[0]) <= _WIDER.index(types[1])
         return wider and _is_comparison(expression.child())
-    return kind in _COMPARISONS.split() and all(_is_comparison(one) for one in _listed(expression.children()))
+    return kind in _COMPARISONS.split() and all(map(_is_comparison, _listed(expression.children())))
 
 
 def _listed(sequence: Any) -> list[Any]:
@@ -168,14 +169,14 @@ def _remote_problem(frame: Any, name: str | None) -> str:
     if kind not in _IN_CONNECT:
         return f"the operation {kind}"
     table = name or plan.table_name
-    found = frame.sparkSession.catalog.getTable(table)
-    if found.isTemporary or found.tableType not in ("MANAGED", "EXTERNAL"):
+    entry = frame.sparkSession.catalog.getTable(table)
+    if entry.isTemporary or entry.tableType not in ("MANAGED", "EXTERNAL"):
         return "a view"
     lines = frame.sparkSession.sql(f"describe table extended {table}").collect()
-    told = {line[0]: line[1] for line in lines}
-    if told.get("Provider") == "hive":
-        return "" if told.get("Serde Library") in (_TEXT, *_HIVE_FILES) else _CONNECTOR
-    return "" if told.get("Provider", "").lower() in _FORMATS else _CONNECTOR
+    facts = {line[0]: line[1] for line in lines}
+    if facts.get("Provider") == "hive":
+        return "" if facts.get("Serde Library") in (_TEXT, *_HIVE_FILES) else _CONNECTOR
+    return "" if facts.get("Provider", "").lower() in _FORMATS else _CONNECTOR
 
 
 _FAMILIES = {
@@ -276,7 +277,7 @@ class Spark(Server):
     is_nan = "isnan({})".format
     hidden = "sha2(cast({} as binary), 256)".format
     total = "cast(coalesce(sum(cast({} as decimal(20, 0))), 0) as string)".format  # others would overflow
-    each = "explode(array({}))".format
+    unrolled = "explode(array({}))".format
 
     def column(self, column: Column) -> StoredColumn:
         """Texts by their bytes, decimals as doubles, times as seconds."""
@@ -313,12 +314,12 @@ class Spark(Server):
         short = f"octet_length({name}) <= {LONGEST_NAME}"
         text = f"trim(both decode(unhex('{_WHITE}'), 'UTF-8') from {_by_bytes(name, column)})"
         text = f"hex({name})" if kind == "binary" else text
-        found = f"(case when {short} then nullif({text}, '') end)"
-        return StoredColumn(f"cast({found} as binary)" if self._by_rows else found, "string")
+        name = f"(case when {short} then nullif({text}, '') end)"
+        return StoredColumn(f"cast({name} as binary)" if self._by_rows else name, "string")
 
     def digest(self, columns: Sequence[StoredColumn]) -> str:
         """By Spark's own function of any columns."""
-        return f"xxhash64({', '.join(one.sql for one in columns)})"
+        return f"xxhash64({', '.join(own.sql for own in columns)})"
 
 
 def _by_bytes(name: str, column: Column) -> str:

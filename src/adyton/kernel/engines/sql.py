@@ -86,10 +86,10 @@ class Dialect:
     is_nan: Callable[[str], str]
     """Whether a double is not a number."""
     hidden: Callable[[str], str]
-    """The digest of a text, from which nobody can tell it, and by which all are told apart."""
+    """The digest of a text: different for different texts, and nobody can find the text from it."""
     total: Callable[[str], str]
     """The sum of whole numbers over a group, however large, as a text."""
-    each: Callable[[str], str]
+    unrolled: Callable[[str], str]
     """A line of the result for each of the numbers in a list, where a server counts several sets of terms at once."""
 
 
@@ -192,15 +192,15 @@ class Expressions:
             return None if whole is None else str(_within_reach(whole))
 
         def compared(operator: str, value: Any) -> str:
-            found = literal(operator, value)
-            return "false" if found is None else f"{column.sql} {operator} {found}"
+            number = literal(operator, value)
+            return "false" if number is None else f"{column.sql} {operator} {number}"
 
         match part:
             case Between(_, low, high):
                 return f"({compared('>=', low)} and {compared('<=', high)})"
             case In(_, values):
-                found = [one for one in (literal("=", value) for value in values) if one is not None]
-                return f"({column.sql} in ({', '.join(found)}))" if found else "(false)"
+                numbers = [number for number in (literal("=", value) for value in values) if number is not None]
+                return f"({column.sql} in ({', '.join(numbers)}))" if numbers else "(false)"
             case Compare(_, "!=", value):
                 return f"(not {compared('=', value)})"
         return f"({compared(part.operator, part.value)})"
@@ -322,8 +322,8 @@ class _Number:
             return None
         whole = f"cast({whole} as bigint)" if high - low >= 1 << 31 else whole  # some columns have 32 bits
         offset = f"({whole} - ({low}))" if low else whole
-        found = self.dialect.divided(offset, step) if step > 1 else offset
-        return found if (high - low) // step <= last else f"least({found}, {last})"
+        cell = self.dialect.divided(offset, step) if step > 1 else offset
+        return cell if (high - low) // step <= last else f"least({cell}, {last})"
 
     def _search(self, edges: Sequence[float], first: int) -> str:
         """How many of the edges lie at or below the value, by halving."""
@@ -340,7 +340,7 @@ class _Number:
             whole = self._whole(own.min, own.max)
             ahead = 0 if grid.step == 1 else own.min - grid.low * int(grid.step) + int(grid.step) // 2
             offset = f"(cast({whole} as bigint) - ({own.min - ahead}))"
-            found = None if whole is None else self.dialect.divided(offset, int(grid.step)) if grid.step > 1 else offset
+            count = None if whole is None else self.dialect.divided(offset, int(grid.step)) if grid.step > 1 else offset
         elif _SMALL <= float(grid.step) <= _LARGE and max(abs(own.min), abs(own.max)) <= _LARGE:
             offset = f"{self._near()} - {real(grid.lower)}" if grid.low else self._near()
             half = float(grid.step / 2)
@@ -348,14 +348,14 @@ class _Number:
                 scaled = f"({offset} + {real(half)}) / {real(float(grid.step))}"
             else:
                 scaled = f"greatest({offset}, {real(_TINY)}) * {real(float(1 / grid.step))} + {real(0.5)}"
-            found = self.dialect.floor(scaled)
+            count = self.dialect.floor(scaled)
         else:
-            found = None
-        if found is None:
+            count = None
+        if count is None:
             return None
-        found = f"cast({found} as bigint)"
+        count = f"cast({count} as bigint)"
         kept = f"({self.none()})" if own.outside == "clamp" else f"({self.none()} or not {self.inside()})"
-        return f"(case when {kept} then -1 else least(greatest({found}, 0), {grid.span}) end)"
+        return f"(case when {kept} then -1 else least(greatest({count}, 0), {grid.span}) end)"
 
 
 def _within_reach(number: float) -> int:
@@ -406,21 +406,14 @@ def _period(asked: Term, column: StoredColumn) -> int:
     return math.gcd(*borders) or DAY
 
 
-def _literals(part: Compare | Between | In | IsNull, day: int) -> list[int]:
+def _literals(part: Any, day: int) -> list[int]:
     """The seconds at which a comparison changes."""
-    found: list[Any]
+    borders: list[Any] = []
     match part:
         case Between(_, low, high):
-            found = [low, (high, day)]
+            borders = [low, high + day]
         case In(_, values):
-            found = [border for value in values for border in (value, (value, day))]
-        case Compare(_, "<" | ">=", value):
-            found = [value]
-        case Compare(_, ">" | "<=", value):
-            found = [(value, day)]
-        case Compare(_, _, value):
-            found = [value, (value, day)]
-        case _:
-            found = []
-    found = [sum(border) if isinstance(border, tuple) else border for border in found]
-    return [math.floor(border) for border in found] if all(float(one).is_integer() for one in found) else [1]
+            borders = [border for value in values for border in (value, value + day)]
+        case Compare(_, operator, value):
+            borders = [value] * (operator not in (">", "<=")) + [value + day] * (operator not in ("<", ">="))
+    return [math.floor(border) for border in borders] if all(float(own).is_integer() for own in borders) else [1]
