@@ -168,17 +168,17 @@ def span_of(written: object, name: str) -> Span:
         case date():
             return Span(moment(written), moment(written) + DAY - 1)
         case str():
-            found = _read(written.strip())
-            if found is not None:
-                return found
+            span = _read(written.strip())
+            if span is not None:
+                return span
     raise SchemaError(f"{name} must be a date or a time such as {HOW}, given {shorten(written)}.")
 
 
 def _read(text: str) -> Span | None:
-    found = _WRITTEN.fullmatch(text)
-    if found is None:
+    parts = _WRITTEN.fullmatch(text)
+    if parts is None:
         return None
-    given = {part: int(value) for part, value in found.groupdict().items() if value is not None}
+    given = {part: int(value) for part, value in parts.groupdict().items() if value is not None}
     try:
         return _span(given)
     except ValueError:  # no such day, hour or week
@@ -193,7 +193,7 @@ def _span(given: dict[str, int]) -> Span:
         month = given.get("month", 3 * given.get("quarter", 1) - 2)
         hour, minute, second = (given.get(part, 0) for part in ("hour", "minute", "second"))
         when = datetime(year, month, given.get("day", 1), hour, minute, second)
-        period = next((one for one in ("minute", "day", "month", "quarter") if one in given), "year")
+        period = next((part for part in ("minute", "day", "month", "quarter") if part in given), "year")
     first = moment(when)
     if period == "minute":
         return Span(first, first + (0 if "second" in given else 59))

@@ -177,12 +177,12 @@ class RowTree:
 
     def levels(self) -> list[Places]:
         """The nodes at every depth, from the root down."""
-        found, sizes = [np.zeros(1, dtype=np.int64)], self.sizes
+        levels, sizes = [np.zeros(1, dtype=np.int64)], self.sizes
         while True:
-            inner = found[-1][self.split[found[-1]] >= 0]
+            inner = levels[-1][self.split[levels[-1]] >= 0]
             if not inner.size:
-                return found
-            found.append(np.concatenate([np.arange(self.first[i], self.first[i] + sizes[i]) for i in inner]))
+                return levels
+            levels.append(np.concatenate([np.arange(self.first[i], self.first[i] + sizes[i]) for i in inner]))
 
     def parents(self) -> Places:
         """The node above every node; −1 above the root."""

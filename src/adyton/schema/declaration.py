@@ -117,7 +117,7 @@ class Schema:
         >>> Schema({"age": Integer(0, 119), "q*": Integer(1, 5)}).patterns
         ('q*',)
         """
-        return tuple(name for name, one in self.attributes.items() if "*" in name and one.column is None)
+        return tuple(name for name, own in self.attributes.items() if "*" in name and own.column is None)
 
     def for_columns(self, present: Sequence[str], unit: str | None = None) -> Schema:
         """The same for a table with these columns, which are public: in place of a pattern stand the columns that match
@@ -133,29 +133,29 @@ class Schema:
         matching: dict[str, list[str]] = {pattern: [] for pattern in patterns}
         taken = {*self.attributes, *self.columns, self.unit, unit}
         for column in dict.fromkeys(present):
-            found = [pattern for pattern in patterns if column not in taken and matches(pattern, column)]
-            if len(found) > 1:
+            own = [pattern for pattern in patterns if column not in taken and matches(pattern, column)]
+            if len(own) > 1:
                 raise SchemaError(
-                    f"the column {shorten(column)} matches the patterns {listing(found)}. Give it an entry of its own, "
+                    f"the column {shorten(column)} matches the patterns {listing(own)}. Give it an entry of its own, "
                     "or write patterns of which one matches."
                 )
-            for pattern in found:
+            for pattern in own:
                 matching[pattern].append(column)
-        for pattern, found in matching.items():
-            if not found:
+        for pattern, columns in matching.items():
+            if not columns:
                 named = any(column in present for column in self.columns)  # else the names may be those of a row
                 has = f" It has {listing(present)}." if named else ""
                 raise SchemaError(
                     f"the pattern {shorten(pattern)} matches no column of the table, apart from those with an entry of "
                     f"their own.{has} Correct the pattern, or leave it out."
                 )
-        own = self.attributes.items()
-        return self.with_attributes({name: one for entry, one in own for name in matching.get(entry, [entry])})
+        entries = self.attributes.items()
+        return self.with_attributes({name: own for entry, own in entries for name in matching.get(entry, [entry])})
 
     @property
     def level_files(self) -> dict[str, str]:
         """The digests of the files that levels were read from, by what the files are called."""
-        files = (getattr(one, "levels_file", None) for one in self.attributes.values())
+        files = (getattr(own, "levels_file", None) for own in self.attributes.values())
         return {file.name: file.digest for file in files if file is not None}
 
     @property
@@ -223,11 +223,12 @@ class Schema:
         )
         for name in chosen:
             if not isinstance(name, str) or name not in self.attributes:
-                reads = [one for one in self.attributes if isinstance(name, str) and self.column_of(one) == name]
-                column = f" The column {shorten(name)} is read by {listing(reads)}." if reads else ""
-                if found := [one for one in self.patterns if isinstance(name, str) and matches(one, name)]:
-                    column = f" For the columns that match {listing(found)}, a table must be opened."
-                raise SchemaError(no_such("attribute", name, self.attributes) + column)
+                hint = ""
+                if reads := [own for own in self.attributes if self.column_of(own) == name]:
+                    hint = f" The column {shorten(name)} is read by {listing(reads)}."
+                if patterns := [own for own in self.patterns if matches(own, str(name))]:
+                    hint = f" For the columns that match {listing(patterns)}, a table must be opened."
+                raise SchemaError(no_such("attribute", name, self.attributes) + hint)
         if not chosen:
             raise SchemaError(f"no attributes given. Choose from {listing(self.attributes)}.")
         if len(set(chosen)) < len(chosen):
@@ -270,7 +271,7 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """The content of a schema file; :meth:`from_dict` reads it back."""
         plain = {"rows": None, "unit": None, "no_unit": DROP, "multiline": False, "keep_texts": False}
-        content = {"rows_per_unit": self.rows_per_unit}
+        content: dict[str, Any] = {"rows_per_unit": self.rows_per_unit}
         content |= {key: getattr(self, key) for key, usual in plain.items() if getattr(self, key) != usual}
         content |= {} if self.file == PLAIN else {"file": self.file.to_dict()}
         content |= {} if self.report == NO_WORDS else {"report": self.report.to_dict()}
@@ -309,7 +310,7 @@ class Schema:
         raise AttributeError("a Schema cannot be changed. Build a new one.")
 
     def __reduce__(self) -> tuple[object, ...]:
-        folders = (one.reading.looked_up.folder for one in self.attributes.values() if one.reading.looked_up)
+        folders = (own.reading.looked_up.folder for own in self.attributes.values() if own.reading.looked_up)
         return Schema.from_dict, (self.to_dict(), next(folders, ""))
 
 
@@ -330,11 +331,11 @@ def declared_attributes(attributes: Mapping[str, Attribute | Point]) -> dict[str
             raise SchemaError(f"the point {name!r} has a * in its name, but a pattern stands for single columns.")
     declared: dict[str, Attribute] = {}
     for name, attribute in attributes.items():
-        found = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}
-        twice = [one for one in found if one in declared or (one != name and one in attributes)]
+        axes = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}
+        twice = [axis for axis in axes if axis in declared or (axis != name and axis in attributes)]
         if twice:
-            raise SchemaError(f"the point {name!r} stands for {listing(found)}, but {twice[0]!r} is declared too.")
-        declared |= found
+            raise SchemaError(f"the point {name!r} stands for {listing(axes)}, but {twice[0]!r} is declared too.")
+        declared |= axes
     return declared
 
 

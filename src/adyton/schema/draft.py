@@ -1,6 +1,8 @@
-"""Schema files that are written for a person: what is known is filled in, what is not is left as a comment.
+"""Schema files that are written for a person: what is known is filled in, the rest is left as a comment.
 
-A draft knows the columns of a table and their types; a dictionary (:mod:`adyton.schema.draft`) often knows all.
+A draft is made from the columns of a table and their types. A dictionary often says all that a schema needs: it is a
+code book as statistics offices keep it, in CSV, with a line for each variable or for each code of a variable, or a
+Frictionless table schema. Presets are attributes that many tables have, to be pasted into a schema.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ rows_per_unit = 1   # the most rows that one person has in this table
 
 _FILE = """\
 # [file]                          # how CSV files are written, where that is not as usual
-# delimiter = ";"                 # the sign that the header has most of, if left out
+# delimiter = ";"                 # the character that the header has most of, if left out
 # encoding = "latin-1"            # utf-8 if left out; also cp1252, utf-16, …
 # header = false                  # the first line is a row; then columns = ["…", "…"] names all columns in their order
 # compression = "gzip"            # none, gzip, zstd, bz2 or zip; by the file's name if left out
@@ -114,7 +116,8 @@ def entry(name: str, kind: str, comment: str = "", known: Mapping[str, object] |
     <BLANKLINE>
     """
     said = known or {}
-    lines = [f"[attributes.{toml_key(name)}]" + (f"   # {_one_line(comment)}" if comment else "")]
+    printable = "".join(character if character.isprintable() else " " for character in " ".join(comment.split()))
+    lines = [f"[attributes.{toml_key(name)}]" + (f"   # {printable}" if comment else "")]
     if kind == "unusable":
         lines.append('type = "identifier"   # this type has no cells; turn it into a number or a text to count it')
     elif kind != "text":
@@ -129,16 +132,6 @@ def entry(name: str, kind: str, comment: str = "", known: Mapping[str, object] |
     return "\n".join(lines) + "\n"
 
 
-def complete(kind: str, known: Mapping[str, object]) -> bool:
-    """Whether nothing is left to be filled in."""
-    return not set(_FILL_IN.get(kind, ())) - set(known)
-
-
-def _one_line(text: str) -> str:
-    """A text that can stand in a comment."""
-    return "".join(sign if sign.isprintable() else " " for sign in " ".join(text.split()))
-
-
 def draft(columns: Sequence[ColumnFacts], *, text: bool, file: FileFormat = PLAIN) -> str:
     """A schema for a table with these columns, in a *text* file or not; columns that are alike share a pattern."""
     names = [column.name for column in columns]
@@ -148,7 +141,7 @@ def draft(columns: Sequence[ColumnFacts], *, text: bool, file: FileFormat = PLAI
     said = "".join(f"{key} = {toml_value(value)}\n" for key, value in file.to_dict().items())
     how = [f"[file]\n{said}" if said else _FILE] if text else []
     kinds = {column.kind for column in columns}
-    return "\n".join([_HEADER + UNIT, *how, _hints(kinds), *(entry(*one) for one in _grouped(columns))])
+    return "\n".join([_HEADER + UNIT, *how, _hints(kinds), *(entry(*own) for own in _grouped(columns))])
 
 
 def headless_draft(file: FileFormat = PLAIN) -> str:
@@ -157,8 +150,8 @@ def headless_draft(file: FileFormat = PLAIN) -> str:
     if "header" not in own:
         own = f"header = false\n{own}"
     names = '# columns = ["age", "sex"]   # fill in: a name for every column, in their order'
-    one = entry("age", "text", "one such table for every column that may be asked about")
-    return "\n".join([_HEADER + UNIT, f"[file]\n{own}{names}\n", _hints({"text"}), one])
+    example = entry("age", "text", "one such table for every column that may be asked about")
+    return "\n".join([_HEADER + UNIT, f"[file]\n{own}{names}\n", _hints({"text"}), example])
 
 
 def _hints(kinds: set[str]) -> str:
@@ -177,8 +170,8 @@ def _grouped(columns: Sequence[ColumnFacts]) -> list[tuple[str, str, str]]:
     entries = {}
     for pattern, (name, type_, kind) in zip(patterns, columns, strict=True):
         group = alike[pattern, type_, kind]
-        matching = [one.name for one in columns if matches(pattern, one.name)] if len(group) >= _LEAST_ALIKE else []
-        if matching == group and pattern.strip("*") and "*" not in name:
+        alone = group == [column.name for column in columns if matches(pattern, column.name)]
+        if alone and len(group) >= _LEAST_ALIKE and pattern.strip("*") and "*" not in name:
             entries[pattern] = (pattern, kind, f"{group[0]} … {group[-1]}: {type_}")
         else:
             entries[name] = (name, kind, type_)
@@ -242,14 +235,11 @@ class Variable:
         """The lines of its attribute, which has been tried where nothing is left to be filled in."""
         kind, known = self._read()
         lines = entry(self.name, kind, self.label, known)
-        if complete(kind, known):
-            problem = ""
+        if not set(_FILL_IN.get(kind, ())) - set(known):
             try:
                 Schema.from_toml(lines)
             except SchemaError as error:
-                problem = str(error)
-            if problem:
-                raise SchemaError(f"{self.where}: {problem}")
+                raise SchemaError(f"{self.where}: {error}") from None
         return lines
 
     def _read(self) -> tuple[str, dict[str, object]]:
@@ -263,14 +253,14 @@ class Variable:
             if low > high:
                 raise SchemaError(f"{self.where}: {self.name!r} has the bounds {low} and {high}. Swap them?")
             codes = [_plain(code) for code, _ in self.codes]
-            within = [one for one in codes if isinstance(one, int | float) and low <= one <= high]
+            within = [code for code in codes if isinstance(code, int | float) and low <= code <= high]
             if codes and len(within) <= high - low:  # else every number has a meaning: they are levels
-                known["missing"] = [*known.get("missing", ()), *(one for one in codes if one not in within)]
+                known["missing"] = [*known.get("missing", ()), *(code for code in codes if code not in within)]
                 self.codes.clear()
         if self.codes:
             kind, known["levels"] = "categorical", self._levels()
         elif kind is None and bounds:
-            kind = "integer" if all(type(one) is int for one in bounds) else "numeric"
+            kind = "integer" if all(type(bound) is int for bound in bounds) else "numeric"
         if "%" not in str(known.get("format", "")):
             known.pop("format", None)
         allowed = () if kind in (None, "unusable", "text") else keys_of(kind)
@@ -286,7 +276,7 @@ class Variable:
     def _levels(self) -> object:
         """The levels: the codes themselves, or their meanings with the codes as spellings."""
         codes, meanings = [code for code, _ in self.codes], [meaning for _, meaning in self.codes if meaning]
-        twice = [one for several in (codes, meanings) for one in several if several.count(one) > 1]
+        twice = [text for several in (codes, meanings) for text in several if several.count(text) > 1]
         if twice:
             raise SchemaError(
                 f"{self.where}: {self.name!r} has {shorten(twice[0])} twice among its codes. Write it once."
@@ -294,7 +284,7 @@ class Variable:
         if meanings:
             return {meaning or str(code): [str(code)] for code, meaning in self.codes}
         plain = [_plain(code) for code in codes]
-        whole = self.kind in ("integer", "numeric") and all(type(one) is int for one in plain)
+        whole = self.kind in ("integer", "numeric") and all(type(code) is int for code in plain)
         return plain if whole else [str(code) for code in codes]
 
 
@@ -331,7 +321,7 @@ def _code_book(path: str, file: FileFormat) -> list[Variable]:
         if not name:
             raise SchemaError(f"{where} names no variable. Write the name of one.")
         lines.setdefault(name, []).append((where, cells))
-        if len(lines[name]) > 1 and not all("codes" in one for _, one in lines[name]):
+        if len(lines[name]) > 1 and not all("codes" in cells for _, cells in lines[name]):
             raise SchemaError(f"{where} names {name!r} for the second time. Write one line for each variable.")
     return [_of_lines(name, own) for name, own in lines.items()]
 
@@ -339,20 +329,20 @@ def _code_book(path: str, file: FileFormat) -> list[Variable]:
 def _of_lines(name: str, lines: Sequence[tuple[str, dict[str, str]]]) -> Variable:
     """A variable of one line, or of a line for each of its codes: then labels are those of the codes."""
     where, first = lines[0]
-    found = Variable(name, where, _kind(first.get("type", ""), name, where))
+    variable = Variable(name, where, _kind(first.get("type", ""), name, where))
     several = len(lines) > 1
-    found.label = "" if several and "meaning" not in first else first.get("label", "")
+    variable.label = "" if several and "meaning" not in first else first.get("label", "")
     for _, cells in lines:
         codes = _codes(cells.get("codes", ""))
         meaning = cells.get("meaning") or (cells.get("label", "") if several else "")
         if isinstance(codes, dict):
-            found.said |= codes
+            variable.said |= codes
         else:
-            found.codes += [(code, own or (meaning if len(codes) == 1 else "")) for code, own in codes]
-    found.said |= {key: _plain(cell) for key, cell in first.items() if key in _SAID}
+            variable.codes += [(code, own or (meaning if len(codes) == 1 else "")) for code, own in codes]
+    variable.said |= {key: _plain(cell) for key, cell in first.items() if key in _SAID}
     if "missing" in first:
-        found.said["missing"] = [_plain(word) for word in re.split(r"\s*[;|,]\s*", first["missing"]) if word]
-    return found
+        variable.said["missing"] = [_plain(word) for word in re.split(r"\s*[;|,]\s*", first["missing"]) if word]
+    return variable
 
 
 def _cells(path: str, file: FileFormat) -> Iterator[tuple[int, dict[str, str]]]:
@@ -372,8 +362,8 @@ def _places(header: Sequence[str], name: str) -> dict[str, int]:
     plain = [re.sub(r"[^a-z]+", " ", title.lower()).strip() for title in header]
     places: dict[str, int] = {}
     for role, titles in _HEADS.items():
-        found = [plain.index(title) for title in titles if title in plain]
-        free = [place for place in found if place not in places.values()]
+        known = [plain.index(title) for title in titles if title in plain]
+        free = [place for place in known if place not in places.values()]
         if free:
             places[role] = free[0]
     if not header:
@@ -413,7 +403,7 @@ def _codes(text: str) -> list[tuple[Any, str]] | dict[str, str]:
     if len(parts) == 1:
         parts = re.split(r",(?=[^,=]+=)" if "=" in text else ",", text)
     split = re.compile(r"(.+?)\s*(?:=|:\s|\s[-–]\s" + (r"|,\s)" if "|" in text else ")") + r"\s*(.+)", re.DOTALL)
-    pairs = [found.groups() if (found := split.fullmatch(part.strip())) else (part, "") for part in parts]
+    pairs = [pair.groups() if (pair := split.fullmatch(part.strip())) else (part, "") for part in parts]
     return [(code.strip(" \"'"), meaning.strip(" \"'")) for code, meaning in pairs if code.strip()]
 
 
@@ -432,7 +422,7 @@ def _frictionless(path: str, table: str | None) -> tuple[FileFormat, list[Any], 
     content, name = _json(path), os.path.basename(path)
     resource: Mapping[str, Any] = {}
     if "resources" in content:
-        tables = {str(one.get("name", place)): one for place, one in enumerate(_mappings(content["resources"], name))}
+        tables = {str(own.get("name", place)): own for place, own in enumerate(_mappings(content["resources"], name))}
         if table is None and len(tables) != 1:
             raise SchemaError(f"{name} has the tables {listing(tables)}. Say which of them with --table NAME.")
         if table is not None and table not in tables:
@@ -446,13 +436,13 @@ def _frictionless(path: str, table: str | None) -> tuple[FileFormat, list[Any], 
     keys = schema.get("primaryKey") or []
     keys = keys if isinstance(keys, str | list) else []
     variables: dict[str, Variable] = {}
-    for place, one in enumerate(_mappings(schema["fields"], name), 1):
-        where, own = f"{name}, field {place}", one.get("name")
+    for place, field_ in enumerate(_mappings(schema["fields"], name), 1):
+        where, own = f"{name}, field {place}", field_.get("name")
         if not isinstance(own, str) or not own:
             raise SchemaError(f"{where} has no name.")
         if own in variables:
             raise SchemaError(f"{where} is called {own!r}, like another. Rename one of them.")
-        variables[own] = _variable(one, own, where, key=own in ([keys] if isinstance(keys, str) else keys))
+        variables[own] = _variable(field_, own, where, key=own in ([keys] if isinstance(keys, str) else keys))
     said, dialect = resource.get("encoding"), resource.get("dialect", {})
     written: dict[str, Any] = {} if said is None else {"encoding": said}
     if isinstance(dialect, Mapping):
@@ -466,34 +456,35 @@ def _variable(given: Mapping[str, Any], name: str, where: str, *, key: bool) -> 
     limits = given.get("constraints", {})
     limits = limits if isinstance(limits, Mapping) else {}
     kind = _kind(str(given.get("type") or "any"), name, where)
-    found = Variable(
+    variable = Variable(
         name, where, "identifier" if key else kind, str(given.get("title") or given.get("description") or "")
     )
     if key:
-        return found
+        return variable
     said = {"min": limits.get("minimum"), "max": limits.get("maximum"), "missing": _words(given.get("missingValues"))}
     if kind in ("integer", "numeric"):
         said |= {"decimal": given.get("decimalChar"), "thousands": given.get("groupChar")}
     if kind in ("date", "datetime") and "%" in str(given.get("format", "")):
         said["format"] = str(given["format"]).removeprefix("fmt:")
-    found.said = {key: value for key, value in said.items() if value not in (None, [], "")}
+    variable.said = {key: value for key, value in said.items() if value not in (None, [], "")}
     listed = given.get("categories") or limits.get("enum") or []
-    for one in listed if isinstance(listed, list) else []:
-        pair = (one.get("value"), str(one.get("label", ""))) if isinstance(one, Mapping) else (one, "")
-        found.codes.append(pair if isinstance(pair[0], str | int) else (str(pair[0]), pair[1]))
+    for code in listed if isinstance(listed, list) else []:
+        pair = (code.get("value"), str(code.get("label", ""))) if isinstance(code, Mapping) else (code, "")
+        variable.codes.append(pair if isinstance(pair[0], str | int) else (str(pair[0]), pair[1]))
     if kind == "boolean" and ("trueValues" in given or "falseValues" in given):
         levels = {word: _words(given.get(f"{word}Values")) for word in ("true", "false")}
-        found.kind, found.said = "categorical", {**found.said, "levels": levels}
-    return found
+        variable.kind, variable.said = "categorical", {**variable.said, "levels": levels}
+    return variable
 
 
 def _words(given: object) -> list[Any]:
-    """Words for missing and the like, without the empty one."""
-    return [_plain(one) for one in given if isinstance(one, str | int) and one != ""] if isinstance(given, list) else []
+    """Words that mean missing and the like, without the empty text."""
+    words = given if isinstance(given, list) else []
+    return [_plain(word) for word in words if isinstance(word, str | int) and word != ""]
 
 
 def _mappings(given: object, name: str) -> list[Mapping[str, Any]]:
-    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+    if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
         raise SchemaError(f"{name} is no Frictionless table schema: its fields and tables must be lists of objects.")
     return given
 

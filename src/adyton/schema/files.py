@@ -1,4 +1,7 @@
-"""Schema files: reading and writing TOML, with a message for everything that can be wrong in one."""
+"""Schema files: reading and writing TOML, with a message for everything that can be wrong in it.
+
+The tables ``[file]`` and ``[report]`` say how text files are written, and what every report says besides the numbers.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
@@ -35,9 +38,9 @@ _ALIASES = {"utf8": "utf-8", "utf16": "utf-16", "latin1": "latin-1", "iso-8859-1
 class FileFormat:
     """How a CSV file is written.
 
-    *delimiter* is one sign; if it is left out, the one that the header has most of. Without a *header*, *columns* names
-    the columns in their order. *compression* is told by the file's name if it is left out, and *line_end* by the
-    header; ``"lf"`` is also for files with ``\\r\\n``.
+    *delimiter* is one character; if it is left out, the one that the header has most of. Without a *header*, *columns*
+    names the columns in their order. *compression* follows from the file's name if it is left out, and *line_end* from
+    the header; ``"lf"`` is also for files with ``\\r\\n``.
 
     >>> FileFormat(delimiter=";", encoding="latin1")
     FileFormat(delimiter=';', header=True, columns=None, encoding='latin-1', compression=None, line_end=None)
@@ -85,20 +88,12 @@ class FileFormat:
 
     def to_dict(self) -> dict[str, Any]:
         """What a schema file says, without what is left out."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in plain.items()
-            if value != getattr(PLAIN, name)
-        }
+        return _unusual(self)
 
     @classmethod
     def from_dict(cls, content: object) -> FileFormat:
         """From the table ``[file]`` of a schema file."""
-        if not isinstance(content, Mapping):
-            raise SchemaError(f"file must be a table like [file], given {shorten(content)}.")
-        check_keys(content, [field.name for field in fields(cls)], "[file]")
-        return cls(**content)
+        return _from_table(cls, content, "file")
 
 
 def _check_delimiter(given: object) -> None:
@@ -106,7 +101,7 @@ def _check_delimiter(given: object) -> None:
     if one and (given == "\t" or (str(given).isprintable() and not str(given).isalnum() and str(given) not in ' "')):
         return
     raise SchemaError(
-        f"delimiter must be one sign such as ',', ';', '|' or a tab (\"\\t\"), given {shorten(given)}. Letters, "
+        f"delimiter must be one character such as ',', ';', '|' or a tab (\"\\t\"), given {shorten(given)}. Letters, "
         "digits, blanks and quotes cannot be one."
     )
 
@@ -152,7 +147,7 @@ def keys_of(kind: str) -> tuple[str, ...]:
     >>> keys_of("duration")
     ('min', 'max', 'bins', 'edges', 'unit', 'nulls', 'outside', 'column', 'missing')
     """
-    names = [one.name for one in fields(_TYPES[kind]) if one.name not in _PYTHON]
+    names = [key.name for key in fields(_TYPES[kind]) if key.name not in _PYTHON]
     return tuple(sorted(names, key=lambda name: (name in _POLICIES) + 2 * (name in EVERY_KEY)))
 
 
@@ -165,15 +160,10 @@ def read_toml(source: str | Path) -> dict[str, Any]:
         text = public_text(source, origin, "Give the path of a TOML file")
     else:
         raise SchemaError(f"a schema is read from a path or a TOML text, given {shorten(source)}.")
-    content: dict[str, Any] | None = None
-    problem = ""
     try:
-        content = tomllib.loads(text.removeprefix("\ufeff"))
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        problem = str(error)
-    if content is None:
-        raise SchemaError(f"{origin} is not valid TOML: {problem}.")
-    return content
+        raise SchemaError(f"{origin} is not valid TOML: {error}.") from None
 
 
 def attributes_from_dict(
@@ -236,17 +226,16 @@ def _attribute(
             "In a draft, uncomment these lines and fill them in from public knowledge."
         )
     taken = {key: value for key, value in defaults.items() if key in allowed and key not in table}
-    own, problem = {**table, **taken}, ""
+    own = {**table, **taken}
     try:
         for key, file in (("lookup", LookUp), ("levels_file", LevelsFile)):
             if key in own:
                 own[key] = file.of(own[key], folder)
         return _TYPES[kind](**own)
     except SchemaError as error:
-        problem = str(error)
-    said = next((key for key in taken if problem.startswith(key)), None)
-    hint = "" if said is None else f" ([defaults] says so; the attribute can say {said} = … itself.)"
-    raise SchemaError(f"{where}: {problem}{hint}")
+        said = next((key for key in taken if str(error).startswith(key)), None)
+        hint = "" if said is None else f" ([defaults] says so; the attribute can say {said} = … itself.)"
+        raise SchemaError(f"{where}: {error}{hint}") from None
 
 
 def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
@@ -336,34 +325,28 @@ class ReportWords:
 
     def __post_init__(self) -> None:
         for name in ("title", "office", "contact"):
-            _check(getattr(self, name), name)
+            _check_words(getattr(self, name), name)
         given: Any = self.notes
         if isinstance(given, Mapping | bytes) or not hasattr(given, "__iter__"):
             raise SchemaError(f"notes must be a text or a list of texts, given {shorten(given)}. {_NOTES}")
         notes = (given,) if isinstance(given, str) else tuple(given)
         if len(notes) > _MOST_NOTES:
             raise SchemaError(f"a report has at most {_MOST_NOTES} notes, given {len(notes)}. Join some of them.")
-        for one in notes:
-            _check(one, "a note")
-        object.__setattr__(self, "notes", tuple(one for one in notes if one.strip()))
+        for note in notes:
+            _check_words(note, "a note")
+        object.__setattr__(self, "notes", tuple(note for note in notes if note.strip()))
 
     def to_dict(self) -> dict[str, Any]:
         """What a schema file says, without what is left out."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items() if value}
+        return _unusual(self)
 
     @classmethod
     def of(cls, given: object) -> ReportWords:
         """From the table ``[report]`` of a schema file."""
-        if isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping):
-            raise SchemaError(f"report must be a table like [report], given {shorten(given)}.")
-        check_keys(given, [one.name for one in fields(cls)], "[report]")
-        return cls(**given)
+        return given if isinstance(given, cls) else _from_table(cls, given, "report")
 
 
-def _check(text: object, name: str) -> None:
+def _check_words(text: object, name: str) -> None:
     if not isinstance(text, str) or len(text) > _LONGEST_WORDS:
         raise SchemaError(
             f"{name} of a report must be a text of at most {_LONGEST_WORDS:,} characters, given {shorten(text)}."
@@ -372,3 +355,19 @@ def _check(text: object, name: str) -> None:
 
 
 NO_WORDS = ReportWords()
+
+_Table = TypeVar("_Table", FileFormat, ReportWords)
+
+
+def _from_table(cls: type[_Table], given: object, name: str) -> _Table:
+    """What a table of a schema file says about the files, or about reports."""
+    if not isinstance(given, Mapping):
+        raise SchemaError(f"{name} must be a table like [{name}], given {shorten(given)}.")
+    check_keys(given, [key.name for key in fields(cls)], f"[{name}]")
+    return cls(**given)
+
+
+def _unusual(table: FileFormat | ReportWords) -> dict[str, Any]:
+    """What such a table says that goes without saying otherwise."""
+    plain = {key.name: getattr(table, key.name) for key in fields(table) if getattr(table, key.name) != key.default}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}

@@ -80,24 +80,24 @@ def look_up_values(reading: Reading) -> dict[str, str]:
     Lines without a key or a value are left out. A key may be there several times, but with one value only: so one row
     of a private table finds at most one value, and stays one row.
     """
-    found = reading.looked_up
-    assert found is not None
+    lookup = reading.looked_up
+    assert lookup is not None
     compared = replace(reading, trim=True if reading.trim is None else reading.trim)
     values: dict[str, str] = {}
-    for written, beside in public_lines(found.file, found.folder, (found.key, found.value), "look-up"):
+    for written, beside in public_lines(lookup.file, lookup.folder, (lookup.key, lookup.value), "look-up"):
         key, value = compared.normal(written), beside.strip()
         if not key or not value:
             continue
         other = values.setdefault(key, value)
         if other != value:
             raise SchemaError(
-                f"the look-up {found.file!r} gives the key {shorten(key)} two values, {shorten(other)} and "
+                f"the look-up {lookup.file!r} gives the key {shorten(key)} two values, {shorten(other)} and "
                 f"{shorten(value)}. Every key must have one."
             )
         if len(values) > _MOST:
-            raise SchemaError(f"the look-up {found.file!r} has more than {_MOST:,} keys. Give a smaller one.")
+            raise SchemaError(f"the look-up {lookup.file!r} has more than {_MOST:,} keys. Give a smaller one.")
     if not values:
-        raise SchemaError(f"the look-up {found.file!r} has no line with a key and a value.")
+        raise SchemaError(f"the look-up {lookup.file!r} has no line with a key and a value.")
     return values
 
 
@@ -113,7 +113,7 @@ def public_lines(file: str, folder: str, columns: Sequence[str], what: str) -> I
         yield from (
             csv_rows(text, called, ",")
             if path.lower().endswith(".csv")
-            else ([one] for one in io.StringIO(text, newline=None))
+            else ([line] for line in io.StringIO(text, newline=None))
         )
         return
     rows = csv_rows(text, called)

@@ -1,5 +1,5 @@
-"""Misfits: the ways in which a row can fail to fit the schema, and what becomes of it; and what an attribute accepts,
-in words and with a made-up example. All of this is public and follows from the declaration alone.
+"""The ways in which a row may not match the schema, and what becomes of it; and what an attribute accepts, in words and
+with a made-up example. All of this is public and follows from the declaration alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FATES: tuple[Fate, ...] = get_args(Fate)
 
 @dataclass(frozen=True)
 class Misfit:
-    """One way not to fit: the attribute, the reason, and what becomes of such rows."""
+    """A way not to match the schema: the attribute, the reason, and what becomes of such rows."""
 
     attribute: str
     reason: Reason
@@ -34,19 +34,19 @@ class Misfit:
 
 
 def misfits_of(schema: Schema, counted: Sequence[str], tested: Sequence[str] = ()) -> tuple[Misfit, ...]:
-    """The ways not to fit, the gravest first: a row that has several of them is told under the first.
+    """The ways not to match, the gravest first: a row with several of them is counted under the first.
 
     *counted* are attributes whose cells are counted; *tested* are others that a predicate looks at, which sees numbers
     beyond the bounds as they are.
 
     >>> schema = Schema({"age": Integer(0, 119, outside="clamp"), "sex": Categorical(["F", "M"])})
-    >>> [(one.attribute, one.reason, one.fate) for one in misfits_of(schema, ["age"], ["sex"])]
+    >>> [(misfit.attribute, misfit.reason, misfit.fate) for misfit in misfits_of(schema, ["age"], ["sex"])]
     [('age', 'unreadable', 'left out'), ('age', 'missing', 'left out'), ('sex', 'missing', 'left out'), \
 ('sex', 'no level', 'unmatched'), ('age', 'out of bounds', 'clamped')]
     """
-    found = [misfit for name in counted for misfit in _ways(name, schema.attributes[name], tested=False)]
-    found += [misfit for name in tested for misfit in _ways(name, schema.attributes[name], tested=True)]
-    return tuple(sorted(found, key=_gravity))
+    ways = [misfit for name in counted for misfit in _ways(name, schema.attributes[name], tested=False)]
+    ways += [misfit for name in tested for misfit in _ways(name, schema.attributes[name], tested=True)]
+    return tuple(sorted(ways, key=_gravity))
 
 
 def reads_numbers(attribute: Attribute) -> bool:
@@ -64,7 +64,7 @@ def unread_as(attribute: Attribute) -> Reason | None:
 
 
 def _ways(name: str, attribute: Attribute, *, tested: bool) -> list[Misfit]:
-    """The ways not to fit one attribute; an identifier takes every value."""
+    """The ways not to match one attribute; an identifier takes every value."""
     if not isinstance(attribute, CelledAttribute):
         return []
     ways = []
@@ -167,12 +167,11 @@ def _reading(attribute: CelledAttribute) -> str:
 
 
 def _written(attribute: Integer | Numeric) -> str:
-    """An example as people write it who follow the attribute's reading."""
+    """An example, written as the attribute's reading says."""
     reading = attribute.reading
     number = abs(float(_example(attribute)))
     text = f"{number:,.2f}" if isinstance(attribute, Numeric) else f"{number:,.0f}"
-    signs = {",": reading.thousands or "", ".": reading.decimal}
-    text = "".join(signs.get(sign, sign) for sign in text)
+    text = text.translate({ord(","): reading.thousands or "", ord("."): reading.decimal})
     return f'"{"".join(reading.currency[:1])}{text}"'
 
 
@@ -181,7 +180,7 @@ def _times(attribute: Times, written: bool) -> str:
     when = span_of("2024-03-01", "").first if attribute.is_part else attribute.starts[attribute.base_size * 5 // 8]
     clock = isinstance(attribute, Datetime)
     moment = date_at(int(when)).replace(hour=13, minute=30) if clock else date_at(int(when))
-    formats = [one for one in attribute.format or () if one != UNIX]
+    formats = [form for form in attribute.format or () if form != UNIX]
     example = moment.strftime(formats[0]) if formats else moment.isoformat(sep=" ")[: 19 if clock else 10]
     words = f"a {'time' if clock else 'date'} like {example}"
     if not attribute.is_part:
@@ -217,7 +216,7 @@ def _example(attribute: Integer | Numeric) -> str:
 
 
 def _unread(attribute: CelledAttribute) -> str:
-    """The same number as people write it for people."""
+    """The same number with a currency and separators."""
     if isinstance(attribute, Integer | Numeric):
         number = abs(float(_example(attribute)))
         return f'"${number:,.2f}"' if isinstance(attribute, Numeric) else f'"${number:,.0f}"'

@@ -279,8 +279,8 @@ def _listed(given: Any) -> tuple[Any, ...]:
 def axes_of(name: str, attributes: dict[str, Attribute] | Any) -> tuple[str, ...]:
     """The names of the two attributes that a point stands for; the name itself if it is no point's."""
     pair = (f"{name}_longitude", f"{name}_latitude")
-    found = [attributes.get(one) for one in pair]
-    is_point = isinstance(found[0], Longitude) and isinstance(found[1], Latitude) and name not in attributes
+    axes = [attributes.get(axis) for axis in pair]
+    is_point = isinstance(axes[0], Longitude) and isinstance(axes[1], Latitude) and name not in attributes
     return pair if is_point else (name,)
 
 

@@ -89,11 +89,11 @@ class Reading:
     def __post_init__(self) -> None:
         if self.column is not None:
             column_name(self.column, "column")
-        object.__setattr__(self, "currency", tuple(_sign(one) for one in _several(self.currency, "currency")))
-        object.__setattr__(self, "missing", tuple(_word(one) for one in _several(self.missing, "missing")))
+        object.__setattr__(self, "currency", tuple(_sign(sign) for sign in _several(self.currency, "currency")))
+        object.__setattr__(self, "missing", tuple(_word(word) for word in _several(self.missing, "missing")))
         for name, allowed in (("thousands", (None, *THOUSANDS)), ("decimal", DECIMALS), ("case", CASES)):
             if not isinstance(getattr(self, name), str | None) or getattr(self, name) not in allowed:
-                shown = listing(one for one in allowed if one is not None)
+                shown = listing(value for value in allowed if value is not None)
                 raise SchemaError(f"{name} must be one of {shown}, given {shorten(getattr(self, name))}.")
         if self.thousands == self.decimal:
             raise SchemaError(
@@ -180,7 +180,7 @@ def _word(given: object) -> str | int | float:
 
 
 PLAIN = Reading()
-EVERY_KEY = tuple(one.name for one in fields(Reading))
+EVERY_KEY = tuple(key.name for key in fields(Reading))
 
 Spellings: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -191,7 +191,7 @@ def checked_spellings(levels: Mapping[Any, Any]) -> Spellings:
     >>> checked_spellings({"north": ["BX", "MN"], "south": 3, "(rest)": []})
     (('BX', 'MN'), ('3',), ())
     """
-    found = []
+    spellings = []
     for level, own in levels.items():
         if not isinstance(level, str):
             raise SchemaError(f"levels with spellings must be texts, given {shorten(level)}.")
@@ -200,8 +200,8 @@ def checked_spellings(levels: Mapping[Any, Any]) -> Spellings:
             raise SchemaError(
                 f'the spellings of {shorten(level)} must be a list, given {shorten(own)}. Write {{"a" = ["b", "c"]}}.'
             )
-        found.append(tuple(_spelling(one, level) for one in several))
-    return tuple(found)
+        spellings.append(tuple(_spelling(text, level) for text in several))
+    return tuple(spellings)
 
 
 def _spelling(given: object, level: str) -> str:

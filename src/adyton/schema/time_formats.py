@@ -48,7 +48,7 @@ def checked_formats(given: object) -> tuple[str, ...] | None:
     formats = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Sequence) else (given,)
     if not 1 <= len(formats) <= _MOST:
         raise SchemaError(f"format is one to {_MOST} formats such as '%d.%m.%Y', given {len(formats)}.")
-    return tuple(_checked(one) for one in formats)
+    return tuple(_checked(form) for form in formats)
 
 
 def _checked(given: object) -> str:
@@ -57,17 +57,17 @@ def _checked(given: object) -> str:
     if given == UNIX:
         return given
     used = re.findall("%.?", given)
-    unknown = [one for one in used if one not in _DIRECTIVES]
+    unknown = [directive for directive in used if directive not in _DIRECTIVES]
     if unknown:
         raise SchemaError(
             f"the format {given!r} holds {listing(unknown)}. It may hold {listing(_DIRECTIVES, 20)}, or be the word "
             f"{UNIX!r} for seconds since 1970."
         )
-    twice = {one for one in used if used.count(one) > 1 and one != "%%"}
+    twice = {directive for directive in used if used.count(directive) > 1 and directive != "%%"}
     if twice:
         raise SchemaError(f"the format {given!r} holds {listing(twice)} twice. Write each once.")
     for needed in (("%Y", "%y"), ("%m", "%b", "%B"), ("%d",)):
-        if sum(one in used for one in needed) != 1:
+        if sum(directive in used for directive in needed) != 1:
             raise SchemaError(
                 f"the format {given!r} needs one of {listing(needed)}: a day has a year, a month and a day."
             )

@@ -188,6 +188,7 @@ def check_type(column: Column, attribute: Attribute) -> None:
     library makes a column of texts out of one of numbers, and its values are read as before.
     """
     reading, plain = attribute.reading, (*NUMBERS, "boolean", "string")
+    families: tuple[str, ...]
     if column.inferred:
         families, need = (*plain, *_SINGLE), "a column of texts, numbers or dates"
     elif isinstance(attribute, Times):

@@ -124,8 +124,7 @@ class GroupBatch(Batch):
     times: Integers
 
     def __init__(self, answers: Mapping[Question, Any], times: Integers) -> None:
-        super().__init__(len(times), {}.__getitem__, times)
-        self._answers, self.times = answers, times
+        self.rows, self.times, self._answers = len(times), times, answers
 
     def of(self, term: Question) -> Any:
         """The answer to a term for each group."""

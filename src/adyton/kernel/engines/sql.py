@@ -406,14 +406,16 @@ def _period(asked: Term, column: StoredColumn) -> int:
     return math.gcd(*borders) or DAY
 
 
-def _literals(part: Any, day: int) -> list[int]:
+def _literals(part: Compare | Between | In | IsNull, day: int) -> list[int]:
     """The seconds at which a comparison changes."""
-    borders: list[Any] = []
+    starts: Sequence[Any] = ()
+    ends: Sequence[Any] = ()
     match part:
         case Between(_, low, high):
-            borders = [low, high + day]
+            starts, ends = (low,), (high,)
         case In(_, values):
-            borders = [border for value in values for border in (value, value + day)]
+            starts = ends = values
         case Compare(_, operator, value):
-            borders = [value] * (operator not in (">", "<=")) + [value + day] * (operator not in ("<", ">="))
-    return [math.floor(border) for border in borders] if all(float(own).is_integer() for own in borders) else [1]
+            starts, ends = (value,) * (operator not in (">", "<=")), (value,) * (operator not in ("<", ">="))
+    borders = [*starts, *(end + day for end in ends)]
+    return [math.floor(border) for border in borders] if all(float(border).is_integer() for border in borders) else [1]
