@@ -7,6 +7,7 @@ zones: what a clock on the wall shows. A period has a number of its own, one mor
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
@@ -38,8 +39,9 @@ PARTS: dict[str, tuple[str | int, ...]] = {
     "weekday": WEEKDAYS,
     "month of year": MONTHS,
 }
-"""What comes round again, and what its cells are called."""
-_LENGTHS = {"hour": 3600, "day": DAY, "week": 7 * DAY}
+"""Periods that repeat, and what their cells are called."""
+LENGTHS = {"hour": 3600, "day": DAY, "week": 7 * DAY}
+"""The seconds of a period, where all have as many."""
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 _MONDAY = -3 * DAY
 """1970 began on a Thursday."""
@@ -95,30 +97,22 @@ def number_of(period: str, second: int) -> int:
     >>> number_of("week", moment(date(2024, 3, 4))) - number_of("week", moment(date(2024, 3, 3)))
     1
     """
-    if period in _LENGTHS:
-        return (second - (_MONDAY if period == "week" else 0)) // _LENGTHS[period]
+    if period in LENGTHS:
+        return (second - (_MONDAY if period == "week" else 0)) // LENGTHS[period]
     when = date_at(second)
     return (when.year * 12 + when.month - 1) // _MONTHS_IN[period]
 
 
 def start_of(period: str, number: int) -> int:
-    """The first second of a period; of the one after the year 9999, too."""
-    if period in _LENGTHS:
-        return number * _LENGTHS[period] + (_MONDAY if period == "week" else 0)
-    month = number * _MONTHS_IN[period]
-    return LATEST + 1 if month >= 12 * 10_000 else moment(date(month // 12, month % 12 + 1, 1))
-
-
-def length_of(period: str) -> int | None:
-    """The seconds of a period, where all have the same."""
-    return _LENGTHS.get(period)
+    """The first second of a period; also of the one after the year 9999."""
+    return int(starts_of(period, number, 1, 1)[0])
 
 
 def starts_of(period: str, first: int, count: int, every: int) -> Places:
     """The first seconds of *count* runs of *every* periods each, from period number *first* on."""
     numbers = first + every * np.arange(count, dtype=np.int64)
-    if period in _LENGTHS:
-        return np.asarray(numbers * _LENGTHS[period] + (_MONDAY if period == "week" else 0), dtype=np.int64)
+    if period in LENGTHS:
+        return np.asarray(numbers * LENGTHS[period] + (_MONDAY if period == "week" else 0), dtype=np.int64)
     months = (numbers * _MONTHS_IN[period] - 1970 * 12).astype("datetime64[M]")
     return months.astype("datetime64[s]").astype(np.int64)
 
@@ -168,21 +162,11 @@ def span_of(written: object, name: str) -> Span:
         case date():
             return Span(moment(written), moment(written) + DAY - 1)
         case str():
-            span = _read(written.strip())
-            if span is not None:
-                return span
+            parts = _WRITTEN.fullmatch(written.strip())
+            with suppress(ValueError):  # no such day, hour or week
+                if parts is not None:
+                    return _span({part: int(value) for part, value in parts.groupdict().items() if value is not None})
     raise SchemaError(f"{name} must be a date or a time such as {HOW}, given {shorten(written)}.")
-
-
-def _read(text: str) -> Span | None:
-    parts = _WRITTEN.fullmatch(text)
-    if parts is None:
-        return None
-    given = {part: int(value) for part, value in parts.groupdict().items() if value is not None}
-    try:
-        return _span(given)
-    except ValueError:  # no such day, hour or week
-        return None
 
 
 def _span(given: dict[str, int]) -> Span:
