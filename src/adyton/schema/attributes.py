@@ -213,7 +213,7 @@ class Categorical(CelledAttribute):
         object.__setattr__(self, "groups", checked_groups(self.groups, levels, self.labels))
 
     def _read_levels(self, file: LevelsFile) -> None:
-        """The levels of a file, once: later the attribute holds them, whatever becomes of the file."""
+        """The levels of a file, once: the attribute holds them, and later changes of the file have no effect."""
         if not file.digest:
             if self.levels:
                 raise SchemaError("levels and a levels_file are given. Give one of them.")

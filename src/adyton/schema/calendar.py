@@ -149,7 +149,7 @@ def names_of(period: str, seconds: Places) -> list[str]:
 
 
 def span_of(written: object, name: str) -> Span:
-    """The first and the last second of what somebody wrote: a day stands for all of it, and so does a year.
+    """The first and the last second of a written date or time: a day stands for all of it, and so does a year.
 
     >>> span_of("2024-02", "min") == (moment(date(2024, 2, 1)), moment(date(2024, 3, 1)) - 1)
     True

@@ -257,7 +257,7 @@ class Schema:
 
     @classmethod
     def of(cls, given: object) -> Schema:
-        """What somebody gave as a schema: one, or the path of a schema file; an error for anything else."""
+        """The schema that was given, or that of a schema file whose path was given; an error for anything else."""
         if isinstance(given, Schema):
             return given
         if isinstance(given, str | os.PathLike):
@@ -355,7 +355,7 @@ def check_case(names: Sequence[str]) -> None:
         other = folded.setdefault(name.casefold(), name)
         if other != name:
             raise SchemaError(
-                f"attributes {other!r} and {name!r} differ only in case, which engines do not tell apart. Rename one."
+                f"attributes {other!r} and {name!r} differ only in case, which engines do not distinguish. Rename one."
             )
 
 

@@ -25,7 +25,7 @@ from adyton.schema.look_up_files import csv_rows, public_text
 
 _HEADER = """\
 # A draft. What stands here is public: fill it in from what is known about the table in general (a code book, a form,
-# common sense), never by looking at the rows. Delete the attributes that nobody will ask about.
+# common sense), never by looking at the rows. Delete the attributes that are not needed.
 # Once it is filled in, `adyton schema FILE.toml` says what each attribute accepts, and
 # `adyton check DATA --schema FILE.toml` whether the table has it all; `adyton schema --like NAME` offers attributes
 # that many tables have, and `adyton schema --from DICTIONARY` writes a schema from a code book.
@@ -33,7 +33,7 @@ _HEADER = """\
 """
 UNIT = """\
 rows_per_unit = 1   # the most rows that one person has in this table
-# unit = "person_id"   # the column that says whose row it is: of each, so many rows are kept
+# unit = "person_id"   # the column that says whose row it is: of each person, so many rows are kept
 # [defaults]           # what holds for all attributes that do not say otherwise, such as:
 # nulls = "level"      # missing values have a cell of their own; outside = "other": so do values that are none of these
 """

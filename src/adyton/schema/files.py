@@ -368,6 +368,6 @@ def _from_table(cls: type[_Table], given: object, name: str) -> _Table:
 
 
 def _unusual(table: FileFormat | ReportWords) -> dict[str, Any]:
-    """What such a table says that goes without saying otherwise."""
+    """The values of such a table that differ from the usual ones."""
     plain = {key.name: getattr(table, key.name) for key in fields(table) if getattr(table, key.name) != key.default}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}

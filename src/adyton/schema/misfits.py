@@ -95,7 +95,7 @@ _SHOWN = 6
 def accepts(attribute: Attribute, *, written: bool = True) -> str:
     """What the values of an attribute look like, what is not read, and where the rest goes.
 
-    Not *written*: in a column of numbers or times, which nobody can write otherwise.
+    Without *written*: for a column of numbers or times, in which there are no texts.
 
     >>> accepts(Numeric(0, 10000, bins=50))
     'a number like 6250.5 between 0 and 10000, in 50 bins; "$6,250.50" is not read, and counts as missing; rows with \

@@ -72,9 +72,9 @@ class Reading:
     currency: str | Sequence[str] = ()
     """Signs or words that may stand before or after a number."""
     thousands: str | None = None
-    """The sign between groups of digits."""
+    """The character between groups of digits."""
     decimal: str = "."
-    """The sign before the fraction."""
+    """The character before the fraction."""
     trim: bool | None = None
     """Whether all kinds of blanks around a text are left out. Left open, spaces are, unless a level has some itself."""
     case: str = "exact"

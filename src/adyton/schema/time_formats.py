@@ -167,7 +167,7 @@ def _iso(text: str) -> tuple[int, bool] | None:
 
 
 def duration_in(text: str, unit: float) -> float | None:
-    """The number of units, of so many seconds each, that a text shows; None if it shows none.
+    """The number of units, of *unit* seconds each, that a text shows; None if it shows none.
 
     >>> duration_in("1:30:00", 60.0), duration_in("PT1H30M", 60.0), duration_in("90", 60.0), duration_in("long", 60.0)
     (90.0, 90.0, 90.0, None)

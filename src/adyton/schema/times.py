@@ -111,7 +111,7 @@ class Times(CelledAttribute):
 
     @property
     def base_size(self) -> int:
-        """One cell for every so many periods from *min* to *max*; the first and the last may be cut off."""
+        """One cell for *every* periods from *min* to *max*; the first and the last may be cut off."""
         first, last = self.span
         if self.is_part:
             return last + 1
@@ -131,7 +131,7 @@ class Times(CelledAttribute):
         return int(self.starts[cell + 1]) - 1 if cell + 1 < self.base_size else self.span.last
 
     def literal(self, value: object, name: str) -> Span:
-        """What a value that somebody wrote stands for: the first and the last of the attribute's values."""
+        """The first and the last of the attribute's values that a literal stands for."""
         if not self.is_part:
             return span_of(value, name)
         parts = PARTS[self.by]

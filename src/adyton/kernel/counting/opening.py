@@ -45,7 +45,7 @@ _LIKE_ADDRESSES = re.compile(
     r"|^(postgres|postgresql|sc|spark|jdbc|odbc|mysql|mssql|oracle):",
     re.IGNORECASE,
 )
-"""What connections are described with elsewhere, or an address with a slip in it."""
+"""How connections are described elsewhere, or an address with a mistake in it."""
 
 
 def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTable:
@@ -89,7 +89,7 @@ def check_columns(reader: Reader, schema: Schema) -> None:
 def check_type(column: Column, attribute: Attribute) -> None:
     """An error unless values of the column's type can be read as the attribute says.
 
-    Types are public, whoever inferred them. A frame's column may have every type that is made of single values: a
+    Types are public, also where a library inferred them. A frame's column may have any type of single values: a
     library makes a column of texts out of one of numbers, and its values are read as before.
     """
     reading, plain = attribute.reading, (*NUMBERS, "boolean", "string")
@@ -153,7 +153,7 @@ def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) 
 
         table = data.op()
         if not isinstance(table, operations.InMemoryTable):
-            from adyton.kernel.engines.ibis_tables import ibis_reader  # loaded where somebody uses Ibis
+            from adyton.kernel.engines.ibis_tables import ibis_reader  # loaded for tables of Ibis
 
             return ibis_reader(data)
         data = table.data.obj  # its types are what Ibis found in the rows
@@ -169,11 +169,11 @@ def is_address(data: Any) -> bool:
 
 
 def check_path(text: str) -> None:
-    """An error if what should be the path of a file, and is none, looks like an address: it is not repeated."""
+    """An error for a path that is no file and looks like an address, which is not repeated."""
     if _LIKE_ADDRESSES.search(text):
         raise SchemaError(
-            "there is no such file. It looks like a way to a database, and may hold a password: it is not repeated. "
-            "Write postgresql://user@host/database, or sc://host for Spark Connect, and the table beside it."
+            "there is no such file. It looks like the address of a database and may contain a password: it is not "
+            "repeated. Write postgresql://user@host/database, or sc://host for Spark Connect, and the table beside it."
         )
 
 

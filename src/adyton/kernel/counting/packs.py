@@ -17,19 +17,18 @@ from adyton.arrays import Integers
 from adyton.compiling import compiled
 
 KEYS_TOGETHER = 1 << 16
-"""Columns are counted together while there are so many keys: one table less to look up per row, and keys of 16 bits,
-for which the engine has a fast way."""
+"""Columns are counted together as long as there are at most so many keys: fewer tables to look up per row."""
 _ORDERS = 64
 _WORK = 1 << 16
-"""So many orders of the groups are tried, and so many pairs of groups looked at, before the best is taken."""
+"""At most so many orders of the groups are tried, and so many pairs of groups compared; the best order is taken."""
 _OPEN = 1 << 12
 """A group is added to one of the last so many packs, or starts one of its own."""
 MOST_KEYS = 1 << 16
-"""Packs with more keys are counted by the engine: here a key has 16 bits."""
+"""Packs with more keys are counted by NumPy: here a key has 16 bits."""
 KEYS_IN_CACHE = 1 << 14
 """The counts of so many keys stay in the processor's nearest cache, where adding to them takes half the time."""
 _ROWS_AT_A_TIME = 1 << 16
-"""Larger batches are put into memory that the engine has to ask the system for."""
+"""The size of batches that are counted at a time."""
 _BLOCK = 1 << 13
 _LARGEST = (1 << 16) - 1
 _ROWS_BETWEEN = 1 << 30
@@ -74,7 +73,7 @@ def packed(
     """Packs such that every group of columns lies within one, and the number of a pack for each group.
 
     A pack has at most *together* keys, or is a single group. Finding the fewest is a hard problem: large groups come
-    first, then every second, third, … of them, as long as that takes next to no time, and the fewest packs are taken.
+    first, then every second, third, … of them, as long as that takes very little time; the fewest packs are taken.
     """
     if not groups:
         return [], []
@@ -222,7 +221,7 @@ class Tally:
         return math.prod(self._keys[column] for column in self._joins.members(place))
 
     def add(self, rows: int, columns: Iterable[npt.NDArray[Any]]) -> None:
-        """Count so many rows more."""
+        """Count this number of rows."""
         if self._since + rows > _ROWS_BETWEEN:
             self._carry()
         if rows > self._codes.shape[1]:

@@ -103,7 +103,7 @@ class CodedTable(PrivateTable):
 
     @classmethod
     def of_counts(cls, counts: IntegerArray, schema: Schema) -> CodedTable:
-        """The table that has so many rows in each cell of its domain."""
+        """The table that has these numbers of rows in the cells of its domain."""
         codes = np.indices(schema.shape).reshape(len(schema.shape), -1).T
         return cls.of(codes, schema, np.asarray(counts, dtype=np.int64).reshape(-1))
 
@@ -145,7 +145,7 @@ class CodedRows(Rows):
 
 
 class CodedBatch(Batch):
-    """Such rows."""
+    """Rows given as the numbers of their cells."""
 
     reads = False
 

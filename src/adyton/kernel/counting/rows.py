@@ -1,6 +1,6 @@
 """Rows that pass by: where they come from, batch by batch, and whose they are.
 
-A batch is read when somebody asks for the values of an attribute, and what it was read from is forgotten with it.
+The values of an attribute are read when they are needed, and are dropped with their batch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BITS = 27
 Sums = tuple[Array, ...]
 """How many rows there are, Σ k, and the two parts of Σ k²."""
 MOST_REMEMBERED = 1 << 27
-"""Of so many rows the kernel remembers whose they are and which are kept; of more, it finds out again each time."""
+"""Up to so many rows the kernel remembers whose they are and which are kept; beyond, it computes that each time."""
 Result = TypeVar("Result")
 Hashes = Callable[[Places], Array]
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
@@ -57,9 +57,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def stoppable(work: Callable[[], Result], stop: threading.Event) -> tuple[Result]:
-    """Go through rows in this thread, until somebody says that nobody waits for it any more.
+    """Go through rows in this thread, until the answer is no longer needed.
 
-    Whatever is computed of a value that is not looked at is no reason for a warning: that would show the value.
+    There are no warnings about results that are not used: a warning would show the value.
     """
     _running.stop = stop
     with np.errstate(all="ignore"):
@@ -67,7 +67,7 @@ def stoppable(work: Callable[[], Result], stop: threading.Event) -> tuple[Result
 
 
 def stopped() -> bool:
-    """Whether nobody waits for this thread any more."""
+    """Whether the answer of this thread is no longer needed."""
     stop: threading.Event | None = getattr(_running, "stop", None)
     return stop is not None and stop.is_set()
 
@@ -136,7 +136,7 @@ class Batch:
 
 
 class Rows(ABC):
-    """Rows that can be gone through as often as needed, in the same order each time."""
+    """Rows that can be read as often as needed, in the same order each time."""
 
     keys_together: int = KEYS_TOGETHER
     """Columns are counted together while there are so many keys."""
@@ -171,19 +171,19 @@ class Rows(ABC):
             yield kept, parts if kept.times is None else tuple(part * kept.times for part in parts)
 
     def moment(self) -> Hashable:
-        """What stays the same as long as the rows certainly do; None where nobody can tell."""
+        """What stays the same as long as the rows certainly do; None where that is unknown."""
         return ()
 
     @property
     def steady(self) -> bool:
-        """Whether rows can be gone through several times as they are at one moment."""
+        """Whether rows can be read several times as they are at one moment."""
         return self.moment() is not None
 
     def hold(self) -> None:  # noqa: B027
         """From now on all that is asked is asked of one moment, where that must be arranged."""
 
     def stop(self) -> None:  # noqa: B027
-        """End what is running elsewhere, because nobody waits for it any more."""
+        """End what is running elsewhere, because the answer is no longer needed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ class StoredRows(Rows):
     source: Callable[[Sequence[str], str | None], Iterator[Sequence[Any]]]
     """For some columns, and the one that says whose row it is, their Arrow arrays batch by batch."""
     identity: Callable[[], Hashable] | None
-    """What stays the same as long as the rows do; none where nobody can tell."""
+    """What stays the same as long as the rows do; none where that is unknown."""
     unit: str | None = None
     """The column that says whose row it is."""
 
@@ -255,15 +255,15 @@ class HeldRows(Rows):
 
     @property
     def steady(self) -> bool:
-        """As those are."""
+        """As the rows that they are made of."""
         return self.above.steady
 
     def hold(self) -> None:
-        """Those are held."""
+        """The rows that they are made of are held."""
         self.above.hold()
 
     def stop(self) -> None:
-        """What they are made of."""
+        """The reading of the rows that they are made of."""
         self.above.stop()
 
 
@@ -514,7 +514,7 @@ def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
 
 
 def _lengths(names: Any) -> Integers:
-    """Of texts in bytes."""
+    """The lengths of texts in bytes."""
     return np.diff(np.frombuffer(names.buffers()[1], np.int64, count=names.offset + len(names) + 1)[names.offset :])
 
 

@@ -1,7 +1,7 @@
 """A private table in files or frames: its rows pass by in batches, are turned into cells and counted.
 
-Operators say what is to be done with each row; only what counts rows runs anything, and what comes back is one number,
-or at most one number per cell of a declared domain. Memory holds a batch of rows and the counts.
+Operators say what is to be done with each row; only counting reads rows, and it returns one number, or at most one
+number per cell of a declared domain. Memory holds a batch of rows and the counts.
 
 Claim.  Every count is a sum over the kept rows of a function of that row alone.
 Proof.  A batch is read value by value (:mod:`~adyton.kernel.reading.values`); predicates, parts, cells, steps and
@@ -117,8 +117,8 @@ class PrivateTable(Sealed):
 
     @property
     def steady(self) -> bool:
-        """Whether several parts are counted as they are at one moment: frames are copied, files tell when they change,
-        and a transaction sees one state of a database."""
+        """Whether several parts are counted as they are at one moment: frames are copied, changes of files are
+        noticed, and a transaction sees one state of a database."""
         return self._rows.steady
 
     def moment(self) -> Hashable:
@@ -346,7 +346,7 @@ class PrivateTable(Sealed):
         raise KernelFailure
 
     def _stop(self, stop: threading.Event) -> None:
-        """Nobody waits for the answer any more: neither here nor where rows are counted."""
+        """The answer is no longer needed: stop here, and where rows are counted."""
         stop.set()
         self._rows.stop()
 

@@ -93,7 +93,7 @@ def check_stored(connection: Any, name: str, catalog: str | None, database: str 
 
 
 def database_reader(path: str, table: str) -> Reader:
-    """The reader of a table in a file of DuckDB or SQLite: which of them it is, the file says itself."""
+    """The reader of a table in a file of DuckDB or SQLite, which differ in the first bytes of the file."""
     with Path(path).open("rb") as file:
         return SqliteReader(path, table) if file.read(len(_SQLITE)) == _SQLITE else DuckDbFile(path, table)
 
@@ -163,7 +163,7 @@ def _value(value: object) -> str | None:
 
 
 def _name(value: object) -> bytes | None:
-    """What names a unit: a text, or a whole number, which is no text's; a number with a fraction names nobody."""
+    """What names a unit: a text, or a whole number, which is no text's; a number with a fraction names none."""
     if isinstance(value, int):
         return b"whole %d" % value
     name = value.strip(WHITE.encode()) if isinstance(value, _Text) else b""
@@ -223,4 +223,4 @@ _TABLES = (
     "select name from sqlite_master where type = 'table' and name not like 'sqlite!_%' escape '!' "
     "and sql not like 'create virtual%' order by name"
 )
-"""Views and virtual tables are none: what they do to rows is not ours to judge."""
+"""Without views and virtual tables, whose effect on rows is unknown."""

@@ -2,7 +2,7 @@
 
 The expression is walked, and what is not on the list below is refused: joins, aggregates, windows, samples, the clock,
 random numbers, functions and texts of SQL, whatever could fail on a row. Stored tables are the leaves. DuckDB's views
-are refused, because their text is not ours to judge; on other engines a name may stand for one (see known-limits.md).
+are refused, because their effect on rows is unknown; on other engines a name may stand for one (see known-limits.md).
 
 Claim.  If :func:`check_expression` accepts an expression, each of its rows is a function of one stored row, the same
 function in every run, and no stored row makes the engine fail.

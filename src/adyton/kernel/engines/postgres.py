@@ -52,7 +52,7 @@ _PATIENCE = {
 """How long to wait for a server that does not answer: in seconds, and in milliseconds for what was sent."""
 _NO_SERVER = (
     "the PostgreSQL server cannot be reached, or does not let this user in. Check host, port, database, user and "
-    "password in the address, or in PGHOST, PGUSER, PGPASSWORD and their like."
+    "password in the address, or in PGHOST, PGUSER, PGPASSWORD and similar variables."
 )
 _NO_PASSWORD = "the PostgreSQL server asks for a password, and has got none. Put it into ~/.pgpass or PGPASSWORD."
 _WRONG_PASSWORD = (
@@ -78,11 +78,11 @@ _ROWS_AT_A_TIME = 1 << 16
 _IDLE, _IN_TRANSACTION = 0, 2
 _ONE_MOMENT = "begin isolation level repeatable read read only"
 _DIGESTED = 200
-"""Of so many characters of each text a digest is made, which must fit into one text."""
+"""The digest of a row is made of at most so many characters of each text: all must fit into one text."""
 
 
 class Postgres(Server):
-    """A connection to PostgreSQL: one that we made, and make anew when it was lost, or one that somebody works with."""
+    """A connection to PostgreSQL: one that we made, and make again when it was lost, or that of a person."""
 
     title = "PostgreSQL"
     streams = True
@@ -153,7 +153,7 @@ class Postgres(Server):
         return None
 
     def connection(self) -> Any:
-        """The connection; a new one if it was lost while nothing was asked, so that no count is lost for that."""
+        """The connection; a new one if it was lost between two queries, so that no count is lost because of that."""
         connection = self._current()
         open_work = not connection.closed and connection.info.transaction_status != _IDLE
         if open_work or self._renew is None:
@@ -249,7 +249,7 @@ class Postgres(Server):
         return StoredColumn(plain[kind], "floating" if kind == "decimal" else zoned)
 
     def unit(self, column: Column) -> StoredColumn:
-        """A whole number, or a text of at most so many bytes: the server's functions fail on very long ones."""
+        """A whole number, or a text of limited length: the server's functions fail on very long ones."""
         name = identifier(column.name)
         match str(column.type):
             case "integer":
@@ -285,7 +285,7 @@ class PostgresReader(ServerReader):
         self.columns = columns
 
     def source(self, names: Collection[str]) -> str:
-        """What stands behind ``from``, as long as it is what it was."""
+        """What stands behind ``from``; queries are answered only as long as the table has not changed."""
         assert isinstance(self.server, Postgres)
         columns = ", ".join(map(identifier, dict.fromkeys(names)))
         shown = f"(select {columns} from {self._shown}) as stored"
@@ -394,7 +394,7 @@ def quoted(name: str, database: str | None) -> str:
 
 
 def check_stored(server: Postgres, name: str, database: str | None) -> None:
-    """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""
+    """Views, foreign tables and tables under row security are refused: what they do to rows is unknown."""
     query = (
         "select c.relkind::text, row_security_active(c.oid), current_setting('server_encoding'), "
         f"exists ({_INHERITING}), "
@@ -434,7 +434,7 @@ def _fingerprint(tables: Sequence[str], used: Sequence[str]) -> str:
 
 def _place_of(connection: Any, table: str) -> tuple[str, str] | None:
     """The schema and the name of a table as it was said: its name, or the schema's, a dot and its name."""
-    dots = [place for place, sign in enumerate(table) if sign == "."]
+    dots = [place for place, character in enumerate(table) if character == "."]
     query = (
         "select n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "
         "on n.oid = c.relnamespace where c.oid = pg_catalog.to_regclass(%s)"

@@ -2,7 +2,7 @@
 
 What can be said in SQL is computed in the server (:mod:`~adyton.kernel.engines.sql`); every other value, such as a
 text, is a key of the groups as it is, and is read here by the one reader there is. So each group has a number of rows,
-and is treated like that many rows that are alike.
+and is treated like that number of equal rows.
 
 Claim.  Every count is a sum over the kept rows of a function of that row alone; no row makes a query fail.
 Proof.  A group is made of rows with equal keys, each of which is a total function of the row; what is read from the
@@ -53,7 +53,7 @@ class Server(Dialect, ABC):
     keys_together: int = 1 << 18
     """A pass over the rows takes longer than a table of so many keys."""
     keys_at_once: int = 0
-    """So many keys at most are counted by one query for several sets of terms (:attr:`unrolled`)."""
+    """At most so many keys are counted by one query for several sets of terms (:attr:`unrolled`)."""
 
     @abstractmethod
     def column(self, column: Column) -> StoredColumn:
@@ -61,7 +61,7 @@ class Server(Dialect, ABC):
 
     @abstractmethod
     def unit(self, column: Column) -> StoredColumn:
-        """A whole number, or a text, that tells units apart, null for none: spaces around it do not count."""
+        """A whole number, or a text without the spaces around it, that names the unit; null for none."""
 
     @abstractmethod
     def digest(self, columns: Sequence[StoredColumn]) -> str:
@@ -85,7 +85,7 @@ class Server(Dialect, ABC):
         """From now on all queries see the rows of one moment, where the server can do that."""
 
     def moment(self) -> Hashable:
-        """What stays the same as long as the rows certainly do; None where nobody can tell."""
+        """What stays the same as long as the rows certainly do; None where that is unknown."""
         return None
 
 
@@ -149,7 +149,7 @@ class ServerRows(OwnedRows):
     Claim.  Of each unit at most ``rows_per_unit`` rows are kept, and which ones depends on that unit's rows alone.
     Proof.  Every row has one unit, which is a function of that row. The rows of a unit are put in an order: by a digest
     of the unit and of all columns of the schema, rows of the same digest by the columns themselves; the first
-    ``rows_per_unit`` stay. Rows that are the same in all columns cannot be told apart by anything that follows.  ∎
+    ``rows_per_unit`` stay. Rows that are the same in all columns are the same for everything that follows.  ∎
     """
 
     server: Server

@@ -108,7 +108,7 @@ class Spark(Server):
     def _named(self) -> Iterator[None]:
         """The frame has its name as long as a query runs.
 
-        If it fails, a server may be gone: the name is dropped in the background, because a client waits for minutes.
+        If it fails, the server may have ended: the name is dropped in the background, as a client waits for minutes.
         """
         if self._frame is None:
             yield
@@ -120,7 +120,7 @@ class Spark(Server):
 
         try:
             if self._remote:
-                check_frame(self._frame)  # Connect looks names up anew: a table may have become a view
+                check_frame(self._frame)  # Connect looks names up again: a table may have become a view
             self._frame.createOrReplaceTempView(self.name)
             yield
             done = True
@@ -167,7 +167,7 @@ class Spark(Server):
         return StoredColumn(f"cast({cut} as binary)" if self._by_rows else cut, "string")
 
     def unit(self, column: Column) -> StoredColumn:
-        """A whole number, or a text of at most so many bytes."""
+        """A whole number, or a text of limited length."""
         name, kind = identifier(column.name, "`"), str(column.type)
         if kind == "integer":
             return StoredColumn(f"bigint({name})", "integer")
@@ -211,7 +211,7 @@ class SparkReader(ServerReader):
             check_frame(frame)
         schema = quietly(lambda: frame.schema)
         if schema is None:
-            raise SchemaError("Spark cannot tell the columns of the frame. Check that its table still exists.")
+            raise SchemaError("Spark cannot list the columns of the frame. Check that its table still exists.")
         server = Spark(frame.sparkSession, frame if shown is None else None)
         self.server, self._shown = server, server.name if shown is None else f"({shown}) as shown"
         folders = quietly(lambda: folder_columns(frame)) if shown is None else set()
@@ -295,7 +295,7 @@ def _answers(session: Any) -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Spark's client writes down what went wrong, which may quote a row."""
+    """Spark's client logs errors, which may quote a row."""
     logger = logging.getLogger("SQLQueryContextLogger")
     disabled, logger.disabled = logger.disabled, True
     try:
@@ -305,7 +305,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _fail_fast(session: Any) -> None:
-    """A client of Connect asks a server that is gone again for half a minute; of itself, for ten minutes."""
+    """A client of Connect retries for half a minute when its server has ended; by default, for ten minutes."""
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
     session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])
@@ -362,7 +362,7 @@ def check_frame(frame: Any, name: str | None = None) -> None:
     if problem is None:
         raise SchemaError(f"the frame's plan cannot be read. {_ADVICE}")
     if problem:
-        raise SchemaError(f"the frame holds {problem}, so that what it shows is not ours to judge. {_ADVICE}")
+        raise SchemaError(f"the frame holds {problem}, so that its effect on rows is unknown. {_ADVICE}")
 
 
 def is_remote(thing: Any) -> bool:

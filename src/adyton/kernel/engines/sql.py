@@ -128,7 +128,7 @@ class Expressions:
 
     def kept(self, cell: Cell) -> tuple[str, str] | None:
         """Which rows have a cell, and the cell of these: None where a row has one whatever its value is, or where that
-        cannot be told without reading the value."""
+        cannot be decided without reading the value."""
         own = self._number(cell)
         if own is None or not cell.attribute.drops_all or own.cell() is None:
             return None
@@ -146,7 +146,7 @@ class Expressions:
         return f"({self.dialect.divided(f'({clamped} - ({first}))', period)} * {period} + ({first}))"
 
     def condition(self, condition: Condition) -> str | None:
-        """Whether rows are kept; None where that cannot be told without reading a value."""
+        """Whether rows are kept; None where that cannot be decided without reading a value."""
         if isinstance(condition, Rule):
             return self._predicate(condition.predicate, condition)
         code = self.code(condition.cell)

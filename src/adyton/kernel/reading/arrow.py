@@ -131,7 +131,7 @@ def as_texts(column: Any) -> Any:
 
 
 def texts(values: Iterable[object], text: Callable[[object], str | None] | None = None) -> Any:
-    """The texts of values that may be anything at all."""
+    """The texts of values of any type."""
     import pyarrow
 
     return pyarrow.array(map(text or text_of, values), pyarrow.large_string())
@@ -155,7 +155,7 @@ def _has_text(kind: Any) -> bool:
 
 
 def _in_years(column: Any) -> Any:
-    """Dates and times without those before the year 1 and after the year 9999, whose texts would be others'."""
+    """Dates and times without those before the year 1 and after the year 9999, whose texts other times have."""
     import pyarrow
     from pyarrow import compute, types
 

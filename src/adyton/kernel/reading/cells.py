@@ -43,7 +43,7 @@ def cells(values: Values, attribute: CelledAttribute) -> Integers:
 
 
 def kept_cells(values: Values, attribute: CelledAttribute) -> tuple[Array, Flags]:
-    """The cell of each value, and which of them are not left out: what stands for those that are is not looked at."""
+    """The cell of each value, and which values are kept; the cell of one that is left out is not used."""
     offsets = _offsets(values, attribute)
     if offsets is not None:
         return offsets.view(values.data.dtype), offsets < attribute.size
@@ -158,7 +158,7 @@ def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integer
     data = data.astype(np.float64, copy=False)
     inside = (data >= low) & (data <= high)
     inside = inside if known is None else inside & known
-    with np.errstate(invalid="ignore"):  # what is made of values that lie in no bin is not looked at
+    with np.errstate(invalid="ignore"):  # the results for values in no bin are not used
         near = data if attribute.outside == "drop" else np.fmin(np.fmax(data, low), high)
     if attribute.edges is not None:
         return np.searchsorted(np.array(attribute.edges[1:-1]), near, side="right").astype(np.int64), inside
@@ -166,7 +166,7 @@ def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integer
     at_once = abs(low) * 2**-52 < tolerance / 100  # else rounding would not leave the tolerance intact
     above = near - (low - tolerance) if at_once else near - low + tolerance
     with np.errstate(invalid="ignore", over="ignore"):
-        cell = (above * (attribute.bins / (high - low))).astype(np.int64)  # ⌊⌋: nothing that counts lies below 0
+        cell = (above * (attribute.bins / (high - low))).astype(np.int64)  # rounds down: none is below 0
     return np.minimum(cell, last), inside
 
 
@@ -201,7 +201,7 @@ def steps(values: Values, attribute: Attribute) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """What is asked of each row: a function of its value of one attribute."""
+    """A question about each row: a function of its value of one attribute."""
 
     name: str
     attribute: Attribute
@@ -250,7 +250,7 @@ class Leaf:
         return len(self.tree.leaves)
 
     def at(self, rows: int, asked: Callable[[Term], Integers]) -> Integers:
-        """For so many rows, given what the cells are."""
+        """For this number of rows, given their cells."""
         codes = np.full((rows, len(self.tree.attributes)), -1, dtype=np.int64)
         for place, cell in self.cells.items():
             codes[:, place] = asked(cell)
@@ -388,7 +388,7 @@ def _compared(predicate: Compare | Between | In, own: Values, attribute: Attribu
 
 
 def _number(value: Any, attribute: Attribute) -> Any:
-    """A literal as the number by which the attribute's values go."""
+    """A literal as the number that stands for it among the attribute's values."""
     if has_levels(attribute, str):
         return attribute.levels.index(value)
     return int(value) if isinstance(value, bool) else value

@@ -3,7 +3,7 @@
 The first line names the columns and is public, unless it is a row. The file is read in blocks of whole lines, which are
 decompressed and turned into UTF-8 with line feeds; several threads cut blocks into fields. Everything is text: how a
 text becomes a number is decided in :mod:`adyton.kernel.reading.texts`. What can still fail is the file itself: a disk
-that cannot be read, a compressed file that is damaged, a file that is gone.
+that cannot be read, a compressed file that is damaged, a file that was deleted.
 
 Claim.  The bytes of a line depend on those of that line alone, whatever the lines around it hold.
 Proof.  Carriage returns and line feeds change places one by one, in files whose lines end with a return. UTF-16 is made
@@ -48,7 +48,7 @@ _BLANK = 32
 _QUOTE = 34
 
 LONGEST_LINE = 1 << 18
-"""Longer lines are read as empty ones: what it takes to read a line must not stand out among the others."""
+"""Longer lines are read as empty ones: reading one line must not take noticeably longer than reading others."""
 _BLOCK = 1 << 22
 _WORTH_COMPILING = 1 << 17
 _MOST_THREADS = 4
@@ -212,7 +212,7 @@ def cut_records(  # noqa: PLR0912, PLR0915
     Claim.  Without *multiline*, a line makes one record (none if it is empty and there are several columns), and what
     is in the record depends on the bytes of that line alone.
     Proof.  Every loop over bytes ends at the first newline at the latest, and a record begins with all of the variables
-    that its bytes are read by set anew.  ∎
+    that its bytes are read by set to their initial values.  ∎
 
     With *multiline*, a newline inside quotes is part of a field. A quote that no other closes within *longest* bytes
     makes its own line a record of absent fields, and the line after it begins the next.
@@ -362,7 +362,7 @@ class _Conversion(io.RawIOBase):
         self._file, self._convert, self._rest, self._ended = file, convert, b"", False
 
     def readable(self) -> bool:
-        """It is there to be read."""
+        """Yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -90,13 +90,13 @@ class Reader(ABC):
 
     columns: Sequence[Column]
     is_text: bool = False
-    """Whether all values are texts that were written by anybody, as those of a CSV file are."""
+    """Whether all values are texts in any notation, as those of a CSV file are."""
     doubtful: bool = False
     """Whether the names of the columns look like values: then they are not shown."""
     files: Sequence[str] = ()
     """What the rows are read from, whenever they are counted."""
     ours: bool = True
-    """Whether nobody else works with what the rows are read from."""
+    """Whether no other program changes what the rows are read from."""
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:  # noqa: B027
         """What will be asked for: the columns of the schema, and the one that says whose row it is."""
@@ -231,7 +231,7 @@ class FrameReader(Reader):
     _unit: str | None = None
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:
-        """All of these are taken when the first is counted, so that rows stay rows whatever becomes of the frame."""
+        """All of these are copied when the first is counted, so that later changes of the frame do not mix rows."""
         self._declared, self._unit = tuple(names), unit
 
     @cached_property
@@ -280,7 +280,7 @@ class PolarsReader(FrameReader):
         self.frame = frame
         schema = quietly(frame.collect_schema)
         if schema is None:
-            raise SchemaError("polars cannot tell the columns of the lazy frame. Collect it yourself, then open that.")
+            raise SchemaError("polars cannot list the columns of the lazy frame. Collect it yourself, then open that.")
         self.columns = []
         for name, dtype in schema.items():
             empty = polars.DataFrame(schema={"x": dtype})

@@ -175,7 +175,7 @@ class _Workbook:
         return related
 
     def is_merged(self, sheet: str) -> bool:
-        """Whether any cells of a sheet are merged. It is gone through to its end: a file that is damaged is refused
+        """Whether any cells of a sheet are merged. It is read to its end: a file that is damaged is refused
         before anything is counted."""
         before, merged, parser = b"", False, expat.ParserCreate()
         with self._archive.open(self.sheets[sheet]) as file:

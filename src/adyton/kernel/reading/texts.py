@@ -193,7 +193,7 @@ def _level_reader(attribute: Categorical, translation: Translation | None) -> Ca
 
 
 def _no_level(text: str) -> Read:
-    """A text that is no level, with a number below 0 by which such texts are told apart where they are keys."""
+    """A text that is no level, with a number below 0 that distinguishes such texts where they are keys."""
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).digest()
     return OUTSIDE, -1.0 - int.from_bytes(digest)
 

@@ -173,7 +173,7 @@ class ValueReader:
         self._numbers_for_none = [number for number in words if number is not None]
 
     def read(self, array: Any, *, listed: bool = False) -> Values:
-        """The values of an Arrow array; of one that is *listed*, few are there twice."""
+        """The values of an Arrow array; with *listed*, most of its values differ."""
         from pyarrow import types
 
         array = storage(array)
@@ -290,7 +290,7 @@ class ValueReader:
         return self._written_times(array, attribute)
 
     def _written_times(self, array: Any, attribute: Times) -> Values:
-        """Texts of the usual shape all at once, each other one once however often it is there."""
+        """Texts of the usual shape are read all at once; of the others, each distinct one once."""
         formats, named = tuple(attribute.format or ()), part_numbers(attribute.by)
         words = frozenset(str(text_of(word)).strip() for word in attribute.reading.missing)
         seconds, others = (np.full(len(array), NO_TIME), array) if formats or words else iso_seconds(_plain(array))
@@ -405,7 +405,7 @@ def _day_by_day(rules: ZoneInfo) -> Iterator[timedelta | None]:
 
 
 NO_TIME = -(1 << 62)
-"""Stands for no time at all."""
+"""Means that there is no time."""
 _SHAPES = (b"0000-00-00", b"0000-00-00 00:00:00")
 _MONTH_LENGTHS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
