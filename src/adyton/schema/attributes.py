@@ -225,11 +225,6 @@ class Categorical(CelledAttribute):
         """The levels of a group."""
         return members(dict(self.groups), group)
 
-    @property
-    def recoded(self) -> bool:
-        """Whether a text must be turned into the level that it stands for."""
-        return bool(self.spellings) or self.reading.textual
-
     @staticmethod
     def _level(level: object) -> Level:
         if isinstance(level, bool):

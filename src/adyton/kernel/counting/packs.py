@@ -27,10 +27,7 @@ MOST_KEYS = 1 << 16
 """Packs with more keys are counted by NumPy: here a key has 16 bits."""
 KEYS_IN_CACHE = 1 << 14
 """The counts of so many keys stay in the processor's nearest cache, where adding to them takes half the time."""
-_ROWS_AT_A_TIME = 1 << 16
-"""The size of batches that are counted at a time."""
 _BLOCK = 1 << 13
-_LARGEST = (1 << 16) - 1
 _ROWS_BETWEEN = 1 << 30
 """So many rows are counted in 32 bits before they are added to the rest."""
 

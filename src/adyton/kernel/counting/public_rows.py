@@ -1,4 +1,9 @@
-"""A table of public rows, given as the numbers of their cells: for experiments, counted like any other table."""
+"""Rows that their user may look at: tables of public rows, for experiments, and the cells of new rows.
+
+A table of public rows is given as the numbers of their cells, and is counted like any other table. A model is asked
+about new rows that a person already has; they are not those of a kernel, and nothing here can reach a kernel's rows.
+The rules are the same: the same functions say which cell a value falls into.
+"""
 
 from __future__ import annotations
 
@@ -24,51 +29,6 @@ from adyton.schema.attributes import CelledAttribute
 from adyton.schema.cell_groups import merged_cells
 from adyton.schema.numbers import FixedPoint
 from adyton.whole import IntegerArray
-
-ROWS_AT_A_TIME = 1 << 18
-
-
-def row_codes(data: Any, schema: Schema) -> Iterator[Integers]:
-    """The codes of a table's rows in their order, in batches: a column for each attribute, −1 where there is no cell.
-
-    *data* is anything that a kernel opens. A value has no cell where the schema would leave its row out.
-    """
-    _, batches = rows_beside_codes(data, schema, keep=False)
-    return (codes for codes, _ in batches)
-
-
-def rows_beside_codes(
-    data: Any, schema: Schema, *, keep: bool
-) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
-    """The same and, if *keep*, the rows themselves as Arrow tables; first the names of all columns."""
-    reader = checked_reader(data, schema)
-    check_columns(reader, schema)
-    names = tuple(column.name for column in reader.columns) if keep else ()
-    readers = {name: ValueReader(attribute) for name, attribute in schema.attributes.items()}
-    wanted = list(dict.fromkeys([*schema.columns, *names]))
-    reader.declare(wanted, None)
-
-    def batches() -> Iterator[tuple[Integers, Any]]:
-        import pyarrow
-
-        arrays_of, end = reader.batches(wanted), [object()]
-        while (arrays := quietly(lambda: next(arrays_of, end))) is not end:
-            by_name = dict(zip(wanted, arrays or (), strict=False))
-            codes = quietly(lambda by_name=by_name: coded(by_name)) if by_name else None  # type: ignore[misc]
-            if codes is None:
-                raise BadInput("the new rows cannot be read to their end. Check that the table is complete.")
-            kept = pyarrow.Table.from_arrays([by_name[name] for name in names], names=list(names)) if keep else None
-            yield codes, kept
-
-    def coded(by_name: dict[str, Any]) -> Integers:
-        columns = []
-        for name, attribute in schema.attributes.items():
-            assert isinstance(attribute, CelledAttribute)
-            columns.append(cells(readers[name].read(by_name[schema.column_of(name)]), attribute))
-        return np.stack(columns, axis=1)
-
-    return names, batches()
-
 
 Result = TypeVar("Result")
 
@@ -170,3 +130,48 @@ class CodedBatch(Batch):
         if term.attribute is declared or term.attribute == declared:
             return own
         return np.append(merged_cells(declared, term.attribute), -1)[own]
+
+
+# ---- new rows --------------------------------------------------------------------------------------------------------
+
+
+def row_codes(data: Any, schema: Schema) -> Iterator[Integers]:
+    """The codes of a table's rows in their order, in batches: a column for each attribute, −1 where there is no cell.
+
+    *data* is anything that a kernel opens. A value has no cell where the schema would leave its row out.
+    """
+    _, batches = rows_beside_codes(data, schema, keep=False)
+    return (codes for codes, _ in batches)
+
+
+def rows_beside_codes(
+    data: Any, schema: Schema, *, keep: bool
+) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
+    """The names of all columns, and batches of codes; if *keep*, with the rows themselves as Arrow tables."""
+    reader = checked_reader(data, schema)
+    check_columns(reader, schema)
+    names = tuple(column.name for column in reader.columns) if keep else ()
+    readers = {name: ValueReader(attribute) for name, attribute in schema.attributes.items()}
+    wanted = list(dict.fromkeys([*schema.columns, *names]))
+    reader.declare(wanted, None)
+
+    def batches() -> Iterator[tuple[Integers, Any]]:
+        import pyarrow
+
+        arrays_of, end = reader.batches(wanted), [object()]
+        while (arrays := quietly(lambda: next(arrays_of, end))) is not end:
+            by_name = dict(zip(wanted, arrays or (), strict=False))
+            codes = quietly(lambda by_name=by_name: coded(by_name)) if by_name else None  # type: ignore[misc]
+            if codes is None:
+                raise BadInput("the new rows cannot be read to their end. Check that the table is complete.")
+            kept = pyarrow.Table.from_arrays([by_name[name] for name in names], names=list(names)) if keep else None
+            yield codes, kept
+
+    def coded(by_name: dict[str, Any]) -> Integers:
+        columns = []
+        for name, attribute in schema.attributes.items():
+            assert isinstance(attribute, CelledAttribute)
+            columns.append(cells(readers[name].read(by_name[schema.column_of(name)]), attribute))
+        return np.stack(columns, axis=1)
+
+    return names, batches()

@@ -202,23 +202,17 @@ class StoredRows(Rows):
 
     def all(self, terms: Terms) -> Iterator[Batch]:
         """As they are stored."""
-        names = list(dict.fromkeys(name for term in terms for name in term.names)) or self.schema.names[:1]
-        for batch, _ in self.with_units(names, with_unit=False):
-            yield batch
-
-    def with_units(self, names: Sequence[str], *, with_unit: bool = True) -> Iterator[tuple[Batch, Any]]:
-        """The same, with the array that says whose each row is."""
-        places = {name: self.schema.column_of(name) for name in names}
-        columns, unit = list(dict.fromkeys(places.values())), self.unit if with_unit else None
-        for arrays in self.source(columns, unit):
-            by_name = dict(zip(columns, arrays, strict=False))
+        names = [name for term in terms for name in term.names] or self.schema.names[:1]
+        columns = list(dict.fromkeys(map(self.schema.column_of, names)))
+        for arrays in self.source(columns, None):
+            by_name = dict(zip(columns, arrays, strict=True))
 
             def read(name: str, by_name: Mapping[str, Any] = by_name) -> Values:
-                return self.readers[name].read(by_name[places[name]])
+                return self.readers[name].read(by_name[self.schema.column_of(name)])
 
             if stopped():
                 raise KernelFailure
-            yield Batch(len(arrays[0]), read), arrays[-1]
+            yield Batch(len(arrays[0]), read)
 
     def moment(self) -> Hashable:
         """What the system says about the files, and nothing that is in them."""
@@ -226,7 +220,7 @@ class StoredRows(Rows):
 
     def held(self) -> StoredRows:
         """The rows as they are now, in memory: all that is asked of them later is asked of one moment."""
-        columns = list(dict.fromkeys(map(self.schema.column_of, self.schema.names)))
+        columns = list(self.schema.columns)
         batches = [list(arrays) for arrays in self.source(columns, self.unit)]
 
         def source(names: Sequence[str], unit: str | None) -> Iterator[Sequence[Any]]:
@@ -551,18 +545,15 @@ def _hashed(values: Values, so_far: Array) -> Array:
 
 @by_value
 def _bits(values: Values) -> Array:
+    import pyarrow
+
     data = values.data.astype(np.float64) + 0.0
     bits = np.where((values.state == MISSING) | (values.state == UNREAD), 0, data.view(np.uint64))
     if values.keys:
-        keys = _hashes(_as_bytes(values.keys))
+        texts = [text.encode("utf-8", "surrogatepass") for text in values.keys]
+        keys = _hashes(pyarrow.array(texts, pyarrow.large_binary()))
         bits = np.where(values.state == KNOWN, keys[values.data], np.uint64(0))
     return np.asarray(bits.astype(np.uint64) + values.state.astype(np.uint64))
-
-
-def _as_bytes(texts: Sequence[str]) -> Any:
-    import pyarrow
-
-    return pyarrow.array([text.encode("utf-8", "surrogatepass") for text in texts], pyarrow.large_binary())
 
 
 def _mixed(numbers: Array) -> Array:
