@@ -140,6 +140,8 @@ class Rows(ABC):
 
     keys_together: int = KEYS_TOGETHER
     """Columns are counted together while there are so many keys."""
+    origin: Any = None
+    """Other rows, or a server, whose state is that of these rows."""
 
     def passing(self, terms: Terms) -> bool:
         """Whether rows pass by one after the other for these terms, and are not counted elsewhere."""
@@ -172,18 +174,22 @@ class Rows(ABC):
 
     def moment(self) -> Hashable:
         """What stays the same as long as the rows certainly do; None where that is unknown."""
-        return ()
+        return () if self.origin is None else self.origin.moment()
 
     @property
     def steady(self) -> bool:
         """Whether rows can be read several times as they are at one moment."""
-        return self.moment() is not None
+        return self.moment() is not None if self.origin is None else bool(self.origin.steady)
 
-    def hold(self) -> None:  # noqa: B027
+    def hold(self) -> None:
         """From now on all that is asked is asked of one moment, where that must be arranged."""
+        if self.origin is not None:
+            self.origin.hold()
 
-    def stop(self) -> None:  # noqa: B027
+    def stop(self) -> None:
         """End what is running elsewhere, because the answer is no longer needed."""
+        if self.origin is not None:
+            self.origin.stop()
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,29 +242,12 @@ class HeldRows(Rows):
     """Rows that were made of others, and are held: one for each group, or for each unit."""
 
     made: Callable[[], tuple[int, Mapping[str, Values]]]
-    above: Rows
+    origin: Rows
 
     def all(self, terms: Terms) -> Iterator[Batch]:
         """All of them."""
         rows, values = self.made()
         yield Batch(rows, values.__getitem__)
-
-    def moment(self) -> Hashable:
-        """That of the rows that they are made of."""
-        return self.above.moment()
-
-    @property
-    def steady(self) -> bool:
-        """As the rows that they are made of."""
-        return self.above.steady
-
-    def hold(self) -> None:
-        """The rows that they are made of are held."""
-        self.above.hold()
-
-    def stop(self) -> None:
-        """The reading of the rows that they are made of."""
-        self.above.stop()
 
 
 # ---- units ----------------------------------------------------------------------------------------------------------
@@ -298,6 +287,7 @@ class UnitRows(OwnedRows):
 
     def __init__(self, stored: StoredRows, limit: int, *, cut: bool = True) -> None:
         self.stored, self.limit, self.cut = stored, limit, cut
+        self.origin = stored
         self._remembered: list[tuple[Hashable, Owners]] = []
 
     def uncut(self) -> UnitRows:
@@ -337,10 +327,6 @@ class UnitRows(OwnedRows):
             start = part.stop
         if start != len(owners.unit):  # the same rows come in the same order each time, or nothing is answered
             raise KernelFailure
-
-    def moment(self) -> Hashable:
-        """That of the stored rows."""
-        return self.stored.moment()
 
     def owners(self) -> Owners:
         """Computed once for each state of the rows."""

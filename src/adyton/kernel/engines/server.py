@@ -188,22 +188,10 @@ class ServerRows(OwnedRows):
         """All rows that have a unit."""
         return replace(self, cut=False)
 
-    def moment(self) -> Hashable:
-        """What the server says."""
-        return self.server.moment()
-
     @property
-    def steady(self) -> bool:
-        """Whether the server can show one moment."""
-        return self.server.steady
-
-    def hold(self) -> None:
-        """By the server's means."""
-        self.server.hold()
-
-    def stop(self) -> None:
-        """The query is cancelled."""
-        self.server.stop()
+    def origin(self) -> Server:
+        """The server, which says whether rows have changed, and ends queries."""
+        return self.server
 
     # ---- what is asked ----------------------------------------------------------------------------------------------
 
