@@ -123,29 +123,19 @@ def name_of(period: str, second: int) -> str:
     >>> [name_of(period, moment(date(2024, 12, 30))) for period in PERIODS]
     ['2024-12-30 00:00', '2024-12-30', '2025-W01', '2024-12', '2024-Q4', '2024']
     """
-    when = date_at(second)
-    match period:
-        case "hour":
-            return f"{when:%Y-%m-%d %H}:00".rjust(16, "0")
-        case "day":
-            return when.date().isoformat()
-        case "week":
-            year, week, _ = when.isocalendar()
-            return f"{year:04}-W{week:02}"
-        case "month":
-            return when.date().isoformat()[:7]
-        case "quarter":
-            return f"{when.year:04}-Q{(when.month + 2) // 3}"
-    return f"{when.year:04}"
+    return names_of(period, np.array([second]))[0]
 
 
 def names_of(period: str, seconds: Places) -> list[str]:
-    """What the periods are called that some seconds lie in: all at once where they are many."""
-    if period not in ("hour", "day"):
-        return [name_of(period, second) for second in seconds.tolist()]
-    hours = period == "hour"
-    texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit="h" if hours else "D", casting="unsafe")
-    return [text.replace("T", " ") + ":00" for text in texts.tolist()] if hours else texts.tolist()
+    """What the periods are called that some seconds lie in."""
+    if period == "week":
+        weeks = (date_at(second).isocalendar() for second in seconds.tolist())
+        return [f"{year:04}-W{week:02}" for year, week, _ in weeks]
+    unit = {"hour": "h", "day": "D", "year": "Y"}.get(period, "M")
+    texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit=unit, casting="unsafe").tolist()
+    if period == "hour":
+        return [text.replace("T", " ") + ":00" for text in texts]
+    return [f"{text[:4]}-Q{(int(text[5:]) + 2) // 3}" for text in texts] if period == "quarter" else texts
 
 
 def span_of(written: object, name: str) -> Span:

@@ -97,8 +97,8 @@ class FileFormat:
 
 
 def _check_delimiter(given: object) -> None:
-    one = isinstance(given, str) and len(given) == 1 and given.isascii()
-    if one and (given == "\t" or (str(given).isprintable() and not str(given).isalnum() and str(given) not in ' "')):
+    single = isinstance(given, str) and len(given) == 1 and given.isascii()
+    if single and (given == "\t" or (str(given).isprintable() and not str(given).isalnum() and str(given) not in ' "')):
         return
     raise SchemaError(
         f"delimiter must be one character such as ',', ';', '|' or a tab (\"\\t\"), given {shorten(given)}. Letters, "

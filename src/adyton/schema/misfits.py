@@ -15,6 +15,7 @@ from adyton.schema.calendar import date_at, span_of
 from adyton.schema.declaration import Schema
 from adyton.schema.look_up_files import LevelsFile
 from adyton.schema.numbers import Duration, Integer, Numeric
+from adyton.schema.reading import Reading
 from adyton.schema.time_formats import UNIX
 from adyton.schema.times import Datetime, Times
 
@@ -57,7 +58,7 @@ def reads_numbers(attribute: Attribute) -> bool:
 
 
 def unread_as(attribute: Attribute) -> Reason | None:
-    """Why a text may not be a value of the attribute at all; None where every text can be compared with its levels."""
+    """The reason why a text cannot be read as a value; None where every text can be compared with the levels."""
     if isinstance(attribute, Times | Duration):
         return "no time"
     return "unreadable" if reads_numbers(attribute) else None
@@ -90,6 +91,7 @@ def _gravity(misfit: Misfit) -> tuple[int, int]:
 
 
 _SHOWN = 6
+_DOLLARS = Reading(currency="$", thousands=",")
 
 
 def accepts(attribute: Attribute, *, written: bool = True) -> str:
@@ -133,9 +135,10 @@ ones count as (null)"
             return "any value: it can be grouped by, and has no cells"
     assert isinstance(attribute, CelledAttribute)
     if isinstance(attribute, Integer | Numeric) and attribute.reading.numeric:
-        words += f"; {_written(attribute)} is read"
+        words += f"; {_amount(attribute, attribute.reading)} is read"
     elif written and reads_numbers(attribute):
-        words += f"; {_unread(attribute)} is not read, and counts as missing"
+        amount = _amount(attribute, _DOLLARS) if isinstance(attribute, Integer | Numeric) else '"one"'
+        words += f"; {amount} is not read, and counts as missing"
     return f"{words}{_reading(attribute)}; {_policies(attribute)}"
 
 
@@ -166,9 +169,8 @@ def _reading(attribute: CelledAttribute) -> str:
     return words
 
 
-def _written(attribute: Integer | Numeric) -> str:
-    """An example, written as the attribute's reading says."""
-    reading = attribute.reading
+def _amount(attribute: Integer | Numeric, reading: Reading) -> str:
+    """An example, written as this reading says."""
     number = abs(float(_example(attribute)))
     text = f"{number:,.2f}" if isinstance(attribute, Numeric) else f"{number:,.0f}"
     text = text.translate({ord(","): reading.thousands or "", ord("."): reading.decimal})
@@ -213,14 +215,6 @@ def _example(attribute: Integer | Numeric) -> str:
     value = attribute.min + (attribute.max - attribute.min) * 0.625
     half = math.floor(value) + 0.5
     return f"{half if attribute.min <= half <= attribute.max else value:.6g}"
-
-
-def _unread(attribute: CelledAttribute) -> str:
-    """The same number with a currency and separators."""
-    if isinstance(attribute, Integer | Numeric):
-        number = abs(float(_example(attribute)))
-        return f'"${number:,.2f}"' if isinstance(attribute, Numeric) else f'"${number:,.0f}"'
-    return '"one"'
 
 
 def _misspelt(attribute: Categorical) -> str:

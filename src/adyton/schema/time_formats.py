@@ -82,10 +82,10 @@ def moment_in_format(text: str, written: str) -> int | None:
     >>> moment_in_format("2 Jan 70 1:30 PM", "%d %b %y %I:%M %p"), moment_in_format("30.2.2024", "%d.%m.%Y")
     (135000, None)
     """
-    found = _shape(written).fullmatch(text)
-    if found is None:
+    match = _shape(written).fullmatch(text)
+    if match is None:
         return None
-    given = {part: value for part, value in found.groupdict().items() if value is not None}
+    given = {part: value for part, value in match.groupdict().items() if value is not None}
     month = _month(given["name"], written) if "name" in given else int(given["month"])
     short = int(given.get("short", 0))
     year = int(given["year"]) if "year" in given else short + (1900 if short >= FIRST_SHORT_YEAR else 2000)
@@ -93,7 +93,7 @@ def moment_in_format(text: str, written: str) -> int | None:
     if "half" in given:
         half = int(given["half"])
         hour = half % 12 + 12 * (given["noon"] in "Pp") if 1 <= half <= 12 else -1
-    minute, second = (int(given.get(one, 0)) for one in _REST)
+    minute, second = (int(given.get(part, 0)) for part in _REST)
     try:
         return moment(datetime(year, month, int(given["day"]), hour, minute, second))
     except ValueError:
@@ -142,17 +142,17 @@ def moment_in(text: str, formats: Sequence[str] = ()) -> tuple[int, bool] | None
             number = _number(text)
             if number is not None and EARLIEST <= number < LATEST + 1:
                 return math.floor(number), True
-        elif (found := moment_in_format(text, written)) is not None:
-            return found, False
+        elif (seconds := moment_in_format(text, written)) is not None:
+            return seconds, False
     return None if any(written.startswith("%Y-") for written in formats) else _iso(text)
 
 
 def _iso(text: str) -> tuple[int, bool] | None:
     """A text such as 2024-03-01, 2024-03-01 13:30 or 2024-03-01T13:30:59.5+01:00."""
-    found = _MOMENT.fullmatch(text)
-    if found is None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         return None
-    *numbers, universal, sign, hours, minutes = found.groups()
+    *numbers, universal, sign, hours, minutes = match.groups()
     year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
     try:
         seconds = moment(datetime(year, month, day, hour, minute, second))
@@ -178,10 +178,10 @@ def duration_in(text: str, unit: float) -> float | None:
     number = _number(text)
     if number is not None:
         return number
-    found = _CLOCKED.fullmatch(text) or _PARTS.fullmatch(text)
-    if found is None:
+    match = _CLOCKED.fullmatch(text) or _PARTS.fullmatch(text)
+    if match is None:
         return None
-    sign, *parts = found.groups()
+    sign, *parts = match.groups()
     days, hours, minutes, seconds = (float(part or 0) for part in parts)
     total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     length = (-total if sign == "-" else total) / unit

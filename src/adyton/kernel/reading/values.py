@@ -20,15 +20,13 @@ one (:mod:`~adyton.kernel.reading.texts`), each distinct text once.  ∎
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache, update_wrapper
 from typing import Any, Concatenate, ParamSpec
-from zoneinfo import ZoneInfo
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.arrays import Array, Flags, Integers, Places, arrow_column
 from adyton.compiling import cached_property
@@ -376,32 +374,24 @@ def on_clock(seconds: Integers, zone: str) -> Integers:
 def clock_changes(zone: str) -> tuple[Integers, Integers]:
     """The moments at which the clock of a zone changes, and how far ahead it is before the first and after each."""
     rules, second = time_zone(zone), timedelta(seconds=1)
-    start = datetime(1970, 1, 1, tzinfo=rules)  # its numbers are those of universal time: fromutc reads them so
+    start = datetime(1970, 1, 1, tzinfo=rules)  # fromutc takes its numbers for those of universal time
 
     def ahead(moment: int) -> timedelta | None:
-        return rules.fromutc(start + timedelta(seconds=moment)).utcoffset()
+        return rules.fromutc(start + moment * second).utcoffset()
 
     moments: list[int] = []
     offsets = [ahead(_FIRST)]
-    for place, offset in enumerate(_day_by_day(rules)):
+    for high in range(_FIRST, _LAST + 1, DAY):
+        offset = ahead(high)
         if offset != offsets[-1]:
-            high = _FIRST + place * DAY
             low = high - DAY  # the clock changes between them
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if ahead(middle) == offsets[-1] else (low, middle)
+                low, high = (middle, high) if ahead(middle) == offsets[-1] else (low, middle)  # noqa: PLW2901
             moments.append(high)
             offsets.append(offset)
     seconds = [(offset or timedelta()) // second for offset in offsets]
     return np.array(moments, dtype=np.int64), np.array(seconds, dtype=np.int64)
-
-
-def _day_by_day(rules: ZoneInfo) -> Iterator[timedelta | None]:
-    """How far ahead a clock is at the beginning of every day in universal time."""
-    when, day = datetime(1900, 1, 1, tzinfo=rules), timedelta(days=1)
-    for _ in range(_FIRST, _LAST + 1, DAY):
-        yield rules.fromutc(when).utcoffset()
-        when += day
 
 
 NO_TIME = -(1 << 62)
@@ -437,10 +427,10 @@ def _of_shape(texts: Any, shape: bytes) -> Integers:
     pattern = np.frombuffer(shape, np.uint8)
     digit = pattern == ord("0")
     numbers = raw.astype(np.int64) - ord("0")
-    fits = ((numbers >= 0) & (numbers <= 9))[:, digit].all(axis=1) & _separated(raw, pattern, digit)
+    between = (raw == pattern) | ((pattern == ord(" ")) & (raw == ord("T")))  # a T may stand for the blank
+    fits = np.where(digit, (numbers >= 0) & (numbers <= 9), between).all(axis=1)
     numbers = np.where(fits[:, None], numbers, 0)
-    year = _number(numbers, 0, 4)
-    month, day = _number(numbers, 5, 7), _number(numbers, 8, 10)
+    year, month, day = (_number(numbers, *part) for part in ((0, 4), (5, 7), (8, 10)))
     fits &= (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
     month = np.where(fits, month, 1)
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
@@ -452,12 +442,6 @@ def _of_shape(texts: Any, shape: bytes) -> Integers:
         fits &= (hour <= 23) & (minute <= 59) & (second <= 59)
         seconds += hour * 3600 + minute * 60 + second
     return np.where(fits, seconds, NO_TIME)
-
-
-def _separated(raw: npt.NDArray[np.uint8], pattern: npt.NDArray[np.uint8], digit: npt.NDArray[np.bool_]) -> Any:
-    """Whether what stands between the digits is what should; a T may stand for the blank."""
-    same = (raw == pattern) | digit | ((pattern == ord(" ")) & (raw == ord("T")))
-    return same.all(axis=1)
 
 
 def _number(digits: Integers, first: int, end: int) -> Integers:
