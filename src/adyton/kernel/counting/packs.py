@@ -1,4 +1,4 @@
-"""Columns that are counted together by one key, and a compiled loop that counts many such packs as the rows pass by."""
+"""Packs: columns that are counted together by one key; and a compiled loop that counts many packs of each batch."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _ORDERS = 64
 _WORK = 1 << 16
 """At most so many orders of the groups are tried, and so many pairs of groups compared; the best order is taken."""
 _OPEN = 1 << 12
-"""A group is added to one of the last so many packs, or starts one of its own."""
+"""A group is added to one of the last packs, so many of them, or starts a new one."""
 MOST_KEYS = 1 << 16
 """Packs with more keys are counted by NumPy: here a key has 16 bits."""
 KEYS_IN_CACHE = 1 << 14
 """The counts of so many keys stay in the processor's nearest cache, where adding to them takes half the time."""
 _BLOCK = 1 << 13
 _ROWS_BETWEEN = 1 << 30
-"""So many rows are counted in 32 bits before they are added to the rest."""
+"""After so many rows, counts of 32 bits are added to those of 64 bits."""
 
 _Codes = npt.NDArray[np.uint16]
 _Short = npt.NDArray[np.uint32]
@@ -137,7 +137,7 @@ def packed_for_passing(
 
 
 class Joins(NamedTuple):
-    """Numbers of rows that are joined two by two, each pair once, however many packs it is part of.
+    """Which numbers of a row are joined two by two: each pair once, however many packs contain it.
 
     Numbers have places: the columns come first, then what is joined, one after the other.
     """
@@ -194,7 +194,7 @@ class Joins(NamedTuple):
 
 
 class Tally:
-    """The counts of many packs so far, by a compiled loop: what is held at a time is a batch of rows and the counts.
+    """The counts of many packs so far, by a compiled loop. Memory holds a batch of rows and the counts.
 
     Claim.  The counts are those of a group-by over the key of each pack.
     Proof.  Every row comes once, with one number for each column; a number that is no cell is taken as the last, which
@@ -230,7 +230,7 @@ class Tally:
         self._since += rows
 
     def counts(self) -> list[Integers]:
-        """Of every key of each pack."""
+        """The counts of every key, for each pack."""
         self._carry()
         sums = []
         for pack, end, counts in zip(
@@ -289,7 +289,7 @@ def _join(key: _Codes, left: _Codes, factor: np.uint16, right: _Codes) -> None:
 
 @compiled
 def _add(counts: _Short, key: _Codes) -> None:
-    """One row more for each key. Four keys are read at a time."""
+    """Add 1 to the count of each key. Four keys are read at a time."""
     fours = key[: key.size // 4 * 4].view(np.uint64)
     low = np.uint64(0xFFFF)
     for row in range(fours.size):

@@ -1,4 +1,4 @@
-"""Rows that pass by: where they come from, batch by batch, and whose they are.
+"""Rows in batches: where they come from, and which unit each belongs to.
 
 The values of an attribute are read when they are needed, and are dropped with their batch.
 """
@@ -25,7 +25,7 @@ from adyton.schema import Schema
 from adyton.schema.declaration import DROP
 
 BITS = 27
-"""Squares of steps are added up in two parts of so many bits: no sum leaves 63 bits before there are 2³⁶ rows."""
+"""Squares of steps are added up in two parts of this many bits: no sum exceeds 63 bits before there are 2³⁶ rows."""
 Sums = tuple[Array, ...]
 """How many rows there are, Σ k, and the two parts of Σ k²."""
 MOST_REMEMBERED = 1 << 27
@@ -36,7 +36,7 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(
 
 
 _NAMES_AT_A_TIME, _HASHED, _LOOKED_AT = 1 << 16, 64, 1 << 12
-"""So many names of units are hashed at a time, so many bytes of each; and so many are looked at first."""
+"""How many names of units are hashed at a time, how many bytes of each, and how many are looked at first."""
 _running = threading.local()
 _lock = threading.RLock()
 
@@ -73,10 +73,10 @@ def stopped() -> bool:
 
 
 class Batch:
-    """Some rows, or groups of rows that are alike: their values are read once, when they are asked for."""
+    """Some rows, or groups of equal rows: their values are read once, when they are asked for."""
 
     reads: ClassVar[bool] = True
-    """Whether there are values, and not only what the terms say."""
+    """Whether values can be read, and not only the answers to terms."""
 
     def __init__(self, rows: int, read: Callable[[str], Values], times: Integers | None = None) -> None:
         self.rows, self.times = rows, times
@@ -90,11 +90,11 @@ class Batch:
         return self._values[name]
 
     def of(self, term: Question) -> Any:
-        """What a term says of each row."""
+        """The answer to a term for each row."""
         return term.at(self.rows, self.of) if isinstance(term, Leaf) else term.of(self.values(term.name))
 
     def listed(self, term: Question) -> ListedValues | None:
-        """The values that a cell is found from, where they stand in a list."""
+        """The values that a cell is computed from, where they stand in a list."""
         values = self.values(term.name) if isinstance(term, Cell) and self.reads else None
         return values if isinstance(values, ListedValues) else None
 
@@ -127,7 +127,7 @@ class Batch:
         return Batch(places.size, lambda name: self.values(name).kept(places), times)
 
     def add(self, counts: Integers, keys: Integers) -> None:
-        """One row more for each key, whatever the keys are."""
+        """Add the rows to the counts of their keys; keys out of range are put into it."""
         keys = within(keys, len(counts) - 1)
         if self.times is not None or len(keys) * 4 < len(counts):
             np.add.at(counts, keys, 1 if self.times is None else self.times)
@@ -144,12 +144,12 @@ class Rows(ABC):
     """Other rows, or a server, whose state is that of these rows."""
 
     def passing(self, terms: Terms) -> bool:
-        """Whether rows pass by one after the other for these terms, and are not counted elsewhere."""
+        """Whether rows are read here for these terms, and not counted elsewhere."""
         return True
 
     @abstractmethod
     def all(self, terms: Terms) -> Iterator[Batch]:
-        """All rows; what is asked of a batch are these terms."""
+        """All rows; these terms will be asked of each batch."""
 
     def batches(self, terms: Terms, rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
         """The rows for which all conditions hold. If *whole*, those that lack one of the terms are not needed."""
@@ -182,7 +182,7 @@ class Rows(ABC):
         return self.moment() is not None if self.origin is None else bool(self.origin.steady)
 
     def hold(self) -> None:
-        """From now on all that is asked is asked of one moment, where that must be arranged."""
+        """From now on all answers are those of one moment, where that must be arranged."""
         if self.origin is not None:
             self.origin.hold()
 
@@ -194,7 +194,7 @@ class Rows(ABC):
 
 @dataclass(frozen=True, eq=False)
 class StoredRows(Rows):
-    """The rows of a file or a frame, with whose they are."""
+    """The rows of a file or a frame, with the unit of each."""
 
     schema: Schema
     readers: Mapping[str, ValueReader]
@@ -221,11 +221,11 @@ class StoredRows(Rows):
             yield Batch(len(arrays[0]), read)
 
     def moment(self) -> Hashable:
-        """What the system says about the files, and nothing that is in them."""
+        """What the system says about the files, and nothing of their content."""
         return None if self.identity is None else self.identity()
 
     def held(self) -> StoredRows:
-        """The rows as they are now, in memory: all that is asked of them later is asked of one moment."""
+        """The rows as they are now, in memory: all later answers are those of one moment."""
         columns = list(self.schema.columns)
         batches = [list(arrays) for arrays in self.source(columns, self.unit)]
 
@@ -239,7 +239,7 @@ class StoredRows(Rows):
 
 @dataclass(frozen=True, eq=False)
 class HeldRows(Rows):
-    """Rows that were made of others, and are held: one for each group, or for each unit."""
+    """Rows that are computed from others: one for each group, or for each unit."""
 
     made: Callable[[], tuple[int, Mapping[str, Values]]]
     origin: Rows
@@ -255,7 +255,7 @@ class HeldRows(Rows):
 
 @dataclass(frozen=True, eq=False)
 class Owners:
-    """Whose the rows of a table are, and which of them are kept."""
+    """The unit of each row of a table, and which rows are kept."""
 
     unit: Integers
     """The number of each row's unit; −1 for a row without one that is left out."""
@@ -263,7 +263,7 @@ class Owners:
 
 
 class OwnedRows(Rows):
-    """Rows that say whose they are, cut to what the schema allows or not."""
+    """Rows with units: all of them, or of each unit as many as the schema allows."""
 
     @abstractmethod
     def uncut(self) -> OwnedRows:
@@ -367,7 +367,7 @@ class UnitRows(OwnedRows):
 
 
 def _first_of_each(whose: Integers, hashes: Array, sizes: Integers, named: Hashes, limit: int) -> Flags:
-    """Which rows are among the first of their unit, by their hash and that of their unit: of units with too many.
+    """Which rows are among the first of their unit, by their hash and that of their unit; for units with too many rows.
 
     They are sorted by one number, of the unit and the beginning of the hash. Where several rows stand at the limit, the
     whole hash decides, then their order.
@@ -394,20 +394,20 @@ def _first_of_each(whose: Integers, hashes: Array, sizes: Integers, named: Hashe
 
 
 class _Units:
-    """Whose the rows are, as they pass by. Which number a unit has says nothing about its rows."""
+    """The units of rows, collected batch by batch. The number of a unit says nothing about its rows."""
 
     def __init__(self) -> None:
         self._names: list[Any] = []
         self._places: list[Places | None] = []
 
     def add(self, array: Any) -> None:
-        """Some more rows."""
+        """Add the rows of a batch."""
         names, places = _unit_keys(array)
         self._names.append(names)
         self._places.append(places)
 
     def numbered(self, *, nobody_is_one: bool) -> tuple[Integers, Hashes]:
-        """The number of each row's unit, and what finds the hashes of units by their numbers.
+        """The number of each row's unit, and a function that returns the hashes of units by their numbers.
 
         Rows without a unit are one unit if *nobody_is_one*, else none: −1.
         """
@@ -507,7 +507,7 @@ def _digits(value: Any) -> str | None:
 
 
 def _hashes(names: Any) -> Array:
-    """A hash of every unit; of a text, of the beginning of it."""
+    """A hash of every unit; of a text, of its beginning."""
     from pyarrow import compute, types
 
     if types.is_integer(names.type):
@@ -543,7 +543,7 @@ def _bits(values: Values) -> Array:
 
 
 def _mixed(numbers: Array) -> Array:
-    """Whole numbers of 64 bits as others that look random (SplitMix64)."""
+    """A hash of 64 bits for each whole number (SplitMix64)."""
     mixed = numbers + _MIX[2]
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _MIX[0]
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _MIX[1]

@@ -1,4 +1,4 @@
-"""A private table in files or frames: its rows pass by in batches, are turned into cells and counted.
+"""A private table: its rows are read in batches, turned into cells and counted.
 
 Operators say what is to be done with each row; only counting reads rows, and it returns one number, or at most one
 number per cell of a declared domain. Memory holds a batch of rows and the counts.
@@ -49,11 +49,11 @@ from adyton.schema.predicates import Predicate, check_predicate, in_numbers
 from adyton.whole import IntegerArray, whole_array
 
 LARGEST_DOMAIN = 1 << 27
-"""A vector of a gigabyte."""
+"""The counts of so many cells take a gigabyte."""
 _READINGS = 3
-"""So often rows are read that change meanwhile, before that counts as a failure."""
+"""How often rows are read again that change while they are read, before that is a failure."""
 _FEW_PACKS = 3
-"""So many packs are counted by NumPy; loading the compiled loop would take longer."""
+"""Up to so many packs are counted by NumPy: loading the compiled loop would take longer."""
 _LEAF = "\0leaf"
 Result = TypeVar("Result")
 
@@ -69,7 +69,7 @@ def check_domain(schema: Schema) -> None:
 
 @dataclass
 class Moment:
-    """The moment that rows must be of; None where any one moment will do. All tables of one source share it."""
+    """The moment at which rows must be read; None where any moment will do. All tables of one source share it."""
 
     expected: Hashable = None
 
@@ -126,7 +126,7 @@ class PrivateTable(Sealed):
         return self._rows.moment()
 
     def expect(self, moment: Hashable) -> None:
-        """What is counted from now on is counted as it is at this moment, or not at all; None allows any."""
+        """From now on rows are counted as they are at this moment, or not at all; None allows any moment."""
         self._moment.expected = moment
 
     # ---- operators --------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class PrivateTable(Sealed):
         return PrivateTable(HeldRows(made, self._rows), schema, moment=self._moment)
 
     def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> PrivateTable:
-        """One row per unit that has rows here, with their number: before they were cut, or what was left of them."""
+        """One row per unit that has rows here, with the number of its rows; with *cut*, of those that are kept."""
         assert isinstance(self._rows, OwnedRows)
         rows, conditions = self._rows if cut else self._rows.uncut(), self._conditions
         schema = self._schema.per_unit(count_name, max_count)
@@ -223,11 +223,11 @@ class PrivateTable(Sealed):
         return self.planned_tables(groups)()
 
     def planned_tables(self, groups: Sequence[Sequence[str]]) -> Callable[[], list[Integers]]:
-        """What counts them: how that is done is decided here, so that nothing is left to plan once it is paid for."""
+        """A function that counts them. How to count is decided here, so that no planning is left after the debit."""
         return self._many([tuple(group) for group in groups], {})
 
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:
-        """How many rows fit, and how many do not for each of these reasons; every row is counted once."""
+        """How many rows match, and how many do not for each of these reasons; every row is counted once."""
         names = dict.fromkeys(misfit.attribute for misfit in misfits)
         terms = {name: Fit(name, _celled(self._schema, name)) for name in names}
 
@@ -275,7 +275,7 @@ class PrivateTable(Sealed):
         return self._run(work).reshape(shape)
 
     def _many(self, groups: Sequence[tuple[str, ...]], leaf: Mapping[str, Leaf]) -> Callable[[], list[Integers]]:
-        """What counts many tables: columns that fit together are counted by one key, and rows are read once, or once
+        """A function that counts many tables: several columns are counted by one key, and rows are read once, or once
         for each such key where they are counted elsewhere."""
         if not groups:
             return list
@@ -361,14 +361,14 @@ class PrivateTable(Sealed):
 
 
 class _Groups:
-    """Groups of rows with equal keys, while the rows pass by."""
+    """Groups of rows with equal keys, collected batch by batch."""
 
     def __init__(self, terms: Sequence[Term]) -> None:
         self.terms = terms
         self._sizes: dict[tuple[Any, ...], int] = {}
 
     def add(self, batch: Batch) -> None:
-        """Count some more rows."""
+        """Count the rows of a batch."""
         columns = []
         for term in self.terms:
             own: Values = batch.of(term)

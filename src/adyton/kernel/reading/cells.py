@@ -1,4 +1,4 @@
-"""From values to whole numbers: cells, steps of sums, truths of predicates, and why a value does not fit.
+"""From values to whole numbers: cells, steps of sums, truth of predicates, and why a value does not match.
 
 Claim.  Each number depends on the row's own value and the schema, and nothing fails.
 Proof.  Values are compared with public bounds first; what is not between them, or is missing, is replaced by a bound
@@ -275,7 +275,7 @@ FITS, NOTHING, UNREADABLE, BEYOND = range(4)
 
 
 class Fit(Term):
-    """Whether a value fits, and why not: there is none, a text shows none, it is no level or beyond the bounds."""
+    """Whether a value matches, and why not: it is missing, unreadable, no level or beyond the bounds."""
 
     attribute: CelledAttribute
 
@@ -330,7 +330,7 @@ class Rule:
         return self.leaves.values()
 
     def holds(self, asked: Callable[[Term], Integers]) -> Flags:
-        """The rows for which it is true, given what the terms say of them."""
+        """The rows for which it is true, given the answers to its terms."""
         return self._truth(self.predicate, {part: asked(term) for part, term in self.leaves.items()})[0]
 
     def _truth(self, predicate: Predicate, truths: Mapping[Predicate, Integers]) -> tuple[Flags, Flags]:

@@ -36,14 +36,14 @@ _KINDS = {
 }
 _WITH_TABLES = ("Excel", "database")
 _IN_FOLDERS = ("Parquet", "CSV", "Excel")
-"""Of files of several kinds in a folder, those of the first of these are its table."""
+"""If a folder has files of several kinds, those of the first of these kinds are its table."""
 _ROWS_AT_A_TIME = 1 << 17
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file, the table or sheet in it that is asked for, and what the names of its folders say of all its rows."""
+    """A file, the table or sheet in it that is asked for, and the values that its folders give to all rows."""
 
     path: str
     table: str = ""
@@ -52,7 +52,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a table, and how it is called in messages."""
+    """A part of a table, and its name in messages."""
 
     name: str
     reader: Reader
@@ -119,7 +119,7 @@ class ParquetReader(Reader):
         self.columns = [Column(field.name, type_name(field.type), family) for field, family in named]
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """Row group by row group. Texts are read once for each row group, where nearly all of these list them once."""
+        """Row group by row group. Each distinct text is read once per row group, where nearly all groups list them."""
         from pyarrow import parquet
 
         wanted = [*names, *([] if unit is None else [unit])]

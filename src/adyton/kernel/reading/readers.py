@@ -1,4 +1,4 @@
-"""Readers: what a table can be opened with.
+"""Readers: one for each kind of table that can be opened; here those of frames.
 
 A reader lists the columns with their types (public), and is asked for their rows. Messages come from the path, the
 header and the types; never from a row.
@@ -99,7 +99,7 @@ class Reader(ABC):
     """Whether no other program changes what the rows are read from."""
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:  # noqa: B027
-        """What will be asked for: the columns of the schema, and the one that says whose row it is."""
+        """Announce what will be asked for: the columns of the schema, and the one that says whose row it is."""
 
     def elsewhere(self, schema: Schema, unit: str | None) -> Any | None:
         """Rows that are counted where they are; None where they are read by us."""
@@ -208,7 +208,7 @@ def file_identity(path: str) -> tuple[int, ...]:
 
 _ROWS_AT_A_TIME = 122_880
 Text = Callable[[object], str | None]
-"""What makes a text of an object."""
+"""A function from an object to its text."""
 
 
 def frame_reader(data: Any) -> Reader | None:
@@ -225,7 +225,7 @@ def frame_reader(data: Any) -> Reader | None:
 
 
 class FrameReader(Reader):
-    """What the three kinds of frames share: types are known at once, columns are taken when they are counted."""
+    """What the three kinds of frames share: types are known at once, columns are copied when they are counted."""
 
     _declared: tuple[str, ...] = ()
     _unit: str | None = None
@@ -335,7 +335,7 @@ class PandasReader(FrameReader):
 
 
 def _spelled_out(values: Any) -> Any:
-    """An empty series of the values that stand in one: of a category's levels, of what is sparse."""
+    """An empty series of the type of the values: of a category's levels, of a sparse column's values."""
     while hasattr(values.dtype, "categories"):
         values = values.dtype.categories[:0].to_series()
     return _dense(values)
@@ -357,6 +357,6 @@ def _dense(values: Any) -> Any:
 
 
 def _column(name: str, kind: Any, shown: str, *, objects: bool = False) -> Column:
-    """What is public about a column of a frame; of a dictionary, the type of what it spells."""
+    """What is public about a column of a frame; of a dictionary, the type of its values."""
     family = "string" if objects else family_of(kind)
     return Column(name, shorten(shown).strip("'"), family, from_text=objects or family == "null", inferred=True)

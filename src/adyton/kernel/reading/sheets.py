@@ -1,7 +1,7 @@
 """Sheets of Excel workbooks (.xlsx, .xlsm): one row of a sheet, one row, and no cell raises an error.
 
 A workbook is a zip archive of XML, and both are read as a stream by Python's own libraries. (Libraries for workbooks
-hold the rectangle around all cells, so that one cell far away ends the process, or fail on a number that is no date.)
+hold the rectangle around all cells, so that one distant cell ends the process, or fail on a number that is no date.)
 
 Claim.  What is in a row depends on the cells of that row alone, and on what they refer to: texts and formats.
 Proof.  A cell is converted when it ends, by its own type, text and format. A row ends with the cells that it has; one
@@ -187,7 +187,7 @@ class _Workbook:
         return merged
 
     def _texts(self) -> list[str]:
-        """The texts that cells refer to by number. How a text is pronounced is no part of it."""
+        """The texts that cells refer to by number, without notes on pronunciation."""
         texts: list[str] = []
         for name, element in self._elements(self._parts.get("sharedStrings")):
             if name == "rPh":
@@ -198,7 +198,7 @@ class _Workbook:
         return texts
 
     def _formats(self) -> list[str]:
-        """Of every format of cells what a number is in it: a number, a time, or hours beyond a day."""
+        """What a number is in each format of cells: a number, a time, or hours beyond a day."""
         kinds = dict.fromkeys(map(str, _DATES), "time") | {"46": "length"}
         formats: list[str] = []
         for name, element in self._elements(self._parts.get("styles")):

@@ -64,7 +64,7 @@ from adyton.schema.times import Times, time_zone
 
 Rest = ParamSpec("Rest")
 _REMEMBERED = 1 << 16
-"""So many texts are remembered with what they stand for, and 256 times as many bytes."""
+"""At most so many texts are remembered with their values, and 256 times as many bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +73,8 @@ class Values:
 
     data: Array
     states: Array | None = None
-    """For each value what is known of it: see :mod:`~adyton.kernel.reading.texts`; none where all are known. What is
-    not a number is missing, whatever stands here."""
+    """The state of each value: see :mod:`~adyton.kernel.reading.texts`; none where all are known. A double that is not
+    a number is missing, whatever its state is here."""
     keys: Sequence[str] = ()
     """The texts that *data* are places in, for identifiers."""
 
@@ -88,7 +88,7 @@ class Values:
 
     @cached_property
     def state(self) -> Array:
-        """For each value what is known of it."""
+        """The state of each value."""
         states = np.zeros(len(self.data), np.uint8) if self.states is None else self.states
         if self.data.dtype.kind != "f":
             return states
@@ -159,7 +159,7 @@ def by_value(function: Callable[Concatenate[Values, Rest], Array]) -> Callable[C
 
 
 class ValueReader:
-    """Reads the arrays of a column as an attribute wants them. It remembers texts, and nothing of a row."""
+    """Reads the arrays of a column as its attribute says. It remembers texts, and nothing about rows."""
 
     def __init__(self, attribute: Attribute) -> None:
         self.attribute = attribute
@@ -202,7 +202,7 @@ class ValueReader:
         return ListedValues(own, places if places.dtype.itemsize < 8 else places.astype(np.int64, copy=False))
 
     def _numbers(self, array: Any) -> Values:
-        """Numbers and truths where numbers or truths are wanted."""
+        """Numbers and truth values for an attribute of numbers or truth values."""
         from pyarrow import types
 
         if types.is_boolean(array.type):
@@ -236,7 +236,7 @@ class ValueReader:
         return ListedValues(_ended(self._once(texts)), places)
 
     def _once(self, texts: Any) -> Values:
-        """What texts stand for. Those that were read before are found by their bytes."""
+        """The values of texts. Those that were read before are looked up by their bytes."""
         import pyarrow
         from pyarrow import compute
 
@@ -355,7 +355,7 @@ def _lengths(array: Any, attribute: Duration) -> Values:
 # ---- clocks and texts of times ---------------------------------------------------------------------------------------
 
 _FIRST, _LAST = moment(datetime(1900, 1, 1)), moment(datetime(2100, 1, 1))
-"""Clock changes are known in these years; before and after, clocks stay as they are at the ends."""
+"""Clock changes are known in these years; before and after, the offset stays as it is at the ends."""
 
 
 def on_clock(seconds: Integers, zone: str) -> Integers:
@@ -467,7 +467,7 @@ def _plain(array: Any) -> Any:
 
 
 def _text(raw: bytes) -> str:
-    """As much of a text as is looked at; a character has four bytes at most."""
+    """The part of a text that is read; a character has at most four bytes."""
     return raw[: 4 * LONGEST].decode("utf-8", "replace")[:LONGEST]
 
 
