@@ -237,7 +237,7 @@ class Categorical(CelledAttribute):
 
     @property
     def spaced(self) -> bool:
-        """Whether a level has spaces around it: values are then read to the letter, and else without theirs."""
+        """Whether a level has spaces around it: then values are compared with their spaces, else without."""
         return has_spaces(self.levels, self.spellings)
 
     @property
@@ -280,7 +280,7 @@ Groups: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 def checked_groups(
     given: Mapping[str, Sequence[Any]] | Groups, levels: Sequence[Any], labels: Sequence[Any] = ()
 ) -> Groups:
-    """The groups by name, or an error: each has levels or other groups, none holds itself or is called like a cell.
+    """The groups by name, or an error: each has levels or other groups, none contains itself or has the name of a cell.
 
     >>> checked_groups({"west": ["CA", "OR"], "coast": ["west", "NY"]}, ["CA", "OR", "NY"])
     (('west', ('CA', 'OR')), ('coast', ('west', 'NY')))

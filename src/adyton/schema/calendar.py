@@ -70,7 +70,7 @@ HOW = "'2024', '2024-Q1', '2024-W09', '2024-03', '2024-03-01', '2024-03-01 13:30
 
 
 class Span(NamedTuple):
-    """The first and the last second of something."""
+    """The first and the last second of a period or an attribute."""
 
     first: int
     last: int

@@ -29,7 +29,7 @@ class LevelsFile:
     folder: str = field(default="", compare=False, repr=False)
     """Where the schema's file is."""
     digest: str = field(default="", compare=False, repr=False)
-    """Of the levels, once they are read."""
+    """The digest of the levels, once they are read."""
 
     @classmethod
     def of(cls, given: object, folder: str = "") -> LevelsFile:
@@ -48,7 +48,7 @@ class LevelsFile:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the file, and of the column, for messages."""
         return self.file if self.column is None else f"{self.file}, column {self.column}"
 
     def levels(self) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def look_up_values(reading: Reading) -> dict[str, str]:
 
 def public_lines(file: str, folder: str, columns: Sequence[str], what: str) -> Iterator[Sequence[str]]:
     """The texts of some columns of a CSV or Parquet file, line by line; without columns, all fields of every line of a
-    file that has no header. A path that is not absolute is seen from the *folder*; *what* the file is, messages say."""
+    file that has no header. A relative path begins at the *folder*; *what* is the name of the file in messages."""
     path, called = os.path.join(folder, file), f"the {what} {file!r}"
     if path.lower().endswith((".parquet", ".pq")):
         yield from _parquet(path, columns, called)
@@ -139,7 +139,7 @@ def public_text(path: str | os.PathLike[str], what: str, advice: str, encoding: 
 
 
 def csv_rows(text: str, what: str, delimiter: str | None = None) -> Iterator[list[str]]:
-    """The rows of a CSV text; its delimiter is the one that the first line has most of, if none is said."""
+    """The rows of a CSV text; its delimiter is the one that the first line has most of, if none is given."""
     first = text.partition("\n")[0]
     try:
         yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or max(_DELIMITERS, key=first.count))

@@ -165,7 +165,7 @@ AXES = ("longitude", "latitude")
 
 @dataclass(frozen=True)
 class Quantity(Numeric):
-    """Numbers of a unit: how amounts are written is not asked."""
+    """Numbers of a unit, without the keys for amounts of money."""
 
     currency: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]
     thousands: ClassVar[None] = None  # type: ignore[misc]
@@ -365,7 +365,7 @@ class FixedPoint:
 
     @property
     def reach(self) -> int:
-        """How many steps the value farthest from 0 is away from it."""
+        """The largest distance from 0, in steps."""
         return max(abs(self.low), abs(self.high))
 
     @property

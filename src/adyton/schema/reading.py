@@ -1,4 +1,4 @@
-"""How the values of one column are written: what a text must look like to be a value, and what means none.
+"""How the values of one column are written: which texts are values, and which mean that there is none.
 
 All of it is public, and says what is read from one row's own text. Formats of dates are keys of dates themselves. A
 level may be written in several ways, and each text stands for one level. The small checks at the end are shared by all
@@ -76,7 +76,7 @@ class Reading:
     decimal: str = "."
     """The character before the fraction."""
     trim: bool | None = None
-    """Whether all kinds of blanks around a text are left out. Left open, spaces are, unless a level has some itself."""
+    """Whether all kinds of blanks around a text are left out. By default spaces are, unless a level has some itself."""
     case: str = "exact"
     """Whether capitals count: ``"exact"`` or ``"ignore"``."""
     first: int | None = None
@@ -213,7 +213,7 @@ def _spelling(given: object, level: str) -> str:
 
 
 def check_spellings(levels: Sequence[Any], spellings: Spellings, reading: Reading) -> None:
-    """An error if one text stands for two levels, or a level can never be met."""
+    """An error if one text stands for two levels, or no text can stand for a level."""
     if not isinstance(spellings, tuple | list) or not all(isinstance(own, tuple | list) for own in spellings):
         raise SchemaError(f"spellings are lists of texts, one for each level, given {shorten(spellings)}.")
     if spellings and len(spellings) != len(levels):
@@ -274,7 +274,7 @@ def texts_of_levels(levels: Sequence[str], spellings: Spellings, reading: Readin
 
 
 def _normal(text: str, reading: Reading) -> str:
-    """A text as it is compared; one that is longer than what counts of a text would never be met."""
+    """A text as it is compared; an error if it is longer than the part of a text that counts."""
     if reading.first is not None and len(text) > reading.first:
         raise SchemaError(f"only the first {reading.first} characters count, and {shorten(text)} has more. Shorten it.")
     return reading.normal(text)
@@ -318,7 +318,7 @@ def writable(text: str, name: str) -> str:
 
 
 def check_keys(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
-    """An error that names the keys there are, for one that is none of them."""
+    """An error that lists the allowed keys, if a key is none of them."""
     for key in table:
         if key not in allowed:
             words = f"{where} has the unknown key {shorten(key)}. The keys are {listing(allowed)}."

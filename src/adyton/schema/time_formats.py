@@ -1,4 +1,4 @@
-"""How dates and times are written in texts: formats of a few directives, read without the machine's language.
+"""How dates and times are written in texts: formats of a few directives, independent of the machine's language.
 
 One text, one time: no text makes the reading fail.
 """
@@ -35,7 +35,7 @@ _DIRECTIVES = {
     "%%": "%",
 }
 FIRST_SHORT_YEAR = 69
-"""Of years in two digits, these are the first of the twentieth century."""
+"""Years in two digits from here on belong to the twentieth century."""
 _REST = ("minute", "second")
 _LONGEST = 100
 _MOST = 16

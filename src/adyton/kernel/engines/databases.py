@@ -19,11 +19,11 @@ from adyton.messages import listing
 
 _SQLITE = b"SQLite format 3\0"
 _ROWS_AT_A_TIME, _TEXTS_AT_A_TIME = 1 << 17, 1 << 12
-"""DuckDB puts the texts of a batch into two gigabytes, and fails where they do not fit: a text here has 256 kB."""
+"""DuckDB fails where the texts of a batch exceed two gigabytes; a text here has at most 256 kB."""
 
 
 class DuckDbReader(Reader):
-    """What a connection shows: its rows are read by us, as they come."""
+    """A table of a connection to DuckDB, whose rows are read here."""
 
     def __init__(self, connection: Any, shown: str, *, ours: bool = True) -> None:
         """*shown* is what stands behind ``from``."""

@@ -1,4 +1,4 @@
-"""PostgreSQL: rows stay in the server, which has no conversions that never fail; what it is given is guarded.
+"""PostgreSQL: rows stay in the server. Its conversions can fail on some values, so values are guarded before them.
 
 Claim.  No value of a column makes the server fail, and every row that is counted is a row of a stored table, once.
 Proof.  Texts are cut to a public length and brought to the collation of their bytes, in which all are ordered. Decimals
@@ -32,14 +32,14 @@ from adyton.kernel.sealed import quietly
 from adyton.messages import listing, shorten, suggestion
 
 _MEMORY = 64 << 20
-"""A hash table of a hundred thousand cells should not go to the disk; what the server allows beyond that stays."""
+"""A hash table of a hundred thousand cells should not go to the disk; a larger setting of the server stays."""
 _FIXED = {"standard_conforming_strings": "on", "extra_float_digits": "1", "DateStyle": "ISO", "TimeZone": "UTC"}
 _FIXED |= {"cursor_tuple_fraction": "1"}
 _OWN_FIRST = "concat_ws(', ', 'pg_catalog', nullif(current_setting('search_path'), ''))"
 _ENOUGH = f"greatest(pg_size_bytes(current_setting('work_mem')), {_MEMORY}) / 1024 || 'kB'"
 _VALUES = {name: f"'{value}'" for name, value in _FIXED.items()} | {"search_path": _OWN_FIRST, "work_mem": _ENOUGH}
 _SETTINGS = f"select {', '.join(f'set_config({name!r}, {value}, true)' for name, value in _VALUES.items())}"
-"""For one query: what is set for this user or this database does not change what texts mean, and functions are the
+"""For one query: settings of the user or the database do not change the meaning of texts, and functions are the
 server's own."""
 _PATIENCE = {
     "connect_timeout": 15,
@@ -91,7 +91,7 @@ class Postgres(Server):
         self._current, self._renew, self._ours = connected, renew, ours
         self._query = threading.Lock()
         self._held: tuple[Any, object] | None = None
-        """A connection with a transaction that sees one moment, and a mark of it."""
+        """A connection with a transaction that sees one moment, and an object that stands for this moment."""
         self._expected: tuple[str, str, Any] | None = None
         """A query that locks the tables against changes, one that asks what they are, and its expected answer."""
 
@@ -130,7 +130,7 @@ class Postgres(Server):
 
     @property
     def steady(self) -> bool:
-        """On a connection of our own, where no transaction of others is in the way."""
+        """Only on a connection of our own, on which no other transaction is open."""
         return self._ours
 
     def hold(self) -> None:
@@ -141,7 +141,7 @@ class Postgres(Server):
                 self._held = connection, object()
 
     def moment(self) -> Hashable:
-        """The transaction, as long as it is there."""
+        """The object that stands for the transaction, as long as that is open."""
         if self._held is None:
             return None
         connection, mark = self._held
@@ -202,7 +202,7 @@ class Postgres(Server):
                     yield cursor
 
     def asked(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows of a result, of what the server knows about tables."""
+        """The result of a query about tables and types."""
         with self.connection().transaction(force_rollback=True), self._current().cursor(binary=True) as cursor:
             cursor.execute(_SETTINGS)
             return list(cursor.execute(query).fetchall())
@@ -266,7 +266,7 @@ class Postgres(Server):
         return StoredColumn(f'(({text}) collate "C")', "string")
 
     def digest(self, columns: Sequence[StoredColumn]) -> str:
-        """Of a row as the server writes it."""
+        """A digest of the row as the server writes it."""
         parts = [f"left({own.sql}, {_DIGESTED})" if own.kind == "string" else own.sql for own in columns]
         return f"md5(row({', '.join(parts)})::text)"
 
@@ -311,7 +311,7 @@ _TYPE = "format_type(t.oid, null), t.typname::text, t.typtype::text, t.typbasety
 
 
 def _columns(server: Postgres, table: str) -> list[Column]:
-    """Those of a stored table, also such as this user may not read."""
+    """The columns of a stored table, also those that this user may not read."""
     columns = server.asked(
         f"select a.attname::text, {_TYPE} from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = "
         f"to_regclass({sql_text(table)}) and a.attnum > 0 and not a.attisdropped order by a.attnum"
@@ -338,7 +338,7 @@ def _column(server: Postgres, name: str, shown_as: str, base: str, kind: str, be
 
 
 def _sends_chunks() -> bool:
-    """Whether the client's library takes many rows of a result at a time: since its version 17."""
+    """Whether the client's library can take many rows of a result at a time, as it does since version 17."""
     from psycopg import capabilities
 
     return bool(quietly(capabilities.has_stream_chunked))
@@ -363,7 +363,7 @@ def _double(column: str) -> str:
 
 
 def _connection(url: str) -> Any:
-    """A connection to the address, which may say itself how long it waits."""
+    """A connection to the address, which may contain other time limits."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
@@ -433,7 +433,7 @@ def _fingerprint(tables: Sequence[str], used: Sequence[str]) -> str:
 
 
 def _place_of(connection: Any, table: str) -> tuple[str, str] | None:
-    """The schema and the name of a table as it was said: its name, or the schema's, a dot and its name."""
+    """The schema and the name of a table that was given as name, or as schema.name."""
     dots = [place for place, character in enumerate(table) if character == "."]
     query = (
         "select n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "

@@ -1,4 +1,4 @@
-"""Rows in a server: grouped there by what is asked of them, and only the groups come back.
+"""Rows in a server: grouped there by the answers to what is asked, and only the groups come back.
 
 What can be said in SQL is computed in the server (:mod:`~adyton.kernel.engines.sql`); every other value, such as a
 text, is a key of the groups as it is, and is read here by the one reader there is. So each group has a number of rows,
@@ -51,7 +51,7 @@ class Server(Dialect, ABC):
     streams: bool = False
     """Whether the rows of a result come one after the other, however many there are."""
     keys_together: int = 1 << 18
-    """A pass over the rows takes longer than a table of so many keys."""
+    """Columns are counted together while there are so many keys: a pass over the rows takes longer."""
     keys_at_once: int = 0
     """At most so many keys are counted by one query for several sets of terms (:attr:`unrolled`)."""
 
@@ -118,7 +118,7 @@ class ServerReader(Reader):
 
 
 class GroupBatch(Batch):
-    """Groups of rows: what was asked for is known."""
+    """Groups of rows, with the answers to all terms that were asked."""
 
     reads = False
     times: Integers
@@ -165,7 +165,7 @@ class ServerRows(OwnedRows):
 
     @classmethod
     def of(cls, reader: ServerReader, schema: Schema, unit: str | None) -> ServerRows:
-        """The rows of a table that has been looked at."""
+        """The rows of a table whose columns are known."""
         server, known = reader.server, {column.name: column for column in reader.columns}
         columns, selected = {}, []
         for place, (name, attribute) in enumerate(schema.attributes.items()):
@@ -302,7 +302,7 @@ class ServerRows(OwnedRows):
         return [f"({own})" for _, own in pairs if own is not None], [rule for rule, own in pairs if own is None]
 
     def _rows(self) -> str:
-        """What stands behind ``from``: rows that are cut, if they are."""
+        """What stands behind ``from``: the rows that are kept of each unit or, without *cut*, all rows with a unit."""
         owned = "where u is not null" if self.unit is not None and self.schema.no_unit == DROP else ""
         if self.unit is None or not self.cut:
             return f"(select * from {self.source} {owned}) as owned" if owned else self.source
@@ -394,7 +394,7 @@ def _answers(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Question
 
 
 def _range(term: Question) -> tuple[int, int]:
-    """The first number that a term says, and how many there are."""
+    """The smallest answer to a term, and how many answers there are."""
     return (-1, term.size + 1) if isinstance(term, Cell | Leaf) else (0, 4 if isinstance(term, Fit) else 3)
 
 

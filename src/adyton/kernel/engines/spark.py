@@ -67,7 +67,7 @@ class Spark(Server):
 
     title = "Spark"
     keys_together = 1 << 14
-    """More are slow: its fast table of counts has room for 2^16."""
+    """More are slow: Spark's fast hash table has room for 2^16 groups."""
     keys_at_once = 1 << 17
 
     def __init__(self, session: Any, frame: Any = None) -> None:
@@ -75,13 +75,13 @@ class Spark(Server):
         self._session, self._frame = session, frame
         self._remote = is_remote(session)
         self._by_rows = int(session.version.partition(".")[0]) < 4
-        """Whether results come row by row, in which a text must be one."""
+        """Whether results come row by row, where texts must be valid UTF-8."""
         self.name = f"adyton_{uuid.uuid4().hex}"
-        """No other thing can have it."""
+        """A name that nothing else has."""
         self._group = f"adyton-{uuid.uuid4()}"
 
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
-        """Through Arrow, under our mark."""
+        """Through Arrow, under a tag of our own."""
         if self._remote:
             self._session.addTag(self._group)
         else:
@@ -98,7 +98,7 @@ class Spark(Server):
             yield [_plain(column, kind) for column, kind in zip(part.columns, kinds, strict=True)]
 
     def stop(self) -> None:
-        """The jobs that carry our mark are cancelled, and no others."""
+        """The jobs with our tag are cancelled, and no others."""
         if self._remote:
             self._session.interruptTag(self._group)
         else:
@@ -180,7 +180,7 @@ class Spark(Server):
         return StoredColumn(f"cast({name} as binary)" if self._by_rows else name, "string")
 
     def digest(self, columns: Sequence[StoredColumn]) -> str:
-        """By Spark's own function of any columns."""
+        """By Spark's hash function for several columns."""
         return f"xxhash64({', '.join(own.sql for own in columns)})"
 
 
@@ -206,7 +206,7 @@ class SparkReader(ServerReader):
     ours = False
 
     def __init__(self, frame: Any, shown: str | None = None) -> None:
-        """*shown* is a query that shows what the frame does, and was checked; else the frame is, and has a name."""
+        """*shown* is a query that was checked already; without it the frame is checked, and gets a name."""
         if shown is None:
             check_frame(frame)
         schema = quietly(lambda: frame.schema)
@@ -266,7 +266,7 @@ def session_at(address: str) -> Any | None:
 
 
 def _answering_session(address: str) -> Any | None:
-    """A new one. If its server does not answer it is closed at once: threads of its own would go on asking."""
+    """A new session. If its server does not answer it is closed at once: its threads would go on asking."""
     from pyspark.sql.connect.session import SparkSession
 
     session = SparkSession.builder.remote(address).create()
@@ -278,7 +278,7 @@ def _answering_session(address: str) -> Any | None:
 
 
 def _answers(session: Any) -> bool:
-    """Whether its server does, within some seconds; Spark itself would ask again for ten minutes."""
+    """Whether a session's server answers within some seconds; Spark itself would retry for ten minutes."""
     from grpc import channel_ready_future
 
     def asked() -> str:
@@ -313,7 +313,7 @@ def _fail_fast(session: Any) -> None:
 
 @contextmanager
 def _failing_fast(session: Any) -> Iterator[None]:
-    """For the time of a query."""
+    """The same for the time of a query."""
     before = quietly(lambda: list(session.client.get_retry_policies())) if is_remote(session) else None
     if before is not None:
         quietly(lambda: _fail_fast(session))
@@ -383,7 +383,7 @@ def _problem(node: Any) -> str:
 
 
 def _leaf_problem(node: Any, kind: str) -> str:
-    """What is wrong with something that is not made of others, if it is stored; and with every other operation."""
+    """What is wrong with a leaf of a plan; only stored tables and files are right."""
     if kind == "LogicalRelation":
         return _files_problem(node.relation())
     if kind in ("DataSourceV2Relation", "DataSourceV2ScanRelation"):
@@ -409,7 +409,7 @@ def _twice(paths: Sequence[str]) -> str:
 
 
 def folder_columns(frame: Any) -> set[str]:
-    """The columns that are made from the names of folders: the rows decide which type Spark takes them for."""
+    """The columns made from the names of folders: Spark infers their types from the names, and so from rows."""
     if is_remote(frame):
         if type(frame._plan).__name__ != "DataSource":
             return set()
@@ -431,7 +431,7 @@ def _from_folders(node: Any) -> set[str]:
 
 
 def _is_column(expression: Any) -> bool:
-    """Whether it is a column as it is, perhaps under another name or in the type that it has."""
+    """Whether an expression is a column as it is, perhaps under another name, or cast to the type that it has."""
     kind = expression.getClass().getSimpleName()
     if kind == "AttributeReference":
         return True

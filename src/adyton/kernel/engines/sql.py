@@ -1,4 +1,4 @@
-"""What a row says, in SQL: one table, type of the column × kind of attribute, of expressions that no value makes fail.
+"""Questions about rows in SQL: one table, type of column × kind of attribute, of expressions that never fail.
 
 ==================  ==================================  =========================================================
 type of the column  asked for                           expression
@@ -73,7 +73,7 @@ class StoredColumn:
 
 
 class Dialect:
-    """What servers say differently: functions from expressions to an expression."""
+    """Where the SQL of servers differs: functions from expressions to an expression."""
 
     real: Callable[[float], str]
     """A double as a literal: its shortest text, converted."""
@@ -102,7 +102,7 @@ class Expressions:
     """By attribute."""
 
     def code(self, asked: Question) -> str | None:
-        """The number that a term says of a row, as an expression; None where the value itself must be read."""
+        """The answer to a term as an expression; None where the value itself must be read."""
         own = None if isinstance(asked, Leaf) else self._number(asked)
         match asked:
             case Leaf():
@@ -136,7 +136,7 @@ class Expressions:
         return f"{only.inside()}{only.exceptions()}", str(only.base())
 
     def value(self, asked: Term) -> str:
-        """The value that a term is read from by us: as it is; of a time, the beginning of its period."""
+        """The value from which we read the answer to a term: as it is; of a time, the beginning of its period."""
         column = self.columns[asked.name]
         period = _period(asked, column)
         if period <= 1:
@@ -206,7 +206,7 @@ class Expressions:
         return f"({compared(part.operator, part.value)})"
 
     def _leaf(self, leaf: Leaf) -> str | None:
-        """Down the tree by nested CASE, where it is small and all its cells are expressions."""
+        """The leaf by nested CASE, where the tree is small and all its cells are expressions."""
         tree, codes = leaf.tree, {place: self.code(cell) for place, cell in leaf.cells.items()}
         if None in codes.values() or tree.split.size > _MOST_NODES:
             return None
@@ -359,7 +359,7 @@ class _Number:
 
 
 def _within_reach(number: float) -> int:
-    """A whole number, or an infinite one, as one that is at most next to those of 64 bits."""
+    """A whole number, or an infinite one, clamped to the range of 64 bits and one beyond its ends."""
     if number in (math.inf, -math.inf):
         return 1 << 63 if number > 0 else -(1 << 63) - 1
     return min(max(int(number), -(1 << 63) - 1), 1 << 63)
@@ -373,7 +373,7 @@ def _as_double(value: Any) -> float:
 
 
 def _period(asked: Term, column: StoredColumn) -> int:
-    """The longest period, in seconds, at whose borders alone a time says something else; 1 for what is no time.
+    """The longest period, in seconds, within which the answer for a time stays the same; 1 for what is no time.
 
     Every number at which what is asked for changes is a multiple of it: the borders of cells, the literals of a
     comparison, the moments at which the clock of a zone changes, and how far it is ahead.
