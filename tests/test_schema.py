@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import adyton as ad
-from adyton.checking.declared import draft_schema
 from adyton.errors import SchemaError
+from adyton.kernel.checking import draft_schema
 from adyton.kernel.counting import open_table
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Reading, Schema
 from adyton.schema.attributes import NULL_LABEL, OTHER_LABEL

@@ -30,8 +30,8 @@ from adyton_lab.audit import trusted
 SOURCES = trusted.sources()
 CORE, ADDED = trusted.core(), trusted.added()
 LISTED = [*CORE, *ADDED]
-MAKERS = ("kernel.counting.coded_table",)
-"""It makes tables of public data."""
+MAKERS = ("kernel.roots", "kernel.counting.public_rows")
+"""They make kernels and tables of public data."""
 
 
 # ---- in the text ----------------------------------------------------------------------------------------------------

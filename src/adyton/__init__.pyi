@@ -7,7 +7,6 @@ from . import errors as errors
 from . import learning as learning
 from . import noise as noise
 from . import workloads as workloads
-from .checking.declared import draft_schema as draft_schema
 from .choice.learn_choices import LearnedChoices as LearnedChoices
 from .choice.learn_choices import learn_choices as learn_choices
 from .choice.maker import ChoiceMaker as ChoiceMaker
@@ -17,6 +16,7 @@ from .choice.policy import choose as choose
 from .choice.training import PublicData as PublicData
 from .configuration.configure import configure as configure
 from .configuration.result import Configuration as Configuration
+from .kernel.checking import draft_schema as draft_schema
 from .kernel.kernel import Kernel as Kernel
 from .kernel.ledger import Ledger as Ledger
 from .learning import Classifier as Classifier

@@ -17,7 +17,7 @@ from pyarrow import parquet
 import adyton as ad
 from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
-from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import parse_predicate
 
 LIMIT = 3
 SOURCES = ["csv", "quoted csv", "parquet", "pandas", "polars", "arrow", "duckdb"]

@@ -342,7 +342,7 @@ def test_one_row_in_two_leaves_is_caught(monkeypatch):
 
 def test_rows_counted_in_two_leaves_are_caught_by_the_choice(monkeypatch):
     """As if the leaves overlapped: every leaf of a level sees all rows of the table."""
-    from adyton.kernel.counting.coded_table import CodedTable
+    from adyton.kernel.counting.public_rows import CodedTable
 
     case = next(case for case in SplitChoice.audit_cases() if "two leaves" in case.name)
     honest = CodedTable.split_tables
@@ -557,7 +557,7 @@ def test_the_certificates_that_catch_mutants_pass_without_them():
 
 def test_a_depth_by_the_true_number_of_rows_is_caught(monkeypatch):
     """A tree whose depth depends on how many rows there really are."""
-    from adyton.kernel.counting.coded_table import CodedTable
+    from adyton.kernel.counting.public_rows import CodedTable
     from adyton.learning import chosen_tree
 
     seen = []

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
-from adyton.kernel.counting.coded_table import CodedTable
 from adyton.kernel.counting.packs import Pack
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice

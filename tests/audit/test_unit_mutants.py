@@ -22,7 +22,7 @@ def asked(source, kind, name, *removed):
 
 def cut_by(monkeypatch, group):
     """The limit applied to other groups of rows than those of a unit."""
-    honest = UnitRows._found
+    honest = UnitRows._owners
 
     def found(self):
         owners = honest(self)
@@ -33,7 +33,7 @@ def cut_by(monkeypatch, group):
             seen[label] += 1
         return Owners(owners.unit, kept)
 
-    monkeypatch.setattr(UnitRows, "_found", found)
+    monkeypatch.setattr(UnitRows, "_owners", found)
 
 
 def after_the_filter(monkeypatch):
@@ -65,9 +65,9 @@ def blank_unlimited(monkeypatch):
     """Rows without a unit are nobody's, and so as many as there are."""
     honest = rows._Units.numbered
 
-    def numbered(self, *, one):
-        numbers, hashes = honest(self, one=one)
-        blank = honest(self, one=False)[0] < 0
+    def numbered(self, *, nobody_is_one):
+        numbers, hashes = honest(self, nobody_is_one=nobody_is_one)
+        blank = honest(self, nobody_is_one=False)[0] < 0
         found = np.where(blank, 10**6 + np.arange(len(numbers)), numbers)
         return found, lambda wanted: np.append(
             hashes(wanted[wanted < 10**6]), np.zeros(sum(wanted >= 10**6), np.uint64)
@@ -83,19 +83,19 @@ def by_place(monkeypatch):
 
 def by_number_of_rows(monkeypatch):
     """The order is salted with something that everybody's rows are part of."""
-    honest, mix = UnitRows._found, rows._MIX
+    honest, mix = UnitRows._owners, rows._MIX
 
     def found(self):
         total = sum(batch.rows for batch in self.stored.all(()))
         monkeypatch.setattr(rows, "_MIX", (*mix[:2], np.uint64(mix[2] ^ np.uint64(total * 0x10001))))
         return honest(self)
 
-    monkeypatch.setattr(UnitRows, "_found", found)
+    monkeypatch.setattr(UnitRows, "_owners", found)
 
 
 def one_too_many(monkeypatch):
     """The limit off by one."""
-    honest = UnitRows._found
+    honest = UnitRows._owners
     monkeypatch.setattr(UnitRows, "_found", lambda self: honest(UnitRows(self.stored, self.limit + 1)))
 
 

@@ -6,11 +6,11 @@ import pyarrow
 import pytest
 from typer.testing import CliRunner
 
-from adyton.checking import check_table
 from adyton.cli.main import app
 from adyton.errors import SchemaError
+from adyton.kernel.checking import check_table
 from adyton.schema import Categorical, FileFormat, Integer, Reading, Schema
-from adyton.schema.presets import presets
+from adyton.schema.draft import presets
 
 TOML = """
 [attributes.cost]
@@ -132,7 +132,7 @@ def test_a_draft_names_the_keys_and_a_headless_one_reads_nothing(tmp_path):
         (lambda: Categorical(["a"], groups={"g": ["h"], "h": ["g"]}), "in a circle"),
         (lambda: Categorical(["a"], groups={"g": ["b"]}), "there is no level 'b'"),
         (lambda: FileFormat(header=False), "needs the names of its columns"),
-        (lambda: FileFormat(delimiter="ab"), "delimiter must be one sign"),
+        (lambda: FileFormat(delimiter="ab"), "delimiter must be one character"),
         (lambda: FileFormat(encoding="utf-7"), "encoding 'utf-7' is not among"),
         (lambda: FileFormat(compression="rar"), "compression must be one of"),
     ],

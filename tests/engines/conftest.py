@@ -11,7 +11,7 @@ from hard_rows import ROWS, insert_into_postgres, write_parquet, write_sqlite
 from servers import running_postgres, running_spark, skip
 
 from adyton.kernel.counting import open_table
-from adyton.kernel.reading.value_texts import text_of
+from adyton.kernel.reading.arrow import text_of
 from adyton.schema import Schema
 from workbooks import write_workbook
 

@@ -19,8 +19,7 @@ import numpy as np
 
 import adyton as ad
 from adyton.errors import SchemaError
-from adyton.kernel.counting.locations import reader_for
-from adyton.kernel.counting.opening import check_type
+from adyton.kernel.counting.opening import check_type, reader_for
 from adyton.kernel.reading.readers import unit_column
 from adyton.schema import Reading, Schema
 

@@ -12,7 +12,7 @@ import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.locations import address_name
+from adyton.kernel.counting.opening import address_name
 from adyton.kernel.ledger import Ledger
 
 FULL = pytest.mark.full

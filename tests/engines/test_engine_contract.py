@@ -10,7 +10,7 @@ from adyton.kernel.counting import open_table
 from adyton.queries import Partition
 from adyton.schema import Reading, RowTree, Schema
 from adyton.schema.misfits import misfits_of
-from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import parse_predicate
 
 POLICIES = [
     {"nulls": nulls, "outside": outside} for nulls in ("drop", "level") for outside in ("drop", "clamp", "other")

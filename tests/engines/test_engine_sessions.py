@@ -16,7 +16,7 @@ import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import AdytonError, BadInput, KernelFailure, SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.locations import address_name, table_at
+from adyton.kernel.counting.opening import address_name, table_at
 from adyton.kernel.ledger import Ledger
 
 SCHEMA = ad.Schema({"short": ad.Integer(-1, 11, outside="clamp"), "flag": ad.Boolean(nulls="level")})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adyton.kernel.counting.locations import table_at
+from adyton.kernel.counting.opening import table_at
 from adyton_lab.audit.people import NAMES, arrow_of, named
 from adyton_lab.audit.whole_programs import SHORT, audit_cases, table_cases
 

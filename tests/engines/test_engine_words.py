@@ -13,7 +13,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of
-from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import parse_predicate
 
 KEEP = {"nulls": "level", "outside": "other"}
 LEVELS = {

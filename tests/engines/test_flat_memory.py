@@ -5,7 +5,7 @@ import pytest
 
 import adyton as ad
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.locations import reader_for
+from adyton.kernel.counting.opening import reader_for
 
 ROWS, LEVELS = 2_000_000, 20_000
 NUMBERS = ad.Schema({"value": ad.Integer(0, LEVELS - 1)})

@@ -11,7 +11,7 @@ from small_tables import CLAMP, DROP, LEVEL, attributes, fits
 import adyton as ad
 from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.locations import reader_for
+from adyton.kernel.counting.opening import reader_for
 from adyton.kernel.reading.readers import unit_column
 from adyton.schema import Reading, Schema
 from adyton.schema.misfits import misfits_of

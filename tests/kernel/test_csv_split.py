@@ -1,4 +1,4 @@
-"""Short blocks without quotes are split by Python, and come out as the loop cuts them."""
+"""Short blocks without quotes are split by Python, with the same result as the loop."""
 
 import numpy as np
 import pytest
@@ -25,5 +25,6 @@ def test_both_ways_give_the_same(monkeypatch, longest):
         slots[wanted] = range(len(wanted))
         options = {"multiline": bool(random.integers(2)), "delimiter": ord(","), "slots": slots, "swift": False}
         split, looped = (csv_reader._cut(kind(block), True, **options) for kind in (bytes, Looped))
-        assert split[0].equals(looped[0]), block
+        assert len(split[0]) == len(looped[0]), block
+        assert all(own.equals(other) for own, other in zip(split[0], looped[0], strict=True)), block
         assert split[1] == looped[1] == len(block)

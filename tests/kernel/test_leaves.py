@@ -12,7 +12,7 @@ import adyton as ad
 from adyton.errors import AdytonError, BadInput, SchemaError
 from adyton.kernel.counting import open_table
 from adyton.kernel.counting import table as local_table
-from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counting.table import PrivateTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import SplitChoice

@@ -9,7 +9,7 @@ import pytest
 from adyton.kernel.counting import open_table, packs
 from adyton.kernel.counting import table as local_table
 from adyton.kernel.counting.packs import Column, packed, packed_for_passing
-from adyton.kernel.reading import frames as frame_readers
+from adyton.kernel.reading import readers as frame_readers
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 
 SCHEMA = Schema(

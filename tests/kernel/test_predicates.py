@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from adyton.errors import PredicateError
 from adyton.kernel.counting import open_table
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
-from adyton.schema.predicate_parser import parse_predicate
-from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or, check_predicate
+from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or, check_predicate, parse_predicate
 
 SCHEMA = Schema(
     {

@@ -12,7 +12,7 @@ import pytest
 
 import adyton as ad
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.locations import reader_for
+from adyton.kernel.counting.opening import reader_for
 from adyton.kernel.reading import cells as cells_module
 from adyton.kernel.reading import values as module
 from adyton.kernel.reading.texts import number_in

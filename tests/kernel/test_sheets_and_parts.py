@@ -11,7 +11,7 @@ from pyarrow import parquet
 import adyton as ad
 from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.locations import reader_for
+from adyton.kernel.counting.opening import reader_for
 from adyton.kernel.reading.sheets import ExcelReader
 from workbooks import CLOCK, DATE, LENGTH, MOMENT, MONEY, RED, Raw, write_workbook
 

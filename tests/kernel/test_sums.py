@@ -10,7 +10,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.transforms import ShareRows, SumValues
 from adyton.queries import Identity

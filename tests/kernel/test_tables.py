@@ -26,7 +26,7 @@ from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.counting import open_table
 from adyton.queries import Partition
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
-from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import parse_predicate
 
 CANARY = "CANARY7261"
 
@@ -497,7 +497,7 @@ def bad_sources(folder):
         (folder / "bool.parquet", number, "which needs a column of numbers"),
         (pyarrow.table({"x": [[1]]}), number, "needs a column of texts, numbers or dates"),
         (polars.DataFrame({"x": [{"a": 1}]}), text, "needs a column of texts, numbers or dates"),
-        (lazy, number, "polars cannot tell the columns"),
+        (lazy, number, "polars cannot list the columns"),
         ({"x": [CANARY]}, number, "a dict cannot be opened"),
         (None, number, "a NoneType cannot be opened"),
         (words, {"x": number}, "opened with a Schema, given a dict"),

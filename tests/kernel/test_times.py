@@ -15,11 +15,11 @@ import pytest
 import adyton as ad
 from adyton.errors import PredicateError, SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.row_codes import row_codes
+from adyton.kernel.counting.public_rows import row_codes
 from adyton.schema.calendar import MONTHS, WEEKDAYS
 from adyton.schema.cell_groups import coarsened, merged_cells
 from adyton.schema.misfits import misfits_of
-from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import parse_predicate
 
 MIN, MAX = "2011-12-01", "2024-12-31 12:00"
 BERLIN, NEW_YORK, LORD_HOWE, APIA = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia"

@@ -15,12 +15,12 @@ import pytest
 from adyton.errors import PredicateError, SchemaError
 from adyton.kernel.counting import open_table
 from adyton.kernel.reading import csv_reader
-from adyton.kernel.reading.csv_header import as_utf8
+from adyton.kernel.reading.csv_reader import as_utf8
 from adyton.kernel.reading.texts import Amounts, Translation
 from adyton.schema import Boolean, Categorical, Date, FileFormat, Identifier, Integer, Numeric, Reading, Schema
-from adyton.schema.file_format import ENCODINGS
+from adyton.schema.files import ENCODINGS
 from adyton.schema.misfits import misfits_of
-from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import parse_predicate
 
 DOLLARS = Reading(currency=["$", "USD"], thousands=",", missing=["NA", "-", -99])
 EUROS = Reading(currency="€", thousands=".", decimal=",", missing=["k. A.", -99])

@@ -9,7 +9,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
-from adyton.kernel.counting.row_codes import row_codes
+from adyton.kernel.counting.public_rows import row_codes
 from adyton.workloads import Identity
 
 SHARP = 300

@@ -11,7 +11,6 @@ from learning_tables import SCHEMA, columns, rows
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.row_codes import ROWS_AT_A_TIME
 from adyton.learning.coding import check_columns, code_batches, codes_of
 
 ODD = {
@@ -57,7 +56,7 @@ def test_codes_are_the_kernels_cells(kind, tmp_path):
 
 
 def test_order_is_kept_over_batches(tmp_path):
-    number = ROWS_AT_A_TIME + 12345
+    number = (1 << 18) + 12345
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"a": random.integers(0, 100, number), "b": random.choice(["x", "y", "z"], number)})
     schema = ad.Schema({"a": ad.Integer(0, 99), "b": ad.Categorical(["x", "y", "z"])})

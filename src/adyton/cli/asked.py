@@ -114,7 +114,7 @@ def schema_beside(data: list[str], file: Path, table: str | None) -> Schema:
             raise BadInput(f"there is no file {shorten(word)}, but an attribute of that name: {COMMAS}.")
     if not schema.patterns:
         return schema
-    from adyton.checking import schema_of_table
-    from adyton.kernel.counting.locations import table_at
+    from adyton.kernel.checking import schema_of_table
+    from adyton.kernel.counting.opening import table_at
 
     return schema_of_table(table_at(table_of(data), table), schema)

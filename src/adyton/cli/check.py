@@ -10,7 +10,7 @@ from adyton.cli.options import SchemaFile, Table, Tables, table_of
 from adyton.errors import BadInput
 
 if TYPE_CHECKING:
-    from adyton.checking import Check, Fit
+    from adyton.kernel.checking import Check, Fit
 
 
 def command(
@@ -29,9 +29,9 @@ def command(
     whether public look-up tables have one value for each key. With --public every row is read: how many do not fit and
     why, with examples, and the keys that would help. Never say --public of a private table.
     """
-    from adyton.checking import check_table, look_at_public_rows
     from adyton.cli.console import print_json
-    from adyton.kernel.counting.locations import table_at
+    from adyton.kernel.checking import check_table, look_at_public_rows
+    from adyton.kernel.counting.opening import table_at
     from adyton.schema import Schema
 
     declared = Schema.from_toml(schema)

@@ -58,7 +58,7 @@ def command(
     budgets = sorted(positive(one, "--epsilon") for one in epsilon or _EPSILONS)
     declared = Schema.from_toml(schema)
     if declared.patterns and data is not None:
-        from adyton.checking import schema_of_table
+        from adyton.kernel.checking import schema_of_table
 
         declared = schema_of_table(data, declared)
     elif declared.patterns:

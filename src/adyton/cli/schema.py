@@ -54,7 +54,7 @@ def command(
     if like is not None:
         if data is not None:
             raise BadInput("--like offers attributes to paste, without a table. Leave out DATA, or --like.")
-        from adyton.schema.presets import listed, preset
+        from adyton.schema.draft import listed, preset
 
         typer.echo(listed() if like == "list" else preset(like), nl=False)
         return
@@ -76,11 +76,11 @@ def command(
 def _drafted(data: str | None, dictionary: str | None, table: str | None, header: bool | None, file: FileFormat) -> str:
     """The text of a schema: from a dictionary, or for a table."""
     if dictionary is not None:
-        from adyton.schema.dictionaries import schema_from
+        from adyton.schema.draft import schema_from
 
         return schema_from(dictionary, table=table, file=file)
-    from adyton.checking.declared import draft_schema
-    from adyton.kernel.counting.locations import table_at
+    from adyton.kernel.checking import draft_schema
+    from adyton.kernel.counting.opening import table_at
     from adyton.schema.draft import headless_draft
 
     if header is False:

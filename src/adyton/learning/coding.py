@@ -16,11 +16,11 @@ import numpy as np
 from adyton.arrays import Array, Integers
 from adyton.errors import BadInput, SchemaError
 from adyton.exact import Rational, budget
-from adyton.kernel.counting.row_codes import row_codes, rows_beside_codes
+from adyton.kernel.counting.public_rows import row_codes, rows_beside_codes
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.file import file_name
-from adyton.kernel.reading.value_texts import texts
+from adyton.kernel.reading.arrow import texts
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Target
 from adyton.messages import listing, suggestion
@@ -159,7 +159,7 @@ def as_column(values: Any) -> Any:
         raise BadInput("Complex data not supported: values are numbers, texts or booleans.")
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
         return pyarrow.array(np.ascontiguousarray(array))
-    return texts(lambda: array.tolist() if array.dtype.kind in "US" else array)
+    return texts(array.tolist() if array.dtype.kind in "US" else array)
 
 
 def _plain(values: Sequence[Any]) -> bool:

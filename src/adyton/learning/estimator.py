@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from adyton.arrays import Array, Reals
-from adyton.checking import schema_of_table
 from adyton.errors import BadInput, Unfinished
+from adyton.kernel.checking import schema_of_table
 from adyton.learning.classifier import Classifier
 from adyton.learning.coding import check_columns, check_width, code_batches, columns_of, labelled_table, opened
 from adyton.learning.fitted_classifier import FittedClassifier

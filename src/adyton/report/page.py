@@ -14,7 +14,7 @@ from adyton.kernel.recorder import CHANGED
 from adyton.report.scales import number
 from adyton.report.view import factor, protected, rate_of, rows_of, sentence, table_of
 from adyton.result.result import misfits_in_words
-from adyton.schema.declaration import NO_WORDS
+from adyton.schema.files import NO_WORDS
 
 if TYPE_CHECKING:
     from jinja2 import Environment

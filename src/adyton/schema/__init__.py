@@ -5,8 +5,8 @@ The domain is declared by a person who knows what the table is about; it is neve
 
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
 from adyton.schema.cell_groups import RowTree
-from adyton.schema.declaration import ReportWords, Schema
-from adyton.schema.file_format import FileFormat
+from adyton.schema.declaration import Schema
+from adyton.schema.files import FileFormat, ReportWords
 from adyton.schema.numbers import Duration, Integer, Latitude, Longitude, Numeric, Point
 from adyton.schema.reading import LookUp, Reading
 from adyton.schema.times import Date, Datetime

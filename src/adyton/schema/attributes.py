@@ -56,7 +56,7 @@ class Attribute(ABC):
         """Make the reading of the keys, or the keys of a reading that was given in their place."""
         if not isinstance(self.reading, Reading):
             raise SchemaError(f"reading must be a Reading, given {shorten(self.reading)}.")
-        own = tuple(one.name for one in fields(self) if one.name in EVERY_KEY)
+        own = tuple(key.name for key in fields(self) if key.name in EVERY_KEY)
         reading = Reading(**{key: getattr(self, key) for key in own})
         if self.reading != PLAIN:
             strange = next((key for key in self.reading.to_dict() if key not in own), None)
@@ -213,7 +213,7 @@ class Categorical(CelledAttribute):
         object.__setattr__(self, "groups", checked_groups(self.groups, levels, self.labels))
 
     def _read_levels(self, file: LevelsFile) -> None:
-        """The levels of a file, once: later the attribute holds them, whatever becomes of the file."""
+        """The levels of a file, once: the attribute holds them, and later changes of the file have no effect."""
         if not file.digest:
             if self.levels:
                 raise SchemaError("levels and a levels_file are given. Give one of them.")
@@ -224,11 +224,6 @@ class Categorical(CelledAttribute):
     def members(self, group: str) -> tuple[Level, ...]:
         """The levels of a group."""
         return members(dict(self.groups), group)
-
-    @property
-    def recoded(self) -> bool:
-        """Whether a text must be turned into the level that it stands for."""
-        return bool(self.spellings) or self.reading.textual
 
     @staticmethod
     def _level(level: object) -> Level:
@@ -242,7 +237,7 @@ class Categorical(CelledAttribute):
 
     @property
     def spaced(self) -> bool:
-        """Whether a level has spaces around it: values are then read to the letter, and else without theirs."""
+        """Whether a level has spaces around it: then values are compared with their spaces, else without."""
         return has_spaces(self.levels, self.spellings)
 
     @property
@@ -285,7 +280,7 @@ Groups: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 def checked_groups(
     given: Mapping[str, Sequence[Any]] | Groups, levels: Sequence[Any], labels: Sequence[Any] = ()
 ) -> Groups:
-    """The groups by name, or an error: each has levels or other groups, none holds itself or is called like a cell.
+    """The groups by name, or an error: each has levels or other groups, none contains itself or has the name of a cell.
 
     >>> checked_groups({"west": ["CA", "OR"], "coast": ["west", "NY"]}, ["CA", "OR", "NY"])
     (('west', ('CA', 'OR')), ('coast', ('west', 'NY')))
@@ -294,21 +289,21 @@ def checked_groups(
         if not isinstance(given, tuple) or not all(isinstance(own, tuple) and len(own) == 2 for own in given):
             raise SchemaError(f'groups are named levels, like {{"west": ["CA", "OR"]}}, given {shorten(given)}.')
         given = dict(given)
-    found: dict[str, tuple[Any, ...]] = {}
+    groups: dict[str, tuple[Any, ...]] = {}
     for name, own in given.items():
         if not isinstance(name, str) or not name or name in (*levels, *labels):
             raise SchemaError(f"a group needs a name that no level has, given {shorten(name)}. Rename it.")
         writable(name, "the name of a group")
         if isinstance(own, str) or not isinstance(own, Sequence) or not own:
             raise SchemaError(f"the group {shorten(name)} must list levels, given {shorten(own)}.")
-        found[name] = tuple(own)
-    for name, own in found.items():
-        for one in own:
-            if one not in levels and one not in found:
-                raise SchemaError(f"in the group {shorten(name)}, {no_such('level', one, [*levels, *found])}")
-    for name in found:
-        members(found, name)
-    return tuple(found.items())
+        groups[name] = tuple(own)
+    for name, own in groups.items():
+        for member in own:
+            if member not in levels and member not in groups:
+                raise SchemaError(f"in the group {shorten(name)}, {no_such('level', member, [*levels, *groups])}")
+    for name in groups:
+        members(groups, name)
+    return tuple(groups.items())
 
 
 def members(groups: Mapping[str, Sequence[Any]], name: str) -> tuple[Any, ...]:
@@ -324,5 +319,5 @@ def _walk(groups: Mapping[str, Sequence[Any]], name: Any, levels: dict[Any, None
     if not isinstance(name, str) or name not in groups:
         levels[name] = None
         return
-    for one in groups[name]:
-        _walk(groups, one, levels, (*above, name))
+    for member in groups[name]:
+        _walk(groups, member, levels, (*above, name))

@@ -7,6 +7,7 @@ zones: what a clock on the wall shows. A period has a number of its own, one mor
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
@@ -38,8 +39,9 @@ PARTS: dict[str, tuple[str | int, ...]] = {
     "weekday": WEEKDAYS,
     "month of year": MONTHS,
 }
-"""What comes round again, and what its cells are called."""
-_LENGTHS = {"hour": 3600, "day": DAY, "week": 7 * DAY}
+"""Periods that repeat, and what their cells are called."""
+LENGTHS = {"hour": 3600, "day": DAY, "week": 7 * DAY}
+"""The seconds of a period, where all have as many."""
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 _MONDAY = -3 * DAY
 """1970 began on a Thursday."""
@@ -68,7 +70,7 @@ HOW = "'2024', '2024-Q1', '2024-W09', '2024-03', '2024-03-01', '2024-03-01 13:30
 
 
 class Span(NamedTuple):
-    """The first and the last second of something."""
+    """The first and the last second of a period or an attribute."""
 
     first: int
     last: int
@@ -95,30 +97,22 @@ def number_of(period: str, second: int) -> int:
     >>> number_of("week", moment(date(2024, 3, 4))) - number_of("week", moment(date(2024, 3, 3)))
     1
     """
-    if period in _LENGTHS:
-        return (second - (_MONDAY if period == "week" else 0)) // _LENGTHS[period]
+    if period in LENGTHS:
+        return (second - (_MONDAY if period == "week" else 0)) // LENGTHS[period]
     when = date_at(second)
     return (when.year * 12 + when.month - 1) // _MONTHS_IN[period]
 
 
 def start_of(period: str, number: int) -> int:
-    """The first second of a period; of the one after the year 9999, too."""
-    if period in _LENGTHS:
-        return number * _LENGTHS[period] + (_MONDAY if period == "week" else 0)
-    month = number * _MONTHS_IN[period]
-    return LATEST + 1 if month >= 12 * 10_000 else moment(date(month // 12, month % 12 + 1, 1))
-
-
-def length_of(period: str) -> int | None:
-    """The seconds of a period, where all have the same."""
-    return _LENGTHS.get(period)
+    """The first second of a period; also of the one after the year 9999."""
+    return int(starts_of(period, number, 1, 1)[0])
 
 
 def starts_of(period: str, first: int, count: int, every: int) -> Places:
     """The first seconds of *count* runs of *every* periods each, from period number *first* on."""
     numbers = first + every * np.arange(count, dtype=np.int64)
-    if period in _LENGTHS:
-        return np.asarray(numbers * _LENGTHS[period] + (_MONDAY if period == "week" else 0), dtype=np.int64)
+    if period in LENGTHS:
+        return np.asarray(numbers * LENGTHS[period] + (_MONDAY if period == "week" else 0), dtype=np.int64)
     months = (numbers * _MONTHS_IN[period] - 1970 * 12).astype("datetime64[M]")
     return months.astype("datetime64[s]").astype(np.int64)
 
@@ -129,33 +123,23 @@ def name_of(period: str, second: int) -> str:
     >>> [name_of(period, moment(date(2024, 12, 30))) for period in PERIODS]
     ['2024-12-30 00:00', '2024-12-30', '2025-W01', '2024-12', '2024-Q4', '2024']
     """
-    when = date_at(second)
-    match period:
-        case "hour":
-            return f"{when:%Y-%m-%d %H}:00".rjust(16, "0")
-        case "day":
-            return when.date().isoformat()
-        case "week":
-            year, week, _ = when.isocalendar()
-            return f"{year:04}-W{week:02}"
-        case "month":
-            return when.date().isoformat()[:7]
-        case "quarter":
-            return f"{when.year:04}-Q{(when.month + 2) // 3}"
-    return f"{when.year:04}"
+    return names_of(period, np.array([second]))[0]
 
 
 def names_of(period: str, seconds: Places) -> list[str]:
-    """What the periods are called that some seconds lie in: all at once where they are many."""
-    if period not in ("hour", "day"):
-        return [name_of(period, second) for second in seconds.tolist()]
-    hours = period == "hour"
-    texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit="h" if hours else "D", casting="unsafe")
-    return [text.replace("T", " ") + ":00" for text in texts.tolist()] if hours else texts.tolist()
+    """What the periods are called that some seconds lie in."""
+    if period == "week":
+        weeks = (date_at(second).isocalendar() for second in seconds.tolist())
+        return [f"{year:04}-W{week:02}" for year, week, _ in weeks]
+    unit = {"hour": "h", "day": "D", "year": "Y"}.get(period, "M")
+    texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit=unit, casting="unsafe").tolist()
+    if period == "hour":
+        return [text.replace("T", " ") + ":00" for text in texts]
+    return [f"{text[:4]}-Q{(int(text[5:]) + 2) // 3}" for text in texts] if period == "quarter" else texts
 
 
 def span_of(written: object, name: str) -> Span:
-    """The first and the last second of what somebody wrote: a day stands for all of it, and so does a year.
+    """The first and the last second of a written date or time: a day stands for all of it, and so does a year.
 
     >>> span_of("2024-02", "min") == (moment(date(2024, 2, 1)), moment(date(2024, 3, 1)) - 1)
     True
@@ -168,21 +152,11 @@ def span_of(written: object, name: str) -> Span:
         case date():
             return Span(moment(written), moment(written) + DAY - 1)
         case str():
-            found = _read(written.strip())
-            if found is not None:
-                return found
+            parts = _WRITTEN.fullmatch(written.strip())
+            with suppress(ValueError):  # no such day, hour or week
+                if parts is not None:
+                    return _span({part: int(value) for part, value in parts.groupdict().items() if value is not None})
     raise SchemaError(f"{name} must be a date or a time such as {HOW}, given {shorten(written)}.")
-
-
-def _read(text: str) -> Span | None:
-    found = _WRITTEN.fullmatch(text)
-    if found is None:
-        return None
-    given = {part: int(value) for part, value in found.groupdict().items() if value is not None}
-    try:
-        return _span(given)
-    except ValueError:  # no such day, hour or week
-        return None
 
 
 def _span(given: dict[str, int]) -> Span:
@@ -193,7 +167,7 @@ def _span(given: dict[str, int]) -> Span:
         month = given.get("month", 3 * given.get("quarter", 1) - 2)
         hour, minute, second = (given.get(part, 0) for part in ("hour", "minute", "second"))
         when = datetime(year, month, given.get("day", 1), hour, minute, second)
-        period = next((one for one in ("minute", "day", "month", "quarter") if one in given), "year")
+        period = next((part for part in ("minute", "day", "month", "quarter") if part in given), "year")
     first = moment(when)
     if period == "minute":
         return Span(first, first + (0 if "second" in given else 59))

@@ -24,10 +24,10 @@ from adyton.schema.times import Times
 from adyton.whole import freeze, rises, whole
 
 _READING = ("column", "unit", "zone", "format", "by")
-"""What says how values are read, which is not for coarser cells to change."""
+"""How values are read, which must be the same for coarser cells."""
 Cells = npt.NDArray[np.int64]
 _NEARLY = 1e-6
-"""In parts of a cell: how far apart two edges may be that are meant to be one."""
+"""How far apart two edges may be that are taken for the same, in parts of a cell."""
 
 
 def coarsened(schema: Schema, most: int) -> Schema:
@@ -177,12 +177,12 @@ class RowTree:
 
     def levels(self) -> list[Places]:
         """The nodes at every depth, from the root down."""
-        found, sizes = [np.zeros(1, dtype=np.int64)], self.sizes
+        levels, sizes = [np.zeros(1, dtype=np.int64)], self.sizes
         while True:
-            inner = found[-1][self.split[found[-1]] >= 0]
+            inner = levels[-1][self.split[levels[-1]] >= 0]
             if not inner.size:
-                return found
-            found.append(np.concatenate([np.arange(self.first[i], self.first[i] + sizes[i]) for i in inner]))
+                return levels
+            levels.append(np.concatenate([np.arange(self.first[i], self.first[i] + sizes[i]) for i in inner]))
 
     def parents(self) -> Places:
         """The node above every node; −1 above the root."""
@@ -241,7 +241,7 @@ class RowTree:
         return RowTree(self.attributes, np.array(split), np.array(first))
 
     def node_of(self, codes: Integers) -> Places:
-        """The node that each row reaches: its leaf, or the node above that asks for a cell that the row has not.
+        """The node that each row reaches: its leaf, or the node above that asks for a cell that the row does not have.
 
         *codes* has a row for each row of a table and a column for each of the tree's attributes: the number of the
         cell, −1 where there is none.
@@ -251,7 +251,7 @@ class RowTree:
         return nodes_reached(codes, self.split, self.first, self.sizes)
 
     def leaf_numbers(self) -> Places:
-        """The number of each leaf among :attr:`leaves` by its node; −1 for the nodes that are none."""
+        """The number of each leaf among :attr:`leaves` by its node; −1 for other nodes."""
         leaf = self.split < 0
         return np.where(leaf, np.cumsum(leaf) - 1, -1)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -15,10 +14,19 @@ from typing import Any, NoReturn
 from adyton.errors import SchemaError
 from adyton.messages import listing, no_such, shorten
 from adyton.schema.attributes import Attribute, Identifier
-from adyton.schema.file_format import PLAIN, FileFormat
-from adyton.schema.files import attribute_to_dict, attributes_from_dict, matches, read_toml, write_toml
+from adyton.schema.files import (
+    NO_WORDS,
+    PLAIN,
+    FileFormat,
+    ReportWords,
+    attribute_to_dict,
+    attributes_from_dict,
+    matches,
+    read_toml,
+    write_toml,
+)
 from adyton.schema.numbers import Integer, Point, axes_of
-from adyton.schema.reading import check_keys, whole_number, writable
+from adyton.schema.reading import whole_number, writable
 from adyton.whole import SAFE
 
 DROP, ONE = "drop", "one"
@@ -26,69 +34,18 @@ NO_UNIT = (DROP, ONE)
 """Rows without a unit are left out, or all of them are one unit with the same limit. That each of them is a unit of its
 own cannot be said: whose rows are blank would have as many as there are."""
 _LONGEST_NAME = 1000
-_LONGEST, _MOST_NOTES = 2000, 50
-_HOW = 'Write notes = ["Visits of day patients are not counted."].'
-
-
-@dataclass(frozen=True)
-class ReportWords:
-    """The table ``[report]`` of a schema file. Nothing of it changes what is counted, or what it costs.
-
-    >>> ReportWords(title="Visits in 2024", office="City Hospital", notes="Day patients are not counted.").notes
-    ('Day patients are not counted.',)
-    """
-
-    title: str = ""
-    """The heading of every report."""
-    office: str = ""
-    """Who publishes it."""
-    contact: str = ""
-    """Whom to ask: an address, a telephone number, a page."""
-    notes: str | Sequence[str] = ()
-    """What readers should know, a paragraph each."""
-
-    def __post_init__(self) -> None:
-        for name in ("title", "office", "contact"):
-            _check(getattr(self, name), name)
-        given: Any = self.notes
-        if isinstance(given, Mapping | bytes) or not hasattr(given, "__iter__"):
-            raise SchemaError(f"notes must be a text or a list of texts, given {shorten(given)}. {_HOW}")
-        notes = (given,) if isinstance(given, str) else tuple(given)
-        if len(notes) > _MOST_NOTES:
-            raise SchemaError(f"a report has at most {_MOST_NOTES} notes, given {len(notes)}. Join some of them.")
-        for one in notes:
-            _check(one, "a note")
-        object.__setattr__(self, "notes", tuple(one for one in notes if one.strip()))
-
-    def to_dict(self) -> dict[str, Any]:
-        """What a schema file says, without what is left out."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items() if value}
-
-    @classmethod
-    def of(cls, given: object) -> ReportWords:
-        """From the table ``[report]`` of a schema file."""
-        if isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping):
-            raise SchemaError(f"report must be a table like [report], given {shorten(given)}.")
-        check_keys(given, [one.name for one in fields(cls)], "[report]")
-        return cls(**given)
-
-
-def _check(text: object, name: str) -> None:
-    if not isinstance(text, str) or len(text) > _LONGEST:
-        raise SchemaError(
-            f"{name} of a report must be a text of at most {_LONGEST:,} characters, given {shorten(text)}."
-        )
-    writable(text, f"{name} of a report")
-
-
-NO_WORDS = ReportWords()
 
 
 class Schema:
-    """What is public about a table.
+    """What is public about a table: its *attributes* by name, in the order of the axes, and *rows_per_unit*, the most
+    rows that one privacy unit (a person) contributes.
+
+    *unit* is the column that says whose row it is: each value is one privacy unit, of which *rows_per_unit* rows are
+    kept. Without one, *rows_per_unit* is what somebody knows, and nothing enforces it. *no_unit* says what becomes of
+    rows without a unit: ``drop``, or ``one``: all of them are one unit. *rows* is a public guess of how many rows there
+    are. *multiline* allows line ends inside the quotes of a CSV file, and *file* says how text files are written. With
+    *keep_texts*, columns are refused whose texts would leave their server to be read. *report* is what every report
+    says besides the numbers; schemas that differ in it alone are equal.
 
     >>> from adyton.schema import Categorical, Integer
     >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
@@ -96,26 +53,15 @@ class Schema:
     ((120, 2), 240)
     """
 
-    __slots__ = (
-        "_attributes",
-        "_file",
-        "_keep_texts",
-        "_multiline",
-        "_no_unit",
-        "_report",
-        "_rows",
-        "_rows_per_unit",
-        "_unit",
-    )
-    _attributes: Mapping[str, Attribute]
-    _file: FileFormat
-    _keep_texts: bool
-    _multiline: bool
-    _no_unit: str
-    _report: ReportWords
-    _rows: int | None
-    _rows_per_unit: int
-    _unit: str | None
+    attributes: Mapping[str, Attribute]
+    rows_per_unit: int
+    unit: str | None
+    no_unit: str
+    rows: int | None
+    multiline: bool
+    keep_texts: bool
+    file: FileFormat
+    report: ReportWords
 
     def __init__(
         self,
@@ -143,75 +89,25 @@ class Schema:
                 raise SchemaError(f"{name} must be true or false, given {shorten(truth)}.")
         if not isinstance(file, FileFormat):
             raise SchemaError(f"file must be a FileFormat, given {shorten(file)}.")
-        values = {"attributes": MappingProxyType(declared), "file": file, "multiline": multiline, "unit": unit}
-        values |= {"no_unit": no_unit, "report": ReportWords.of(report), "rows_per_unit": most}
-        values["keep_texts"] = keep_texts
-        values["rows"] = rows if rows is None else int(rows)
-        for name, value in values.items():
-            object.__setattr__(self, f"_{name}", value)
-
-    @property
-    def attributes(self) -> Mapping[str, Attribute]:
-        """The attributes by name, in the order of the axes; read-only."""
-        return self._attributes
-
-    @property
-    def rows(self) -> int | None:
-        """About how many rows there are, if whoever declares the table says so: a public guess, never counted."""
-        return self._rows
-
-    @property
-    def rows_per_unit(self) -> int:
-        """The most rows that one privacy unit (a person) contributes."""
-        return self._rows_per_unit
-
-    @property
-    def unit(self) -> str | None:
-        """The column that says whose row it is: each value is one privacy unit, of which *rows_per_unit* rows are kept.
-
-        None if no column does; then *rows_per_unit* is what somebody knows, and nothing enforces it.
-        """
-        return self._unit
-
-    @property
-    def no_unit(self) -> str:
-        """Where rows go that have no unit: ``drop``, or ``one``: all of them are one unit."""
-        return self._no_unit
-
-    @property
-    def multiline(self) -> bool:
-        """Whether a quoted field of a CSV file may hold line ends; else a line end always ends a row."""
-        return self._multiline
-
-    @property
-    def keep_texts(self) -> bool:
-        """Whether texts may not leave the server that they are in, not even to be read: then such columns are
-        refused."""
-        return self._keep_texts
-
-    @property
-    def file(self) -> FileFormat:
-        """How text files are written: delimiter, header, encoding, compression, line ends."""
-        return self._file
-
-    @property
-    def report(self) -> ReportWords:
-        """What every report says besides the numbers. It changes nothing else: schemas that differ in it are equal."""
-        return self._report
+        words = report if isinstance(report, ReportWords) else ReportWords.of(report)
+        public = MappingProxyType(declared)
+        about = rows if rows is None else int(rows)
+        values = (public, most, unit, no_unit, about, multiline, keep_texts, file, words)
+        self.__dict__.update(zip(Schema.__annotations__, values, strict=True))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the attributes, in order."""
-        return tuple(self._attributes)
+        return tuple(self.attributes)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the attributes are read from, each once."""
-        return tuple(dict.fromkeys(self.column_of(name) for name in self._attributes))
+        return tuple(dict.fromkeys(self.column_of(name) for name in self.attributes))
 
     def column_of(self, name: str) -> str:
         """The column that an attribute is read from: that of its own name, unless it says another."""
-        return self._attributes[name].column or name
+        return self.attributes[name].column or name
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -221,7 +117,7 @@ class Schema:
         >>> Schema({"age": Integer(0, 119), "q*": Integer(1, 5)}).patterns
         ('q*',)
         """
-        return tuple(name for name, one in self._attributes.items() if "*" in name and one.column is None)
+        return tuple(name for name, own in self.attributes.items() if "*" in name and own.column is None)
 
     def for_columns(self, present: Sequence[str], unit: str | None = None) -> Schema:
         """The same for a table with these columns, which are public: in place of a pattern stand the columns that match
@@ -235,43 +131,43 @@ class Schema:
         if not patterns:
             return self
         matching: dict[str, list[str]] = {pattern: [] for pattern in patterns}
-        taken = {*self._attributes, *self.columns, self._unit, unit}
+        taken = {*self.attributes, *self.columns, self.unit, unit}
         for column in dict.fromkeys(present):
-            found = [pattern for pattern in patterns if column not in taken and matches(pattern, column)]
-            if len(found) > 1:
+            own = [pattern for pattern in patterns if column not in taken and matches(pattern, column)]
+            if len(own) > 1:
                 raise SchemaError(
-                    f"the column {shorten(column)} matches the patterns {listing(found)}. Give it an entry of its own, "
+                    f"the column {shorten(column)} matches the patterns {listing(own)}. Give it an entry of its own, "
                     "or write patterns of which one matches."
                 )
-            for pattern in found:
+            for pattern in own:
                 matching[pattern].append(column)
-        for pattern, found in matching.items():
-            if not found:
+        for pattern, columns in matching.items():
+            if not columns:
                 named = any(column in present for column in self.columns)  # else the names may be those of a row
                 has = f" It has {listing(present)}." if named else ""
                 raise SchemaError(
                     f"the pattern {shorten(pattern)} matches no column of the table, apart from those with an entry of "
                     f"their own.{has} Correct the pattern, or leave it out."
                 )
-        own = self._attributes.items()
-        return self.with_attributes({name: one for entry, one in own for name in matching.get(entry, [entry])})
+        entries = self.attributes.items()
+        return self.with_attributes({name: own for entry, own in entries for name in matching.get(entry, [entry])})
 
     @property
     def level_files(self) -> dict[str, str]:
         """The digests of the files that levels were read from, by what the files are called."""
-        files = (getattr(one, "levels_file", None) for one in self._attributes.values())
+        files = (getattr(own, "levels_file", None) for own in self.attributes.values())
         return {file.name: file.digest for file in files if file is not None}
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of cells along each axis."""
-        for name, attribute in self._attributes.items():
+        for name, attribute in self.attributes.items():
             if isinstance(attribute, Identifier):
                 raise SchemaError(
                     f"attribute {name!r} is an identifier and has no cells. Select the other attributes first, or "
                     f"group by {name!r} and count."
                 )
-        return tuple(attribute.size for attribute in self._attributes.values())
+        return tuple(attribute.size for attribute in self.attributes.values())
 
     @property
     def cells(self) -> int:
@@ -281,21 +177,21 @@ class Schema:
     def select(self, names: str | Sequence[str]) -> Schema:
         """The schema of some of the attributes, in the order given."""
         chosen = self.check_names(names)
-        return self.with_attributes({name: self._attributes[name] for name in chosen})
+        return self.with_attributes({name: self.attributes[name] for name in chosen})
 
     def grouped(self, keys: str | Sequence[str], count_name: str, max_count: int) -> Schema:
         """The schema of a group-by: the keys, and a count from 1 to *max_count* into which larger ones are clamped."""
         chosen = self.check_names(keys)
-        return self._counted({name: self._attributes[name] for name in chosen}, count_name, max_count)
+        return self._counted({name: self.attributes[name] for name in chosen}, count_name, max_count)
 
     def per_unit(self, count_name: str, max_count: int) -> Schema:
         """The schema of one row per unit: the unit, and a count of its rows, clamped to 1 … *max_count*."""
-        if self._unit is None:
+        if self.unit is None:
             raise SchemaError(
                 'the schema names no unit, so that units cannot be counted. Write unit = "…", the column that says '
                 "whose row it is."
             )
-        return self._counted({self._unit: Identifier()}, count_name, max_count, rows_per_unit=1)
+        return self._counted({self.unit: Identifier()}, count_name, max_count, rows_per_unit=1)
 
     def _counted(
         self, keys: Mapping[str, Attribute], count_name: str, max_count: int, rows_per_unit: int | None = None
@@ -309,17 +205,13 @@ class Schema:
         return self.with_attributes({**keys, count_name: Integer(1, most, outside="clamp")}, rows_per_unit)
 
     def with_attributes(self, attributes: Mapping[str, Attribute], rows_per_unit: int | None = None) -> Schema:
-        """The same with other attributes: whatever else is declared about the table stays."""
-        rows = self._rows_per_unit if rows_per_unit is None else rows_per_unit
-        return self._changed(attributes=attributes, rows_per_unit=rows)
+        """The same with other attributes: all else that is declared about the table stays."""
+        changed = {"attributes": attributes, "rows_per_unit": rows_per_unit or self.rows_per_unit}
+        return Schema(**{**vars(self), **changed})
 
     def with_unit(self, unit: str) -> Schema:
         """The same with a column that says whose row it is."""
-        return self._changed(unit=unit, no_unit=DROP)
-
-    def _changed(self, **changed: Any) -> Schema:
-        kept = {name.removeprefix("_"): getattr(self, name) for name in self.__slots__}
-        return Schema(**{**kept, **changed})
+        return Schema(**{**vars(self), "unit": unit, "no_unit": DROP})
 
     def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
         """The names as a tuple, both axes for a point; an error if one is unknown, or there twice, or if none is."""
@@ -327,17 +219,18 @@ class Schema:
             raise SchemaError(f"attributes are chosen by their names, given {shorten(names)}.")
         given = (names,) if isinstance(names, str) else tuple(names)
         chosen = tuple(
-            axis for name in given for axis in (axes_of(name, self._attributes) if isinstance(name, str) else (name,))
+            axis for name in given for axis in (axes_of(name, self.attributes) if isinstance(name, str) else (name,))
         )
         for name in chosen:
-            if not isinstance(name, str) or name not in self._attributes:
-                reads = [one for one in self._attributes if isinstance(name, str) and self.column_of(one) == name]
-                column = f" The column {shorten(name)} is read by {listing(reads)}." if reads else ""
-                if found := [one for one in self.patterns if isinstance(name, str) and matches(one, name)]:
-                    column = f" For the columns that match {listing(found)}, a table must be opened."
-                raise SchemaError(no_such("attribute", name, self._attributes) + column)
+            if not isinstance(name, str) or name not in self.attributes:
+                hint = ""
+                if reads := [own for own in self.attributes if self.column_of(own) == name]:
+                    hint = f" The column {shorten(name)} is read by {listing(reads)}."
+                if patterns := [own for own in self.patterns if matches(own, str(name))]:
+                    hint = f" For the columns that match {listing(patterns)}, a table must be opened."
+                raise SchemaError(no_such("attribute", name, self.attributes) + hint)
         if not chosen:
-            raise SchemaError(f"no attributes given. Choose from {listing(self._attributes)}.")
+            raise SchemaError(f"no attributes given. Choose from {listing(self.attributes)}.")
         if len(set(chosen)) < len(chosen):
             raise SchemaError(f"an attribute is given twice in {listing(chosen)}. Name each once.")
         return chosen
@@ -364,7 +257,7 @@ class Schema:
 
     @classmethod
     def of(cls, given: object) -> Schema:
-        """What somebody gave as a schema: one, or the path of a schema file; an error for anything else."""
+        """The schema that was given, or that of a schema file whose path was given; an error for anything else."""
         if isinstance(given, Schema):
             return given
         if isinstance(given, str | os.PathLike):
@@ -377,16 +270,12 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """The content of a schema file; :meth:`from_dict` reads it back."""
-        attributes = {name: attribute_to_dict(attribute) for name, attribute in self._attributes.items()}
-        multiline = {"multiline": True} if self._multiline else {}
-        multiline |= {"keep_texts": True} if self._keep_texts else {}
-        file = {"file": self._file.to_dict()} if self._file != PLAIN else {}
-        unit = {} if self._unit is None else {"unit": self._unit}
-        no_unit = {} if self._no_unit == DROP else {"no_unit": self._no_unit}
-        rows = {} if self._rows is None else {"rows": self._rows}
-        whole = {"rows_per_unit": self._rows_per_unit, **rows, **unit, **no_unit, **multiline, **file}
-        report = {} if self._report == NO_WORDS else {"report": self._report.to_dict()}
-        return {**whole, **report, "attributes": attributes}
+        plain = {"rows": None, "unit": None, "no_unit": DROP, "multiline": False, "keep_texts": False}
+        content: dict[str, Any] = {"rows_per_unit": self.rows_per_unit}
+        content |= {key: getattr(self, key) for key, usual in plain.items() if getattr(self, key) != usual}
+        content |= {} if self.file == PLAIN else {"file": self.file.to_dict()}
+        content |= {} if self.report == NO_WORDS else {"report": self.report.to_dict()}
+        return {**content, "attributes": {name: attribute_to_dict(own) for name, own in self.attributes.items()}}
 
     def to_toml(self) -> str:
         """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text, but
@@ -394,13 +283,13 @@ class Schema:
         return write_toml(self.to_dict())
 
     def __repr__(self) -> str:
-        parts = [f"{name}: {described(attribute)}" for name, attribute in self._attributes.items()]
-        rows = f"; rows_per_unit={self._rows_per_unit}" if self._rows_per_unit != 1 else ""
-        unit = "" if self._unit is None else f"; unit={shorten(self._unit)}"
-        no_unit = "" if self._no_unit == DROP else f"; no_unit={self._no_unit}"
-        multiline = ("; multiline" if self._multiline else "") + ("; keep_texts" if self._keep_texts else "")
-        file = "".join(f"; {key}={shorten(value)}" for key, value in self._file.to_dict().items())
-        return f"Schema({', '.join(parts)}{rows}{unit}{no_unit}{multiline}{file})"
+        parts = [f"{name}: {described(attribute)}" for name, attribute in self.attributes.items()]
+        rows = f"; rows_per_unit={self.rows_per_unit}" if self.rows_per_unit != 1 else ""
+        unit = "" if self.unit is None else f"; unit={shorten(self.unit)}"
+        no_unit = "" if self.no_unit == DROP else f"; no_unit={self.no_unit}"
+        flags = "".join(f"; {name}" for name in ("multiline", "keep_texts") if getattr(self, name))
+        file = "".join(f"; {key}={shorten(value)}" for key, value in self.file.to_dict().items())
+        return f"Schema({', '.join(parts)}{rows}{unit}{no_unit}{flags}{file})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
@@ -411,8 +300,8 @@ class Schema:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        own = (self._rows_per_unit, self._multiline, self._keep_texts, self._file, self._unit, self._no_unit)
-        return (tuple(self._attributes.items()), *own)
+        own = (self.rows_per_unit, self.multiline, self.keep_texts, self.file, self.unit, self.no_unit)
+        return (tuple(self.attributes.items()), *own)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Schema cannot be changed. Build a new one.")
@@ -421,7 +310,7 @@ class Schema:
         raise AttributeError("a Schema cannot be changed. Build a new one.")
 
     def __reduce__(self) -> tuple[object, ...]:
-        folders = (one.reading.looked_up.folder for one in self._attributes.values() if one.reading.looked_up)
+        folders = (own.reading.looked_up.folder for own in self.attributes.values() if own.reading.looked_up)
         return Schema.from_dict, (self.to_dict(), next(folders, ""))
 
 
@@ -442,11 +331,11 @@ def declared_attributes(attributes: Mapping[str, Attribute | Point]) -> dict[str
             raise SchemaError(f"the point {name!r} has a * in its name, but a pattern stands for single columns.")
     declared: dict[str, Attribute] = {}
     for name, attribute in attributes.items():
-        found = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}
-        twice = [one for one in found if one in declared or (one != name and one in attributes)]
+        axes = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}
+        twice = [axis for axis in axes if axis in declared or (axis != name and axis in attributes)]
         if twice:
-            raise SchemaError(f"the point {name!r} stands for {listing(found)}, but {twice[0]!r} is declared too.")
-        declared |= found
+            raise SchemaError(f"the point {name!r} stands for {listing(axes)}, but {twice[0]!r} is declared too.")
+        declared |= axes
     return declared
 
 
@@ -466,7 +355,7 @@ def check_case(names: Sequence[str]) -> None:
         other = folded.setdefault(name.casefold(), name)
         if other != name:
             raise SchemaError(
-                f"attributes {other!r} and {name!r} differ only in case, which engines do not tell apart. Rename one."
+                f"attributes {other!r} and {name!r} differ only in case, which engines do not distinguish. Rename one."
             )
 
 

@@ -1,22 +1,31 @@
-"""Schema files that are written for a person: what is known is filled in, what is not is left as a comment.
+"""Schema files that are written for a person: what is known is filled in, the rest is left as a comment.
 
-A draft knows the columns of a table and their types; a dictionary (:mod:`adyton.schema.dictionaries`) often knows all.
+A draft is made from the columns of a table and their types. A dictionary often says all that a schema needs: it is a
+code book as statistics offices keep it, in CSV, with a line for each variable or for each code of a variable, or a
+Frictionless table schema. Presets are attributes that many tables have, to be pasted into a schema.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
-from adyton.errors import SchemaError
-from adyton.messages import listing
-from adyton.schema.file_format import PLAIN, FileFormat
-from adyton.schema.files import matches, toml_key, toml_value
+from adyton.errors import BadInput, SchemaError
+from adyton.messages import listing, no_such, shorten, suggestion
+from adyton.schema.declaration import Schema, check_case
+from adyton.schema.files import PLAIN, FileFormat, keys_of, matches, toml_key, toml_value
+from adyton.schema.look_up_files import csv_rows, public_text
 
 _HEADER = """\
 # A draft. What stands here is public: fill it in from what is known about the table in general (a code book, a form,
-# common sense), never by looking at the rows. Delete the attributes that nobody will ask about.
+# common sense), never by looking at the rows. Delete the attributes that are not needed.
 # Once it is filled in, `adyton schema FILE.toml` says what each attribute accepts, and
 # `adyton check DATA --schema FILE.toml` whether the table has it all; `adyton schema --like NAME` offers attributes
 # that many tables have, and `adyton schema --from DICTIONARY` writes a schema from a code book.
@@ -24,14 +33,14 @@ _HEADER = """\
 """
 UNIT = """\
 rows_per_unit = 1   # the most rows that one person has in this table
-# unit = "person_id"   # the column that says whose row it is: of each, so many rows are kept
+# unit = "person_id"   # the column that says whose row it is: of each person, so many rows are kept
 # [defaults]           # what holds for all attributes that do not say otherwise, such as:
 # nulls = "level"      # missing values have a cell of their own; outside = "other": so do values that are none of these
 """
 
 _FILE = """\
 # [file]                          # how CSV files are written, where that is not as usual
-# delimiter = ";"                 # the sign that the header has most of, if left out
+# delimiter = ";"                 # the character that the header has most of, if left out
 # encoding = "latin-1"            # utf-8 if left out; also cp1252, utf-16, …
 # header = false                  # the first line is a row; then columns = ["…", "…"] names all columns in their order
 # compression = "gzip"            # none, gzip, zstd, bz2 or zip; by the file's name if left out
@@ -107,7 +116,8 @@ def entry(name: str, kind: str, comment: str = "", known: Mapping[str, object] |
     <BLANKLINE>
     """
     said = known or {}
-    lines = [f"[attributes.{toml_key(name)}]" + (f"   # {_one_line(comment)}" if comment else "")]
+    printable = "".join(character if character.isprintable() else " " for character in " ".join(comment.split()))
+    lines = [f"[attributes.{toml_key(name)}]" + (f"   # {printable}" if comment else "")]
     if kind == "unusable":
         lines.append('type = "identifier"   # this type has no cells; turn it into a number or a text to count it')
     elif kind != "text":
@@ -122,16 +132,6 @@ def entry(name: str, kind: str, comment: str = "", known: Mapping[str, object] |
     return "\n".join(lines) + "\n"
 
 
-def complete(kind: str, known: Mapping[str, object]) -> bool:
-    """Whether nothing is left to be filled in."""
-    return not set(_FILL_IN.get(kind, ())) - set(known)
-
-
-def _one_line(text: str) -> str:
-    """A text that can stand in a comment."""
-    return "".join(sign if sign.isprintable() else " " for sign in " ".join(text.split()))
-
-
 def draft(columns: Sequence[ColumnFacts], *, text: bool, file: FileFormat = PLAIN) -> str:
     """A schema for a table with these columns, in a *text* file or not; columns that are alike share a pattern."""
     names = [column.name for column in columns]
@@ -141,7 +141,7 @@ def draft(columns: Sequence[ColumnFacts], *, text: bool, file: FileFormat = PLAI
     said = "".join(f"{key} = {toml_value(value)}\n" for key, value in file.to_dict().items())
     how = [f"[file]\n{said}" if said else _FILE] if text else []
     kinds = {column.kind for column in columns}
-    return "\n".join([_HEADER + UNIT, *how, _hints(kinds), *(entry(*one) for one in _grouped(columns))])
+    return "\n".join([_HEADER + UNIT, *how, _hints(kinds), *(entry(*own) for own in _grouped(columns))])
 
 
 def headless_draft(file: FileFormat = PLAIN) -> str:
@@ -150,8 +150,8 @@ def headless_draft(file: FileFormat = PLAIN) -> str:
     if "header" not in own:
         own = f"header = false\n{own}"
     names = '# columns = ["age", "sex"]   # fill in: a name for every column, in their order'
-    one = entry("age", "text", "one such table for every column that may be asked about")
-    return "\n".join([_HEADER + UNIT, f"[file]\n{own}{names}\n", _hints({"text"}), one])
+    example = entry("age", "text", "one such table for every column that may be asked about")
+    return "\n".join([_HEADER + UNIT, f"[file]\n{own}{names}\n", _hints({"text"}), example])
 
 
 def _hints(kinds: set[str]) -> str:
@@ -170,9 +170,357 @@ def _grouped(columns: Sequence[ColumnFacts]) -> list[tuple[str, str, str]]:
     entries = {}
     for pattern, (name, type_, kind) in zip(patterns, columns, strict=True):
         group = alike[pattern, type_, kind]
-        matching = [one.name for one in columns if matches(pattern, one.name)] if len(group) >= _LEAST_ALIKE else []
-        if matching == group and pattern.strip("*") and "*" not in name:
+        alone = group == [column.name for column in columns if matches(pattern, column.name)]
+        if alone and len(group) >= _LEAST_ALIKE and pattern.strip("*") and "*" not in name:
             entries[pattern] = (pattern, kind, f"{group[0]} … {group[-1]}: {type_}")
         else:
             entries[name] = (name, kind, type_)
     return list(entries.values())
+
+
+_HEADS = {
+    "name": ("variable", "variable name", "column", "column name", "field", "field name", "name", "var", "varname"),
+    "type": ("type", "data type", "datatype", "variable type", "field type", "storage type"),
+    "label": ("label", "variable label", "field label", "description", "title", "question", "definition"),
+    "min": ("min", "minimum", "min value", "minimum value", "lower", "lower bound", "low", "from", "valid min"),
+    "max": ("max", "maximum", "max value", "maximum value", "upper", "upper bound", "high", "to", "valid max"),
+    "codes": (
+        *("codes", "code", "values", "value", "levels", "level", "categories", "category", "choices", "range"),
+        *("allowed values", "valid values", "enum", "value labels", "choices calculations or slider labels"),
+    ),
+    "meaning": ("value label", "code label", "category label", "level label", "meaning", "value labels", "labels"),
+    "missing": ("missing", "missing values", "missing value", "missing codes", "na"),
+    "format": ("format", "date format"),
+    **{key: (key,) for key in ("bins", "step", "by", "zone", "decimal", "thousands", "currency")},
+}
+_SAID = ("min", "max", "format", "bins", "step", "by", "zone", "decimal", "thousands", "currency")
+"""What the columns of a code book are called, the likeliest name first."""
+_KINDS = {
+    "integer": "integer int uint long short smallint bigint tinyint byte whole wholenumber year count",
+    "numeric": "numeric number num float double doubleprecision decimal real continuous percent percentage money",
+    "categorical": "categorical category factor string text str char character varchar charactervarying nominal "
+    "ordinal enum enumeration coded code choice radio dropdown",
+    "boolean": "boolean bool logical flag yesno truefalse binary",
+    "date": "date day",
+    "datetime": "datetime timestamp",
+    "duration": "duration interval timedelta",
+    "identifier": "identifier id key uuid guid",
+    "unusable": "object array list geojson geopoint time yearmonth",
+    "text": "any",
+}
+_KIND_OF_WORD = {word: kind for kind, words in _KINDS.items() for word in words.split()}
+_NUMBER = r"-?\d{1,30}(?:\.\d{1,30})?"
+_RANGE = re.compile(rf"\[?\s*({_NUMBER})\s*(?:-|–|—|to|\.{{2,3}}|…|:)\s*({_NUMBER})\s*\]?")
+_ADVICE = "Give a code book (CSV), or a Frictionless table schema or data package (JSON)"
+_MADE = """\
+# Made of {}, which must be public. Lines with "fill in" are what it does not say; bins, by and zone are choices.
+
+"""
+
+
+@dataclass
+class Variable:
+    """What a dictionary says about one variable."""
+
+    name: str
+    where: str
+    kind: str | None = None
+    label: str = ""
+    said: dict[str, Any] = field(default_factory=dict)
+    """Keys of its attribute, as they are written there."""
+    codes: list[tuple[Any, str]] = field(default_factory=list)
+    """Its codes, and what each means; empty where that is not said."""
+
+    def entry(self) -> str:
+        """The lines of its attribute, which has been tried where nothing is left to be filled in."""
+        kind, known = self._read()
+        lines = entry(self.name, kind, self.label, known)
+        if not set(_FILL_IN.get(kind, ())) - set(known):
+            try:
+                Schema.from_toml(lines)
+            except SchemaError as error:
+                raise SchemaError(f"{self.where}: {error}") from None
+        return lines
+
+    def _read(self) -> tuple[str, dict[str, object]]:
+        """The kind of attribute, and the values of those of its keys that are said."""
+        known, kind, bounds = dict(self.said), self.kind, []
+        if kind in ("integer", "numeric", None):
+            bounds = [self._number(key, whole=kind == "integer") for key in ("min", "max") if key in known]
+            known |= dict(zip([key for key in ("min", "max") if key in known], bounds, strict=True))
+        if len(bounds) == 2:
+            low, high = bounds
+            if low > high:
+                raise SchemaError(f"{self.where}: {self.name!r} has the bounds {low} and {high}. Swap them?")
+            codes = [_plain(code) for code, _ in self.codes]
+            within = [code for code in codes if isinstance(code, int | float) and low <= code <= high]
+            if codes and len(within) <= high - low:  # else every number has a meaning: they are levels
+                known["missing"] = [*known.get("missing", ()), *(code for code in codes if code not in within)]
+                self.codes.clear()
+        if self.codes:
+            kind, known["levels"] = "categorical", self._levels()
+        elif kind is None and bounds:
+            kind = "integer" if all(type(bound) is int for bound in bounds) else "numeric"
+        if "%" not in str(known.get("format", "")):
+            known.pop("format", None)
+        allowed = () if kind in (None, "unusable", "text") else keys_of(kind)
+        return kind or "text", {key: value for key, value in known.items() if key in allowed and value != []}
+
+    def _number(self, key: str, *, whole: bool) -> int | float:
+        number = _plain(self.said[key])
+        if not isinstance(number, int | float) or (whole and number != int(number)):
+            words = "a whole number" if whole else "a number"
+            raise SchemaError(f"{self.where}: {key} of {self.name!r} must be {words}, given {shorten(self.said[key])}.")
+        return int(number) if whole else number
+
+    def _levels(self) -> object:
+        """The levels: the codes themselves, or their meanings with the codes as spellings."""
+        codes, meanings = [code for code, _ in self.codes], [meaning for _, meaning in self.codes if meaning]
+        twice = [text for several in (codes, meanings) for text in several if several.count(text) > 1]
+        if twice:
+            raise SchemaError(
+                f"{self.where}: {self.name!r} has {shorten(twice[0])} twice among its codes. Write it once."
+            )
+        if meanings:
+            return {meaning or str(code): [str(code)] for code, meaning in self.codes}
+        plain = [_plain(code) for code in codes]
+        whole = self.kind in ("integer", "numeric") and all(type(code) is int for code in plain)
+        return plain if whole else [str(code) for code in codes]
+
+
+def schema_from(path: str, *, table: str | None = None, file: FileFormat = PLAIN) -> str:
+    """The text of a schema out of a dictionary: a code book, or a Frictionless table schema or data package (JSON).
+
+    *table* says which of several tables of a package is meant; *file* how the code book is written.
+    """
+    name, said, defaults = os.path.basename(path), "", ""
+    if path.lower().endswith(".json"):
+        own, missing, variables = _frictionless(path, table)
+        said = "".join(f"{key} = {toml_value(value)}\n" for key, value in own.to_dict().items())
+        defaults = f"\n[defaults]\nmissing = {toml_value(missing)}\n" if missing else ""
+    else:
+        variables = _code_book(path, file)
+    names = [variable.name for variable in variables]
+    if not names:
+        raise SchemaError(f"{name} names no variable. Write one in each line.")
+    check_case(names)
+    head = _MADE.format(name) + UNIT + (f"\n[file]\n{said}" if said else "") + defaults
+    return "\n".join([head, *(variable.entry() for variable in variables)])
+
+
+# ---- code books ------------------------------------------------------------------------------------------------------
+
+
+def _code_book(path: str, file: FileFormat) -> list[Variable]:
+    """The variables of a code book, each at the place where it is first named."""
+    lines: dict[str, list[tuple[str, dict[str, str]]]] = {}
+    name = ""
+    for line, cells in _cells(path, file):
+        where = f"{os.path.basename(path)}, row {line}"
+        name = cells.get("name", name)
+        if not name:
+            raise SchemaError(f"{where} names no variable. Write the name of one.")
+        lines.setdefault(name, []).append((where, cells))
+        if len(lines[name]) > 1 and not all("codes" in cells for _, cells in lines[name]):
+            raise SchemaError(f"{where} names {name!r} for the second time. Write one line for each variable.")
+    return [_of_lines(name, own) for name, own in lines.items()]
+
+
+def _of_lines(name: str, lines: Sequence[tuple[str, dict[str, str]]]) -> Variable:
+    """A variable of one line, or of a line for each of its codes: then labels are those of the codes."""
+    where, first = lines[0]
+    variable = Variable(name, where, _kind(first.get("type", ""), name, where))
+    several = len(lines) > 1
+    variable.label = "" if several and "meaning" not in first else first.get("label", "")
+    for _, cells in lines:
+        codes = _codes(cells.get("codes", ""))
+        meaning = cells.get("meaning") or (cells.get("label", "") if several else "")
+        if isinstance(codes, dict):
+            variable.said |= codes
+        else:
+            variable.codes += [(code, own or (meaning if len(codes) == 1 else "")) for code, own in codes]
+    variable.said |= {key: _plain(cell) for key, cell in first.items() if key in _SAID}
+    if "missing" in first:
+        variable.said["missing"] = [_plain(word) for word in re.split(r"\s*[;|,]\s*", first["missing"]) if word]
+    return variable
+
+
+def _cells(path: str, file: FileFormat) -> Iterator[tuple[int, dict[str, str]]]:
+    """The number of each row, as spreadsheets count, and its filled cells by what they are."""
+    name = os.path.basename(path)
+    text = public_text(path, name, f"{_ADVICE}, and say with --encoding how it is written", file.encoding)
+    rows = csv_rows(text, name, file.delimiter)
+    places = _places(next(rows, []), name)
+    for line, row in enumerate(rows, 2):
+        cells = {role: row[place].strip() for role, place in places.items() if place < len(row)}
+        if any(cells.values()):
+            yield line, {role: cell for role, cell in cells.items() if cell}
+
+
+def _places(header: Sequence[str], name: str) -> dict[str, int]:
+    """Which column of a code book is what."""
+    plain = [re.sub(r"[^a-z]+", " ", title.lower()).strip() for title in header]
+    places: dict[str, int] = {}
+    for role, titles in _HEADS.items():
+        known = [plain.index(title) for title in titles if title in plain]
+        free = [place for place in known if place not in places.values()]
+        if free:
+            places[role] = free[0]
+    if not header:
+        raise SchemaError(f"{name} is empty. Give a code book with a header.")
+    if "name" not in places:
+        raise SchemaError(
+            f"{name} has no column for the names of the variables. Call one of its columns 'variable' in the first "
+            f"line, which has {listing(header)}."
+        )
+    return places
+
+
+def _kind(text: str, name: str, where: str) -> str | None:
+    """The kind of attribute for a type; None if there is none."""
+    if not text:
+        return None
+    word = re.sub(r"[^a-z]+", "", re.sub(r"[(\[<].*", "", text.lower()))
+    if word not in _KIND_OF_WORD:
+        raise SchemaError(
+            f"{where}: {name!r} has the unknown type {shorten(text)}. Write one of {listing(list(_KINDS)[:-2])}."
+            + suggestion(word, list(_KINDS)[:-2])
+        )
+    return _KIND_OF_WORD[word]
+
+
+def _codes(text: str) -> list[tuple[Any, str]] | dict[str, str]:
+    """The codes in a cell such as ``1=Yes; 2=No`` or ``F, M``, each with its meaning; or the bounds of a range.
+
+    >>> _codes("1=Yes; 2=No, never"), _codes("F, M"), _codes("0-120")
+    ([('1', 'Yes'), ('2', 'No, never')], [('F', ''), ('M', '')], {'min': '0', 'max': '120'})
+    >>> _codes("1, Yes | 2, No")
+    [('1', 'Yes'), ('2', 'No')]
+    """
+    if bounds := _RANGE.fullmatch(text):
+        return {"min": bounds[1], "max": bounds[2]}
+    parts = re.split(r"[;|\n]", text)
+    if len(parts) == 1:
+        parts = re.split(r",(?=[^,=]+=)" if "=" in text else ",", text)
+    split = re.compile(r"(.+?)\s*(?:=|:\s|\s[-–]\s" + (r"|,\s)" if "|" in text else ")") + r"\s*(.+)", re.DOTALL)
+    pairs = [pair.groups() if (pair := split.fullmatch(part.strip())) else (part, "") for part in parts]
+    return [(code.strip(" \"'"), meaning.strip(" \"'")) for code, meaning in pairs if code.strip()]
+
+
+def _plain(text: Any) -> Any:
+    """A number where a text is one."""
+    if isinstance(text, str) and re.fullmatch(_NUMBER, text):
+        return int(text) if "." not in text else float(text)
+    return text
+
+
+# ---- Frictionless ----------------------------------------------------------------------------------------------------
+
+
+def _frictionless(path: str, table: str | None) -> tuple[FileFormat, list[Any], list[Variable]]:
+    """How the files of a table are written, what means that a value is missing, and the fields as variables."""
+    content, name = _json(path), os.path.basename(path)
+    resource: Mapping[str, Any] = {}
+    if "resources" in content:
+        tables = {str(own.get("name", place)): own for place, own in enumerate(_mappings(content["resources"], name))}
+        if table is None and len(tables) != 1:
+            raise SchemaError(f"{name} has the tables {listing(tables)}. Say which of them with --table NAME.")
+        if table is not None and table not in tables:
+            raise SchemaError(f"in {name}, {no_such('table', table, tables)}")
+        resource = next(iter(tables.values())) if table is None else tables[table]
+    schema = resource.get("schema", content)
+    if isinstance(schema, str):
+        schema = _json(os.path.join(os.path.dirname(path), schema))
+    if not isinstance(schema, Mapping) or "fields" not in schema:
+        raise SchemaError(f"{name} has no fields: it is no Frictionless table schema. Give one, or a code book in CSV.")
+    keys = schema.get("primaryKey") or []
+    keys = keys if isinstance(keys, str | list) else []
+    variables: dict[str, Variable] = {}
+    for place, field_ in enumerate(_mappings(schema["fields"], name), 1):
+        where, own = f"{name}, field {place}", field_.get("name")
+        if not isinstance(own, str) or not own:
+            raise SchemaError(f"{where} has no name.")
+        if own in variables:
+            raise SchemaError(f"{where} is called {own!r}, like another. Rename one of them.")
+        variables[own] = _variable(field_, own, where, key=own in ([keys] if isinstance(keys, str) else keys))
+    said, dialect = resource.get("encoding"), resource.get("dialect", {})
+    written: dict[str, Any] = {} if said is None else {"encoding": said}
+    if isinstance(dialect, Mapping):
+        written |= {"delimiter": dialect["delimiter"]} if dialect.get("delimiter", ",") != "," else {}
+        written |= {"header": False, "columns": list(variables)} if dialect.get("header") is False else {}
+    return FileFormat(**written), _words(schema.get("missingValues")), list(variables.values())
+
+
+def _variable(given: Mapping[str, Any], name: str, where: str, *, key: bool) -> Variable:
+    """A field as a variable; one that is a key of the table is an identifier."""
+    limits = given.get("constraints", {})
+    limits = limits if isinstance(limits, Mapping) else {}
+    kind = _kind(str(given.get("type") or "any"), name, where)
+    variable = Variable(
+        name, where, "identifier" if key else kind, str(given.get("title") or given.get("description") or "")
+    )
+    if key:
+        return variable
+    said = {"min": limits.get("minimum"), "max": limits.get("maximum"), "missing": _words(given.get("missingValues"))}
+    if kind in ("integer", "numeric"):
+        said |= {"decimal": given.get("decimalChar"), "thousands": given.get("groupChar")}
+    if kind in ("date", "datetime") and "%" in str(given.get("format", "")):
+        said["format"] = str(given["format"]).removeprefix("fmt:")
+    variable.said = {key: value for key, value in said.items() if value not in (None, [], "")}
+    listed = given.get("categories") or limits.get("enum") or []
+    for code in listed if isinstance(listed, list) else []:
+        pair = (code.get("value"), str(code.get("label", ""))) if isinstance(code, Mapping) else (code, "")
+        variable.codes.append(pair if isinstance(pair[0], str | int) else (str(pair[0]), pair[1]))
+    if kind == "boolean" and ("trueValues" in given or "falseValues" in given):
+        levels = {word: _words(given.get(f"{word}Values")) for word in ("true", "false")}
+        variable.kind, variable.said = "categorical", {**variable.said, "levels": levels}
+    return variable
+
+
+def _words(given: object) -> list[Any]:
+    """Words that mean missing and the like, without the empty text."""
+    words = given if isinstance(given, list) else []
+    return [_plain(word) for word in words if isinstance(word, str | int) and word != ""]
+
+
+def _mappings(given: object, name: str) -> list[Mapping[str, Any]]:
+    if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
+        raise SchemaError(f"{name} is no Frictionless table schema: its fields and tables must be lists of objects.")
+    return given
+
+
+def _json(path: str) -> Mapping[str, Any]:
+    name, content = os.path.basename(path), None
+    text = public_text(path, name, _ADVICE)
+    with suppress(ValueError, RecursionError):
+        content = json.loads(text)
+    if not isinstance(content, Mapping):
+        raise SchemaError(f"{name} is no JSON object. {_ADVICE}.")
+    return content
+
+
+# ---- presets ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def presets() -> dict[str, str]:
+    """The text of every preset by its name: attributes that many tables have, written from public knowledge."""
+    folder = files("adyton.schema").joinpath("presets")
+    texts = {file.name.removesuffix(".toml"): file.read_text("utf-8") for file in folder.iterdir()}
+    return dict(sorted(texts.items()))
+
+
+def preset(name: str) -> str:
+    """The text of one preset.
+
+    >>> print(preset("adult-ages").splitlines()[0])
+    # Ages of adults in years: 18 to 99, the older counted with 99.
+    """
+    if name not in presets():
+        raise BadInput(no_such("preset", name, presets()))
+    return presets()[name]
+
+
+def listed() -> str:
+    """A line for each preset: its name, and its first line, which says what it is."""
+    return "".join(f"{name}: {text.splitlines()[0].removeprefix('# ')}\n" for name, text in presets().items())

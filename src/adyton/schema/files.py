@@ -1,4 +1,7 @@
-"""Schema files: reading and writing TOML, with a message for everything that can be wrong in one."""
+"""Schema files: reading and writing TOML, with a message for everything that can be wrong in it.
+
+The tables ``[file]`` and ``[report]`` say how text files are written, and what every report says besides the numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,120 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from adyton.errors import SchemaError
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier
 from adyton.schema.look_up_files import LevelsFile, public_text
 from adyton.schema.numbers import Duration, Integer, Latitude, Longitude, Numeric, Point
-from adyton.schema.reading import EVERY_KEY, LookUp, check_keys
+from adyton.schema.reading import EVERY_KEY, LookUp, check_keys, writable
 from adyton.schema.times import Date, Datetime
+
+COMPRESSIONS = ("none", "gzip", "zstd", "bz2", "zip")
+LINE_ENDS = ("lf", "cr")
+ENCODINGS = (
+    "utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "latin-1",
+    *(f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)),
+    *(f"cp125{page}" for page in range(9)), "cp437", "cp850", "cp852", "cp858", "cp866", "koi8-r", "koi8-u",
+    "mac-roman",
+    "cp932", "shift_jis", "gbk", "gb18030", "big5", "cp949", "euc-kr", "euc-jp",
+)  # fmt: skip
+"""Those in which no byte of a letter is a line end, and no line changes how the next is read."""
+_ALIASES = {"utf8": "utf-8", "utf16": "utf-16", "latin1": "latin-1", "iso-8859-1": "latin-1", "windows-1252": "cp1252"}
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How a CSV file is written.
+
+    *delimiter* is one character; if it is left out, the one that the header has most of. Without a *header*, *columns*
+    names the columns in their order. *compression* follows from the file's name if it is left out, and *line_end* from
+    the header; ``"lf"`` is also for files with ``\\r\\n``.
+
+    >>> FileFormat(delimiter=";", encoding="latin1")
+    FileFormat(delimiter=';', header=True, columns=None, encoding='latin-1', compression=None, line_end=None)
+    """
+
+    delimiter: str | None = None
+    header: bool = True
+    columns: Sequence[str] | None = None
+    encoding: str = "utf-8"
+    compression: str | None = None
+    line_end: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None:
+            _check_delimiter(self.delimiter)
+        if not isinstance(self.header, bool):
+            raise SchemaError(f"header must be true or false, given {shorten(self.header)}.")
+        object.__setattr__(self, "columns", self._checked_columns())
+        object.__setattr__(self, "encoding", _checked_encoding(self.encoding))
+        for name, allowed in (("compression", COMPRESSIONS), ("line_end", LINE_ENDS)):
+            given = getattr(self, name)
+            if given is not None and not (isinstance(given, str) and given in allowed):
+                raise SchemaError(f"{name} must be one of {listing(allowed)}, given {shorten(given)}.")
+
+    def _checked_columns(self) -> tuple[str, ...] | None:
+        if self.columns is None:
+            if not self.header:
+                raise SchemaError(
+                    "a file without a header needs the names of its columns, because its first line is a row. Write "
+                    'columns = ["age", "sex"] with a name for every column, in their order.'
+                )
+            return None
+        if self.header:
+            raise SchemaError(
+                "columns names the columns of a file without a header. Write header = false, or leave it out."
+            )
+        if isinstance(self.columns, str) or not hasattr(self.columns, "__iter__"):
+            raise SchemaError(f'columns must be a list of names, given {shorten(self.columns)}. Write ["age", "sex"].')
+        names = tuple(self.columns)
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise SchemaError(f"columns must be a list of names, given {shorten(list(names))}.")
+        for name in names:
+            writable(name, "the name of a column")
+        return names
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a schema file says, without what is left out."""
+        return _unusual(self)
+
+    @classmethod
+    def from_dict(cls, content: object) -> FileFormat:
+        """From the table ``[file]`` of a schema file."""
+        return _from_table(cls, content, "file")
+
+
+def _check_delimiter(given: object) -> None:
+    single = isinstance(given, str) and len(given) == 1 and given.isascii()
+    if single and (given == "\t" or (str(given).isprintable() and not str(given).isalnum() and str(given) not in ' "')):
+        return
+    raise SchemaError(
+        f"delimiter must be one character such as ',', ';', '|' or a tab (\"\\t\"), given {shorten(given)}. Letters, "
+        "digits, blanks and quotes cannot be one."
+    )
+
+
+def _checked_encoding(given: object) -> str:
+    if isinstance(given, str):
+        known = {_folded(name): name for name in ENCODINGS} | {_folded(name): known for name, known in _ALIASES.items()}
+        if _folded(given) in known:
+            return known[_folded(given)]
+    raise SchemaError(
+        f"the encoding {shorten(given)} is not among those that can be read: {listing(ENCODINGS, 60)}."
+        + suggestion(given, ENCODINGS)
+    )
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "").replace("windows", "cp")
+
+
+PLAIN = FileFormat()
+
 
 _CLASSES = (Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point, Longitude, Latitude, Identifier)
 _TYPES: dict[str, type[Attribute] | type[Point]] = {attribute.kind: attribute for attribute in _CLASSES}
@@ -41,7 +147,7 @@ def keys_of(kind: str) -> tuple[str, ...]:
     >>> keys_of("duration")
     ('min', 'max', 'bins', 'edges', 'unit', 'nulls', 'outside', 'column', 'missing')
     """
-    names = [one.name for one in fields(_TYPES[kind]) if one.name not in _PYTHON]
+    names = [key.name for key in fields(_TYPES[kind]) if key.name not in _PYTHON]
     return tuple(sorted(names, key=lambda name: (name in _POLICIES) + 2 * (name in EVERY_KEY)))
 
 
@@ -54,15 +160,10 @@ def read_toml(source: str | Path) -> dict[str, Any]:
         text = public_text(source, origin, "Give the path of a TOML file")
     else:
         raise SchemaError(f"a schema is read from a path or a TOML text, given {shorten(source)}.")
-    content: dict[str, Any] | None = None
-    problem = ""
     try:
-        content = tomllib.loads(text.removeprefix("\ufeff"))
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        problem = str(error)
-    if content is None:
-        raise SchemaError(f"{origin} is not valid TOML: {problem}.")
-    return content
+        raise SchemaError(f"{origin} is not valid TOML: {error}.") from None
 
 
 def attributes_from_dict(
@@ -125,17 +226,16 @@ def _attribute(
             "In a draft, uncomment these lines and fill them in from public knowledge."
         )
     taken = {key: value for key, value in defaults.items() if key in allowed and key not in table}
-    own, problem = {**table, **taken}, ""
+    own = {**table, **taken}
     try:
         for key, file in (("lookup", LookUp), ("levels_file", LevelsFile)):
             if key in own:
                 own[key] = file.of(own[key], folder)
         return _TYPES[kind](**own)
     except SchemaError as error:
-        problem = str(error)
-    said = next((key for key in taken if problem.startswith(key)), None)
-    hint = "" if said is None else f" ([defaults] says so; the attribute can say {said} = … itself.)"
-    raise SchemaError(f"{where}: {problem}{hint}")
+        said = next((key for key in taken if str(error).startswith(key)), None)
+        hint = "" if said is None else f" ([defaults] says so; the attribute can say {said} = … itself.)"
+        raise SchemaError(f"{where}: {error}{hint}") from None
 
 
 def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
@@ -200,3 +300,74 @@ def toml_value(value: object) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(value)
+
+
+_LONGEST_WORDS, _MOST_NOTES = 2000, 50
+_NOTES = 'Write notes = ["Visits of day patients are not counted."].'
+
+
+@dataclass(frozen=True)
+class ReportWords:
+    """The table ``[report]`` of a schema file. Nothing of it changes what is counted, or what it costs.
+
+    >>> ReportWords(title="Visits in 2024", office="City Hospital", notes="Day patients are not counted.").notes
+    ('Day patients are not counted.',)
+    """
+
+    title: str = ""
+    """The heading of every report."""
+    office: str = ""
+    """Who publishes it."""
+    contact: str = ""
+    """Whom to ask: an address, a telephone number, a page."""
+    notes: str | Sequence[str] = ()
+    """What readers should know, a paragraph each."""
+
+    def __post_init__(self) -> None:
+        for name in ("title", "office", "contact"):
+            _check_words(getattr(self, name), name)
+        given: Any = self.notes
+        if isinstance(given, Mapping | bytes) or not hasattr(given, "__iter__"):
+            raise SchemaError(f"notes must be a text or a list of texts, given {shorten(given)}. {_NOTES}")
+        notes = (given,) if isinstance(given, str) else tuple(given)
+        if len(notes) > _MOST_NOTES:
+            raise SchemaError(f"a report has at most {_MOST_NOTES} notes, given {len(notes)}. Join some of them.")
+        for note in notes:
+            _check_words(note, "a note")
+        object.__setattr__(self, "notes", tuple(note for note in notes if note.strip()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a schema file says, without what is left out."""
+        return _unusual(self)
+
+    @classmethod
+    def of(cls, given: object) -> ReportWords:
+        """From the table ``[report]`` of a schema file."""
+        return given if isinstance(given, cls) else _from_table(cls, given, "report")
+
+
+def _check_words(text: object, name: str) -> None:
+    if not isinstance(text, str) or len(text) > _LONGEST_WORDS:
+        raise SchemaError(
+            f"{name} of a report must be a text of at most {_LONGEST_WORDS:,} characters, given {shorten(text)}."
+        )
+    writable(text, f"{name} of a report")
+
+
+NO_WORDS = ReportWords()
+
+_Table = TypeVar("_Table", FileFormat, ReportWords)
+
+
+def _from_table(cls: type[_Table], given: object, name: str) -> _Table:
+    """What a table of a schema file says about the files, or about reports."""
+    if not isinstance(given, Mapping):
+        raise SchemaError(f"{name} must be a table like [{name}], given {shorten(given)}.")
+    check_keys(given, [key.name for key in fields(cls)], f"[{name}]")
+    return cls(**given)
+
+
+def _unusual(table: FileFormat | ReportWords) -> dict[str, Any]:
+    """The values of such a table that differ from the usual ones."""
+    plain = {key.name: getattr(table, key.name) for key in fields(table) if getattr(table, key.name) != key.default}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}

@@ -29,7 +29,7 @@ class LevelsFile:
     folder: str = field(default="", compare=False, repr=False)
     """Where the schema's file is."""
     digest: str = field(default="", compare=False, repr=False)
-    """Of the levels, once they are read."""
+    """The digest of the levels, once they are read."""
 
     @classmethod
     def of(cls, given: object, folder: str = "") -> LevelsFile:
@@ -48,7 +48,7 @@ class LevelsFile:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the file, and of the column, for messages."""
         return self.file if self.column is None else f"{self.file}, column {self.column}"
 
     def levels(self) -> tuple[str, ...]:
@@ -80,30 +80,30 @@ def look_up_values(reading: Reading) -> dict[str, str]:
     Lines without a key or a value are left out. A key may be there several times, but with one value only: so one row
     of a private table finds at most one value, and stays one row.
     """
-    found = reading.looked_up
-    assert found is not None
+    lookup = reading.looked_up
+    assert lookup is not None
     compared = replace(reading, trim=True if reading.trim is None else reading.trim)
     values: dict[str, str] = {}
-    for written, beside in public_lines(found.file, found.folder, (found.key, found.value), "look-up"):
+    for written, beside in public_lines(lookup.file, lookup.folder, (lookup.key, lookup.value), "look-up"):
         key, value = compared.normal(written), beside.strip()
         if not key or not value:
             continue
         other = values.setdefault(key, value)
         if other != value:
             raise SchemaError(
-                f"the look-up {found.file!r} gives the key {shorten(key)} two values, {shorten(other)} and "
+                f"the look-up {lookup.file!r} gives the key {shorten(key)} two values, {shorten(other)} and "
                 f"{shorten(value)}. Every key must have one."
             )
         if len(values) > _MOST:
-            raise SchemaError(f"the look-up {found.file!r} has more than {_MOST:,} keys. Give a smaller one.")
+            raise SchemaError(f"the look-up {lookup.file!r} has more than {_MOST:,} keys. Give a smaller one.")
     if not values:
-        raise SchemaError(f"the look-up {found.file!r} has no line with a key and a value.")
+        raise SchemaError(f"the look-up {lookup.file!r} has no line with a key and a value.")
     return values
 
 
 def public_lines(file: str, folder: str, columns: Sequence[str], what: str) -> Iterator[Sequence[str]]:
     """The texts of some columns of a CSV or Parquet file, line by line; without columns, all fields of every line of a
-    file that has no header. A path that is not absolute is seen from the *folder*; *what* the file is, messages say."""
+    file that has no header. A relative path begins at the *folder*; *what* is the name of the file in messages."""
     path, called = os.path.join(folder, file), f"the {what} {file!r}"
     if path.lower().endswith((".parquet", ".pq")):
         yield from _parquet(path, columns, called)
@@ -113,7 +113,7 @@ def public_lines(file: str, folder: str, columns: Sequence[str], what: str) -> I
         yield from (
             csv_rows(text, called, ",")
             if path.lower().endswith(".csv")
-            else ([one] for one in io.StringIO(text, newline=None))
+            else ([line] for line in io.StringIO(text, newline=None))
         )
         return
     rows = csv_rows(text, called)
@@ -139,7 +139,7 @@ def public_text(path: str | os.PathLike[str], what: str, advice: str, encoding: 
 
 
 def csv_rows(text: str, what: str, delimiter: str | None = None) -> Iterator[list[str]]:
-    """The rows of a CSV text; its delimiter is the one that the first line has most of, if none is said."""
+    """The rows of a CSV text; its delimiter is the one that the first line has most of, if none is given."""
     first = text.partition("\n")[0]
     try:
         yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or max(_DELIMITERS, key=first.count))

@@ -1,5 +1,5 @@
-"""Misfits: the ways in which a row can fail to fit the schema, and what becomes of it; and what an attribute accepts,
-in words and with a made-up example. All of this is public and follows from the declaration alone.
+"""The ways in which a row may not match the schema, and what becomes of it; and what an attribute accepts, in words and
+with a made-up example. All of this is public and follows from the declaration alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from adyton.schema.calendar import date_at, span_of
 from adyton.schema.declaration import Schema
 from adyton.schema.look_up_files import LevelsFile
 from adyton.schema.numbers import Duration, Integer, Numeric
+from adyton.schema.reading import Reading
 from adyton.schema.time_formats import UNIX
 from adyton.schema.times import Datetime, Times
 
@@ -26,7 +27,7 @@ FATES: tuple[Fate, ...] = get_args(Fate)
 
 @dataclass(frozen=True)
 class Misfit:
-    """One way not to fit: the attribute, the reason, and what becomes of such rows."""
+    """A way not to match the schema: the attribute, the reason, and what becomes of such rows."""
 
     attribute: str
     reason: Reason
@@ -34,19 +35,19 @@ class Misfit:
 
 
 def misfits_of(schema: Schema, counted: Sequence[str], tested: Sequence[str] = ()) -> tuple[Misfit, ...]:
-    """The ways not to fit, the gravest first: a row that has several of them is told under the first.
+    """The ways not to match, the gravest first: a row with several of them is counted under the first.
 
     *counted* are attributes whose cells are counted; *tested* are others that a predicate looks at, which sees numbers
     beyond the bounds as they are.
 
     >>> schema = Schema({"age": Integer(0, 119, outside="clamp"), "sex": Categorical(["F", "M"])})
-    >>> [(one.attribute, one.reason, one.fate) for one in misfits_of(schema, ["age"], ["sex"])]
+    >>> [(misfit.attribute, misfit.reason, misfit.fate) for misfit in misfits_of(schema, ["age"], ["sex"])]
     [('age', 'unreadable', 'left out'), ('age', 'missing', 'left out'), ('sex', 'missing', 'left out'), \
 ('sex', 'no level', 'unmatched'), ('age', 'out of bounds', 'clamped')]
     """
-    found = [misfit for name in counted for misfit in _ways(name, schema.attributes[name], tested=False)]
-    found += [misfit for name in tested for misfit in _ways(name, schema.attributes[name], tested=True)]
-    return tuple(sorted(found, key=_gravity))
+    ways = [misfit for name in counted for misfit in _ways(name, schema.attributes[name], tested=False)]
+    ways += [misfit for name in tested for misfit in _ways(name, schema.attributes[name], tested=True)]
+    return tuple(sorted(ways, key=_gravity))
 
 
 def reads_numbers(attribute: Attribute) -> bool:
@@ -57,14 +58,14 @@ def reads_numbers(attribute: Attribute) -> bool:
 
 
 def unread_as(attribute: Attribute) -> Reason | None:
-    """Why a text may not be a value of the attribute at all; None where every text can be compared with its levels."""
+    """The reason why a text cannot be read as a value; None where every text can be compared with the levels."""
     if isinstance(attribute, Times | Duration):
         return "no time"
     return "unreadable" if reads_numbers(attribute) else None
 
 
 def _ways(name: str, attribute: Attribute, *, tested: bool) -> list[Misfit]:
-    """The ways not to fit one attribute; an identifier takes every value."""
+    """The ways not to match one attribute; an identifier takes every value."""
     if not isinstance(attribute, CelledAttribute):
         return []
     ways = []
@@ -90,12 +91,13 @@ def _gravity(misfit: Misfit) -> tuple[int, int]:
 
 
 _SHOWN = 6
+_DOLLARS = Reading(currency="$", thousands=",")
 
 
 def accepts(attribute: Attribute, *, written: bool = True) -> str:
     """What the values of an attribute look like, what is not read, and where the rest goes.
 
-    Not *written*: in a column of numbers or times, which nobody can write otherwise.
+    Without *written*: for a column of numbers or times, in which there are no texts.
 
     >>> accepts(Numeric(0, 10000, bins=50))
     'a number like 6250.5 between 0 and 10000, in 50 bins; "$6,250.50" is not read, and counts as missing; rows with \
@@ -133,9 +135,10 @@ ones count as (null)"
             return "any value: it can be grouped by, and has no cells"
     assert isinstance(attribute, CelledAttribute)
     if isinstance(attribute, Integer | Numeric) and attribute.reading.numeric:
-        words += f"; {_written(attribute)} is read"
+        words += f"; {_amount(attribute, attribute.reading)} is read"
     elif written and reads_numbers(attribute):
-        words += f"; {_unread(attribute)} is not read, and counts as missing"
+        amount = _amount(attribute, _DOLLARS) if isinstance(attribute, Integer | Numeric) else '"one"'
+        words += f"; {amount} is not read, and counts as missing"
     return f"{words}{_reading(attribute)}; {_policies(attribute)}"
 
 
@@ -166,13 +169,11 @@ def _reading(attribute: CelledAttribute) -> str:
     return words
 
 
-def _written(attribute: Integer | Numeric) -> str:
-    """An example as people write it who follow the attribute's reading."""
-    reading = attribute.reading
+def _amount(attribute: Integer | Numeric, reading: Reading) -> str:
+    """An example, written as this reading says."""
     number = abs(float(_example(attribute)))
     text = f"{number:,.2f}" if isinstance(attribute, Numeric) else f"{number:,.0f}"
-    signs = {",": reading.thousands or "", ".": reading.decimal}
-    text = "".join(signs.get(sign, sign) for sign in text)
+    text = text.translate({ord(","): reading.thousands or "", ord("."): reading.decimal})
     return f'"{"".join(reading.currency[:1])}{text}"'
 
 
@@ -181,7 +182,7 @@ def _times(attribute: Times, written: bool) -> str:
     when = span_of("2024-03-01", "").first if attribute.is_part else attribute.starts[attribute.base_size * 5 // 8]
     clock = isinstance(attribute, Datetime)
     moment = date_at(int(when)).replace(hour=13, minute=30) if clock else date_at(int(when))
-    formats = [one for one in attribute.format or () if one != UNIX]
+    formats = [form for form in attribute.format or () if form != UNIX]
     example = moment.strftime(formats[0]) if formats else moment.isoformat(sep=" ")[: 19 if clock else 10]
     words = f"a {'time' if clock else 'date'} like {example}"
     if not attribute.is_part:
@@ -214,14 +215,6 @@ def _example(attribute: Integer | Numeric) -> str:
     value = attribute.min + (attribute.max - attribute.min) * 0.625
     half = math.floor(value) + 0.5
     return f"{half if attribute.min <= half <= attribute.max else value:.6g}"
-
-
-def _unread(attribute: CelledAttribute) -> str:
-    """The same number as people write it for people."""
-    if isinstance(attribute, Integer | Numeric):
-        number = abs(float(_example(attribute)))
-        return f'"${number:,.2f}"' if isinstance(attribute, Numeric) else f'"${number:,.0f}"'
-    return '"one"'
 
 
 def _misspelt(attribute: Categorical) -> str:

@@ -164,8 +164,8 @@ AXES = ("longitude", "latitude")
 
 
 @dataclass(frozen=True)
-class Measured(Numeric):
-    """Numbers of a unit: how amounts are written is not asked."""
+class Quantity(Numeric):
+    """Numbers of a unit, without the keys for amounts of money."""
 
     currency: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]
     thousands: ClassVar[None] = None  # type: ignore[misc]
@@ -176,7 +176,7 @@ class Measured(Numeric):
 
 
 @dataclass(frozen=True)
-class Coordinate(Measured):
+class Coordinate(Quantity):
     """Degrees along one axis of a map, in bins of equal width."""
 
     furthest: ClassVar[int]
@@ -279,8 +279,8 @@ def _listed(given: Any) -> tuple[Any, ...]:
 def axes_of(name: str, attributes: dict[str, Attribute] | Any) -> tuple[str, ...]:
     """The names of the two attributes that a point stands for; the name itself if it is no point's."""
     pair = (f"{name}_longitude", f"{name}_latitude")
-    found = [attributes.get(one) for one in pair]
-    is_point = isinstance(found[0], Longitude) and isinstance(found[1], Latitude) and name not in attributes
+    axes = [attributes.get(axis) for axis in pair]
+    is_point = isinstance(axes[0], Longitude) and isinstance(axes[1], Latitude) and name not in attributes
     return pair if is_point else (name,)
 
 
@@ -298,7 +298,7 @@ UNITS: dict[str, float] = {
 
 
 @dataclass(frozen=True)
-class Duration(Measured):
+class Duration(Quantity):
     """Lengths of time from *min* to *max* units, in *bins* of equal length or between *edges* of your own.
 
     A number is one of *unit*. A text can also be ``1:30:00``, ``2 days 01:30:00`` or ``PT1H30M``; columns of durations
@@ -365,7 +365,7 @@ class FixedPoint:
 
     @property
     def reach(self) -> int:
-        """How many steps the value farthest from 0 is away from it."""
+        """The largest distance from 0, in steps."""
         return max(abs(self.low), abs(self.high))
 
     @property

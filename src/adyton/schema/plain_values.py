@@ -1,4 +1,4 @@
-"""Single values out of plain ones that a stranger may have written: each of its own type, or an error that names it.
+"""Values from plain ones in files that anybody may have written: each of its type, or an error that names it.
 
 And the other way: values as JSON holds them.
 """

@@ -1,23 +1,27 @@
 """The language of ``where``: comparisons of attributes with literals, joined by and, or and not.
 
-A text is parsed into a small tree of our own and checked against the schema; nothing else of SQL gets through. Every
-predicate is total: on any row it is true, false or (where a value is missing) unknown, and never an error; only rows
-where it is true are kept.
+A text is parsed as SQL by sqlglot, and turned into a small tree of our own by a strict list of what is allowed; the
+tree is checked against the schema. No text makes :func:`parse_predicate` raise anything but a :class:`PredicateError`.
+Every predicate is total: on any row it is true, false or (where a value is missing) unknown, and never an error; only
+rows where it is true are kept.
 
-A date or a time that is written stands for all that it names: with ``'2024-03'``, ``<=`` means up to the end of March,
-``=`` means within it, and ``>`` means later.
+A literal date or time stands for all that it names: with ``'2024-03'``, ``<=`` means up to the end of March, ``=``
+means within it, and ``>`` means later.
 """
 
 from __future__ import annotations
 
+import logging
+import math
 import operator as operators
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from adyton.errors import PredicateError, SchemaError
 from adyton.messages import listing, no_such, shorten, suggestion
-from adyton.schema import Attribute, Boolean, Categorical, Identifier, Schema
+from adyton.schema import Boolean, Categorical, Identifier, Schema
 from adyton.schema.times import Times
 
 Scalar: TypeAlias = str | int | float | bool
@@ -30,10 +34,33 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operators.gt,
     ">=": operators.ge,
 }
-_ORDERING = ("<", "<=", ">", ">=")
 LARGEST_INTEGER = 2**63 - 1
-DEEPEST = 20
-TOO_DEEP = f"the predicate is nested more than {DEEPEST} deep. Write it flatter."
+LONGEST, DEEPEST = 10_000, 20
+_TOO_DEEP = f"the predicate is nested more than {DEEPEST} deep. Write it flatter."
+_SQL = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
+"""The operators by their names in sqlglot."""
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
+HELP = (
+    "A predicate is made of = != < <= > >=, between, in, is null, and, or, not, parentheses, numbers, 'texts', true "
+    'and false; a name with a blank is written in double quotes, "visit year".'
+)
+_NAMES = {
+    "Anonymous": "a function call",
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "IntDiv", "Mod", "Neg"), "arithmetic"),
+    **dict.fromkeys(("Cast", "TryCast"), "a cast"),
+    **dict.fromkeys(("Subquery", "Select", "Exists"), "a subquery"),
+    "Like": "like",
+    "ILike": "ilike",
+    "Case": "case",
+    "Star": "*",
+    "Alias": "two expressions in a row",
+    "Column": "a name with a point in it",
+    "In": "an in without a list of literals",
+    "Literal": "a literal on its own",
+    "Boolean": "true or false on its own",
+}
+"""What messages call the nodes of sqlglot that are refused."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +95,7 @@ class In:
     values: tuple[Scalar, ...]
 
     def __str__(self) -> str:
-        return f"{_quote(self.column)} in ({', '.join(_literal(value) for value in self.values)})"
+        return f"{_quote(self.column)} in ({', '.join(map(_literal, self.values))})"
 
 
 @dataclass(frozen=True)
@@ -82,24 +109,24 @@ class IsNull:
 
 
 @dataclass(frozen=True)
-class _Joined:
+class _Junction:
     """Parts that are joined by a word."""
 
     word: ClassVar[str]
     parts: tuple[Predicate, ...]
 
     def __str__(self) -> str:
-        return f" {self.word} ".join(f"({part})" if isinstance(part, _Joined) else str(part) for part in self.parts)
+        return f" {self.word} ".join(f"({part})" if isinstance(part, _Junction) else str(part) for part in self.parts)
 
 
-class And(_Joined):
+class And(_Junction):
     """All parts hold."""
 
     word = "and"
 
 
-class Or(_Joined):
-    """Some part holds."""
+class Or(_Junction):
+    """At least one part holds."""
 
     word = "or"
 
@@ -114,86 +141,8 @@ class Not:
         return f"not ({self.part})" if isinstance(self.part, And | Or | Not) else f"not {self.part}"
 
 
-Predicate: TypeAlias = Compare | Between | In | IsNull | And | Or | Not
-
-
-def check_predicate(predicate: Predicate, schema: Schema) -> None:
-    """An error unless every column exists and every literal has the type of its attribute."""
-    pending: list[tuple[Any, int]] = [(predicate, 0)]
-    while pending:
-        node, depth = pending.pop()
-        if depth > DEEPEST:
-            raise PredicateError(TOO_DEEP)
-        if isinstance(node, And | Or) and node.parts:
-            pending += [(part, depth + 1) for part in node.parts]
-        elif isinstance(node, Not):
-            pending.append((node.part, depth + 1))
-        elif isinstance(node, IsNull):
-            _attribute(node.column, schema)
-        elif isinstance(node, Compare) and node.operator in OPERATORS:
-            ordered = node.operator in _ORDERING
-            _check_literals(node.column, [node.value], schema, node.operator if ordered else "")
-        elif isinstance(node, Between):
-            _check_literals(node.column, [node.low, node.high], schema, "between")
-        elif isinstance(node, In) and node.values:
-            _check_literals(node.column, node.values, schema, "")
-        else:
-            raise PredicateError(f"this is no predicate: {shorten(node)}.")
-
-
-def attributes_of(predicate: Predicate) -> tuple[str, ...]:
-    """The attributes that a predicate looks at, each once, in the order in which it names them."""
-    match predicate:
-        case And(parts) | Or(parts):
-            return tuple(dict.fromkeys(name for part in parts for name in attributes_of(part)))
-        case Not(part):
-            return attributes_of(part)
-        case _:
-            return (predicate.column,)
-
-
-def _attribute(column: str, schema: Schema) -> Attribute:
-    attribute = schema.attributes.get(column)
-    if attribute is None:
-        raise PredicateError(no_such("attribute", column, schema.names))
-    return attribute
-
-
-def _check_literals(column: str, values: Sequence[object], schema: Schema, ordering: str) -> None:
-    attribute = _attribute(column, schema)
-    where = f"attribute {column!r} is {attribute.kind}"
-    if isinstance(attribute, Identifier):
-        raise PredicateError(f"{where}: it can only be tested with is null or is not null.")
-    if ordering and isinstance(attribute, Categorical | Boolean):
-        raise PredicateError(f"{where} and has no order for {ordering!r}. Use =, !=, in or not in.")
-    for value in values:
-        if isinstance(attribute, Categorical):
-            groups = dict(attribute.groups)
-            own = type(value) is type(attribute.levels[0]) and value in attribute.levels
-            if not own and value not in groups:
-                raise PredicateError(
-                    f"{where} and has no level {shorten(value)}. Its levels are {listing(attribute.levels)}"
-                    + (f", its groups {listing(groups)}." if groups else ".")
-                    + suggestion(value, [*attribute.levels, *groups])
-                )
-        elif isinstance(attribute, Boolean):
-            if not isinstance(value, bool):
-                raise PredicateError(f"{where}: compare it with true or false, given {shorten(value)}.")
-        elif isinstance(attribute, Times):
-            _check_time(attribute, value, where)
-        elif isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_INTEGER:
-            raise PredicateError(f"{where}: compare it with a number up to 2^63, given {shorten(value)}.")
-
-
-def _check_time(attribute: Times, value: object, where: str) -> None:
-    """An error unless the literal is written as the attribute's times are."""
-    problem = ""
-    try:
-        attribute.literal(value, "a literal")
-    except SchemaError as error:
-        problem = str(error)
-    if problem:
-        raise PredicateError(f"{where}: {problem}")
+Comparison: TypeAlias = Compare | Between | In | IsNull
+Predicate: TypeAlias = Comparison | And | Or | Not
 
 
 def _quote(column: str) -> str:
@@ -203,55 +152,119 @@ def _quote(column: str) -> str:
 def _literal(value: Scalar) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return repr(value)
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
-def without_groups(predicate: Predicate, schema: Schema) -> Predicate:
-    """The predicate with the levels of a group in place of its name.
+# ---- checks ----------------------------------------------------------------------------------------------------------
+
+
+def check_predicate(predicate: Predicate, schema: Schema) -> None:
+    """An error unless every column exists and every literal has the type of its attribute."""
+    pending: list[tuple[Any, int]] = [(predicate, 0)]
+    while pending:
+        node, depth = pending.pop()
+        if depth > DEEPEST:
+            raise PredicateError(_TOO_DEEP)
+        if isinstance(node, And | Or) and node.parts:
+            pending += [(part, depth + 1) for part in node.parts]
+        elif isinstance(node, Not):
+            pending.append((node.part, depth + 1))
+        elif isinstance(node, IsNull):
+            if node.column not in schema.attributes:
+                raise PredicateError(no_such("attribute", node.column, schema.names))
+        elif isinstance(node, Compare) and node.operator in OPERATORS:
+            _check_literals(node.column, [node.value], schema, "" if node.operator in ("=", "!=") else node.operator)
+        elif isinstance(node, Between):
+            _check_literals(node.column, [node.low, node.high], schema, "between")
+        elif isinstance(node, In) and node.values:
+            _check_literals(node.column, node.values, schema, "")
+        else:
+            raise PredicateError(f"this is no predicate: {shorten(node)}.")
+
+
+def _check_literals(column: str, values: Sequence[object], schema: Schema, ordering: str) -> None:
+    """An error unless an attribute can be compared with these literals; *ordering* is the operator if it needs one."""
+    attribute = schema.attributes.get(column)
+    if attribute is None:
+        raise PredicateError(no_such("attribute", column, schema.names))
+    where = f"attribute {column!r} is {attribute.kind}"
+    if isinstance(attribute, Identifier):
+        raise PredicateError(f"{where}: it can only be tested with is null or is not null.")
+    if ordering and isinstance(attribute, Categorical | Boolean):
+        raise PredicateError(f"{where} and has no order for {ordering!r}. Use =, !=, in or not in.")
+    for value in values:
+        if isinstance(attribute, Categorical):
+            groups = dict(attribute.groups)
+            is_level = type(value) is type(attribute.levels[0]) and value in attribute.levels
+            if not is_level and value not in groups:
+                raise PredicateError(
+                    f"{where} and has no level {shorten(value)}. Its levels are {listing(attribute.levels)}"
+                    + (f", its groups {listing(groups)}." if groups else ".")
+                    + suggestion(value, [*attribute.levels, *groups])
+                )
+        elif isinstance(attribute, Boolean):
+            if not isinstance(value, bool):
+                raise PredicateError(f"{where}: compare it with true or false, given {shorten(value)}.")
+        elif isinstance(attribute, Times):
+            try:
+                attribute.literal(value, "a literal")
+            except SchemaError as error:
+                raise PredicateError(f"{where}: {error}") from None
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_INTEGER:
+            raise PredicateError(f"{where}: compare it with a number up to 2^63, given {shorten(value)}.")
+
+
+# ---- comparisons -----------------------------------------------------------------------------------------------------
+
+
+def comparisons_in(predicate: Predicate) -> list[Comparison]:
+    """The comparisons that a predicate is made of, in the order in which they are written."""
+    match predicate:
+        case And(parts) | Or(parts):
+            return [comparison for part in parts for comparison in comparisons_in(part)]
+        case Not(part):
+            return comparisons_in(part)
+    return [predicate]
+
+
+def attributes_of(predicate: Predicate) -> tuple[str, ...]:
+    """The attributes that a predicate looks at, each once, in the order in which it names them."""
+    return tuple(dict.fromkeys(comparison.column for comparison in comparisons_in(predicate)))
+
+
+def in_numbers(predicate: Predicate, schema: Schema) -> Predicate:
+    """The predicate with the levels of a group in place of its name, and whole numbers in place of dates and times.
 
     >>> schema = Schema({"state": Categorical(["CA", "OR", "NY"], groups={"west": ["CA", "OR"]})})
-    >>> print(without_groups(Compare("state", "!=", "west"), schema))
+    >>> print(in_numbers(Compare("state", "!=", "west"), schema))
     not "state" in ('CA', 'OR')
     """
     match predicate:
-        case Compare(column, operator, value) if _levels(column, value, schema) != (value,):
-            within = In(column, _levels(column, value, schema))
-            return within if operator == "=" else Not(within)
-        case In(column, values):
-            levels = dict.fromkeys(level for value in values for level in _levels(column, value, schema))
-            return In(column, tuple(levels))
         case Not(part):
-            return Not(without_groups(part, schema))
-        case And(parts):
-            return And(tuple(without_groups(part, schema) for part in parts))
-        case Or(parts):
-            return Or(tuple(without_groups(part, schema) for part in parts))
+            return Not(in_numbers(part, schema))
+        case And(parts) | Or(parts):
+            return type(predicate)(tuple(in_numbers(part, schema) for part in parts))
+        case IsNull():
+            return predicate
+    attribute = schema.attributes[predicate.column]
+    if isinstance(attribute, Times):
+        return _in_seconds(predicate, attribute)
+    return _in_levels(predicate, attribute) if isinstance(attribute, Categorical) else predicate
+
+
+def _in_levels(predicate: Compare | Between | In, attribute: Categorical) -> Predicate:
+    groups, column = dict(attribute.groups), predicate.column
+    match predicate:
+        case Compare(_, operator, value) if value in groups:
+            within = In(column, attribute.members(str(value)))
+            return within if operator == "=" else Not(within)
+        case In(_, values):
+            members = (attribute.members(str(value)) if value in groups else (value,) for value in values)
+            return In(column, tuple(dict.fromkeys(level for levels in members for level in levels)))
     return predicate
 
 
-def _levels(column: str, value: Scalar, schema: Schema) -> tuple[Scalar, ...]:
-    """The levels that a value stands for: its own, or those of a group."""
-    attribute = schema.attributes[column]
-    if not isinstance(attribute, Categorical) or not isinstance(value, str) or value not in dict(attribute.groups):
-        return (value,)
-    return attribute.members(value)
-
-
-def in_seconds(predicate: Predicate, schema: Schema) -> Predicate:
-    """The predicate with whole numbers where dates and times are written."""
-    if isinstance(predicate, And | Or):
-        return type(predicate)(tuple(in_seconds(part, schema) for part in predicate.parts))
-    if isinstance(predicate, Not):
-        return Not(in_seconds(predicate.part, schema))
-    attribute = schema.attributes[predicate.column]
-    if isinstance(predicate, IsNull) or not isinstance(attribute, Times):
-        return predicate
-    return _counted(predicate, attribute)
-
-
-def _counted(predicate: Compare | Between | In, attribute: Times) -> Predicate:
+def _in_seconds(predicate: Compare | Between | In, attribute: Times) -> Predicate:
     column = predicate.column
     match predicate:
         case Between(_, low, high):
@@ -264,3 +277,205 @@ def _counted(predicate: Compare | Between | In, attribute: Times) -> Predicate:
             return inside if operator == "=" else Not(inside)
     first, last = attribute.literal(predicate.value, column)
     return Compare(column, predicate.operator, first if predicate.operator in ("<", ">=") else last)
+
+
+# ---- from a text -----------------------------------------------------------------------------------------------------
+
+
+def parse_predicate(text: str, schema: Schema) -> Predicate:
+    """Read a predicate over the attributes of *schema*.
+
+    >>> from adyton.schema import Categorical, Integer
+    >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
+    >>> print(parse_predicate("age between 20 and 29 and not sex = 'F'", schema))
+    "age" between 20 and 29 and not "sex" = 'F'
+    >>> parse_predicate("agee > 3", schema)
+    Traceback (most recent call last):
+    adyton.errors.PredicateError: there is no attribute 'agee'. There are 'age', 'sex'. Did you mean 'age'?
+    """
+    if not isinstance(text, str):
+        raise PredicateError(f"a predicate is a text, given {shorten(text)}.")
+    _check_length(text)
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise PredicateError("the predicate holds a NUL or half a surrogate pair. Write plain Unicode text.")
+    statements = _statements(text)
+    if statements is None:
+        raise PredicateError(f"the predicate cannot be parsed: {shorten(text)}. {HELP}")
+    if not statements or statements == [None]:
+        raise PredicateError("the predicate is empty. Leave it out to keep all rows.")
+    if len(statements) > 1:
+        raise PredicateError("the predicate holds a semicolon. Write one condition; join conditions with and.")
+    predicate = _Converter(schema.names).predicate(statements[0], 0)
+    check_predicate(predicate, schema)
+    _check_length(str(predicate))  # so that what is written down can be read again
+    return predicate
+
+
+def _check_length(text: str) -> None:
+    """An error if a predicate is too long, as given or in its canonical form."""
+    if len(text) > LONGEST:
+        raise PredicateError(
+            f"the predicate has {len(text):,} characters; the limit is {LONGEST:,}. Write a shorter one."
+        )
+
+
+def _statements(text: str) -> list[Any] | None:
+    """What sqlglot makes of the text; None if it cannot parse it."""
+    import sqlglot
+
+    logger = logging.getLogger("sqlglot")
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        _check_tokens(sqlglot.tokenize(text, read="duckdb"))
+        return list(sqlglot.parse(text, read="duckdb"))
+    except PredicateError:
+        raise
+    except Exception:  # whatever a parser may do with a hostile text, including RecursionError
+        return None
+    finally:
+        logger.disabled = disabled
+
+
+def _check_tokens(tokens: Sequence[Any]) -> None:
+    """An error if a text holds comments, or is nested too deeply to be parsed."""
+    depth = nots = 0
+    too_deep = False
+    for token in tokens:
+        kind = token.token_type.name
+        depth += (kind == "L_PAREN") - (kind == "R_PAREN")
+        nots = nots + 1 if kind in ("NOT", "DASH") else 0
+        too_deep = too_deep or max(depth, nots) > DEEPEST
+        if token.comments:
+            raise PredicateError("the predicate holds a comment. Leave comments out.")
+    if too_deep:
+        raise PredicateError(_TOO_DEEP)
+
+
+class _Converter:
+    """Turns nodes of sqlglot into ours, and refuses what is not on the list."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = columns
+
+    def predicate(self, node: Any, depth: int) -> Predicate:
+        """A condition."""
+        node = _unwrapped(node)
+        if depth > DEEPEST:
+            raise PredicateError(_TOO_DEEP)
+        kind = _kind(node)
+        if kind in ("And", "Or"):
+            parts = tuple(self.predicate(part, depth + 1) for part in _operands(node, kind))
+            return And(parts) if kind == "And" else Or(parts)
+        if kind == "Not":
+            return Not(self.predicate(_only(node, "this")[0], depth + 1))
+        if kind in _SQL:
+            return self.comparison(_SQL[kind], *_only(node, "this", "expression"))
+        if kind == "Between":
+            subject, low, high = _only(node, "this", "low", "high")
+            return Between(self.column(subject), self.literal(low), self.literal(high))
+        if kind == "In":
+            subject, values = _only(node, "this", "expressions")
+            return In(self.column(subject), tuple(map(self.literal, values)))
+        if kind == "Is":
+            subject, null = _only(node, "this", "expression")
+            if _kind(null) != "Null":
+                raise PredicateError(
+                    "after is, only null and not null are allowed. For a boolean, write = true or = false."
+                )
+            return IsNull(self.column(subject))
+        if kind == "Column":
+            raise PredicateError(f"{self.column(node)!r} on its own is no condition. Compare it with something.")
+        raise _refused(node)
+
+    def comparison(self, operator: str, left: Any, right: Any) -> Predicate:
+        """Column and literal, on either side."""
+        left, right = _unwrapped(left), _unwrapped(right)
+        if _kind(left) == "Column" and _kind(right) == "Column":
+            self.column(left), self.column(right)
+            raise PredicateError("two attributes cannot be compared with each other. Compare each with a literal.")
+        if _kind(right) == "Column":
+            return Compare(self.column(right), _MIRRORED[operator], self.literal(left))
+        return Compare(self.column(left), operator, self.literal(right))
+
+    def column(self, node: Any) -> str:
+        """The name of a column that exists."""
+        node = _unwrapped(node)
+        if _kind(node) != "Column":
+            raise _refused(node)
+        identifier = _only(node, "this")[0]
+        name = identifier.args.get("this") if _kind(identifier) == "Identifier" else None
+        if not isinstance(name, str) or not set(_given(identifier)) <= {"this", "quoted"}:
+            raise _refused(node)
+        if name not in self.columns:
+            hint = "" if suggestion(name, self.columns) else " Texts are written in single quotes, 'so'."
+            raise PredicateError(no_such("attribute", name, self.columns) + hint)
+        return name
+
+    def literal(self, node: Any) -> Scalar:
+        """A number, a text or a boolean."""
+        node = _unwrapped(node)
+        kind = _kind(node)
+        if kind == "Neg":
+            number = self.literal(_only(node, "this")[0])
+            if isinstance(number, bool | str) or number < 0:
+                raise _refused(node)
+            return -number
+        if kind == "Boolean":
+            return bool(node.args.get("this"))
+        if kind == "Null":
+            raise PredicateError("nothing equals null. Write is null or is not null.")
+        if kind == "Column":
+            raise PredicateError(f"a literal must stand where {self.column(node)!r} stands. Texts are written 'so'.")
+        if kind != "Literal" or not set(_given(node)) <= {"this", "is_string"}:
+            raise _refused(node)
+        return str(node.args["this"]) if node.args["is_string"] else _number(str(node.args["this"]))
+
+
+def _number(text: str) -> int | float:
+    if _NUMBER.match(text) and len(text) <= 400:
+        if text.isdigit() and len(text) <= 19 and int(text) <= LARGEST_INTEGER:
+            return int(text)
+        number = float(text)
+        if math.isfinite(number):
+            return number
+    raise PredicateError(f"{shorten(text)} is not a number that can be used here. Write a finite decimal number.")
+
+
+def _kind(node: Any) -> str:
+    return type(node).__name__
+
+
+def _unwrapped(node: Any) -> Any:
+    while _kind(node) == "Paren":
+        node = node.args.get("this")
+    return node
+
+
+def _operands(node: Any, kind: str) -> list[Any]:
+    """The operands of ``a and b and c``, which is parsed as ``(a and b) and c``, from left to right."""
+    operands = []
+    while _kind(node) == kind:
+        node, right = _only(node, "this", "expression")
+        operands.append(right)
+    return [node, *reversed(operands)]
+
+
+def _given(node: Any) -> list[str]:
+    """The arguments of a node that are set."""
+    return [name for name, value in node.args.items() if value is not None and value is not False and value != []]
+
+
+def _only(node: Any, *names: str) -> list[Any]:
+    """The named arguments of a node, all of which must be set, and no others."""
+    if sorted(_given(node)) != sorted(names):
+        raise _refused(node)
+    return [node.args[name] for name in names]
+
+
+def _refused(node: Any) -> PredicateError:
+    from sqlglot.expressions import Func
+
+    kind = _kind(node)
+    what = _NAMES.get(kind) or ("a function call" if isinstance(node, Func) else f"a form of {kind.lower()}")
+    quote = ' A name that means something in SQL stands in double quotes, like "order" = 3.' * (kind == "Command")
+    return PredicateError(f"the predicate holds {what}, which is not allowed. {HELP}{quote}")

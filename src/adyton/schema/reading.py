@@ -1,4 +1,4 @@
-"""How the values of one column are written: what a text must look like to be a value, and what means none.
+"""How the values of one column are written: which texts are values, and which mean that there is none.
 
 All of it is public, and says what is read from one row's own text. Formats of dates are keys of dates themselves. A
 level may be written in several ways, and each text stands for one level. The small checks at the end are shared by all
@@ -72,11 +72,11 @@ class Reading:
     currency: str | Sequence[str] = ()
     """Signs or words that may stand before or after a number."""
     thousands: str | None = None
-    """The sign between groups of digits."""
+    """The character between groups of digits."""
     decimal: str = "."
-    """The sign before the fraction."""
+    """The character before the fraction."""
     trim: bool | None = None
-    """Whether all kinds of blanks around a text are left out. Left open, spaces are, unless a level has some itself."""
+    """Whether all kinds of blanks around a text are left out. By default spaces are, unless a level has some itself."""
     case: str = "exact"
     """Whether capitals count: ``"exact"`` or ``"ignore"``."""
     first: int | None = None
@@ -89,11 +89,11 @@ class Reading:
     def __post_init__(self) -> None:
         if self.column is not None:
             column_name(self.column, "column")
-        object.__setattr__(self, "currency", tuple(_sign(one) for one in _several(self.currency, "currency")))
-        object.__setattr__(self, "missing", tuple(_word(one) for one in _several(self.missing, "missing")))
+        object.__setattr__(self, "currency", tuple(_sign(sign) for sign in _several(self.currency, "currency")))
+        object.__setattr__(self, "missing", tuple(_word(word) for word in _several(self.missing, "missing")))
         for name, allowed in (("thousands", (None, *THOUSANDS)), ("decimal", DECIMALS), ("case", CASES)):
             if not isinstance(getattr(self, name), str | None) or getattr(self, name) not in allowed:
-                shown = listing(one for one in allowed if one is not None)
+                shown = listing(value for value in allowed if value is not None)
                 raise SchemaError(f"{name} must be one of {shown}, given {shorten(getattr(self, name))}.")
         if self.thousands == self.decimal:
             raise SchemaError(
@@ -180,7 +180,7 @@ def _word(given: object) -> str | int | float:
 
 
 PLAIN = Reading()
-EVERY_KEY = tuple(one.name for one in fields(Reading))
+EVERY_KEY = tuple(key.name for key in fields(Reading))
 
 Spellings: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -191,7 +191,7 @@ def checked_spellings(levels: Mapping[Any, Any]) -> Spellings:
     >>> checked_spellings({"north": ["BX", "MN"], "south": 3, "(rest)": []})
     (('BX', 'MN'), ('3',), ())
     """
-    found = []
+    spellings = []
     for level, own in levels.items():
         if not isinstance(level, str):
             raise SchemaError(f"levels with spellings must be texts, given {shorten(level)}.")
@@ -200,8 +200,8 @@ def checked_spellings(levels: Mapping[Any, Any]) -> Spellings:
             raise SchemaError(
                 f'the spellings of {shorten(level)} must be a list, given {shorten(own)}. Write {{"a" = ["b", "c"]}}.'
             )
-        found.append(tuple(_spelling(one, level) for one in several))
-    return tuple(found)
+        spellings.append(tuple(_spelling(text, level) for text in several))
+    return tuple(spellings)
 
 
 def _spelling(given: object, level: str) -> str:
@@ -213,7 +213,7 @@ def _spelling(given: object, level: str) -> str:
 
 
 def check_spellings(levels: Sequence[Any], spellings: Spellings, reading: Reading) -> None:
-    """An error if one text stands for two levels, or a level can never be met."""
+    """An error if one text stands for two levels, or no text can stand for a level."""
     if not isinstance(spellings, tuple | list) or not all(isinstance(own, tuple | list) for own in spellings):
         raise SchemaError(f"spellings are lists of texts, one for each level, given {shorten(spellings)}.")
     if spellings and len(spellings) != len(levels):
@@ -274,7 +274,7 @@ def texts_of_levels(levels: Sequence[str], spellings: Spellings, reading: Readin
 
 
 def _normal(text: str, reading: Reading) -> str:
-    """A text as it is compared; one that is longer than what counts of a text would never be met."""
+    """A text as it is compared; an error if it is longer than the part of a text that counts."""
     if reading.first is not None and len(text) > reading.first:
         raise SchemaError(f"only the first {reading.first} characters count, and {shorten(text)} has more. Shorten it.")
     return reading.normal(text)
@@ -318,7 +318,7 @@ def writable(text: str, name: str) -> str:
 
 
 def check_keys(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
-    """An error that names the keys there are, for one that is none of them."""
+    """An error that lists the allowed keys, if a key is none of them."""
     for key in table:
         if key not in allowed:
             words = f"{where} has the unknown key {shorten(key)}. The keys are {listing(allowed)}."

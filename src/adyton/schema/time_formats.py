@@ -1,4 +1,4 @@
-"""How dates and times are written in texts: formats of a few directives, read without the machine's language.
+"""How dates and times are written in texts: formats of a few directives, independent of the machine's language.
 
 One text, one time: no text makes the reading fail.
 """
@@ -35,7 +35,7 @@ _DIRECTIVES = {
     "%%": "%",
 }
 FIRST_SHORT_YEAR = 69
-"""Of years in two digits, these are the first of the twentieth century."""
+"""Years in two digits from here on belong to the twentieth century."""
 _REST = ("minute", "second")
 _LONGEST = 100
 _MOST = 16
@@ -48,7 +48,7 @@ def checked_formats(given: object) -> tuple[str, ...] | None:
     formats = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Sequence) else (given,)
     if not 1 <= len(formats) <= _MOST:
         raise SchemaError(f"format is one to {_MOST} formats such as '%d.%m.%Y', given {len(formats)}.")
-    return tuple(_checked(one) for one in formats)
+    return tuple(_checked(form) for form in formats)
 
 
 def _checked(given: object) -> str:
@@ -57,17 +57,17 @@ def _checked(given: object) -> str:
     if given == UNIX:
         return given
     used = re.findall("%.?", given)
-    unknown = [one for one in used if one not in _DIRECTIVES]
+    unknown = [directive for directive in used if directive not in _DIRECTIVES]
     if unknown:
         raise SchemaError(
             f"the format {given!r} holds {listing(unknown)}. It may hold {listing(_DIRECTIVES, 20)}, or be the word "
             f"{UNIX!r} for seconds since 1970."
         )
-    twice = {one for one in used if used.count(one) > 1 and one != "%%"}
+    twice = {directive for directive in used if used.count(directive) > 1 and directive != "%%"}
     if twice:
         raise SchemaError(f"the format {given!r} holds {listing(twice)} twice. Write each once.")
     for needed in (("%Y", "%y"), ("%m", "%b", "%B"), ("%d",)):
-        if sum(one in used for one in needed) != 1:
+        if sum(directive in used for directive in needed) != 1:
             raise SchemaError(
                 f"the format {given!r} needs one of {listing(needed)}: a day has a year, a month and a day."
             )
@@ -82,10 +82,10 @@ def moment_in_format(text: str, written: str) -> int | None:
     >>> moment_in_format("2 Jan 70 1:30 PM", "%d %b %y %I:%M %p"), moment_in_format("30.2.2024", "%d.%m.%Y")
     (135000, None)
     """
-    found = _shape(written).fullmatch(text)
-    if found is None:
+    match = _shape(written).fullmatch(text)
+    if match is None:
         return None
-    given = {part: value for part, value in found.groupdict().items() if value is not None}
+    given = {part: value for part, value in match.groupdict().items() if value is not None}
     month = _month(given["name"], written) if "name" in given else int(given["month"])
     short = int(given.get("short", 0))
     year = int(given["year"]) if "year" in given else short + (1900 if short >= FIRST_SHORT_YEAR else 2000)
@@ -93,7 +93,7 @@ def moment_in_format(text: str, written: str) -> int | None:
     if "half" in given:
         half = int(given["half"])
         hour = half % 12 + 12 * (given["noon"] in "Pp") if 1 <= half <= 12 else -1
-    minute, second = (int(given.get(one, 0)) for one in _REST)
+    minute, second = (int(given.get(part, 0)) for part in _REST)
     try:
         return moment(datetime(year, month, int(given["day"]), hour, minute, second))
     except ValueError:
@@ -142,17 +142,17 @@ def moment_in(text: str, formats: Sequence[str] = ()) -> tuple[int, bool] | None
             number = _number(text)
             if number is not None and EARLIEST <= number < LATEST + 1:
                 return math.floor(number), True
-        elif (found := moment_in_format(text, written)) is not None:
-            return found, False
+        elif (seconds := moment_in_format(text, written)) is not None:
+            return seconds, False
     return None if any(written.startswith("%Y-") for written in formats) else _iso(text)
 
 
 def _iso(text: str) -> tuple[int, bool] | None:
     """A text such as 2024-03-01, 2024-03-01 13:30 or 2024-03-01T13:30:59.5+01:00."""
-    found = _MOMENT.fullmatch(text)
-    if found is None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         return None
-    *numbers, universal, sign, hours, minutes = found.groups()
+    *numbers, universal, sign, hours, minutes = match.groups()
     year, month, day, hour, minute, second = (int(number or 0) for number in numbers)
     try:
         seconds = moment(datetime(year, month, day, hour, minute, second))
@@ -167,7 +167,7 @@ def _iso(text: str) -> tuple[int, bool] | None:
 
 
 def duration_in(text: str, unit: float) -> float | None:
-    """The number of units, of so many seconds each, that a text shows; None if it shows none.
+    """The number of units, of *unit* seconds each, that a text shows; None if it shows none.
 
     >>> duration_in("1:30:00", 60.0), duration_in("PT1H30M", 60.0), duration_in("90", 60.0), duration_in("long", 60.0)
     (90.0, 90.0, 90.0, None)
@@ -178,10 +178,10 @@ def duration_in(text: str, unit: float) -> float | None:
     number = _number(text)
     if number is not None:
         return number
-    found = _CLOCKED.fullmatch(text) or _PARTS.fullmatch(text)
-    if found is None:
+    match = _CLOCKED.fullmatch(text) or _PARTS.fullmatch(text)
+    if match is None:
         return None
-    sign, *parts = found.groups()
+    sign, *parts = match.groups()
     days, hours, minutes, seconds = (float(part or 0) for part in parts)
     total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     length = (-total if sign == "-" else total) / unit

@@ -1,7 +1,7 @@
-"""Attributes of dates and times: cells by hour, day, week, month, quarter or year, or by what comes round again.
+"""Attributes of dates and times: cells by hour, day, week, month, quarter or year, or by periods that repeat.
 
 A time is read on the clock of a stated zone, never on that of the machine. Its value is the number of seconds on that
-clock since 1970; for a part that comes round again, such as the hour of day, it is the number of the part.
+clock since 1970; for periods that repeat, such as the hour of day, it is the number of the period.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from adyton.messages import listing, shorten
 from adyton.schema.attributes import CelledAttribute, Label
 from adyton.schema.calendar import (
     DAY,
+    LENGTHS,
     PARTS,
     PERIODS,
     Span,
-    length_of,
     name_of,
     names_of,
     number_of,
@@ -60,7 +60,7 @@ class Times(CelledAttribute):
             raise SchemaError(f"by must be one of {listing(self.allowed)} for {self.kind}, given {shorten(self.by)}.")
         object.__setattr__(self, "every", whole_number(self.every, "every"))
         object.__setattr__(self, "format", checked_formats(self.format))
-        check_zone(self.zone)
+        time_zone(self.zone)
         if self.by in PARTS:
             self._check_part()
         else:
@@ -69,9 +69,9 @@ class Times(CelledAttribute):
     def _check_part(self) -> None:
         given = [name for name in ("min", "max") if getattr(self, name) is not None] + ["every"] * (self.every != 1)
         if given:
-            raise SchemaError(f"{self.by} comes round again and takes no {' and no '.join(given)}. Leave them out.")
+            raise SchemaError(f"{self.by} repeats and takes no {' and no '.join(given)}. Leave them out.")
         if self.outside != "drop":
-            raise SchemaError(f"{self.by} comes round again: nothing lies outside. Leave outside out.")
+            raise SchemaError(f"{self.by} repeats: nothing lies outside. Leave outside out.")
 
     def _check_bounds(self) -> None:
         missing = [name for name in ("min", "max") if getattr(self, name) is None]
@@ -89,7 +89,7 @@ class Times(CelledAttribute):
 
     @property
     def is_part(self) -> bool:
-        """Whether the cells come round again, as the hours of a day do."""
+        """Whether the cells repeat, as the hours of a day do."""
         return self.by in PARTS
 
     @property
@@ -102,8 +102,7 @@ class Times(CelledAttribute):
     @property
     def length(self) -> int | None:
         """The seconds of a cell, where all are alike."""
-        length = length_of(self.by)
-        return None if length is None else length * self.every
+        return LENGTHS[self.by] * self.every if self.by in LENGTHS else None
 
     @property
     def anchor(self) -> int:
@@ -112,7 +111,7 @@ class Times(CelledAttribute):
 
     @property
     def base_size(self) -> int:
-        """One cell for every so many periods from *min* to *max*; the first and the last may be cut off."""
+        """One cell for *every* periods from *min* to *max*; the first and the last may be cut off."""
         first, last = self.span
         if self.is_part:
             return last + 1
@@ -122,17 +121,17 @@ class Times(CelledAttribute):
     def starts(self) -> Places:
         """The first second of every cell."""
         first, _ = self.span
-        found = starts_of(self.by, number_of(self.by, first), self.base_size, self.every)
-        found[0] = first
-        found.flags.writeable = False
-        return found
+        starts = starts_of(self.by, number_of(self.by, first), self.base_size, self.every)
+        starts[0] = first
+        starts.flags.writeable = False
+        return starts
 
     def ends(self, cell: int) -> int:
         """The last second of a cell."""
         return int(self.starts[cell + 1]) - 1 if cell + 1 < self.base_size else self.span.last
 
     def literal(self, value: object, name: str) -> Span:
-        """What a value that somebody wrote stands for: the first and the last of the attribute's values."""
+        """The first and the last of the attribute's values that a literal stands for."""
         if not self.is_part:
             return span_of(value, name)
         parts = PARTS[self.by]
@@ -188,19 +187,14 @@ class Datetime(Times):
     by: str = "hour"
 
 
-def check_zone(zone: object) -> None:
-    """An error unless this is the name of a time zone."""
-    if not isinstance(zone, str) or not zone or _zone(zone) is None:
+def time_zone(zone: object) -> ZoneInfo:
+    """The rules of a time zone, of the Python package tzdata where it is installed; an error if there is none."""
+    rules = _zone(zone) if isinstance(zone, str) and zone else None
+    if rules is None:
         raise SchemaError(
             f"zone must be the name of a time zone such as 'Europe/Berlin' or 'UTC', given {shorten(zone)}."
         )
-
-
-def time_zone(zone: str) -> ZoneInfo:
-    """The rules of a time zone; they are those of the Python package tzdata, where it is installed."""
-    found = _zone(zone)
-    assert found is not None
-    return found
+    return rules
 
 
 @lru_cache(64)

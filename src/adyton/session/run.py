@@ -22,8 +22,7 @@ from adyton.result.receipt import Receipt
 from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.misfits import misfits_of
-from adyton.schema.predicate_parser import parse_predicate
-from adyton.schema.predicates import attributes_of
+from adyton.schema.predicates import attributes_of, parse_predicate
 from adyton.tasks.request import Request
 
 LEAST, MOST = Fraction(1, 1000), Fraction(1, 2)

@@ -13,7 +13,7 @@ from adyton import odds
 from adyton.errors import BadInput, LedgerError
 from adyton.exact import Rational, budget, display
 from adyton.interrupts import deferred
-from adyton.kernel.counting.locations import table_at
+from adyton.kernel.counting.opening import table_at
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
 from adyton.kernel.ledger.file import file_name

@@ -18,18 +18,14 @@ from pathlib import Path
 READING = (
     "kernel.reading",
     "kernel.reading.cells",
-    "kernel.reading.csv_header",
     "kernel.reading.csv_reader",
-    "kernel.reading.frames",
     "kernel.reading.files",
-    "kernel.reading.value_texts",
+    "kernel.reading.arrow",
     "kernel.reading.readers",
     "kernel.reading.texts",
-    "kernel.reading.times",
     "kernel.reading.values",
     "kernel.counting",
     "kernel.counting.opening",
-    "kernel.counting.locations",
     "kernel.counting.packs",
     "kernel.counting.rows",
     "kernel.counting.table",
@@ -40,7 +36,6 @@ SERVERS = (
     "kernel.engines.postgres",
     "kernel.engines.server",
     "kernel.engines.spark",
-    "kernel.engines.spark_plans",
     "kernel.engines.sql",
 )
 """The same on servers, loaded when one of their tables is opened: they group rows by codes, which come back."""
@@ -144,13 +139,10 @@ PUBLIC: Mapping[str, str] = {
     **dict.fromkeys(
         NUMBERS, "public numbers: what they lead to is put into its range wherever it is counted; they see no value"
     ),
-    "schema.file_format": "how a text file is written: options that the reader is given",
-    "schema.files": "schemas in TOML: what was read is checked by the classes of the schema",
+    "schema.files": "schemas in TOML, checked by the classes of the schema; how text files are written",
     "schema.look_up_files": "public files of levels",
     "schema.misfits": "names and words of reasons; which one applies to a row is found by the reader",
     "schema.plain_values": "plain values of a schema in files",
-    "schema.predicate_parser": "from a text to a predicate, which is checked and carried out by the core",
-    "schema.presets": "public schemas",
 }
 """What the core imports and does not rely on, and why."""
 INSIDE = (
@@ -175,8 +167,7 @@ PASSED_ON = (
 )
 """Names from inside that everybody may use: public numbers and values, and functions of what they are given."""
 OWNERS: Mapping[str, str] = {
-    "checking.declared": "adyton check: whether the columns of a table are there, for its owner",
-    "checking.public_rows": "adyton check: which rows do not fit, for an owner who says that they are public",
+    "kernel.checking": "adyton check: whether the columns of a table are there; which public rows do not match",
     "cli.schema": "adyton schema: a draft from rows that their owner says are public",
     "kernel.counting.coded_table": "see above",
     "kernel.counting.row_codes": "cells of rows that a person holds in the hand, for predictions and checks",

@@ -1,4 +1,7 @@
-"""Private tables, wherever they are: opened, transformed and counted without a row coming out."""
+"""Private tables, in files, frames or servers: opened, transformed and counted; no row leaves this room.
+
+Begin with :func:`~adyton.kernel.counting.opening.open_table` and :class:`~adyton.kernel.counting.table.PrivateTable`.
+"""
 
 from adyton.kernel.counting.opening import open_table
 from adyton.kernel.counting.table import PrivateTable

@@ -1,4 +1,4 @@
-"""Columns that are counted together by one key, and a compiled loop that counts many such packs as the rows pass by."""
+"""Packs: columns that are counted together by one key; and a compiled loop that counts many packs of each batch."""
 
 from __future__ import annotations
 
@@ -17,23 +17,19 @@ from adyton.arrays import Integers
 from adyton.compiling import compiled
 
 KEYS_TOGETHER = 1 << 16
-"""Columns are counted together while there are so many keys: one table less to look up per row, and keys of 16 bits,
-for which the engine has a fast way."""
+"""Columns are counted together as long as there are at most so many keys: fewer tables to look up per row."""
 _ORDERS = 64
 _WORK = 1 << 16
-"""So many orders of the groups are tried, and so many pairs of groups looked at, before the best is taken."""
+"""At most so many orders of the groups are tried, and so many pairs of groups compared; the best order is taken."""
 _OPEN = 1 << 12
-"""A group is added to one of the last so many packs, or starts one of its own."""
+"""A group is added to one of the last packs, so many of them, or starts a new one."""
 MOST_KEYS = 1 << 16
-"""Packs with more keys are counted by the engine: here a key has 16 bits."""
+"""Packs with more keys are counted by NumPy: here a key has 16 bits."""
 KEYS_IN_CACHE = 1 << 14
 """The counts of so many keys stay in the processor's nearest cache, where adding to them takes half the time."""
-_ROWS_AT_A_TIME = 1 << 16
-"""Larger batches are put into memory that the engine has to ask the system for."""
 _BLOCK = 1 << 13
-_LARGEST = (1 << 16) - 1
 _ROWS_BETWEEN = 1 << 30
-"""So many rows are counted in 32 bits before they are added to the rest."""
+"""After so many rows, counts of 32 bits are added to those of 64 bits."""
 
 _Codes = npt.NDArray[np.uint16]
 _Short = npt.NDArray[np.uint32]
@@ -62,10 +58,10 @@ class Pack(NamedTuple):
         """How many rows have each combination of cells in some of the columns, from the counts of all keys."""
         others = tuple(axis for axis, name in enumerate(self.names) if name not in names)
         kept = [name for name in self.names if name in names]
-        found: Integers = counts.reshape(self.shape).sum(axis=others)[
+        table: Integers = counts.reshape(self.shape).sum(axis=others)[
             tuple(slice(columns[name].cells) for name in kept)
         ]
-        return found.transpose([kept.index(name) for name in names])
+        return table.transpose([kept.index(name) for name in names])
 
 
 def packed(
@@ -74,7 +70,7 @@ def packed(
     """Packs such that every group of columns lies within one, and the number of a pack for each group.
 
     A pack has at most *together* keys, or is a single group. Finding the fewest is a hard problem: large groups come
-    first, then every second, third, … of them, as long as that takes next to no time, and the fewest packs are taken.
+    first, then every second, third, … of them, as long as that takes very little time; the fewest packs are taken.
     """
     if not groups:
         return [], []
@@ -93,7 +89,7 @@ def _packed(
     steps = [step for step in range(1, len(wanted) + 1) if math.gcd(step, len(wanted)) == 1]
     tries = max(1, min(_ORDERS, _WORK // len(wanted) ** 2))
     orders = [[wanted[place * step % len(wanted)] for place in range(len(wanted))] for step in steps[:tries]]
-    packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda found: len(found[0]))
+    packs, where = min((_one_by_one(sizes, order, together) for order in orders), key=lambda packing: len(packing[0]))
     return [Pack(tuple(names), tuple(sizes[name] for name in names)) for names in packs], where
 
 
@@ -133,15 +129,15 @@ def packed_for_passing(
 
     *large* are packs of any size; where they do not stay in the cache, smaller ones are tried.
     """
-    found = [large]
+    packings = [large]
     if any(pack.keys > KEYS_IN_CACHE for pack in large[0]):
-        found.insert(0, packed(columns, groups, KEYS_IN_CACHE))
-    fitting = [one for one in found if all(pack.keys <= MOST_KEYS for pack in one[0])]
-    return min(fitting, key=lambda one: sum(1 + (pack.keys > KEYS_IN_CACHE) for pack in one[0]), default=None)
+        packings.insert(0, packed(columns, groups, KEYS_IN_CACHE))
+    fitting = [packing for packing in packings if all(pack.keys <= MOST_KEYS for pack in packing[0])]
+    return min(fitting, key=lambda packing: sum(1 + (pack.keys > KEYS_IN_CACHE) for pack in packing[0]), default=None)
 
 
 class Joins(NamedTuple):
-    """Numbers of rows that are joined two by two, each pair once, however many packs it is part of.
+    """Which numbers of a row are joined two by two: each pair once, however many packs contain it.
 
     Numbers have places: the columns come first, then what is joined, one after the other.
     """
@@ -193,12 +189,12 @@ class Joins(NamedTuple):
         """The columns that a number is made of, the slowest first."""
         if place < self.columns:
             return [place]
-        one, other = self.pairs[place - self.columns]
-        return self.members(one) + self.members(other)
+        left, right = self.pairs[place - self.columns]
+        return self.members(left) + self.members(right)
 
 
 class Tally:
-    """The counts of many packs so far, by a compiled loop: what is held at a time is a batch of rows and the counts.
+    """The counts of many packs so far, by a compiled loop. Memory holds a batch of rows and the counts.
 
     Claim.  The counts are those of a group-by over the key of each pack.
     Proof.  Every row comes once, with one number for each column; a number that is no cell is taken as the last, which
@@ -222,7 +218,7 @@ class Tally:
         return math.prod(self._keys[column] for column in self._joins.members(place))
 
     def add(self, rows: int, columns: Iterable[npt.NDArray[Any]]) -> None:
-        """Count so many rows more."""
+        """Count this number of rows."""
         if self._since + rows > _ROWS_BETWEEN:
             self._carry()
         if rows > self._codes.shape[1]:
@@ -234,16 +230,16 @@ class Tally:
         self._since += rows
 
     def counts(self) -> list[Integers]:
-        """Of every key of each pack."""
+        """The counts of every key, for each pack."""
         self._carry()
-        found = []
+        sums = []
         for pack, end, counts in zip(
             self._packs, self._joins.ends, np.split(self._long, self._starts[1:-1]), strict=True
         ):
             members = self._joins.members(end)
             axes = counts.reshape([self._keys[place] for place in members])
-            found.append(axes.transpose([members.index(place) for place in pack]).ravel())
-        return found
+            sums.append(axes.transpose([members.index(place) for place in pack]).ravel())
+        return sums
 
     def _carry(self) -> None:
         self._long += self._short
@@ -267,9 +263,9 @@ def _count(
     for first in range(0, rows, block):
         last = min(first + block, rows)
         for join in range(pairs.shape[0]):
-            one, other = pairs[join]
-            left = codes[one, first:last] if one < columns else joined[one - columns, : last - first]
-            right = codes[other, first:last] if other < columns else joined[other - columns, : last - first]
+            a, b = pairs[join]
+            left = codes[a, first:last] if a < columns else joined[a - columns, : last - first]
+            right = codes[b, first:last] if b < columns else joined[b - columns, : last - first]
             _join(joined[join, : last - first], left, factors[join], right)
         for pack in range(ends.size):
             end = ends[pack]
@@ -293,14 +289,14 @@ def _join(key: _Codes, left: _Codes, factor: np.uint16, right: _Codes) -> None:
 
 @compiled
 def _add(counts: _Short, key: _Codes) -> None:
-    """One row more for each key. Four keys are read at a time."""
+    """Add 1 to the count of each key. Four keys are read at a time."""
     fours = key[: key.size // 4 * 4].view(np.uint64)
     low = np.uint64(0xFFFF)
     for row in range(fours.size):
         four = fours[row]
-        one, two = np.uintp(four & low), np.uintp(four >> np.uint64(16) & low)
+        first, two = np.uintp(four & low), np.uintp(four >> np.uint64(16) & low)
         three, last = np.uintp(four >> np.uint64(32) & low), np.uintp(four >> np.uint64(48))
-        counts[one] += np.uint32(1)
+        counts[first] += np.uint32(1)
         counts[two] += np.uint32(1)
         counts[three] += np.uint32(1)
         counts[last] += np.uint32(1)

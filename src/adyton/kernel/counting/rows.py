@@ -1,6 +1,6 @@
-"""Rows that pass by: where they come from, batch by batch, and whose they are.
+"""Rows in batches: where they come from, and which unit each belongs to.
 
-A batch is read when somebody asks for the values of an attribute, and what it was read from is forgotten with it.
+The values of an attribute are read when they are needed, and are dropped with their batch.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -17,25 +17,26 @@ import numpy as np
 from adyton.arrays import Array, Flags, Integers, Places, arrow_column, within
 from adyton.errors import KernelFailure
 from adyton.kernel.counting.packs import KEYS_TOGETHER
-from adyton.kernel.reading.cells import Asked, Cell, Condition, Leaf, Term, codes, kept_cells
+from adyton.kernel.reading.arrow import as_bytes, raw_numbers, storage
+from adyton.kernel.reading.cells import Cell, Condition, Leaf, Question, Term, Terms, codes, kept_cells
 from adyton.kernel.reading.texts import KNOWN, MISSING, UNREAD, WHITE
-from adyton.kernel.reading.values import Coded, ValueReader, Values, _binary, _raw, _storage, by_value
+from adyton.kernel.reading.values import ListedValues, ValueReader, Values, by_value
 from adyton.schema import Schema
 from adyton.schema.declaration import DROP
 
 BITS = 27
-"""Squares of steps are added up in two parts of so many bits: no sum leaves 63 bits before there are 2³⁶ rows."""
+"""Squares of steps are added up in two parts of this many bits: no sum exceeds 63 bits before there are 2³⁶ rows."""
 Sums = tuple[Array, ...]
 """How many rows there are, Σ k, and the two parts of Σ k²."""
 MOST_REMEMBERED = 1 << 27
-"""Of so many rows the kernel remembers whose they are and which are kept; of more, it finds out again each time."""
+"""Up to so many rows the kernel remembers whose they are and which are kept; beyond, it computes that each time."""
 Result = TypeVar("Result")
 Hashes = Callable[[Places], Array]
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
 
 
 _NAMES_AT_A_TIME, _HASHED, _LOOKED_AT = 1 << 16, 64, 1 << 12
-"""So many names of units are hashed at a time, so many bytes of each; and so many are looked at first."""
+"""How many names of units are hashed at a time, how many bytes of each, and how many are looked at first."""
 _running = threading.local()
 _lock = threading.RLock()
 
@@ -56,9 +57,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def stoppable(work: Callable[[], Result], stop: threading.Event) -> tuple[Result]:
-    """Go through rows in this thread, until somebody says that nobody waits for it any more.
+    """Go through rows in this thread, until the answer is no longer needed.
 
-    Whatever is computed of a value that is not looked at is no reason for a warning: that would show the value.
+    There are no warnings about results that are not used: a warning would show the value.
     """
     _running.stop = stop
     with np.errstate(all="ignore"):
@@ -66,16 +67,16 @@ def stoppable(work: Callable[[], Result], stop: threading.Event) -> tuple[Result
 
 
 def stopped() -> bool:
-    """Whether nobody waits for this thread any more."""
+    """Whether the answer of this thread is no longer needed."""
     stop: threading.Event | None = getattr(_running, "stop", None)
     return stop is not None and stop.is_set()
 
 
 class Batch:
-    """Some rows, or groups of rows that are alike: their values are read once, when they are asked for."""
+    """Some rows, or groups of equal rows: their values are read once, when they are asked for."""
 
     reads: ClassVar[bool] = True
-    """Whether there are values, and not only what the terms say."""
+    """Whether values can be read, and not only the answers to terms."""
 
     def __init__(self, rows: int, read: Callable[[str], Values], times: Integers | None = None) -> None:
         self.rows, self.times = rows, times
@@ -88,16 +89,16 @@ class Batch:
             self._values[name] = self._read(name)
         return self._values[name]
 
-    def of(self, term: Asked) -> Any:
-        """What a term says of each row."""
+    def of(self, term: Question) -> Any:
+        """The answer to a term for each row."""
         return term.at(self.rows, self.of) if isinstance(term, Leaf) else term.of(self.values(term.name))
 
-    def listed(self, term: Asked) -> Coded | None:
-        """The values that a cell is found from, where they stand in a list."""
+    def listed(self, term: Question) -> ListedValues | None:
+        """The values that a cell is computed from, where they stand in a list."""
         values = self.values(term.name) if isinstance(term, Cell) and self.reads else None
-        return values if isinstance(values, Coded) else None
+        return values if isinstance(values, ListedValues) else None
 
-    def inside(self, term: Asked) -> tuple[Array, Flags]:
+    def inside(self, term: Question) -> tuple[Array, Flags]:
         """The cell of each row, and which rows have one."""
         if isinstance(term, Cell) and self.reads:
             return kept_cells(self.values(term.name), term.attribute)
@@ -126,7 +127,7 @@ class Batch:
         return Batch(places.size, lambda name: self.values(name).kept(places), times)
 
     def add(self, counts: Integers, keys: Integers) -> None:
-        """One row more for each key, whatever the keys are."""
+        """Add the rows to the counts of their keys; keys out of range are put into it."""
         keys = within(keys, len(counts) - 1)
         if self.times is not None or len(keys) * 4 < len(counts):
             np.add.at(counts, keys, 1 if self.times is None else self.times)
@@ -135,20 +136,22 @@ class Batch:
 
 
 class Rows(ABC):
-    """Rows that can be gone through as often as needed, in the same order each time."""
+    """Rows that can be read as often as needed, in the same order each time."""
 
     keys_together: int = KEYS_TOGETHER
     """Columns are counted together while there are so many keys."""
+    origin: Any = None
+    """Other rows, or a server, whose state is that of these rows."""
 
-    def passing(self, terms: Collection[Asked]) -> bool:
-        """Whether rows pass by one after the other for these terms, and are not counted elsewhere."""
+    def passing(self, terms: Terms) -> bool:
+        """Whether rows are read here for these terms, and not counted elsewhere."""
         return True
 
     @abstractmethod
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
-        """All rows; what is asked of a batch are these terms."""
+    def all(self, terms: Terms) -> Iterator[Batch]:
+        """All rows; these terms will be asked of each batch."""
 
-    def batches(self, terms: Collection[Asked], rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
+    def batches(self, terms: Terms, rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
         """The rows for which all conditions hold. If *whole*, those that lack one of the terms are not needed."""
         for batch in self.all([*terms, *(term for rule in rules for term in rule.terms)]):
             kept = batch
@@ -156,12 +159,12 @@ class Rows(ABC):
                 kept = kept.kept(rule.holds(kept.of))
             yield kept
 
-    def packs(self, terms: Sequence[Collection[Asked]], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
+    def packs(self, terms: Sequence[Terms], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
         """Rows for several sets of terms, each batch with the number of its set; −1 for one that serves all of them."""
         for batch in self.batches(list({term: None for part in terms for term in part}), rules):
             yield -1, batch
 
-    def sums(self, terms: Collection[Asked], steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
+    def sums(self, terms: Terms, steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
         """Rows with a number of steps k, and for each how often it is there, k, and the two parts of k²."""
         for batch in self.batches([*terms, steps], rules):
             own = batch.of(steps)
@@ -170,24 +173,28 @@ class Rows(ABC):
             yield kept, parts if kept.times is None else tuple(part * kept.times for part in parts)
 
     def moment(self) -> Hashable:
-        """What stays the same as long as the rows certainly do; None where nobody can tell."""
-        return ()
+        """What stays the same as long as the rows certainly do; None where that is unknown."""
+        return () if self.origin is None else self.origin.moment()
 
     @property
     def steady(self) -> bool:
-        """Whether rows can be gone through several times as they are at one moment."""
-        return self.moment() is not None
+        """Whether rows can be read several times as they are at one moment."""
+        return self.moment() is not None if self.origin is None else bool(self.origin.steady)
 
-    def hold(self) -> None:  # noqa: B027
-        """From now on all that is asked is asked of one moment, where that must be arranged."""
+    def hold(self) -> None:
+        """From now on all answers are those of one moment, where that must be arranged."""
+        if self.origin is not None:
+            self.origin.hold()
 
-    def stop(self) -> None:  # noqa: B027
-        """End what is running elsewhere, because nobody waits for it any more."""
+    def stop(self) -> None:
+        """End what is running elsewhere, because the answer is no longer needed."""
+        if self.origin is not None:
+            self.origin.stop()
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRows(Rows):
-    """The rows of a file or a frame, with whose they are."""
+    """The rows of a file or a frame, with the unit of each."""
 
     schema: Schema
     readers: Mapping[str, ValueReader]
@@ -195,37 +202,31 @@ class StoredRows(Rows):
     source: Callable[[Sequence[str], str | None], Iterator[Sequence[Any]]]
     """For some columns, and the one that says whose row it is, their Arrow arrays batch by batch."""
     identity: Callable[[], Hashable] | None
-    """What stays the same as long as the rows do; none where nobody can tell."""
+    """What stays the same as long as the rows do; none where that is unknown."""
     unit: str | None = None
     """The column that says whose row it is."""
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """As they are stored."""
-        names = list(dict.fromkeys(name for term in terms for name in term.names)) or self.schema.names[:1]
-        for batch, _ in self.with_units(names, with_unit=False):
-            yield batch
-
-    def with_units(self, names: Sequence[str], *, with_unit: bool = True) -> Iterator[tuple[Batch, Any]]:
-        """The same, with the array that says whose each row is."""
-        places = {name: self.schema.column_of(name) for name in names}
-        columns, unit = list(dict.fromkeys(places.values())), self.unit if with_unit else None
-        for arrays in self.source(columns, unit):
-            by_name = dict(zip(columns, arrays, strict=False))
+        names = [name for term in terms for name in term.names] or self.schema.names[:1]
+        columns = list(dict.fromkeys(map(self.schema.column_of, names)))
+        for arrays in self.source(columns, None):
+            by_name = dict(zip(columns, arrays, strict=True))
 
             def read(name: str, by_name: Mapping[str, Any] = by_name) -> Values:
-                return self.readers[name].read(by_name[places[name]])
+                return self.readers[name].read(by_name[self.schema.column_of(name)])
 
             if stopped():
                 raise KernelFailure
-            yield Batch(len(arrays[0]), read), arrays[-1]
+            yield Batch(len(arrays[0]), read)
 
     def moment(self) -> Hashable:
-        """What the system says about the files, and nothing that is in them."""
+        """What the system says about the files, and nothing of their content."""
         return None if self.identity is None else self.identity()
 
     def held(self) -> StoredRows:
-        """The rows as they are now, in memory: all that is asked of them later is asked of one moment."""
-        columns = list(dict.fromkeys(map(self.schema.column_of, self.schema.names)))
+        """The rows as they are now, in memory: all later answers are those of one moment."""
+        columns = list(self.schema.columns)
         batches = [list(arrays) for arrays in self.source(columns, self.unit)]
 
         def source(names: Sequence[str], unit: str | None) -> Iterator[Sequence[Any]]:
@@ -238,32 +239,15 @@ class StoredRows(Rows):
 
 @dataclass(frozen=True, eq=False)
 class HeldRows(Rows):
-    """Rows that were made of others, and are held: one for each group, or for each unit."""
+    """Rows that are computed from others: one for each group, or for each unit."""
 
     made: Callable[[], tuple[int, Mapping[str, Values]]]
-    above: Rows
+    origin: Rows
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """All of them."""
         rows, values = self.made()
         yield Batch(rows, values.__getitem__)
-
-    def moment(self) -> Hashable:
-        """That of the rows that they are made of."""
-        return self.above.moment()
-
-    @property
-    def steady(self) -> bool:
-        """As those are."""
-        return self.above.steady
-
-    def hold(self) -> None:
-        """Those are held."""
-        self.above.hold()
-
-    def stop(self) -> None:
-        """What they are made of."""
-        self.above.stop()
 
 
 # ---- units ----------------------------------------------------------------------------------------------------------
@@ -271,7 +255,7 @@ class HeldRows(Rows):
 
 @dataclass(frozen=True, eq=False)
 class Owners:
-    """Whose the rows of a table are, and which of them are kept."""
+    """The unit of each row of a table, and which rows are kept."""
 
     unit: Integers
     """The number of each row's unit; −1 for a row without one that is left out."""
@@ -279,7 +263,7 @@ class Owners:
 
 
 class OwnedRows(Rows):
-    """Rows that say whose they are, cut to what the schema allows or not."""
+    """Rows with units: all of them, or of each unit as many as the schema allows."""
 
     @abstractmethod
     def uncut(self) -> OwnedRows:
@@ -303,6 +287,7 @@ class UnitRows(OwnedRows):
 
     def __init__(self, stored: StoredRows, limit: int, *, cut: bool = True) -> None:
         self.stored, self.limit, self.cut = stored, limit, cut
+        self.origin = stored
         self._remembered: list[tuple[Hashable, Owners]] = []
 
     def uncut(self) -> UnitRows:
@@ -311,7 +296,7 @@ class UnitRows(OwnedRows):
         other._remembered = self._remembered
         return other
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """Those that are kept."""
         for batch, _ in self._owned(terms):
             yield batch
@@ -329,7 +314,7 @@ class UnitRows(OwnedRows):
             sizes = own
         return sizes[sizes > 0]
 
-    def _owned(self, terms: Collection[Asked]) -> Iterator[tuple[Batch, Integers]]:
+    def _owned(self, terms: Terms) -> Iterator[tuple[Batch, Integers]]:
         """The rows that are kept, with the number of each row's unit."""
         if self.stored.identity is None:  # rows may change between two readings, so that there is only one
             yield from UnitRows(self.stored.held(), self.limit, cut=self.cut)._owned(terms)
@@ -343,28 +328,24 @@ class UnitRows(OwnedRows):
         if start != len(owners.unit):  # the same rows come in the same order each time, or nothing is answered
             raise KernelFailure
 
-    def moment(self) -> Hashable:
-        """That of the stored rows."""
-        return self.stored.moment()
-
     def owners(self) -> Owners:
-        """Found once for each state of the rows."""
+        """Computed once for each state of the rows."""
         moment = self.moment()
         for known, owners in self._remembered:
             if known == moment:
                 return owners
-        found = self._found()
-        if len(found.unit) <= MOST_REMEMBERED:
-            self._remembered[:] = [(moment, found)]
-        return found
+        owners = self._owners()
+        if len(owners.unit) <= MOST_REMEMBERED:
+            self._remembered[:] = [(moment, owners)]
+        return owners
 
-    def _found(self) -> Owners:
+    def _owners(self) -> Owners:
         units, attributes = _Units(), self.stored.schema.attributes
         for arrays in self.stored.source([], self.stored.unit):
             if stopped():
                 raise KernelFailure
             units.add(arrays[-1])
-        unit, named = units.numbered(one=self.stored.schema.no_unit != DROP)
+        unit, named = units.numbered(nobody_is_one=self.stored.schema.no_unit != DROP)
         kept = unit >= 0
         sizes = np.bincount(unit[kept], minlength=1)
         over = np.append(sizes > self.limit, False)[unit]  # those of units that have too many, which alone are compared
@@ -386,7 +367,7 @@ class UnitRows(OwnedRows):
 
 
 def _first_of_each(whose: Integers, hashes: Array, sizes: Integers, named: Hashes, limit: int) -> Flags:
-    """Which rows are among the first of their unit, by their hash and that of their unit: of units with too many.
+    """Which rows are among the first of their unit, by their hash and that of their unit; for units with too many rows.
 
     They are sorted by one number, of the unit and the beginning of the hash. Where several rows stand at the limit, the
     whole hash decides, then their order.
@@ -401,50 +382,50 @@ def _first_of_each(whose: Integers, hashes: Array, sizes: Integers, named: Hashe
     last[many] = np.sort(key)[np.cumsum(sizes[many]) - sizes[many] + limit - 1]
     last = last[whose]
     below, at = key < last, np.flatnonzero(key == last)
-    found = below.copy()
-    found[at] = True
-    if np.bincount(whose[found], minlength=1).max() > limit:
+    first = below.copy()
+    first[at] = True
+    if np.bincount(whose[first], minlength=1).max() > limit:
         at = at[np.lexsort((mixed[at], whose[at]))]
         starts = np.flatnonzero(np.append(True, whose[at][1:] != whose[at][:-1]))
         rank = np.arange(len(at)) - np.repeat(starts, np.diff(np.append(starts, len(at))))
         left = limit - np.bincount(whose[below], minlength=len(sizes))
-        found[at] = rank < left[whose[at]]
-    return found
+        first[at] = rank < left[whose[at]]
+    return first
 
 
 class _Units:
-    """Whose the rows are, as they pass by. Which number a unit has says nothing about its rows."""
+    """The units of rows, collected batch by batch. The number of a unit says nothing about its rows."""
 
     def __init__(self) -> None:
         self._names: list[Any] = []
         self._places: list[Places | None] = []
 
     def add(self, array: Any) -> None:
-        """Some more rows."""
+        """Add the rows of a batch."""
         names, places = _unit_keys(array)
         self._names.append(names)
         self._places.append(places)
 
-    def numbered(self, *, one: bool) -> tuple[Integers, Hashes]:
-        """The number of each row's unit, and what finds the hashes of units by their numbers.
+    def numbered(self, *, nobody_is_one: bool) -> tuple[Integers, Hashes]:
+        """The number of each row's unit, and a function that returns the hashes of units by their numbers.
 
-        Rows without a unit are *one* unit, or none: −1.
+        Rows without a unit are one unit if *nobody_is_one*, else none: −1.
         """
         if not self._names:
             return np.zeros(0, np.int64), lambda wanted: np.zeros(len(wanted), np.uint64)
         numbers, known, hashes = _numbers_of(self._names)
-        numbers[numbers < 0] = nobody = known if one else -1
-        found, start = [], 0
+        numbers[numbers < 0] = nobody = known if nobody_is_one else -1
+        numbered, start = [], 0
         for own, places in zip(self._names, self._places, strict=True):
             part = numbers[start : start + len(own)]
-            found.append(part if places is None else np.append(part, nobody)[places])
+            numbered.append(part if places is None else np.append(part, nobody)[places])
             start += len(own)
 
         def named(wanted: Places) -> Array:
             kept = wanted[wanted < known]  # those without a name have the last number
             return np.append(hashes(kept), np.zeros(len(wanted) - len(kept), np.uint64))
 
-        return np.concatenate(found), named
+        return np.concatenate(numbered), named
 
 
 def _unit_keys(array: Any) -> tuple[Any, Places | None]:
@@ -455,10 +436,10 @@ def _unit_keys(array: Any) -> tuple[Any, Places | None]:
     import pyarrow
     from pyarrow import types
 
-    array = _storage(array)
+    array = storage(array)
     if types.is_dictionary(array.type):
         names, below = _unit_keys(array.dictionary)
-        places, known = _raw(array.indices)
+        places, known = raw_numbers(array.indices)
         places = np.where(known & (places >= 0) & (places < len(array.dictionary)), places.astype(np.int64), -1)
         return names, places if below is None else np.append(below, -1)[places]
     if types.is_integer(array.type):
@@ -466,10 +447,10 @@ def _unit_keys(array: Any) -> tuple[Any, Places | None]:
     if types.is_decimal(array.type):
         array = pyarrow.array([_digits(value) for value in array.to_pylist()], pyarrow.large_string())
     elif not (types.is_string(array.type) or types.is_large_string(array.type) or types.is_string_view(array.type)):
-        return _binary(array), None  # bytes that are no text
+        return as_bytes(array), None  # bytes that are no text
     if len(array[:_LOOKED_AT].unique()) * 2 < min(len(array), _LOOKED_AT):  # one after the other would take much room
         encoded = array.dictionary_encode()
-        names, (places, known) = encoded.dictionary, _raw(encoded.indices)
+        names, (places, known) = encoded.dictionary, raw_numbers(encoded.indices)
         return _trimmed(names), np.where(known, places, -1)
     return _trimmed(array), None
 
@@ -479,7 +460,7 @@ def _trimmed(names: Any) -> Any:
     import pyarrow
     from pyarrow import compute
 
-    return _binary(compute.ascii_trim(_binary(names).view(pyarrow.large_string()), characters=WHITE))
+    return as_bytes(compute.ascii_trim(as_bytes(names).view(pyarrow.large_string()), characters=WHITE))
 
 
 def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
@@ -494,15 +475,17 @@ def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
     if types.is_integer(names.type):
         least, most = compute.min_max(names).as_py().values()
         if least is not None and most - least <= 2 * len(names) + _LOOKED_AT:
-            values = np.concatenate([_raw(part)[0] for part in parts])
+            values = np.concatenate([raw_numbers(part)[0] for part in parts])
             numbers = (values - values.dtype.type(least)).astype(np.int64, copy=False)
             if names.null_count:
-                numbers[~np.concatenate([_raw(part)[1] for part in parts])] = -1
+                numbers[~np.concatenate([raw_numbers(part)[1] for part in parts])] = -1
             return numbers, most - least + 1, lambda wanted: _mixed(wanted.astype(np.uint64) + np.uint64(least % 2**64))
     if not len(names):
         return np.zeros(0, np.int64), 0, lambda wanted: np.zeros(0, np.uint64)
     chunks = names.dictionary_encode().chunks
-    numbers, known = (np.concatenate(own) for own in zip(*(_raw(chunk.indices) for chunk in chunks), strict=True))
+    numbers, known = (
+        np.concatenate(own) for own in zip(*(raw_numbers(chunk.indices) for chunk in chunks), strict=True)
+    )
     listed = chunks[0].dictionary  # that of all
     if not types.is_integer(listed.type):
         known &= np.append(_lengths(listed) > 0, False)[np.where(known, numbers, -1)]
@@ -511,7 +494,7 @@ def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
 
 
 def _lengths(names: Any) -> Integers:
-    """Of texts in bytes."""
+    """The lengths of texts in bytes."""
     return np.diff(np.frombuffer(names.buffers()[1], np.int64, count=names.offset + len(names) + 1)[names.offset :])
 
 
@@ -524,12 +507,12 @@ def _digits(value: Any) -> str | None:
 
 
 def _hashes(names: Any) -> Array:
-    """A hash of every unit; of a text, of the beginning of it."""
+    """A hash of every unit; of a text, of its beginning."""
     from pyarrow import compute, types
 
     if types.is_integer(names.type):
-        return _mixed(_raw(names)[0].astype(np.uint64))
-    found = [np.zeros(0, np.uint64)]
+        return _mixed(raw_numbers(names)[0].astype(np.uint64))
+    hashes = [np.zeros(0, np.uint64)]
     for start in range(0, len(names), _NAMES_AT_A_TIME):
         some = compute.binary_slice(names[start : start + _NAMES_AT_A_TIME], 0, _HASHED)
         lengths = _lengths(some)
@@ -537,8 +520,8 @@ def _hashes(names: Any) -> Array:
         octets = np.frombuffer(some.buffers()[2] or b"", np.uint8, count=ends[-1]).astype(np.uint64)
         octets |= (np.arange(len(octets)) - np.repeat(ends - lengths, lengths)).astype(np.uint64) << np.uint64(8)
         sums = np.append(np.uint64(0), np.cumsum(_mixed(octets)))
-        found.append(sums[ends] - sums[ends - lengths])
-    return np.concatenate(found)
+        hashes.append(sums[ends] - sums[ends - lengths])
+    return np.concatenate(hashes)
 
 
 def _hashed(values: Values, so_far: Array) -> Array:
@@ -548,22 +531,19 @@ def _hashed(values: Values, so_far: Array) -> Array:
 
 @by_value
 def _bits(values: Values) -> Array:
+    import pyarrow
+
     data = values.data.astype(np.float64) + 0.0
     bits = np.where((values.state == MISSING) | (values.state == UNREAD), 0, data.view(np.uint64))
     if values.keys:
-        keys = _hashes(_as_bytes(values.keys))
+        texts = [text.encode("utf-8", "surrogatepass") for text in values.keys]
+        keys = _hashes(pyarrow.array(texts, pyarrow.large_binary()))
         bits = np.where(values.state == KNOWN, keys[values.data], np.uint64(0))
     return np.asarray(bits.astype(np.uint64) + values.state.astype(np.uint64))
 
 
-def _as_bytes(texts: Sequence[str]) -> Any:
-    import pyarrow
-
-    return pyarrow.array([text.encode("utf-8", "surrogatepass") for text in texts], pyarrow.large_binary())
-
-
 def _mixed(numbers: Array) -> Array:
-    """Whole numbers of 64 bits as others that look random (SplitMix64)."""
+    """A hash of 64 bits for each whole number (SplitMix64)."""
     mixed = numbers + _MIX[2]
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _MIX[0]
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _MIX[1]

@@ -1,7 +1,7 @@
-"""A private table in files or frames: its rows pass by in batches, are turned into cells and counted.
+"""A private table: its rows are read in batches, turned into cells and counted.
 
-Operators say what is to be done with each row; only what counts rows runs anything, and what comes back is one number,
-or at most one number per cell of a declared domain. Memory holds a batch of rows and the counts.
+Operators say what is to be done with each row; only counting reads rows, and it returns one number, or at most one
+number per cell of a declared domain. Memory holds a batch of rows and the counts.
 
 Claim.  Every count is a sum over the kept rows of a function of that row alone.
 Proof.  A batch is read value by value (:mod:`~adyton.kernel.reading.values`); predicates, parts, cells, steps and
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -24,7 +24,20 @@ from adyton.arrays import Flags, Integers, within
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.counting.packs import Column, Tally, packed, packed_for_passing
 from adyton.kernel.counting.rows import BITS, Batch, HeldRows, OwnedRows, Rows, one_at_a_time, stoppable
-from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Part, Rule, Steps, Term, cells, misfit_codes
+from adyton.kernel.reading.cells import (
+    Cell,
+    Condition,
+    Fit,
+    Leaf,
+    Part,
+    Question,
+    Rule,
+    Steps,
+    Term,
+    Terms,
+    cells,
+    misfit_codes,
+)
 from adyton.kernel.reading.texts import MISSING, OUTSIDE
 from adyton.kernel.reading.values import Values
 from adyton.kernel.sealed import Sealed, interruptible
@@ -32,15 +45,15 @@ from adyton.queries import Partition
 from adyton.schema import RowTree, Schema
 from adyton.schema.attributes import CelledAttribute
 from adyton.schema.misfits import Misfit
-from adyton.schema.predicates import Predicate, check_predicate, in_seconds, without_groups
+from adyton.schema.predicates import Predicate, check_predicate, in_numbers
 from adyton.whole import IntegerArray, whole_array
 
 LARGEST_DOMAIN = 1 << 27
-"""A vector of a gigabyte."""
+"""The counts of so many cells take a gigabyte."""
 _READINGS = 3
-"""So often rows are read that change meanwhile, before that counts as a failure."""
+"""How often rows are read again that change while they are read, before that is a failure."""
 _FEW_PACKS = 3
-"""So many packs are counted by NumPy; loading the compiled loop would take longer."""
+"""Up to so many packs are counted by NumPy: loading the compiled loop would take longer."""
 _LEAF = "\0leaf"
 Result = TypeVar("Result")
 
@@ -56,7 +69,7 @@ def check_domain(schema: Schema) -> None:
 
 @dataclass
 class Moment:
-    """The moment that rows must be of; None where any one moment will do. All tables of one source share it."""
+    """The moment at which rows must be read; None where any moment will do. All tables of one source share it."""
 
     expected: Hashable = None
 
@@ -104,8 +117,8 @@ class PrivateTable(Sealed):
 
     @property
     def steady(self) -> bool:
-        """Whether several parts are counted as they are at one moment: frames are copied, files tell when they change,
-        and a transaction sees one state of a database."""
+        """Whether several parts are counted as they are at one moment: frames are copied, changes of files are
+        noticed, and a transaction sees one state of a database."""
         return self._rows.steady
 
     def moment(self) -> Hashable:
@@ -113,7 +126,7 @@ class PrivateTable(Sealed):
         return self._rows.moment()
 
     def expect(self, moment: Hashable) -> None:
-        """What is counted from now on is counted as it is at this moment, or not at all; None allows any."""
+        """From now on rows are counted as they are at this moment, or not at all; None allows any moment."""
         self._moment.expected = moment
 
     # ---- operators --------------------------------------------------------------------------------------------------
@@ -129,8 +142,7 @@ class PrivateTable(Sealed):
     def where(self, predicate: Predicate) -> PrivateTable:
         """The rows for which the predicate is true."""
         check_predicate(predicate, self._schema)
-        plain = in_seconds(without_groups(predicate, self._schema), self._schema)
-        return self._like(condition=Rule.of(plain, self._schema.attributes))
+        return self._like(condition=Rule.of(in_numbers(predicate, self._schema), self._schema.attributes))
 
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
         """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
@@ -146,7 +158,7 @@ class PrivateTable(Sealed):
         return PrivateTable(HeldRows(made, self._rows), schema, moment=self._moment)
 
     def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> PrivateTable:
-        """One row per unit that has rows here, with their number: before they were cut, or what was left of them."""
+        """One row per unit that has rows here, with the number of its rows; with *cut*, of those that are kept."""
         assert isinstance(self._rows, OwnedRows)
         rows, conditions = self._rows if cut else self._rows.uncut(), self._conditions
         schema = self._schema.per_unit(count_name, max_count)
@@ -199,8 +211,8 @@ class PrivateTable(Sealed):
             return sums
 
         rows, first, high, low = self._run(work)
-        found = [rows, first] + ([[(a << BITS) + b for a, b in zip(high, low, strict=True)]] if degree > 1 else [])
-        return [whole_array(one, (groups,)).reshape(shape) for one in found]
+        sums = [rows, first] + ([[(a << BITS) + b for a, b in zip(high, low, strict=True)]] if degree > 1 else [])
+        return [whole_array(values, (groups,)).reshape(shape) for values in sums]
 
     def split_tables(self, tree: RowTree, names: Sequence[str], label: str) -> list[Integers]:
         """For each attribute the number of rows in every leaf, cell and class, in one pass over the rows."""
@@ -211,11 +223,11 @@ class PrivateTable(Sealed):
         return self.planned_tables(groups)()
 
     def planned_tables(self, groups: Sequence[Sequence[str]]) -> Callable[[], list[Integers]]:
-        """What counts them: how that is done is decided here, so that nothing is left to plan once it is paid for."""
+        """A function that counts them. How to count is decided here, so that no planning is left after the debit."""
         return self._many([tuple(group) for group in groups], {})
 
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:
-        """How many rows fit, and how many do not for each of these reasons; every row is counted once."""
+        """How many rows match, and how many do not for each of these reasons; every row is counted once."""
         names = dict.fromkeys(misfit.attribute for misfit in misfits)
         terms = {name: Fit(name, _celled(self._schema, name)) for name in names}
 
@@ -240,11 +252,11 @@ class PrivateTable(Sealed):
         used = np.unique(tree.split[tree.split >= 0]).tolist()
         return Leaf(tree, {place: self._cell(tree.attributes[place]) for place in used})
 
-    def _batches(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def _batches(self, terms: Terms) -> Iterator[Batch]:
         """The rows that satisfy all conditions."""
         return self._rows.batches(terms, self._conditions)
 
-    def _counted(self, terms: Sequence[Asked], shape: tuple[int, ...]) -> Integers:
+    def _counted(self, terms: Sequence[Question], shape: tuple[int, ...]) -> Integers:
         size = math.prod(shape)
 
         def work() -> Integers:
@@ -263,7 +275,7 @@ class PrivateTable(Sealed):
         return self._run(work).reshape(shape)
 
     def _many(self, groups: Sequence[tuple[str, ...]], leaf: Mapping[str, Leaf]) -> Callable[[], list[Integers]]:
-        """What counts many tables: columns that fit together are counted by one key, and rows are read once, or once
+        """A function that counts many tables: several columns are counted by one key, and rows are read once, or once
         for each such key where they are counted elsewhere."""
         if not groups:
             return list
@@ -271,7 +283,7 @@ class PrivateTable(Sealed):
         terms: dict[str, Cell | Leaf] = {name: leaf.get(name) or self._cell(name) for name in names}
         columns = {name: Column(terms[name].size, terms[name].size + 1) for name in names}
         together = self._rows.keys_together
-        alone = [one for one in groups if not leaf and math.prod(columns[name].keys for name in one) > together]
+        alone = [group for group in groups if not leaf and math.prod(columns[name].keys for name in group) > together]
         wanted = [group for group in groups if group not in alone]
         packs, where = packed(columns, wanted, together)
         few = len(packs) <= _FEW_PACKS or not self._rows.passing(terms.values())
@@ -289,10 +301,11 @@ class PrivateTable(Sealed):
             for number, batch in self._rows.packs(asked, self._conditions):
                 for place, (own, shape, total) in enumerate(zip(asked[len(packs) :], shapes, single, strict=True)):
                     if number in (-1, len(packs) + place):
-                        found, kept = _keys(batch, own, shape)
-                        batch.kept(kept).add(total, found)
+                        keys, kept = _keys(batch, own, shape)
+                        batch.kept(kept).add(total, keys)
                 here = packs if number < 0 else packs[number : number + 1]
-                codes = {name: batch.coded(terms[name]) for name in {name: None for one in here for name in one.names}}
+                needed = {name: None for pack in here for name in pack.names}
+                codes = {name: batch.coded(terms[name]) for name in needed}
                 if tally is not None:
                     tally.add(batch.rows, [codes[name] for name in used])
                     continue
@@ -303,7 +316,8 @@ class PrivateTable(Sealed):
                         key = key * side + codes[name]
                     batch.add(total, key)
             sums = counts if tally is None else tally.counts()
-            tables = [packs[one].table(sums[one], group, columns) for one, group in zip(where, wanted, strict=True)]
+            located = zip(where, wanted, strict=True)
+            tables = [packs[number].table(sums[number], group, columns) for number, group in located]
             by_itself = [total.reshape(shape) for total, shape in zip(single, shapes, strict=True)]
             return [by_itself.pop(0) if group in alone else tables.pop(0) for group in groups]
 
@@ -324,15 +338,15 @@ class PrivateTable(Sealed):
                 break
             stop = threading.Event()
             with one_at_a_time():
-                found = interruptible(partial(stoppable, work, stop), partial(self._stop, stop))
-            if found is None:
+                answer = interruptible(partial(stoppable, work, stop), partial(self._stop, stop))
+            if answer is None:
                 break
             if self.moment() == moment:
-                return found[0]
+                return answer[0]
         raise KernelFailure
 
     def _stop(self, stop: threading.Event) -> None:
-        """Nobody waits for the answer any more: neither here nor where rows are counted."""
+        """The answer is no longer needed: stop here, and where rows are counted."""
         stop.set()
         self._rows.stop()
 
@@ -347,21 +361,22 @@ class PrivateTable(Sealed):
 
 
 class _Groups:
-    """Groups of rows with equal keys, while the rows pass by."""
+    """Groups of rows with equal keys, collected batch by batch."""
 
     def __init__(self, terms: Sequence[Term]) -> None:
         self.terms = terms
         self._sizes: dict[tuple[Any, ...], int] = {}
 
     def add(self, batch: Batch) -> None:
-        """Count some more rows."""
+        """Count the rows of a batch."""
         columns = []
         for term in self.terms:
             own: Values = batch.of(term)
             data = [own.keys[place] for place in own.data.tolist()] if own.keys else own.data.tolist()
             nothing = own.missing | ((own.state == OUTSIDE) & (own.data >= 0))  # neither true nor false
             states = np.where(nothing, MISSING, own.state).tolist()
-            columns.append([(one, 0 if one == MISSING else value) for one, value in zip(states, data, strict=True)])
+            pairs = zip(states, data, strict=True)
+            columns.append([(state, 0 if state == MISSING else value) for state, value in pairs])
         times = [1] * batch.rows if batch.times is None else batch.times.tolist()
         for key, more in zip(zip(*columns, strict=True), times, strict=True):
             self._sizes[key] = self._sizes.get(key, 0) + more
@@ -371,16 +386,16 @@ class _Groups:
         values, rows = {}, len(self._sizes)
         for place, term in enumerate(self.terms):
             column = [key[place] for key in self._sizes]
-            state = np.array([one for one, _ in column], dtype=np.uint8)
+            state = np.array([state for state, _ in column], dtype=np.uint8)
             texts = list(dict.fromkeys(text for _, text in column if isinstance(text, str)))
             numbers: dict[Any, Any] = {text: number for number, text in enumerate(texts)}
-            data = np.array([numbers.get(one, 0) if texts else one for _, one in column])
+            data = np.array([numbers.get(value, 0) if texts else value for _, value in column])
             values[term.name] = Values(data if len(data) else np.zeros(0, np.int64), state, texts)
         values[count_name] = Values(np.array(list(self._sizes.values()), dtype=np.int64))
         return rows, values
 
 
-def _keys(batch: Batch, terms: Sequence[Asked], shape: Sequence[int]) -> tuple[Integers, Flags]:
+def _keys(batch: Batch, terms: Sequence[Question], shape: Sequence[int]) -> tuple[Integers, Flags]:
     """The row-major numbers of the cells of those rows that have one in every term, and which rows these are."""
     total, kept = np.zeros(batch.rows, np.int64), np.ones(batch.rows, dtype=bool)
     for place, (term, side) in enumerate(zip(terms, shape, strict=True)):

@@ -4,7 +4,7 @@ Here is what all of them share; a server's own file is loaded when one of its ta
 """
 
 LONGEST_NAME = 1 << 18
-"""In bytes: a longer text names nobody."""
+"""In bytes: a longer text is not the name of a unit."""
 
 
 def sql_text(text: str) -> str:

@@ -11,27 +11,27 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.engines import LONGEST_NAME, identifier, sql_text
-from adyton.kernel.reading.readers import Column, Family, Reader, type_name
+from adyton.kernel.reading.arrow import text_of
+from adyton.kernel.reading.readers import Column, Reader, family_of, type_name
 from adyton.kernel.reading.texts import LONGEST, WHITE
-from adyton.kernel.reading.value_texts import text_of
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 
 _SQLITE = b"SQLite format 3\0"
 _ROWS_AT_A_TIME, _TEXTS_AT_A_TIME = 1 << 17, 1 << 12
-"""DuckDB puts the texts of a batch into two gigabytes, and fails where they do not fit: a text here has 256 kB."""
+"""DuckDB fails where the texts of a batch exceed two gigabytes; a text here has at most 256 kB."""
 
 
 class DuckDbReader(Reader):
-    """What a connection shows: its rows are read by us, as they come."""
+    """A table of a connection to DuckDB, whose rows are read here."""
 
     def __init__(self, connection: Any, shown: str, *, ours: bool = True) -> None:
         """*shown* is what stands behind ``from``."""
         self._connection, self._shown, self.ours = connection, shown, ours
         empty = quietly(lambda: connection.sql(f"select * from {shown} limit 0").to_arrow_table())
         if empty is None:
-            raise SchemaError("the columns of the table cannot be told. Check that it still exists.")
-        self.columns = [Column(field.name, type_name(field.type), Family.of(field.type)) for field in empty.schema]
+            raise SchemaError("the columns of the table cannot be listed. Check that it still exists.")
+        self.columns = [Column(field.name, type_name(field.type), family_of(field.type)) for field in empty.schema]
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
         """In the order in which they are stored; of texts as much as is looked at, durations as texts."""
@@ -61,31 +61,27 @@ def _unit(name: str, kind: str) -> str:
 def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:
     """An error unless a name of a DuckDB stands for a stored table, all of whose columns are stored."""
 
-    def found(columns: str, source: str, place: str) -> list[Any] | None:
-        where = [f"lower({place}) = {sql_text(name.lower())}"]
-        where += [f"{part} = {sql_text(given)}" for part, given in parts[source] if given]
-        return quietly(
-            lambda: list(connection.execute(f"select {columns} from {source} where {' and '.join(where)}").fetchall())
-        )
+    def listed(columns: str, source: str, named: str, *within: tuple[str, str | None]) -> list[Any] | None:
+        where = [f"lower({named}) = {sql_text(name.lower())}"]
+        where += [f"{part} = {sql_text(given)}" for part, given in within if given]
+        query = f"select {columns} from {source} where {' and '.join(where)}"
+        return quietly(lambda: list(connection.execute(query).fetchall()))
 
-    in_duckdb = [("database_name", catalog), ("schema_name", database)]
-    in_standard = [("table_catalog", catalog), ("table_schema", database), ("is_generated", "ALWAYS")]
-    parts = {"duckdb_tables()": in_duckdb, "duckdb_views()": in_duckdb, "information_schema.columns": in_standard}
-    parts["duckdb_tables() join duckdb_databases() using (database_name)"] = in_duckdb
-    stored = found("1", "duckdb_tables()", "table_name")
-    viewed = found("1", "duckdb_views()", "view_name")
-    kinds = found("type", "duckdb_tables() join duckdb_databases() using (database_name)", "table_name")
+    place = ("database_name", catalog), ("schema_name", database)
+    kinds = listed("type", "duckdb_tables() join duckdb_databases() using (database_name)", "table_name", *place)
+    viewed = listed("1", "duckdb_views()", "view_name", *place)
     if kinds is None or any(kind != "duckdb" for (kind,) in kinds):
         raise SchemaError(
             f"{name!r} is kept by another engine that DuckDB has attached, where it may be a view. Store a copy in "
             "DuckDB with create table … as select."
         )
-    if not stored or viewed or viewed is None:
+    if not kinds or viewed or viewed is None:
         raise SchemaError(
             f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store what it shows with "
             "create table … as select; or, if it stands for a file or a frame, open that."
         )
-    computed = found("column_name", "information_schema.columns", "table_name")
+    place = ("table_catalog", catalog), ("table_schema", database)
+    computed = listed("column_name", "information_schema.columns", "table_name", *place, ("is_generated", "ALWAYS"))
     if computed or computed is None:
         raise SchemaError(
             f"{name!r} has columns that are computed whenever they are read "
@@ -97,7 +93,7 @@ def check_stored(connection: Any, name: str, catalog: str | None, database: str 
 
 
 def database_reader(path: str, table: str) -> Reader:
-    """The reader of a table in a file of DuckDB or SQLite: which of them it is, the file says itself."""
+    """The reader of a table in a file of DuckDB or SQLite, which differ in the first bytes of the file."""
     with Path(path).open("rb") as file:
         return SqliteReader(path, table) if file.read(len(_SQLITE)) == _SQLITE else DuckDbFile(path, table)
 
@@ -148,10 +144,10 @@ def _own_duckdb() -> Any:
 def _attach(connection: Any, path: str) -> list[str]:
     """Attach a database file for reading, and list its tables and views."""
     connection.execute(f"attach {sql_text(path)} as stored (read_only)")
-    found = connection.execute(
+    tables = connection.execute(
         "select table_name from information_schema.tables where table_catalog = 'stored' and table_schema = 'main'"
     ).fetchall()
-    return sorted(row[0] for row in found)
+    return sorted(row[0] for row in tables)
 
 
 class _Text(bytes):
@@ -167,7 +163,7 @@ def _value(value: object) -> str | None:
 
 
 def _name(value: object) -> bytes | None:
-    """What names a unit: a text, or a whole number, which is no text's; a number with a fraction names nobody."""
+    """What names a unit: a text, or a whole number, which is no text's; a number with a fraction names none."""
     if isinstance(value, int):
         return b"whole %d" % value
     name = value.strip(WHITE.encode()) if isinstance(value, _Text) else b""
@@ -187,20 +183,19 @@ class SqliteReader(Reader):
         tables = quietly(lambda: [row[0] for row in self._asked(_TABLES)])
         table = _only(path, table, tables, "SQLite")
         self._table = identifier(table)
-        found = quietly(
+        columns = quietly(
             lambda: list(self._asked(f"select name, type, hidden from pragma_table_xinfo({sql_text(table)})"))
         )
-        computed = [name for name, _, hidden in found or () if hidden]
-        if not found or computed:
+        computed = [name for name, _, hidden in columns or () if hidden]
+        if not columns or computed:
             why = (
                 f"has columns that are computed whenever they are read ({listing(computed)})"
                 if computed
                 else "cannot be read"
             )
             raise SchemaError(f"{table!r} of {path!r} {why}. Store the table again with create table … as select.")
-        text = Family("string")
         self.columns = [
-            Column(name, kind.lower() or "any", text, from_text=True, inferred=True) for name, kind, _ in found
+            Column(name, kind.lower() or "any", "string", from_text=True, inferred=True) for name, kind, _ in columns
         ]
 
     def _asked(self, query: str, text: Callable[[bytes], object] = _shown) -> Iterator[tuple[Any, ...]]:
@@ -228,4 +223,4 @@ _TABLES = (
     "select name from sqlite_master where type = 'table' and name not like 'sqlite!_%' escape '!' "
     "and sql not like 'create virtual%' order by name"
 )
-"""Views and virtual tables are none: what they do to rows is not ours to judge."""
+"""Without views and virtual tables, whose effect on rows is unknown."""

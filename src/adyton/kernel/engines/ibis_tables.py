@@ -2,7 +2,7 @@
 
 The expression is walked, and what is not on the list below is refused: joins, aggregates, windows, samples, the clock,
 random numbers, functions and texts of SQL, whatever could fail on a row. Stored tables are the leaves. DuckDB's views
-are refused, because their text is not ours to judge; on other engines a name may stand for one (see known-limits.md).
+are refused, because their effect on rows is unknown; on other engines a name may stand for one (see known-limits.md).
 
 Claim.  If :func:`check_expression` accepts an expression, each of its rows is a function of one stored row, the same
 function in every run, and no stored row makes the engine fail.
@@ -18,8 +18,7 @@ from adyton.errors import SchemaError
 from adyton.kernel.engines import databases, identifier, postgres
 from adyton.kernel.engines.databases import DuckDbReader
 from adyton.kernel.engines.postgres import Postgres, PostgresReader, quoted
-from adyton.kernel.engines.spark import SparkReader
-from adyton.kernel.engines.spark_plans import check_frame
+from adyton.kernel.engines.spark import SparkReader, check_frame
 from adyton.kernel.reading.readers import Reader
 from adyton.kernel.sealed import quietly
 from adyton.messages import shorten

@@ -1,4 +1,4 @@
-"""PostgreSQL: rows stay in the server, which has no conversions that never fail; what it is given is guarded.
+"""PostgreSQL: rows stay in the server. Its conversions can fail on some values, so values are guarded before them.
 
 Claim.  No value of a column makes the server fail, and every row that is counted is a row of a stored table, once.
 Proof.  Texts are cut to a public length and brought to the collation of their bytes, in which all are ordered. Decimals
@@ -25,21 +25,21 @@ from adyton.arrays import Integers
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.engines import LONGEST_NAME, identifier, sql_text
 from adyton.kernel.engines.server import Server, ServerReader, arrow
-from adyton.kernel.engines.sql import Stored
-from adyton.kernel.reading.readers import Column, Family
+from adyton.kernel.engines.sql import StoredColumn
+from adyton.kernel.reading.readers import Column
 from adyton.kernel.reading.texts import LONGEST
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing, shorten, suggestion
 
 _MEMORY = 64 << 20
-"""A hash table of a hundred thousand cells should not go to the disk; what the server allows beyond that stays."""
+"""A hash table of a hundred thousand cells should not go to the disk; a larger setting of the server stays."""
 _FIXED = {"standard_conforming_strings": "on", "extra_float_digits": "1", "DateStyle": "ISO", "TimeZone": "UTC"}
 _FIXED |= {"cursor_tuple_fraction": "1"}
 _OWN_FIRST = "concat_ws(', ', 'pg_catalog', nullif(current_setting('search_path'), ''))"
 _ENOUGH = f"greatest(pg_size_bytes(current_setting('work_mem')), {_MEMORY}) / 1024 || 'kB'"
 _VALUES = {name: f"'{value}'" for name, value in _FIXED.items()} | {"search_path": _OWN_FIRST, "work_mem": _ENOUGH}
 _SETTINGS = f"select {', '.join(f'set_config({name!r}, {value}, true)' for name, value in _VALUES.items())}"
-"""For one query: what is set for this user or this database does not change what texts mean, and functions are the
+"""For one query: settings of the user or the database do not change the meaning of texts, and functions are the
 server's own."""
 _PATIENCE = {
     "connect_timeout": 15,
@@ -49,10 +49,10 @@ _PATIENCE = {
     "tcp_user_timeout": 60_000,
     "application_name": "adyton",
 }
-"""As long is waited for a server that does not answer: seconds, and milliseconds for what was sent."""
+"""How long to wait for a server that does not answer: in seconds, and in milliseconds for what was sent."""
 _NO_SERVER = (
     "the PostgreSQL server cannot be reached, or does not let this user in. Check host, port, database, user and "
-    "password in the address, or in PGHOST, PGUSER, PGPASSWORD and their like."
+    "password in the address, or in PGHOST, PGUSER, PGPASSWORD and similar variables."
 )
 _NO_PASSWORD = "the PostgreSQL server asks for a password, and has got none. Put it into ~/.pgpass or PGPASSWORD."
 _WRONG_PASSWORD = (
@@ -78,11 +78,11 @@ _ROWS_AT_A_TIME = 1 << 16
 _IDLE, _IN_TRANSACTION = 0, 2
 _ONE_MOMENT = "begin isolation level repeatable read read only"
 _DIGESTED = 200
-"""Of so many characters of each text a digest is made, which must fit into one text."""
+"""The digest of a row is made of at most so many characters of each text: all must fit into one text."""
 
 
 class Postgres(Server):
-    """A connection to PostgreSQL: one that we made, and make anew when it was lost, or one that somebody works with."""
+    """A connection to PostgreSQL: one that we made, and make again when it was lost, or that of a person."""
 
     title = "PostgreSQL"
     streams = True
@@ -91,13 +91,13 @@ class Postgres(Server):
         self._current, self._renew, self._ours = connected, renew, ours
         self._query = threading.Lock()
         self._held: tuple[Any, object] | None = None
-        """A connection with a transaction that sees one moment, and a mark of it."""
+        """A connection with a transaction that sees one moment, and an object that stands for this moment."""
         self._expected: tuple[str, str, Any] | None = None
-        """A query that locks the tables against changes, one for what they are, and what it says."""
+        """A query that locks the tables against changes, one that asks what they are, and its expected answer."""
 
     @classmethod
     def at(cls, url: str) -> Postgres:
-        """The server at an address; if there is none, an error that repeats neither the address nor what it says."""
+        """The server at an address; an error, which does not repeat the address, if there is none."""
         try:
             import psycopg
         except ImportError:
@@ -130,7 +130,7 @@ class Postgres(Server):
 
     @property
     def steady(self) -> bool:
-        """On a connection of our own, where no transaction of others is in the way."""
+        """Only on a connection of our own, on which no other transaction is open."""
         return self._ours
 
     def hold(self) -> None:
@@ -141,7 +141,7 @@ class Postgres(Server):
                 self._held = connection, object()
 
     def moment(self) -> Hashable:
-        """The transaction, as long as it is there."""
+        """The object that stands for the transaction, as long as that is open."""
         if self._held is None:
             return None
         connection, mark = self._held
@@ -153,7 +153,7 @@ class Postgres(Server):
         return None
 
     def connection(self) -> Any:
-        """The connection; a new one if it was lost while nothing was asked, so that no count is lost for that."""
+        """The connection; a new one if it was lost between two queries, so that no count is lost because of that."""
         connection = self._current()
         open_work = not connection.closed and connection.info.transaction_status != _IDLE
         if open_work or self._renew is None:
@@ -170,7 +170,7 @@ class Postgres(Server):
     # ---- queries ----------------------------------------------------------------------------------------------------
 
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
-        """As they come; inside a transaction that is open, if there is one, whose settings stay."""
+        """As they arrive; inside an open transaction, if there is one, whose settings stay."""
         with self._cursor("adyton_rows" if many else "") as cursor:
             if many:
                 cursor.execute(query)
@@ -185,7 +185,7 @@ class Postgres(Server):
 
     @contextmanager
     def _cursor(self, name: str) -> Iterator[Any]:
-        """For one query, on tables that are what they were; one with a *name* is asked for some rows at a time."""
+        """For one query, on tables that are what they were; a cursor with a *name* sends some rows at a time."""
         with self._query:  # a query that was interrupted twice may still be under way
             connection = self.connection()
             with connection.transaction(force_rollback=True), connection.cursor(binary=True) as cursor:
@@ -202,20 +202,20 @@ class Postgres(Server):
                     yield cursor
 
     def asked(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows of a result, of what the server knows about tables."""
+        """The result of a query about tables and types."""
         with self.connection().transaction(force_rollback=True), self._current().cursor(binary=True) as cursor:
             cursor.execute(_SETTINGS)
             return list(cursor.execute(query).fetchall())
 
     def expect(self, lock: str, query: str) -> bool:
-        """From now on no query is answered unless the tables are what they are now; whether that can be told."""
-        found = quietly(lambda: self.asked(query))
-        self._expected = (lock, query, found[0]) if found else None
-        return bool(found)
+        """From now on no query is answered unless the tables are what they are now; False if that is unknown."""
+        facts = quietly(lambda: self.asked(query))
+        self._expected = (lock, query, facts[0]) if facts else None
+        return bool(facts)
 
     def stop(self) -> None:
         """A request to cancel, on a connection of its own."""
-        self._current().cancel()  # the one that there is then: it may have connected anew
+        self._current().cancel()  # the connection may be a new one by then
 
     # ---- expressions ------------------------------------------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class Postgres(Server):
     hidden = "encode(sha256(convert_to({}, 'UTF8')), 'hex')".format
     total = "coalesce(sum({}), 0)::text".format  # sums of whole numbers are decimals
 
-    def column(self, column: Column) -> Stored:
+    def column(self, column: Column) -> StoredColumn:
         """Texts by their bytes, decimals as doubles, times as seconds."""
         name, kind = identifier(column.name), str(column.type)
         seconds = f"greatest(least(date_part('epoch', date_trunc('second', {name})), 1e15), -1e15)::bigint"
@@ -244,16 +244,16 @@ class Postgres(Server):
         if kind not in plain:
             text = f"{name}::text"
             cut = f"case when octet_length({text}) > {LONGEST} then left({text}, {LONGEST}) else {text} end"
-            return Stored(f'(({cut}) collate "C")', "string")
+            return StoredColumn(f'(({cut}) collate "C")', "string")
         zoned = {"timestamp with time zone": "universal"}.get(column.engine_type, kind)
-        return Stored(plain[kind], "floating" if kind == "decimal" else zoned)
+        return StoredColumn(plain[kind], "floating" if kind == "decimal" else zoned)
 
-    def unit(self, column: Column) -> Stored:
-        """A whole number, or a text of at most so many bytes: the server's functions fail on very long ones."""
+    def unit(self, column: Column) -> StoredColumn:
+        """A whole number, or a text of limited length: the server's functions fail on very long ones."""
         name = identifier(column.name)
         match str(column.type):
             case "integer":
-                return Stored(f"{name}::bigint", "integer")
+                return StoredColumn(f"{name}::bigint", "integer")
             case "uuid":
                 text = f"{name}::text"
             case "decimal":
@@ -263,11 +263,11 @@ class Postgres(Server):
             case _:
                 short = f"octet_length({name}::text) <= {LONGEST_NAME}"
                 text = f"case when {short} then nullif(btrim({name}::text, E' \\t\\n\\r\\x0b\\f'), '') end"
-        return Stored(f'(({text}) collate "C")', "string")
+        return StoredColumn(f'(({text}) collate "C")', "string")
 
-    def digest(self, columns: Sequence[Stored]) -> str:
-        """Of a row as the server writes it."""
-        parts = [f"left({one.sql}, {_DIGESTED})" if one.kind == "string" else one.sql for one in columns]
+    def digest(self, columns: Sequence[StoredColumn]) -> str:
+        """A digest of the row as the server writes it."""
+        parts = [f"left({own.sql}, {_DIGESTED})" if own.kind == "string" else own.sql for own in columns]
         return f"md5(row({', '.join(parts)})::text)"
 
 
@@ -279,19 +279,19 @@ class PostgresReader(ServerReader):
         columns that it uses besides those it shows."""
         self.server, self._shown, self._tables, self._fields = server, shown, tables, fields or ()
         self.ours = server.steady
-        found = quietly(lambda: _columns(server, shown) if fields is None else _shown_columns(server, shown))
-        if not found:
-            raise SchemaError("the columns of the table cannot be told. Check that it still exists, and has any.")
-        self.columns = found
+        columns = quietly(lambda: _columns(server, shown) if fields is None else _shown_columns(server, shown))
+        if not columns:
+            raise SchemaError("the columns of the table cannot be listed. Check that it still exists, and has any.")
+        self.columns = columns
 
     def source(self, names: Collection[str]) -> str:
-        """What stands behind ``from``, as long as it is what it was."""
+        """What stands behind ``from``; queries are answered only as long as the table has not changed."""
         assert isinstance(self.server, Postgres)
         columns = ", ".join(map(identifier, dict.fromkeys(names)))
         shown = f"(select {columns} from {self._shown}) as stored"
-        told = _fingerprint(self._tables, sorted({*names, *self._fields}))
-        if not self.server.expect(f"select * from {shown} limit 0", f"select {told}"):
-            raise SchemaError("what the table is cannot be told. Check that the server can be reached.")
+        fingerprint = _fingerprint(self._tables, sorted({*names, *self._fields}))
+        if not self.server.expect(f"select * from {shown} limit 0", f"select {fingerprint}"):
+            raise SchemaError("the definition of the table cannot be read. Check that the server can be reached.")
         return shown
 
 
@@ -311,12 +311,12 @@ _TYPE = "format_type(t.oid, null), t.typname::text, t.typtype::text, t.typbasety
 
 
 def _columns(server: Postgres, table: str) -> list[Column]:
-    """Those of a stored table, also such as this user may not read."""
-    found = server.asked(
+    """The columns of a stored table, also those that this user may not read."""
+    columns = server.asked(
         f"select a.attname::text, {_TYPE} from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = "
         f"to_regclass({sql_text(table)}) and a.attnum > 0 and not a.attisdropped order by a.attnum"
     )
-    return [_column(server, name, *kind) for name, *kind in found]
+    return [_column(server, name, *kind) for name, *kind in columns]
 
 
 def _shown_columns(server: Postgres, shown: str) -> list[Column]:
@@ -333,12 +333,12 @@ def _column(server: Postgres, name: str, shown_as: str, base: str, kind: str, be
     """Of a domain, the type that it restricts; of an enumeration, texts."""
     if kind == "d":
         return _column(server, name, *server.asked(f"select {_TYPE} from pg_type t where t.oid = {below}")[0])
-    family = next((one for one, names in _FAMILIES.items() if base in names), "unknown")
-    return Column(name, shown_as, Family("string" if kind == "e" else family))
+    family = next((family for family, names in _FAMILIES.items() if base in names), "unknown")
+    return Column(name, shown_as, "string" if kind == "e" else family)
 
 
 def _sends_chunks() -> bool:
-    """Whether the client's library takes many rows of a result at a time: since its version 17."""
+    """Whether the client's library can take many rows of a result at a time, as it does since version 17."""
     from psycopg import capabilities
 
     return bool(quietly(capabilities.has_stream_chunked))
@@ -363,7 +363,7 @@ def _double(column: str) -> str:
 
 
 def _connection(url: str) -> Any:
-    """A connection to the address, which may say itself how long it waits."""
+    """A connection to the address, which may contain other time limits."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
@@ -372,7 +372,7 @@ def _connection(url: str) -> Any:
 
 
 def _refusal(attempt: Any) -> str:
-    """How far an attempt to connect came. What the server said, maybe in another language, is not read."""
+    """How far an attempt to connect got. What the server said, maybe in another language, is not read."""
     if attempt is None or not (attempt.needs_password or attempt.used_password):
         return _NO_SERVER
     return _NO_PASSWORD if attempt.needs_password else _WRONG_PASSWORD
@@ -394,17 +394,17 @@ def quoted(name: str, database: str | None) -> str:
 
 
 def check_stored(server: Postgres, name: str, database: str | None) -> None:
-    """Views, foreign tables and tables under row security are refused: what they show is not ours to judge."""
+    """Views, foreign tables and tables under row security are refused: what they do to rows is unknown."""
     query = (
         "select c.relkind::text, row_security_active(c.oid), current_setting('server_encoding'), "
         f"exists ({_INHERITING}), "
         "exists (select from pg_attribute a where a.attrelid = c.oid and a.attgenerated = 'v') "
         f"from pg_class c where c.oid = to_regclass({sql_text(quoted(name, database))})"
     )
-    found = quietly(lambda: server.asked(query))
-    if not found:
-        raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
-    problem = _problem(*found[0])
+    facts = quietly(lambda: server.asked(query))
+    if not facts:
+        raise SchemaError(f"the table {name!r} cannot be facts. Check its name, and that you may read it.")
+    problem = _problem(*facts[0])
     if problem:
         raise SchemaError(f"{name!r} {problem}. Store what it shows with create table … as select, and open that.")
 
@@ -423,35 +423,35 @@ def _problem(kind: str, secured: bool, encoding: str, foreign: bool, computed: b
 def _fingerprint(tables: Sequence[str], used: Sequence[str]) -> str:
     """An expression for what tables are: their kinds, and the columns that are used with their types."""
     names = ", ".join(map(sql_text, used))
-    told = [
+    parts = [
         "(select concat(c.relkind, row_security_active(c.oid), (select string_agg(a.attname || a.atttypid::text, ',' "
         f"order by a.attname) from pg_attribute a where a.attrelid = c.oid and a.attname in ({names}))) "
         f"from pg_class c where c.oid = to_regclass({sql_text(table)}))"
         for table in tables
     ]
-    return f"concat({', '.join(told)})"
+    return f"concat({', '.join(parts)})"
 
 
 def _place_of(connection: Any, table: str) -> tuple[str, str] | None:
-    """The schema and the name of a table as it was said: its name, or the schema's, a dot and its name."""
-    dots = [place for place, sign in enumerate(table) if sign == "."]
+    """The schema and the name of a table that was given as name, or as schema.name."""
+    dots = [place for place, character in enumerate(table) if character == "."]
     query = (
         "select n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "
         "on n.oid = c.relnamespace where c.oid = pg_catalog.to_regclass(%s)"
     )
     for name, within in ((table, None), *((table[dot + 1 :], table[:dot]) for dot in dots)):
-        found = connection.execute(query, [quoted(name, within)]).fetchone()
-        if found and found[1] == name:  # the server cuts long names
-            return str(found[0]), str(found[1])
+        place = connection.execute(query, [quoted(name, within)]).fetchone()
+        if place and place[1] == name:  # the server cuts long names
+            return str(place[0]), str(place[1])
     return None
 
 
 def _names_of(connection: Any) -> list[str]:
     """The tables that the user may read, with their schema where the name alone does not find them."""
-    found = connection.execute(
+    tables = connection.execute(
         "select n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid) from pg_catalog.pg_class c "
         "join pg_catalog.pg_namespace n on n.oid = c.relnamespace where c.relkind in ('r', 'p', 'm', 'v', 'f') "
         "and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_t%' "
         "and pg_catalog.has_schema_privilege(n.oid, 'usage') and pg_catalog.has_any_column_privilege(c.oid, 'select')"
     )
-    return sorted(name if visible else f"{schema}.{name}" for schema, name, visible in found.fetchall())
+    return sorted(name if visible else f"{schema}.{name}" for schema, name, visible in tables.fetchall())

@@ -1,8 +1,8 @@
-"""Rows in a server: grouped there by what is asked of them, and only the groups come back.
+"""Rows in a server: grouped there by the answers to what is asked, and only the groups come back.
 
 What can be said in SQL is computed in the server (:mod:`~adyton.kernel.engines.sql`); every other value, such as a
 text, is a key of the groups as it is, and is read here by the one reader there is. So each group has a number of rows,
-and is treated like that many rows that are alike.
+and is treated like that number of equal rows.
 
 Claim.  Every count is a sum over the kept rows of a function of that row alone; no row makes a query fail.
 Proof.  A group is made of rows with equal keys, each of which is a total function of the row; what is read from the
@@ -22,8 +22,8 @@ import numpy as np
 from adyton.arrays import Integers, Places
 from adyton.errors import KernelFailure, SchemaError
 from adyton.kernel.counting.rows import BITS, Batch, OwnedRows, Sums, stopped
-from adyton.kernel.engines.sql import Dialect, Expressions, Stored
-from adyton.kernel.reading.cells import Asked, Cell, Condition, Fit, Leaf, Term
+from adyton.kernel.engines.sql import Dialect, Expressions, StoredColumn
+from adyton.kernel.reading.cells import Cell, Condition, Fit, Leaf, Question, Term, Terms
 from adyton.kernel.reading.readers import Column, Reader
 from adyton.kernel.reading.values import ValueReader
 from adyton.kernel.sealed import quietly
@@ -40,7 +40,7 @@ _MOST_KEYS = 1 << 62
 _FEW_QUERIES = 3
 
 
-_Key = tuple[str, list[tuple[Asked, int, int, int]]]
+_Key = tuple[str, list[tuple[Question, int, int, int]]]
 """Numbers of terms as one, as an expression; and which terms are in it, by stride, size and first number."""
 
 
@@ -51,26 +51,26 @@ class Server(Dialect, ABC):
     streams: bool = False
     """Whether the rows of a result come one after the other, however many there are."""
     keys_together: int = 1 << 18
-    """A pass over the rows takes longer than a table of so many keys."""
+    """Columns are counted together while there are so many keys: a pass over the rows takes longer."""
     keys_at_once: int = 0
-    """So many keys at most are counted by one query for several sets of terms (:attr:`each`)."""
+    """At most so many keys are counted by one query for several sets of terms (:attr:`unrolled`)."""
 
     @abstractmethod
-    def column(self, column: Column) -> Stored:
+    def column(self, column: Column) -> StoredColumn:
         """The expression that reads a column in a plain type."""
 
     @abstractmethod
-    def unit(self, column: Column) -> Stored:
-        """A whole number, or a text, that tells units apart, null for none: spaces around it do not count."""
+    def unit(self, column: Column) -> StoredColumn:
+        """A whole number, or a text without the spaces around it, that names the unit; null for none."""
 
     @abstractmethod
-    def digest(self, columns: Sequence[Stored]) -> str:
+    def digest(self, columns: Sequence[StoredColumn]) -> str:
         """An expression that puts rows in order, and is the same for rows with the same values."""
 
     @abstractmethod
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
-        """The result of a query in batches of Arrow arrays of these kinds: see :class:`Stored`. It may be as *many*
-        lines as there are rows."""
+        """The result of a query in batches of Arrow arrays, of these kinds of :class:`StoredColumn`. With *many* it can
+        have as many lines as there are rows."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -85,7 +85,7 @@ class Server(Dialect, ABC):
         """From now on all queries see the rows of one moment, where the server can do that."""
 
     def moment(self) -> Hashable:
-        """What stays the same as long as the rows certainly do; None where nobody can tell."""
+        """What stays the same as long as the rows certainly do; None where that is unknown."""
         return None
 
 
@@ -100,7 +100,7 @@ class ServerReader(Reader):
 
     def elsewhere(self, schema: Schema, unit: str | None) -> ServerRows:
         """Rows that stay where they are. If texts would leave the server, and may not, that is an error."""
-        texts = {column.name for column in self.columns if column.type.is_string() or column.type.is_uuid()}
+        texts = {column.name for column in self.columns if column.type in ("string", "uuid")}
         read = [name for name in schema.names if schema.column_of(name) in texts]
         if schema.keep_texts and read:
             raise SchemaError(
@@ -113,37 +113,33 @@ class ServerReader(Reader):
         """The rows themselves, for those who may look at them."""
         known = {column.name: column for column in self.columns}
         columns = [self.server.column(known[name]) for name in names]
-        query = f"select {', '.join(one.sql for one in columns)} from {self.source(names)}"
-        return self.server.fetched(query, [one.kind for one in columns], many=True)
+        query = f"select {', '.join(column.sql for column in columns)} from {self.source(names)}"
+        return self.server.fetched(query, [column.kind for column in columns], many=True)
 
 
 class GroupBatch(Batch):
-    """Groups of rows: what was asked for is known."""
+    """Groups of rows, with the answers to all terms that were asked."""
 
     reads = False
     times: Integers
 
-    def __init__(self, told: Mapping[Asked, Any], times: Integers) -> None:
-        super().__init__(len(times), _never, times)
-        self._told, self.times = told, times
+    def __init__(self, answers: Mapping[Question, Any], times: Integers) -> None:
+        self.rows, self.times, self._answers = len(times), times, answers
 
-    def of(self, term: Asked) -> Any:
-        """What a term says of each group."""
-        if term in self._told:
-            return self._told[term]
+    def of(self, term: Question) -> Any:
+        """The answer to a term for each group."""
+        if term in self._answers:
+            return self._answers[term]
         assert isinstance(term, Leaf)
         return term.at(self.rows, self.of)
 
     def at(self, places: Places) -> GroupBatch:
         """The groups at some places."""
-        told = {
-            term: own[places] if isinstance(own, np.ndarray) else own.kept(places) for term, own in self._told.items()
+        some = {
+            term: own[places] if isinstance(own, np.ndarray) else own.kept(places)
+            for term, own in self._answers.items()
         }
-        return GroupBatch(told, self.times[places])
-
-
-def _never(name: str) -> Any:
-    raise AssertionError(name)
+        return GroupBatch(some, self.times[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,29 +149,29 @@ class ServerRows(OwnedRows):
     Claim.  Of each unit at most ``rows_per_unit`` rows are kept, and which ones depends on that unit's rows alone.
     Proof.  Every row has one unit, which is a function of that row. The rows of a unit are put in an order: by a digest
     of the unit and of all columns of the schema, rows of the same digest by the columns themselves; the first
-    ``rows_per_unit`` stay. Rows that are the same in all columns cannot be told apart by anything that follows.  ∎
+    ``rows_per_unit`` stay. Rows that are the same in all columns are the same for everything that follows.  ∎
     """
 
     server: Server
     schema: Schema
     source: str
     """What stands behind ``from``: rows with the columns a0, a1, … of the attributes, and u, the unit."""
-    columns: dict[str, Stored]
+    columns: dict[str, StoredColumn]
     readers: Mapping[str, ValueReader]
-    unit: Stored | None = None
+    unit: StoredColumn | None = None
     """The column of the unit, where there is one."""
     cut: bool = True
     keys_together: int = 0
 
     @classmethod
     def of(cls, reader: ServerReader, schema: Schema, unit: str | None) -> ServerRows:
-        """The rows of a table that has been looked at."""
+        """The rows of a table whose columns are known."""
         server, known = reader.server, {column.name: column for column in reader.columns}
         columns, selected = {}, []
         for place, (name, attribute) in enumerate(schema.attributes.items()):
             column = schema.column_of(name)
             own = _stored(server, known[column], attribute)
-            columns[name] = Stored(f"a{place}", own.kind)
+            columns[name] = StoredColumn(f"a{place}", own.kind)
             selected.append(f"{own.sql} as a{place}")
         whose = None if unit is None else server.unit(known[unit])
         selected += [] if whose is None else [f"{whose.sql} as u"]
@@ -192,52 +188,40 @@ class ServerRows(OwnedRows):
         """All rows that have a unit."""
         return replace(self, cut=False)
 
-    def moment(self) -> Hashable:
-        """What the server says."""
-        return self.server.moment()
-
     @property
-    def steady(self) -> bool:
-        """Whether the server can show one moment."""
-        return self.server.steady
-
-    def hold(self) -> None:
-        """By the server's means."""
-        self.server.hold()
-
-    def stop(self) -> None:
-        """The query is cancelled."""
-        self.server.stop()
+    def origin(self) -> Server:
+        """The server, which says whether rows have changed, and ends queries."""
+        return self.server
 
     # ---- what is asked ----------------------------------------------------------------------------------------------
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """Groups of all rows."""
         return self.batches(terms, ())
 
-    def batches(self, terms: Collection[Asked], rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
-        """Groups of the rows for which all conditions hold: in the server, where it can tell."""
+    def batches(self, terms: Terms, rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
+        """Groups of the rows for which all conditions hold: in the server, where it can compute them."""
         where, rest = self._conditions(rules)
         for batch, _ in self._grouped([*terms, *(term for rule in rest for term in rule.terms)], where, whole=whole):
             yield _kept(batch, rest)
 
-    def packs(self, terms: Sequence[Collection[Asked]], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
-        """If the server can tell all terms: all rows pass by, where they come fast and the sets are many; or one query
-        counts several sets. Else one query for each set."""
+    def packs(self, terms: Sequence[Terms], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
+        """If the server can compute all terms, all rows are sent where that is fast and the sets are many, or one query
+        counts several sets. Else there is one query for each set."""
         every = list({term: None for part in terms for term in part})
         where, rest = self._conditions(rules)
-        told = not rest and all(self._expressions.code(term) is not None for term in every)
-        if told and self.server.streams and len(terms) > _FEW_QUERIES:
+        computed = not rest and all(self._expressions.code(term) is not None for term in every)
+        if computed and self.server.streams and len(terms) > _FEW_QUERIES:
             keys = self._keys(every)
             query = self._coded([sql for sql, _ in keys], where)
             for columns in self._numbers(query, len(keys), many=True):
-                yield -1, GroupBatch(_told(keys, columns), np.ones(len(columns[0]), np.int64))
+                yield -1, GroupBatch(_answers(keys, columns), np.ones(len(columns[0]), np.int64))
             return
         together: list[tuple[int, _Key, int]] = []
         last = 0
         for number, own in enumerate(terms):
             size = math.prod(_range(term)[1] for term in own)
-            if not told or not own or size > self.server.keys_at_once:
+            if not computed or not own or size > self.server.keys_at_once:
                 for batch in self.batches(own, rules):
                     yield number, batch
                 continue
@@ -253,15 +237,15 @@ class ServerRows(OwnedRows):
     def _together(self, sets: Sequence[tuple[int, _Key, int]], where: Sequence[str]) -> Iterator[tuple[int, Batch]]:
         """Groups for several sets of terms by one query, in which a row has a key for each set: those of a set begin at
         a number of its own."""
-        each = self.server.each(", ".join(f"cast({sql} as bigint) + {first}" for _, (sql, _), first in sets))
-        query = f"select k, count(*) as times from ({self._coded([f'{each} as k'], where)}) as coded group by k"
-        for found, times in self._numbers(query, 2):
-            place = np.searchsorted([first for *_, first in sets], found, side="right") - 1
-            for one, (number, key, first) in enumerate(sets):
-                own = place == one
-                yield number, GroupBatch(_told([key], [found[own] - first]), times[own])
+        lines = self.server.unrolled(", ".join(f"cast({sql} as bigint) + {first}" for _, (sql, _), first in sets))
+        query = f"select k, count(*) as times from ({self._coded([f'{lines} as k'], where)}) as coded group by k"
+        for keys, times in self._numbers(query, 2):
+            set_of = np.searchsorted([first for *_, first in sets], keys, side="right") - 1
+            for place, (number, key, first) in enumerate(sets):
+                own = set_of == place
+                yield number, GroupBatch(_answers([key], [keys[own] - first]), times[own])
 
-    def _keys(self, terms: Collection[Asked]) -> list[_Key]:
+    def _keys(self, terms: Terms) -> list[_Key]:
         return _joined([(term, str(self._expressions.code(term))) for term in terms])
 
     def _coded(self, selected: Sequence[str], where: Sequence[str]) -> str:
@@ -274,12 +258,12 @@ class ServerRows(OwnedRows):
                 raise KernelFailure
             yield [_whole(array) for array in arrays]
 
-    def passing(self, terms: Collection[Asked]) -> bool:
-        """Where the server sends numbers fast, and can tell all of them."""
+    def passing(self, terms: Terms) -> bool:
+        """Where the server sends numbers fast, and can compute all of them."""
         return self.server.streams and all(self._expressions.code(term) is not None for term in terms)
 
-    def sums(self, terms: Collection[Asked], steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
-        """Added up in the server, where it can tell the steps and which rows are kept."""
+    def sums(self, terms: Terms, steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
+        """Added up in the server, where it can compute the steps and which rows are kept."""
         code = self._expressions.code(steps)
         where, rest = self._conditions(rules)
         if code is None or rest:
@@ -288,12 +272,12 @@ class ServerRows(OwnedRows):
         high = self.server.divided("(steps * steps)", 1 << BITS)
         parts = ["steps", high, f"(steps * steps - {high} * {1 << BITS})"]
         totals = [self.server.total(part) for part in parts]
-        for batch, found in self._grouped(terms, where, steps=code, more=totals):
-            wholes = [np.array([int(one) for one in column.to_pylist()], object) for column in found]
+        for batch, columns in self._grouped(terms, where, steps=code, more=totals):
+            wholes = [np.array([int(text) for text in column.to_pylist()], object) for column in columns]
             yield batch, (batch.times, *wholes)
 
     def by_unit(self, rules: Sequence[Condition]) -> Integers:
-        """Groups by the unit, and by what conditions ask for that cannot be told in the server. Names stay there: what
+        """Groups by the unit, and by the terms of conditions that the server cannot compute. Names stay there: what
         comes back of a text is its digest."""
         where, rest = self._conditions(rules)
         sizes: dict[Any, int] = {}
@@ -313,12 +297,12 @@ class ServerRows(OwnedRows):
         return Expressions(self.server, self.columns)
 
     def _conditions(self, rules: Sequence[Condition]) -> tuple[list[str], list[Condition]]:
-        """Those that the server can tell, as expressions; and those that it cannot."""
-        told = [(rule, self._expressions.condition(rule)) for rule in rules]
-        return [f"({own})" for _, own in told if own is not None], [rule for rule, own in told if own is None]
+        """Those that the server can compute, as expressions; and those that it cannot."""
+        pairs = [(rule, self._expressions.condition(rule)) for rule in rules]
+        return [f"({own})" for _, own in pairs if own is not None], [rule for rule, own in pairs if own is None]
 
     def _rows(self) -> str:
-        """What stands behind ``from``: rows that are cut, if they are."""
+        """What stands behind ``from``: the rows that are kept of each unit or, without *cut*, all rows with a unit."""
         owned = "where u is not null" if self.unit is not None and self.schema.no_unit == DROP else ""
         if self.unit is None or not self.cut:
             return f"(select * from {self.source} {owned}) as owned" if owned else self.source
@@ -330,7 +314,7 @@ class ServerRows(OwnedRows):
 
     def _grouped(
         self,
-        terms: Collection[Asked],
+        terms: Terms,
         where: Sequence[str],
         *,
         steps: str | None = None,
@@ -343,10 +327,10 @@ class ServerRows(OwnedRows):
         If *whole*, rows that lack one of the terms are not needed. Rows have the column *steps*, if there is one, and
         are left out where that is negative.
         """
-        coded, valued = self._told(terms)
+        coded, valued = self._computed(terms)
         known = {term: self._expressions.kept(term) for term in coded if whole and isinstance(term, Cell)}
-        coded |= {term: told[1] for term, told in known.items() if told is not None}
-        where = [*where, *(told[0] for told in known.values() if told is not None)]
+        coded |= {term: own[1] for term, own in known.items() if own is not None}
+        where = [*where, *(own[0] for own in known.values() if own is not None)]
         inner: dict[str, str] = {}
         for expression in [*coded.values(), *valued.values(), *([] if steps is None else [steps])]:
             inner.setdefault(expression, f"k{len(inner)}")
@@ -358,7 +342,7 @@ class ServerRows(OwnedRows):
             groups.append(self.server.hidden("u") if self.unit.kind == "string" else "u")
             kinds.append(self.unit.kind)
         selected = [f"{own} as {name}" for own, name in inner.items()] + (["u"] if unit else [])
-        rows = f"select {', '.join(selected) or '1 as one'} from {self._rows()}"
+        rows = f"select {', '.join(selected) or '1 as line'} from {self._rows()}"
         rows = f"{rows} where {' and '.join(where)}" if where else rows
         if steps is not None:
             rows = f"select *, {inner[steps]} as steps from ({rows}) as stepped where {inner[steps]} >= 0"
@@ -369,20 +353,20 @@ class ServerRows(OwnedRows):
         for arrays in self.server.fetched(query, [*kinds, "integer", *(["string"] * len(more))]):
             if stopped():
                 raise KernelFailure
-            told = _told(keys, [_whole(array) for array in arrays[: len(keys)]])
+            answers = _answers(keys, [_whole(array) for array in arrays[: len(keys)]])
             read: dict[tuple[str, str], Any] = {}
             for term, own in valued.items():
                 array = arrays[len(keys) + [*values].index(own)]
                 if (term.name, own) not in read:
                     read[term.name, own] = self.readers[term.name].read(array)
-                told[term] = term.of(read[term.name, own])
+                answers[term] = term.of(read[term.name, own])
             times = _whole(arrays[len(groups)])
             rest = arrays[len(groups) - 1 : len(groups)] if unit else arrays[len(groups) + 1 :]
-            yield GroupBatch(told, times), rest
+            yield GroupBatch(answers, times), rest
 
-    def _told(self, terms: Collection[Asked]) -> tuple[dict[Asked, str], dict[Term, str]]:
-        """The terms that the server can tell, and those for which it gives the value, with their expressions."""
-        coded: dict[Asked, str] = {}
+    def _computed(self, terms: Terms) -> tuple[dict[Question, str], dict[Term, str]]:
+        """The terms that the server can compute, and those for which it gives the value, with their expressions."""
+        coded: dict[Question, str] = {}
         valued: dict[Term, str] = {}
         waiting = list(dict.fromkeys(terms))
         while waiting:
@@ -403,18 +387,18 @@ def _kept(batch: Batch, rules: Sequence[Condition]) -> Batch:
     return batch
 
 
-def _told(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Asked, Any]:
-    """What the terms say, from the keys that they are joined in."""
+def _answers(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Question, Any]:
+    """The answers to terms, from the keys that they are joined in."""
     parts = [(column, part) for (_, own), column in zip(keys, columns, strict=True) for part in own]
     return {term: column // stride % size + first for column, (term, stride, size, first) in parts}
 
 
-def _range(term: Asked) -> tuple[int, int]:
-    """The first number that a term says, and how many there are."""
+def _range(term: Question) -> tuple[int, int]:
+    """The smallest answer to a term, and how many answers there are."""
     return (-1, term.size + 1) if isinstance(term, Cell | Leaf) else (0, 4 if isinstance(term, Fit) else 3)
 
 
-def _joined(codes: Sequence[tuple[Asked, str]]) -> list[_Key]:
+def _joined(codes: Sequence[tuple[Question, str]]) -> list[_Key]:
     """Numbers of terms as few keys: an expression for each, and which terms are in it, by stride, size and first."""
     keys: list[_Key] = []
     total = _MOST_KEYS
@@ -432,7 +416,7 @@ def _joined(codes: Sequence[tuple[Asked, str]]) -> list[_Key]:
 
 
 def arrow(values: Sequence[Any], kind: str) -> Any:
-    """An Arrow array of values of a kind, as :class:`Stored` has them."""
+    """An Arrow array of values of a kind, as :class:`StoredColumn` has them."""
     import pyarrow as pa
 
     if kind in ("date", "timestamp", "universal"):
@@ -448,10 +432,10 @@ def _whole(array: Any) -> Integers:
     return np.asarray(array.to_numpy(zero_copy_only=False)).astype(np.int64)
 
 
-def _stored(server: Server, column: Column, attribute: Attribute) -> Stored:
+def _stored(server: Server, column: Column, attribute: Attribute) -> StoredColumn:
     """How a column is read for an attribute: lengths of time in the attribute's unit."""
     own = server.column(column)
     if own.kind == "interval":
         seconds = attribute.seconds if isinstance(attribute, Duration) else 1.0
-        return Stored(f"({own.sql} / {server.real(float(seconds))})", "floating")
+        return StoredColumn(f"({own.sql} / {server.real(float(seconds))})", "floating")
     return own

@@ -1,4 +1,4 @@
-"""What a row says, in SQL: one table, type of the column × kind of attribute, of expressions that no value makes fail.
+"""Questions about rows in SQL: one table, type of column × kind of attribute, of expressions that never fail.
 
 ==================  ==================================  =========================================================
 type of the column  asked for                           expression
@@ -33,11 +33,11 @@ from adyton.kernel.reading.cells import (
     NOTHING,
     TRUE,
     UNKNOWN,
-    Asked,
     Cell,
     Condition,
     Fit,
     Leaf,
+    Question,
     Rule,
     Steps,
     Term,
@@ -45,7 +45,7 @@ from adyton.kernel.reading.cells import (
     whole_literal,
 )
 from adyton.kernel.reading.texts import number_in
-from adyton.kernel.reading.times import clock_changes
+from adyton.kernel.reading.values import clock_changes
 from adyton.schema import Date, Integer, Numeric
 from adyton.schema.attributes import CelledAttribute
 from adyton.schema.calendar import DAY, EARLIEST, LATEST
@@ -64,7 +64,7 @@ _PARTS = {"hour of day": 3600, "weekday": DAY, "month of year": DAY}
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredColumn:
     """A column of a server: its name in the query, and what it holds."""
 
     sql: str
@@ -73,7 +73,7 @@ class Stored:
 
 
 class Dialect:
-    """What servers say differently: functions from expressions to an expression."""
+    """Where the SQL of servers differs: functions from expressions to an expression."""
 
     real: Callable[[float], str]
     """A double as a literal: its shortest text, converted."""
@@ -86,10 +86,10 @@ class Dialect:
     is_nan: Callable[[str], str]
     """Whether a double is not a number."""
     hidden: Callable[[str], str]
-    """The digest of a text, from which nobody can tell it, and by which all are told apart."""
+    """The digest of a text: different for different texts, and nobody can find the text from it."""
     total: Callable[[str], str]
     """The sum of whole numbers over a group, however large, as a text."""
-    each: Callable[[str], str]
+    unrolled: Callable[[str], str]
     """A line of the result for each of the numbers in a list, where a server counts several sets of terms at once."""
 
 
@@ -98,11 +98,11 @@ class Expressions:
     """The expressions for what is asked of rows with these columns."""
 
     dialect: Dialect
-    columns: dict[str, Stored]
+    columns: dict[str, StoredColumn]
     """By attribute."""
 
-    def code(self, asked: Asked) -> str | None:
-        """The number that a term says of a row, as an expression; None where the value itself must be read."""
+    def code(self, asked: Question) -> str | None:
+        """The answer to a term as an expression; None where the value itself must be read."""
         own = None if isinstance(asked, Leaf) else self._number(asked)
         match asked:
             case Leaf():
@@ -128,7 +128,7 @@ class Expressions:
 
     def kept(self, cell: Cell) -> tuple[str, str] | None:
         """Which rows have a cell, and the cell of these: None where a row has one whatever its value is, or where that
-        cannot be told without reading the value."""
+        cannot be decided without reading the value."""
         own = self._number(cell)
         if own is None or not cell.attribute.drops_all or own.cell() is None:
             return None
@@ -136,7 +136,7 @@ class Expressions:
         return f"{only.inside()}{only.exceptions()}", str(only.base())
 
     def value(self, asked: Term) -> str:
-        """The value that a term is read from by us: as it is; of a time, the beginning of its period."""
+        """The value from which we read the answer to a term: as it is; of a time, the beginning of its period."""
         column = self.columns[asked.name]
         period = _period(asked, column)
         if period <= 1:
@@ -146,7 +146,7 @@ class Expressions:
         return f"({self.dialect.divided(f'({clamped} - ({first}))', period)} * {period} + ({first}))"
 
     def condition(self, condition: Condition) -> str | None:
-        """Whether rows are kept; None where that cannot be told without reading a value."""
+        """Whether rows are kept; None where that cannot be decided without reading a value."""
         if isinstance(condition, Rule):
             return self._predicate(condition.predicate, condition)
         code = self.code(condition.cell)
@@ -184,7 +184,7 @@ class Expressions:
             return f"({own.none()})"
         return f"(case when {own.none()} then null else {self._compared(truth.part, own.column)} end)"
 
-    def _compared(self, part: Compare | Between | In, column: Stored) -> str:
+    def _compared(self, part: Compare | Between | In, column: StoredColumn) -> str:
         def literal(operator: str, value: Any) -> str | None:
             if column.kind == "floating":
                 return self.dialect.real(_as_double(value))
@@ -192,21 +192,21 @@ class Expressions:
             return None if whole is None else str(_within_reach(whole))
 
         def compared(operator: str, value: Any) -> str:
-            found = literal(operator, value)
-            return "false" if found is None else f"{column.sql} {operator} {found}"
+            number = literal(operator, value)
+            return "false" if number is None else f"{column.sql} {operator} {number}"
 
         match part:
             case Between(_, low, high):
                 return f"({compared('>=', low)} and {compared('<=', high)})"
             case In(_, values):
-                found = [one for one in (literal("=", value) for value in values) if one is not None]
-                return f"({column.sql} in ({', '.join(found)}))" if found else "(false)"
+                numbers = [number for number in (literal("=", value) for value in values) if number is not None]
+                return f"({column.sql} in ({', '.join(numbers)}))" if numbers else "(false)"
             case Compare(_, "!=", value):
                 return f"(not {compared('=', value)})"
         return f"({compared(part.operator, part.value)})"
 
     def _leaf(self, leaf: Leaf) -> str | None:
-        """Down the tree by nested CASE, where it is small and all its cells are expressions."""
+        """The leaf by nested CASE, where the tree is small and all its cells are expressions."""
         tree, codes = leaf.tree, {place: self.code(cell) for place, cell in leaf.cells.items()}
         if None in codes.values() or tree.split.size > _MOST_NODES:
             return None
@@ -228,7 +228,7 @@ class _Number:
     """The expressions for numbers of one column."""
 
     dialect: Dialect
-    column: Stored
+    column: StoredColumn
     attribute: Integer | Numeric
     inside_only: bool = False
     """Whether all values lie between the bounds, because others were left out before."""
@@ -322,8 +322,8 @@ class _Number:
             return None
         whole = f"cast({whole} as bigint)" if high - low >= 1 << 31 else whole  # some columns have 32 bits
         offset = f"({whole} - ({low}))" if low else whole
-        found = self.dialect.divided(offset, step) if step > 1 else offset
-        return found if (high - low) // step <= last else f"least({found}, {last})"
+        cell = self.dialect.divided(offset, step) if step > 1 else offset
+        return cell if (high - low) // step <= last else f"least({cell}, {last})"
 
     def _search(self, edges: Sequence[float], first: int) -> str:
         """How many of the edges lie at or below the value, by halving."""
@@ -340,7 +340,7 @@ class _Number:
             whole = self._whole(own.min, own.max)
             ahead = 0 if grid.step == 1 else own.min - grid.low * int(grid.step) + int(grid.step) // 2
             offset = f"(cast({whole} as bigint) - ({own.min - ahead}))"
-            found = None if whole is None else self.dialect.divided(offset, int(grid.step)) if grid.step > 1 else offset
+            count = None if whole is None else self.dialect.divided(offset, int(grid.step)) if grid.step > 1 else offset
         elif _SMALL <= float(grid.step) <= _LARGE and max(abs(own.min), abs(own.max)) <= _LARGE:
             offset = f"{self._near()} - {real(grid.lower)}" if grid.low else self._near()
             half = float(grid.step / 2)
@@ -348,18 +348,18 @@ class _Number:
                 scaled = f"({offset} + {real(half)}) / {real(float(grid.step))}"
             else:
                 scaled = f"greatest({offset}, {real(_TINY)}) * {real(float(1 / grid.step))} + {real(0.5)}"
-            found = self.dialect.floor(scaled)
+            count = self.dialect.floor(scaled)
         else:
-            found = None
-        if found is None:
+            count = None
+        if count is None:
             return None
-        found = f"cast({found} as bigint)"
+        count = f"cast({count} as bigint)"
         kept = f"({self.none()})" if own.outside == "clamp" else f"({self.none()} or not {self.inside()})"
-        return f"(case when {kept} then -1 else least(greatest({found}, 0), {grid.span}) end)"
+        return f"(case when {kept} then -1 else least(greatest({count}, 0), {grid.span}) end)"
 
 
 def _within_reach(number: float) -> int:
-    """A whole number, or an infinite one, as one that is at most next to those of 64 bits."""
+    """A whole number, or an infinite one, clamped to the range of 64 bits and one beyond its ends."""
     if number in (math.inf, -math.inf):
         return 1 << 63 if number > 0 else -(1 << 63) - 1
     return min(max(int(number), -(1 << 63) - 1), 1 << 63)
@@ -372,8 +372,8 @@ def _as_double(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _period(asked: Term, column: Stored) -> int:
-    """The longest period, in seconds, at whose borders alone a time says something else; 1 for what is no time.
+def _period(asked: Term, column: StoredColumn) -> int:
+    """The longest period, in seconds, within which the answer for a time stays the same; 1 for what is no time.
 
     Every number at which what is asked for changes is a multiple of it: the borders of cells, the literals of a
     comparison, the moments at which the clock of a zone changes, and how far it is ahead.
@@ -408,19 +408,14 @@ def _period(asked: Term, column: Stored) -> int:
 
 def _literals(part: Compare | Between | In | IsNull, day: int) -> list[int]:
     """The seconds at which a comparison changes."""
-    found: list[Any]
+    starts: Sequence[Any] = ()
+    ends: Sequence[Any] = ()
     match part:
         case Between(_, low, high):
-            found = [low, (high, day)]
+            starts, ends = (low,), (high,)
         case In(_, values):
-            found = [border for value in values for border in (value, (value, day))]
-        case Compare(_, "<" | ">=", value):
-            found = [value]
-        case Compare(_, ">" | "<=", value):
-            found = [(value, day)]
-        case Compare(_, _, value):
-            found = [value, (value, day)]
-        case _:
-            found = []
-    found = [sum(border) if isinstance(border, tuple) else border for border in found]
-    return [math.floor(border) for border in found] if all(float(one).is_integer() for one in found) else [1]
+            starts = ends = values
+        case Compare(_, operator, value):
+            starts, ends = (value,) * (operator not in (">", "<=")), (value,) * (operator not in ("<", ">="))
+    borders = [*starts, *(end + day for end in ends)]
+    return [math.floor(border) for border in borders] if all(float(border).is_integer() for border in borders) else [1]

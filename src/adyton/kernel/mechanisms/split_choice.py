@@ -19,7 +19,7 @@ import numpy.typing as npt
 from adyton.arrays import Integers, Places
 from adyton.errors import BadInput
 from adyton.kernel.counting import PrivateTable
-from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counting.table import LARGEST_DOMAIN
 from adyton.kernel.operators import AuditCase, Mechanism
 from adyton.kernel.shapes import SourceShape, TableShape

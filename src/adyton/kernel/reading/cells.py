@@ -1,4 +1,4 @@
-"""From values to whole numbers: cells, steps of sums, truths of predicates, and why a value does not fit.
+"""From values to whole numbers: cells, steps of sums, truth of predicates, and why a value does not match.
 
 Claim.  Each number depends on the row's own value and the schema, and nothing fails.
 Proof.  Values are compared with public bounds first; what is not between them, or is missing, is replaced by a bound
@@ -10,20 +10,19 @@ in their public range are put into it: so whatever a schema says, a row is count
 from __future__ import annotations
 
 import math
-import operator as operators
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, nodes_reached, within
-from adyton.kernel.reading.texts import KNOWN, UNREAD
-from adyton.kernel.reading.values import Coded, Values, by_value
+from adyton.kernel.reading.texts import KNOWN, UNREAD, has_levels, is_boolean
+from adyton.kernel.reading.values import ListedValues, Values, by_value
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.numbers import FixedPoint
-from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or, Predicate
+from adyton.schema.predicates import OPERATORS, And, Between, Compare, In, IsNull, Not, Or, Predicate, comparisons_in
 from adyton.schema.times import Times
 
 EXACT_BINS = 10**6
@@ -33,25 +32,25 @@ _EXACT_CELLS = 1 << 31
 @by_value
 def cells(values: Values, attribute: CelledAttribute) -> Integers:
     """The cell of each value by the schema's policies; −1 for one that is left out."""
-    found, inside = base_cells(values, attribute)
+    cell, inside = base_cells(values, attribute)
     if attribute.drops_all:
-        return (found if inside.all() else np.where(inside, found, -1)).astype(np.int64, copy=False)
+        return (cell if inside.all() else np.where(inside, cell, -1)).astype(np.int64, copy=False)
     if attribute.outside == "clamp":
         inside = values.state == KNOWN
-    found = np.where(inside, found, -1 if attribute.other_cell is None else attribute.other_cell)
-    found = np.where(values.missing, -1 if attribute.null_cell is None else attribute.null_cell, found)
-    return found.astype(np.int64, copy=False)
+    cell = np.where(inside, cell, -1 if attribute.other_cell is None else attribute.other_cell)
+    cell = np.where(values.missing, -1 if attribute.null_cell is None else attribute.null_cell, cell)
+    return cell.astype(np.int64, copy=False)
 
 
 def kept_cells(values: Values, attribute: CelledAttribute) -> tuple[Array, Flags]:
-    """The cell of each value, and which of them are not left out: what stands for those that are is not looked at."""
+    """The cell of each value, and which values are kept; the cell of one that is left out is not used."""
     offsets = _offsets(values, attribute)
     if offsets is not None:
         return offsets.view(values.data.dtype), offsets < attribute.size
-    if attribute.drops_all and not isinstance(values, Coded):
+    if attribute.drops_all and not isinstance(values, ListedValues):
         return base_cells(values, attribute)
-    found = cells(values, attribute)
-    return found, found >= 0
+    cell = cells(values, attribute)
+    return cell, cell >= 0
 
 
 @by_value
@@ -60,8 +59,8 @@ def codes(values: Values, attribute: CelledAttribute) -> Array:
     offsets = _offsets(values, attribute)
     if offsets is not None:
         return offsets
-    found = cells(values, attribute)
-    return np.where(found < 0, attribute.size, found)
+    cell = cells(values, attribute)
+    return np.where(cell < 0, attribute.size, cell)
 
 
 def _offsets(values: Values, attribute: CelledAttribute) -> Array | None:
@@ -69,7 +68,7 @@ def _offsets(values: Values, attribute: CelledAttribute) -> Array | None:
     the bounds, and for no others. None where cells are more than that."""
     if not isinstance(attribute, Integer) or attribute.step > 1 or not attribute.drops_all:
         return None
-    if isinstance(values, Coded) or values.states is not None or values.data.dtype.kind != "i":
+    if isinstance(values, ListedValues) or values.states is not None or values.data.dtype.kind != "i":
         return None
     ends = np.iinfo(values.data.dtype)
     if not ends.min <= attribute.min <= attribute.max <= ends.max or attribute.size > _EXACT_CELLS:
@@ -104,8 +103,8 @@ def _levels(data: Array, known: Flags, attribute: Categorical) -> tuple[Integers
         places = np.array(
             [attribute.levels.index(truth) if truth in attribute.levels else -1 for truth in (False, True)]
         )
-        found = places[np.where(known, data, 0).astype(np.int64)]
-        return np.maximum(found, 0), known & (found >= 0)
+        level = places[np.where(known, data, 0).astype(np.int64)]
+        return np.maximum(level, 0), known & (level >= 0)
     order = np.argsort(np.array(attribute.levels, dtype=object), kind="stable")
     levels = np.array(
         [attribute.levels[place] for place in order], dtype=np.float64 if data.dtype.kind == "f" else None
@@ -154,12 +153,12 @@ def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integer
     whole = low.is_integer() and width.is_integer() and width <= EXACT_BINS and attribute.bins <= EXACT_BINS
     if attribute.edges is None and data.dtype.kind == "i" and whole:
         every = np.ones(len(data), dtype=bool) if known is None else known
-        found, inside = _integers(data, every, int(low), int(high), int(width))
-        return np.minimum(found, last), inside
+        cell, inside = _integers(data, every, int(low), int(high), int(width))
+        return np.minimum(cell, last), inside
     data = data.astype(np.float64, copy=False)
     inside = (data >= low) & (data <= high)
     inside = inside if known is None else inside & known
-    with np.errstate(invalid="ignore"):  # what is made of values that lie in no bin is not looked at
+    with np.errstate(invalid="ignore"):  # the results for values in no bin are not used
         near = data if attribute.outside == "drop" else np.fmin(np.fmax(data, low), high)
     if attribute.edges is not None:
         return np.searchsorted(np.array(attribute.edges[1:-1]), near, side="right").astype(np.int64), inside
@@ -167,7 +166,7 @@ def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integer
     at_once = abs(low) * 2**-52 < tolerance / 100  # else rounding would not leave the tolerance intact
     above = near - (low - tolerance) if at_once else near - low + tolerance
     with np.errstate(invalid="ignore", over="ignore"):
-        cell = (above * (attribute.bins / (high - low))).astype(np.int64)  # ⌊⌋: nothing that counts lies below 0
+        cell = (above * (attribute.bins / (high - low))).astype(np.int64)  # rounds down: none is below 0
     return np.minimum(cell, last), inside
 
 
@@ -182,10 +181,10 @@ def steps(values: Values, attribute: Attribute) -> Integers:
     if isinstance(attribute, Integer) and data.dtype.kind == "i":
         data = data.astype(np.int64, copy=False)
         least, most = max(attribute.min, -(2**63)), min(attribute.max, 2**63 - 1)
-        found = np.minimum(np.maximum(data, least), most) - attribute.min if least <= most else np.zeros_like(data)
+        count = np.minimum(np.maximum(data, least), most) - attribute.min if least <= most else np.zeros_like(data)
         if grid.step > 1:  # rounded: the lower bound need not be a multiple of the step
             ahead = attribute.min - grid.low * int(grid.step) + int(grid.step) // 2
-            found = (found + ahead) // int(grid.step)
+            count = (count + ahead) // int(grid.step)
     else:
         near = np.where(known, data.astype(np.float64), float(attribute.min))
         near = np.floor(near) if isinstance(attribute, Integer) else near
@@ -193,8 +192,8 @@ def steps(values: Values, attribute: Attribute) -> Integers:
         offset = near - grid.lower if grid.low else near
         half = float(grid.step / 2)
         scaled = (offset + half) / float(grid.step) if grid.step > 1 else offset * float(1 / grid.step) + 0.5
-        found = np.floor(scaled).astype(np.int64)
-    return np.where(kept, np.minimum(np.maximum(found, 0), grid.span), -1)
+        count = np.floor(scaled).astype(np.int64)
+    return np.where(kept, np.minimum(np.maximum(count, 0), grid.span), -1)
 
 
 # ---- terms ----------------------------------------------------------------------------------------------------------
@@ -202,7 +201,7 @@ def steps(values: Values, attribute: Attribute) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """What is asked of each row: a function of its value of one attribute."""
+    """A question about each row: a function of its value of one attribute."""
 
     name: str
     attribute: Attribute
@@ -251,7 +250,7 @@ class Leaf:
         return len(self.tree.leaves)
 
     def at(self, rows: int, asked: Callable[[Term], Integers]) -> Integers:
-        """For so many rows, given what the cells are."""
+        """For this number of rows, given their cells."""
         codes = np.full((rows, len(self.tree.attributes)), -1, dtype=np.int64)
         for place, cell in self.cells.items():
             codes[:, place] = asked(cell)
@@ -259,8 +258,9 @@ class Leaf:
         return leaves[nodes_reached(codes, tree.split, tree.first, tree.sizes)]
 
 
-Asked = Term | Leaf
+Question = Term | Leaf
 """What can be asked of each row."""
+Terms = Collection[Question]
 
 
 class Steps(Term):
@@ -275,15 +275,15 @@ FITS, NOTHING, UNREADABLE, BEYOND = range(4)
 
 
 class Fit(Term):
-    """Whether a value fits, and why not: there is none, a text shows none, it is no level or beyond the bounds."""
+    """Whether a value matches, and why not: it is missing, unreadable, no level or beyond the bounds."""
 
     attribute: CelledAttribute
 
     def of(self, values: Values) -> Integers:
         """One of four numbers."""
         _, inside = base_cells(values, self.attribute)
-        found = np.where(inside, FITS, BEYOND)
-        return np.where(values.missing, np.where(values.state == UNREAD, UNREADABLE, NOTHING), found)
+        fit = np.where(inside, FITS, BEYOND)
+        return np.where(values.missing, np.where(values.state == UNREAD, UNREADABLE, NOTHING), fit)
 
 
 def misfit_codes(reason: str) -> tuple[int, ...]:
@@ -307,7 +307,7 @@ class Truth(Term):
         if isinstance(self.part, IsNull):
             return np.where(values.missing, TRUE, FALSE)
         # what is neither true nor false is unknown
-        known = values.state == KNOWN if _is_boolean(self.attribute) else ~values.missing
+        known = values.state == KNOWN if is_boolean(self.attribute) else ~values.missing
         return np.where(known, np.where(_compared(self.part, values, self.attribute), TRUE, FALSE), UNKNOWN)
 
 
@@ -321,7 +321,7 @@ class Rule:
     @classmethod
     def of(cls, predicate: Predicate, attributes: Mapping[str, Attribute]) -> Rule:
         """With a term for each comparison."""
-        parts = list(dict.fromkeys(_leaves(predicate)))
+        parts = dict.fromkeys(comparisons_in(predicate))
         return cls(predicate, {part: Truth(part.column, attributes[part.column], part) for part in parts})
 
     @property
@@ -330,22 +330,22 @@ class Rule:
         return self.leaves.values()
 
     def holds(self, asked: Callable[[Term], Integers]) -> Flags:
-        """The rows for which it is true, given what the terms say of them."""
+        """The rows for which it is true, given the answers to its terms."""
         return self._truth(self.predicate, {part: asked(term) for part, term in self.leaves.items()})[0]
 
-    def _truth(self, predicate: Predicate, told: Mapping[Predicate, Integers]) -> tuple[Flags, Flags]:
+    def _truth(self, predicate: Predicate, truths: Mapping[Predicate, Integers]) -> tuple[Flags, Flags]:
         """Where it is true, and where it is false; neither where it is unknown."""
         match predicate:
             case Not(part):
-                true, false = self._truth(part, told)
+                true, false = self._truth(part, truths)
                 return false, true
             case And(parts) | Or(parts):
-                both = [self._truth(part, told) for part in parts]
+                both = [self._truth(part, truths) for part in parts]
                 every, some = (0, 1) if isinstance(predicate, And) else (1, 0)
                 all_of = np.logical_and.reduce([part[every] for part in both])
                 any_of = np.logical_or.reduce([part[some] for part in both])
                 return (all_of, any_of) if isinstance(predicate, And) else (any_of, all_of)
-        return told[predicate] == TRUE, told[predicate] == FALSE
+        return truths[predicate] == TRUE, truths[predicate] == FALSE
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,17 +371,6 @@ Condition = Rule | Part
 """Which rows are kept."""
 
 
-def _leaves(predicate: Predicate) -> Iterator[Compare | Between | In | IsNull]:
-    match predicate:
-        case Not(part):
-            yield from _leaves(part)
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _leaves(part)
-        case _:
-            yield predicate
-
-
 def _compared(predicate: Compare | Between | In, own: Values, attribute: Attribute) -> Flags:
     data = own.data
     inside: Flags = np.asarray(own.state == KNOWN)  # a text that is no level equals none
@@ -389,33 +378,28 @@ def _compared(predicate: Compare | Between | In, own: Values, attribute: Attribu
         case Between(_, low, high):
             return inside & _order(data, ">=", low) & _order(data, "<=", high)
         case In(_, wanted):
-            found = np.zeros(len(data), dtype=bool)
+            equal = np.zeros(len(data), dtype=bool)
             for value in wanted:
-                found |= _order(data, "=", _number(value, attribute))
-            return inside & found
+                equal |= _order(data, "=", _number(value, attribute))
+            return inside & equal
         case Compare(_, "!=", value):
             return ~(inside & _order(data, "=", _number(value, attribute)))
     return inside & _order(data, predicate.operator, _number(predicate.value, attribute))
 
 
 def _number(value: Any, attribute: Attribute) -> Any:
-    """A literal as the number by which the attribute's values go."""
-    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+    """A literal as the number that stands for it among the attribute's values."""
+    if has_levels(attribute, str):
         return attribute.levels.index(value)
     return int(value) if isinstance(value, bool) else value
 
 
 def _order(data: Array, operator: str, value: Any) -> Flags:
     """Numbers compared with a literal; whole ones exactly, also with a fraction."""
-    compare = {
-        "=": operators.eq,
-        "<": operators.lt,
-        "<=": operators.le,
-        ">": operators.gt,
-        ">=": operators.ge,
-    }[operator]
     value = whole_literal(operator, value) if data.dtype.kind == "i" else value
-    return np.zeros(len(data), dtype=bool) if value is None else np.asarray(compare(data, value), dtype=bool)
+    if value is None:
+        return np.zeros(len(data), dtype=bool)
+    return np.asarray(OPERATORS[operator](data, value), dtype=bool)
 
 
 def whole_literal(operator: str, value: Any) -> Any:
@@ -425,7 +409,3 @@ def whole_literal(operator: str, value: Any) -> Any:
     if operator == "=":
         return int(value) if value.is_integer() else None
     return math.ceil(value) if operator in ("<", ">=") else math.floor(value)
-
-
-def _is_boolean(attribute: Attribute) -> bool:
-    return isinstance(attribute, Boolean) or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is bool)

@@ -1,36 +1,44 @@
 """CSV files: one line, one row, and what stands in a line raises no error.
 
-The file is read in blocks of whole lines, and the blocks are cut into fields side by side. Everything is text: how a
-text becomes a number is the business of :mod:`adyton.kernel.reading.texts`. What can still fail is the file itself: a
-disk that cannot be read, a compressed file that is damaged, a file that is gone.
+The first line names the columns and is public, unless it is a row. The file is read in blocks of whole lines, which are
+decompressed and turned into UTF-8 with line feeds; several threads cut blocks into fields. Everything is text: how a
+text becomes a number is decided in :mod:`adyton.kernel.reading.texts`. What can still fail is the file itself: a disk
+that cannot be read, a compressed file that is damaged, a file that was deleted.
+
+Claim.  The bytes of a line depend on those of that line alone, whatever the lines around it hold.
+Proof.  Carriage returns and line feeds change places one by one, in files whose lines end with a return. UTF-16 is made
+of units of two bytes, and a unit that is half of nothing becomes U+FFFD by itself. In the other encodings no part of a
+letter is a line feed; where a block holds a byte that is none of theirs, each of its lines is decoded by itself.  ∎
 """
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import csv
+import gzip
+import io
 import os
+import re
+import zipfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Places
 from adyton.compiling import compiled
-from adyton.kernel.reading.csv_header import (
-    as_utf8,
-    compression_of,
-    looks_like_data,
-    open_lines,
-    read_header,
-    zip_member,
-)
-from adyton.kernel.reading.readers import Column, Family, Reader
+from adyton.errors import SchemaError
+from adyton.kernel.reading.readers import Column, Reader
+from adyton.kernel.sealed import quietly
 from adyton.schema import FileFormat
-from adyton.schema.file_format import PLAIN
+from adyton.schema.files import PLAIN
 
 Octets = npt.NDArray[np.uint8]
 
@@ -38,6 +46,146 @@ _NEWLINE = 10
 _RETURN = 13
 _BLANK = 32
 _QUOTE = 34
+
+LONGEST_LINE = 1 << 18
+"""Longer lines are read as empty ones: reading one line must not take noticeably longer than reading others."""
+_BLOCK = 1 << 22
+_WORTH_COMPILING = 1 << 17
+_MOST_THREADS = 4
+
+
+class CsvReader(Reader):
+    """A CSV file in which nothing can be wrong: whatever cannot be read is missing.
+
+    Columns are taken from the header line, or from the schema; all values are read as text. A line end ends a row,
+    whatever the line holds, unless *multiline* allows it inside quotes. Lines with too few fields are filled with
+    missing values, surplus fields are ignored. In a line with an open quote, with more than blanks after a closing
+    quote, or of more than 256 KiB, all is missing. Bytes that are no text are replaced by U+FFFD. An empty field is
+    missing, quoted or not.
+    """
+
+    is_text = True
+
+    def __init__(self, path: str, *, multiline: bool = False, file: FileFormat = PLAIN) -> None:
+        self.files = [os.path.abspath(path)]  # read later, when the working directory may be another
+        self.multiline, self.file = multiline, file
+        self.compression = compression_of(path, file)
+        if self.compression == "zip":
+            zip_member(path)
+        self.header = read_header(path, file)
+        self.columns = [Column(name, "text", "string", from_text=True, inferred=True) for name in self.header.names]
+        self.doubtful = file.header and looks_like_data(self.header.names)
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """The columns as texts, each cut out of the lines once."""
+        wanted = list(dict.fromkeys([*names, *([] if unit is None else [unit])]))
+        order = [wanted.index(name) for name in (*names, *([] if unit is None else [unit]))]
+        slots = np.full(len(self.header.names), -1)
+        slots[[self.header.names.index(name) for name in wanted]] = range(len(wanted))
+        with open_lines(self.files[0], self.file, self.header.line_end) as file:
+            if self.file.header:
+                file.readline()
+            blocks = _blocks(file, partial(as_utf8, file=self.file))
+            first = next(blocks, b"")
+            swift, delimiter = len(first) > _WORTH_COMPILING, ord(self.header.delimiter)
+            cut = partial(_cut, multiline=self.multiline, delimiter=delimiter, slots=slots, swift=swift)
+            in_turn = _one_after_another if self.multiline else _side_by_side
+            for columns in in_turn(chain([first], blocks), cut):
+                yield [columns[place] for place in order]
+
+
+def _blocks(file: IO[bytes], as_text: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    """Whole lines, about *_BLOCK* bytes at a time; a line that is too long may come without its middle."""
+    rest = b""
+    enough = 2 * LONGEST_LINE + 8  # more bytes than a line may have, also in UTF-16 and with a byte order mark
+    while block := file.read(_BLOCK):
+        if len(rest) >= enough:  # the line is too long: only its end matters now
+            end = block.find(b"\n")
+            block = block[end:] if end >= 0 else b""
+        block = rest + block
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield as_text(block[:end])
+        rest = block[end : end + enough]
+    if rest:
+        yield as_text(rest + b"\n")
+
+
+Cut = Callable[[bytes, bool], tuple[list[Any], int]]
+"""The columns of a block's records, and how many of its bytes they are; the second argument says that the file ends."""
+
+
+def _side_by_side(blocks: Iterator[bytes], cut: Cut) -> Iterator[list[Any]]:
+    """The batches of all blocks in their order, cut by a few threads a few blocks ahead."""
+    threads = min(_MOST_THREADS, os.cpu_count() or 1)
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[tuple[list[Any], int]]] = deque()
+        for block in blocks:
+            waiting.append(pool.submit(cut, block, True))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()[0]
+        while waiting:
+            yield waiting.popleft().result()[0]
+
+
+def _one_after_another(blocks: Iterator[bytes], cut: Cut) -> Iterator[list[Any]]:
+    """The batches where a row may go on in the next line, so that only reading finds where it ends."""
+    rest = b""
+    for block in blocks:
+        text = rest + block
+        columns, taken = cut(text, False)
+        rest = text[taken:]
+        yield columns
+    if rest:
+        yield cut(rest, True)[0]
+
+
+def _cut(
+    block: bytes, final: bool, *, multiline: bool, delimiter: int, slots: Places, swift: bool
+) -> tuple[list[Any], int]:
+    """The columns of a block's records, and how many of its bytes they are; *swift* compiles the loop first."""
+    if not swift and b'"' not in block and b"\r" not in block:
+        return _split(block, delimiter, slots), len(block)
+    width, most = int(slots.max()) + 1, block.count(b"\n")
+    data = np.empty((width, len(block)), np.uint8)
+    ends = np.zeros((width, most + 1), np.int32)
+    filled = np.zeros((width, most), np.uint8)
+    if swift:
+        raw = np.frombuffer(block, np.uint8)
+        records, taken = cut_records(raw, final, multiline, LONGEST_LINE, delimiter, slots, data, ends, filled)
+    else:  # Python reads single elements of bytes and views twice as fast as those of arrays
+        arrays: list[Any] = [slots, data, ends, filled]
+        views: Any = [memoryview(array) for array in arrays]
+        records, taken = cut_records.function(block, final, multiline, LONGEST_LINE, delimiter, *views)
+    return [
+        _strings(data[slot, : ends[slot, records]], ends[slot, : records + 1], filled[slot, :records])
+        for slot in range(width)
+    ], taken
+
+
+def _split(block: bytes, delimiter: int, slots: Places) -> list[Any]:
+    """The same for a short block without quotes and returns, as :func:`cut_records` would do it.
+
+    Claim.  As there: a line makes one record, and what is in it depends on the bytes of that line alone.
+    Proof.  Without a quote, all that ends a field is a delimiter or a newline, and each line is split by itself.  ∎
+    """
+    lines = [line for line in block.split(b"\n")[:-1] if line or len(slots) == 1]
+    records = [line.split(bytes([delimiter])) if len(line) <= LONGEST_LINE else [] for line in lines]
+    columns = []
+    for place in np.argsort(slots)[-int(slots.max()) - 1 :]:  # in the order of the slots
+        texts = [fields[place] if len(fields) > place else b"" for fields in records]
+        ends = np.zeros(len(texts) + 1, np.int32)
+        np.cumsum([len(text) for text in texts], out=ends[1:])
+        columns.append(_strings(b"".join(texts), ends, ends[1:] > ends[:-1]))
+    return columns
+
+
+def _strings(texts: Any, ends: Any, filled: Any) -> Any:
+    """An Arrow column of the texts between these ends; those that are not filled are missing."""
+    import pyarrow
+
+    known = pyarrow.py_buffer(np.packbits(filled, bitorder="little"))
+    return pyarrow.StringArray.from_buffers(len(filled), pyarrow.py_buffer(ends), pyarrow.py_buffer(texts), known)
 
 
 # Longer than 60 lines, because one function compiles sooner than several, and Python runs it faster without calls.
@@ -64,7 +212,7 @@ def cut_records(  # noqa: PLR0912, PLR0915
     Claim.  Without *multiline*, a line makes one record (none if it is empty and there are several columns), and what
     is in the record depends on the bytes of that line alone.
     Proof.  Every loop over bytes ends at the first newline at the latest, and a record begins with all of the variables
-    that its bytes are read by set anew.  ∎
+    that its bytes are read by set to their initial values.  ∎
 
     With *multiline*, a newline inside quotes is part of a field. A quote that no other closes within *longest* bytes
     makes its own line a record of absent fields, and the line after it begins the next.
@@ -145,152 +293,194 @@ def cut_records(  # noqa: PLR0912, PLR0915
     return record, length
 
 
-LONGEST_LINE = 1 << 18
-"""Longer lines are read as empty ones: what it takes to read a line must not stand out among the others."""
-_BLOCK = 1 << 22
-_WORTH_COMPILING = 1 << 17
-_MOST_THREADS = 4
+# ---- lines -----------------------------------------------------------------------------------------------------------
+
+_CHUNK = 1 << 18
+_EXCHANGED = bytes.maketrans(b"\r\n", b"\n\r")
+_ENDINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd", ".bz2": "bz2", ".zip": "zip"}
+_MARK = codecs.BOM_UTF8
 
 
-class CsvReader(Reader):
-    """A CSV file in which nothing can be wrong: whatever cannot be read is missing.
+def without_ending(path: str) -> str:
+    """A file's name in small letters, without the ending that says how it is compressed."""
+    name = path.lower()
+    return next((name.removesuffix(ending) for ending in _ENDINGS if name.endswith(ending)), name)
 
-    Columns are taken from the header line, or from the schema; all values are read as text. A line end ends a row,
-    whatever the line holds, unless *multiline* allows it inside quotes. Lines with too few fields are filled with
-    missing values, surplus fields are ignored. In a line with an open quote, with more than blanks after a closing
-    quote, or of more than 256 KiB, all is missing. Bytes that are no text are replaced by U+FFFD. An empty field is
-    missing, quoted or not.
+
+def compression_of(path: str, file: FileFormat) -> str:
+    """How a file is compressed: as declared, else as its name says."""
+    if file.compression is not None:
+        return file.compression
+    return next((kind for ending, kind in _ENDINGS.items() if path.lower().endswith(ending)), "none")
+
+
+def open_lines(path: str, file: FileFormat, line_end: str | None = None) -> IO[bytes]:
+    """The file for reading; UTF-16 is turned to UTF-8. *line_end* says which character ends a line."""
+    opened = _opened(path, compression_of(path, file))
+    if file.encoding.startswith("utf-16"):
+        decoder = codecs.getincrementaldecoder(file.encoding)("replace")
+        opened = _converted(opened, lambda chunk, final: decoder.decode(chunk, final).encode("utf-8", "replace"))
+    if line_end == "cr":
+        opened = _converted(opened, lambda chunk, final: chunk.translate(_EXCHANGED))
+    return opened
+
+
+def _opened(path: str, compression: str) -> IO[bytes]:
+    if compression == "gzip":
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    if compression == "bz2":
+        return cast("IO[bytes]", bz2.open(path, "rb"))
+    if compression == "zip":
+        with zipfile.ZipFile(path) as archive:
+            return archive.open(zip_member(path))
+    if compression == "zstd":
+        import pyarrow
+
+        return _converted(pyarrow.CompressedInputStream(open(path, "rb"), "zstd"), lambda chunk, final: chunk)
+    return open(path, "rb")
+
+
+def zip_member(path: str) -> str:
+    """The one file of an archive; an error if it has none, or several."""
+    every = quietly(lambda: zipfile.ZipFile(path).infolist())
+    files = [entry for entry in every or () if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")]
+    locked = any(entry.flag_bits & 1 for entry in files)
+    if every is None or len(files) != 1 or locked:
+        has = "is no zip archive" if every is None else "needs a password" if locked else f"holds {len(files)} files"
+        raise SchemaError(f"{path!r} {has}. A table is one CSV file in an archive: unpack it, and open its files.")
+    return files[0].filename
+
+
+def _converted(file: Any, convert: Callable[[bytes, bool], bytes]) -> IO[bytes]:
+    return cast("IO[bytes]", io.BufferedReader(_Conversion(file, convert), _CHUNK))
+
+
+class _Conversion(io.RawIOBase):
+    """What a file holds, converted a piece at a time."""
+
+    def __init__(self, file: Any, convert: Callable[[bytes, bool], bytes]) -> None:
+        self._file, self._convert, self._rest, self._ended = file, convert, b"", False
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as there is something; 0 at the end."""
+        while not self._rest and not self._ended:
+            chunk = self._file.read(_CHUNK)
+            self._ended = not chunk
+            self._rest = self._convert(chunk, self._ended)
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+    def close(self) -> None:
+        """Close the file, too."""
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+def as_utf8(block: bytes, file: FileFormat) -> bytes:
+    """Whole lines as UTF-8; bytes that are no text become U+FFFD, which is no line end, quote or delimiter.
+
+    In a file without a header, a byte order mark before a line is left out: before any, because each may be the first.
     """
-
-    is_text = True
-
-    def __init__(self, path: str, *, multiline: bool = False, file: FileFormat = PLAIN) -> None:
-        self.files = [os.path.abspath(path)]  # read later, when the working directory may be another
-        self.multiline, self.file = multiline, file
-        self.compression = compression_of(path, file)
-        if self.compression == "zip":
-            zip_member(path)
-        self.header = read_header(path, file)
-        text = Family("string")
-        self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in self.header.names]
-        self.doubtful = file.header and looks_like_data(self.header.names)
-
-    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """The columns as texts, each cut out of the lines once."""
-        wanted = list(dict.fromkeys([*names, *([] if unit is None else [unit])]))
-        own = [] if unit is None else [wanted.index(unit)]
-        slots = np.full(len(self.header.names), -1)
-        slots[[self.header.names.index(name) for name in wanted]] = range(len(wanted))
-        with open_lines(self.files[0], self.file, self.header.line_end) as file:
-            if self.file.header:
-                file.readline()
-            blocks = _blocks(file, partial(as_utf8, file=self.file))
-            first = next(blocks, b"")
-            swift, delimiter = len(first) > _WORTH_COMPILING, ord(self.header.delimiter)
-            cut = partial(_cut, multiline=self.multiline, delimiter=delimiter, slots=slots, swift=swift)
-            in_turn = _one_after_another if self.multiline else _side_by_side
-            for batch in in_turn(chain([first], blocks), cut):
-                yield [*batch.columns[: len(names)], *(batch.column(place) for place in own)]
+    encoding = "utf-8" if file.encoding.startswith("utf-16") else file.encoding
+    try:
+        text = block.decode(encoding)
+        block = block if encoding == "utf-8" else text.encode("utf-8", "replace")
+    except UnicodeDecodeError:
+        lines = (line.decode(encoding, "replace").encode("utf-8", "replace") for line in block.split(b"\n"))
+        block = b"\n".join(lines)
+    if not file.header and _MARK in block:
+        block = block.removeprefix(_MARK).replace(b"\n" + _MARK, b"\n")
+    return block
 
 
-def _blocks(file: IO[bytes], as_text: Callable[[bytes], bytes]) -> Iterator[bytes]:
-    """Whole lines, about *_BLOCK* bytes at a time; a line that is too long may come without its middle."""
-    rest = b""
-    while block := file.read(_BLOCK):
-        if _is_too_long(rest):  # nothing counts any more but its end
-            end = block.find(b"\n")
-            block = block[end:] if end >= 0 else b""
-        block = rest + block
-        end = block.rfind(b"\n") + 1
-        if end:
-            yield as_text(block[:end])
-        rest = block[end : end + _enough()]
-    if rest:
-        yield as_text(rest + b"\n")
+# ---- the first line --------------------------------------------------------------------------------------------------
+
+_LONGEST_HEADER = 1 << 20
+_LONGEST_NAME = 100
+_NO_HEADER = "does not begin with a header: the first line of a CSV file names the columns."
+_VALUE = re.compile(
+    r"""[-+(]?[$€£]?\s*[\d.,'\s]*\d[\d.,'\s]*(e[-+]?\d+)?\s*[%)]?  # a number, an amount, a code of digits
+    | \d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([\sT].*)?                    # a date, with or without a time
+    | \d{1,2}:\d{2}(:\d{2}.*)?                                     # a time
+    | true | false | yes | na | n/a | null | none | nan            # what stands for a value
+    | [^@\s]+@[^@\s]+\.[^@\s]+                                     # an address
+    | [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}                    # a UUID""",
+    re.VERBOSE | re.IGNORECASE,
+)
 
 
-def _enough() -> int:
-    """So many bytes of a line say that it is too long: UTF-8 may need half of them, and no byte order mark."""
-    return 2 * LONGEST_LINE + 8
+@dataclass(frozen=True)
+class Header:
+    """What is known of a file before its rows are read."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    line_end: str
 
 
-def _is_too_long(rest: bytes) -> bool:
-    """Whether a line whose beginning this is must be too long."""
-    return len(rest) >= _enough()
+def read_header(path: str, file: FileFormat = PLAIN) -> Header:
+    """The names of the columns, the delimiter and the line end, from the first line alone.
 
-
-def _side_by_side(blocks: Iterator[bytes], cut: Callable[[bytes, bool], tuple[Any, int]]) -> Iterator[Any]:
-    """The batches of all blocks in their order, cut by a few threads a few blocks ahead."""
-    threads = min(_MOST_THREADS, os.cpu_count() or 1)
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[tuple[Any, int]]] = deque()
-        for block in blocks:
-            waiting.append(pool.submit(cut, block, True))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()[0]
-        while waiting:
-            yield waiting.popleft().result()[0]
-
-
-def _one_after_another(blocks: Iterator[bytes], cut: Callable[[bytes, bool], tuple[Any, int]]) -> Iterator[Any]:
-    """The batches where a row may go on in the next line, so that only reading finds where it ends."""
-    rest = b""
-    for block in blocks:
-        text = rest + block
-        batch, taken = cut(text, False)
-        rest = text[taken:]
-        yield batch
-    if rest:
-        yield cut(rest, True)[0]
-
-
-def _split(block: bytes, delimiter: int, slots: Places) -> Any:
-    """The same for a short block without quotes and returns, as :func:`cut_records` would do it.
-
-    Claim.  As there: a line makes one record, and what is in it depends on the bytes of that line alone.
-    Proof.  Without a quote, all that ends a field is a delimiter or a newline, and each line is split by itself.  ∎
+    Of a file without a header nothing is read: its first line is a row.
     """
-    import pyarrow
-
-    sign, columns = bytes([delimiter]), {int(slot): place for place, slot in enumerate(slots) if slot >= 0}
-    lines = [line for line in block.split(b"\n")[:-1] if line or len(slots) == 1]
-    records = [line.split(sign) if len(line) <= LONGEST_LINE else [] for line in lines]
-    found = []
-    for slot in range(len(columns)):
-        texts = [fields[columns[slot]] if len(fields) > columns[slot] else b"" for fields in records]
-        ends = np.zeros(len(texts) + 1, np.int32)
-        np.cumsum([len(text) for text in texts], out=ends[1:])
-        found.append(_strings(b"".join(texts), ends, ends[1:] > ends[:-1]))
-    return pyarrow.record_batch(found, [f"c{slot}" for slot in range(len(found))])
+    tabs = without_ending(path).endswith((".tsv", ".tab"))
+    if file.columns is not None:
+        return Header(tuple(file.columns), file.delimiter or ("\t" if tabs else ","), file.line_end or "lf")
+    line, line_end = _first_line(path, file)
+    delimiter = file.delimiter or max("\t,;|" if tabs else ",;\t|", key=line.count)
+    names = quietly(lambda: next(csv.reader([line], delimiter=delimiter, skipinitialspace=True)))
+    if names is None:
+        raise SchemaError(f"{path!r} {_NO_HEADER}")
+    return Header(tuple(name.strip() for name in names), delimiter, line_end)
 
 
-def _strings(texts: Any, ends: Any, filled: Any) -> Any:
-    """An Arrow column of the texts between these ends; those that are not filled are missing."""
-    import pyarrow
+def looks_like_data(names: Sequence[str]) -> bool:
+    """Whether the fields of a first line look like those of a row: a number, a date, an address, one value twice.
 
-    known = pyarrow.py_buffer(np.packbits(filled, bitorder="little"))
-    return pyarrow.StringArray.from_buffers(len(filled), pyarrow.py_buffer(ends), pyarrow.py_buffer(texts), known)
+    >>> looks_like_data(["age", "sex"]), looks_like_data(["34", "F"])
+    (False, True)
+    """
+    filled = [name for name in names if name]
+    return (
+        not filled
+        or len(set(filled)) < len(filled)
+        or any(len(name) > _LONGEST_NAME or _VALUE.fullmatch(name) for name in filled)
+    )
 
 
-def _cut(block: bytes, final: bool, *, multiline: bool, delimiter: int, slots: Places, swift: bool) -> tuple[Any, int]:
-    """The records of a block as an Arrow batch, and how many of its bytes they are; *swift* compiles the loop first."""
-    import pyarrow
-
-    if not swift and b'"' not in block and b"\r" not in block:
-        return _split(block, delimiter, slots), len(block)
-    width, most = int(slots.max()) + 1, block.count(b"\n")
-    data = np.empty((width, len(block)), np.uint8)
-    ends = np.zeros((width, most + 1), np.int32)
-    filled = np.zeros((width, most), np.uint8)
-    if swift:
-        raw = np.frombuffer(block, np.uint8)
-        records, taken = cut_records(raw, final, multiline, LONGEST_LINE, delimiter, slots, data, ends, filled)
-    else:  # Python takes half of the time for single elements where they are those of bytes and views
-        arrays: list[Any] = [slots, data, ends, filled]
-        views: Any = [memoryview(array) for array in arrays]
-        records, taken = cut_records.function(block, final, multiline, LONGEST_LINE, delimiter, *views)
-    columns = [
-        _strings(data[slot, : ends[slot, records]], ends[slot, : records + 1], filled[slot, :records])
-        for slot in range(width)
-    ]
-    return pyarrow.record_batch(columns, [f"c{slot}" for slot in range(width)]), taken
+def _first_line(path: str, file: FileFormat) -> tuple[str, str]:
+    """The first line, and what ends the lines: a return, if one stands in the first line before its line feed."""
+    problem, raw, line_end = "", b"", file.line_end
+    try:
+        with open_lines(path, file, line_end) as opened:
+            raw = opened.readline(_LONGEST_HEADER)
+    except PermissionError:
+        problem = "cannot be read: permission denied. Ask for the right to read it."
+    except (OSError, EOFError, ValueError):
+        problem = "cannot be read. Check that the file is complete, and compressed as its name or the schema says."
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    if line_end is None:
+        raw, returned, _ = raw.partition(b"\r")
+        line_end = "cr" if returned else "lf"
+    try:
+        text = raw.decode("utf-8-sig" if file.encoding.startswith("utf-") else file.encoding)
+    except UnicodeDecodeError:
+        text = "\0"
+    if problem:
+        pass
+    elif "\0" in text:
+        problem = (
+            f"is not {file.encoding.upper()} text. Say which encoding it has under [file] in the schema, for example "
+            'encoding = "latin-1", "cp1252" or "utf-16".'
+        )
+    elif not text.strip() or text.count('"') % 2 or len(raw) >= _LONGEST_HEADER - 1:
+        problem = _NO_HEADER
+    if problem:
+        raise SchemaError(f"{path!r} {problem}")
+    return text, line_end

@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,12 +18,11 @@ from urllib.parse import unquote
 import numpy as np
 
 from adyton.errors import SchemaError
-from adyton.kernel.reading.csv_header import without_ending
-from adyton.kernel.reading.csv_reader import CsvReader
-from adyton.kernel.reading.readers import Column, Family, Reader, type_name
+from adyton.kernel.reading.csv_reader import CsvReader, without_ending
+from adyton.kernel.reading.readers import Column, Reader, family_of, type_name
 from adyton.kernel.sealed import quietly
 from adyton.schema import FileFormat
-from adyton.schema.file_format import PLAIN
+from adyton.schema.files import PLAIN
 
 ADVICE = (
     "Give a CSV, Parquet, Excel, DuckDB or SQLite file, the address of a PostgreSQL database, a pandas, polars or "
@@ -37,14 +36,14 @@ _KINDS = {
 }
 _WITH_TABLES = ("Excel", "database")
 _IN_FOLDERS = ("Parquet", "CSV", "Excel")
-"""Of files of several kinds in a folder, those of the first of these are its table."""
+"""If a folder has files of several kinds, those of the first of these kinds are its table."""
 _ROWS_AT_A_TIME = 1 << 17
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file, the table or sheet in it that is asked for, and what the names of its folders say of all its rows."""
+    """A file, the table or sheet in it that is asked for, and the values that its folders give to all rows."""
 
     path: str
     table: str = ""
@@ -53,7 +52,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a table, and how it is called in messages."""
+    """A part of a table, and its name in messages."""
 
     name: str
     reader: Reader
@@ -76,7 +75,7 @@ def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileForm
     if kinds == {"Excel"}:
         from adyton.kernel.reading.sheets import sheets_of  # loaded where there are any
 
-        places = [Place(one.path, name, one.fixed) for one in places for name in sheets_of(one.path, one.table)]
+        places = [replace(place, table=name) for place in places for name in sheets_of(place.path, place.table)]
     if len({(os.path.realpath(place.path), place.table) for place in places}) < len(places):
         raise SchemaError(f"a file at {said!r} is given twice. Every row would count twice.")
     parts = [_part(place, multiline, file) for place in places]
@@ -91,11 +90,11 @@ def _part(place: Place, multiline: bool, file: FileFormat) -> Part:
         case "Parquet":
             reader = ParquetReader(place.path)
         case "Excel":
-            from adyton.kernel.reading.sheets import ExcelReader
+            from adyton.kernel.reading.sheets import ExcelReader  # loaded where there are any
 
             reader = ExcelReader(place.path, place.table, file)
         case _:
-            from adyton.kernel.engines.databases import database_reader
+            from adyton.kernel.engines.databases import database_reader  # loaded where there are any
 
             reader = database_reader(place.path, place.table)
     own = {column.name for column in reader.columns}
@@ -115,32 +114,29 @@ class ParquetReader(Reader):
             raise SchemaError(
                 f"{path!r} cannot be read as Parquet. Check that the file is complete, or write it again."
             )
-        self.columns = [Column(field.name, type_name(field.type), _stored(field.type)) for field in fields]
+        families = [family_of(field.type).replace("binary", "string") for field in fields]  # bytes may be texts
+        named = zip(fields, families, strict=True)
+        self.columns = [Column(field.name, type_name(field.type), family) for field, family in named]
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """Row group by row group. Texts are read once for each row group, where nearly all of these list them once."""
+        """Row group by row group. Each distinct text is read once per row group, where nearly all groups list them."""
         from pyarrow import parquet
 
         wanted = [*names, *([] if unit is None else [unit])]
         with parquet.ParquetFile(self.files[0]) as file:
             groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
             places = {file.schema.column(place).path: place for place in range(len(file.schema))}
-        texts = [one.name for one in self.columns if one.name in wanted and one.type.is_string() and one.name != unit]
+        rows = sum(group.num_rows for group in groups)
 
         def listed(name: str) -> bool:
             stored = [group.num_rows for group in groups if group.column(places[name]).has_dictionary_page]
-            return bool(sum(stored) * 8 > 7 * sum(group.num_rows for group in groups))
+            return bool(sum(stored) * 8 > 7 * rows)
 
-        texts = list(filter(listed, texts))
+        known = [column.name for column in self.columns if column.type == "string" and column.name != unit]
+        texts = [name for name in known if name in wanted and listed(name)]
         with parquet.ParquetFile(self.files[0], read_dictionary=texts) as file:
             for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=list(dict.fromkeys(wanted))):
                 yield [batch.column(name) for name in wanted]
-
-
-def _stored(kind: Any) -> Family:
-    """Bytes in a file that does not say what they are, are texts."""
-    found = Family.of(kind)
-    return Family("string") if found == "binary" else found
 
 
 class PartedReader(Reader):
@@ -159,7 +155,7 @@ class PartedReader(Reader):
         self.doubtful = any(part.reader.doubtful for part in parts)
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:
-        """Every part gets to know what will be asked of it."""
+        """Every part learns what will be asked of it."""
         for part in self.parts:
             own = [name for name in names if name not in part.fixed]
             part.reader.declare(own, None if unit in part.fixed else unit)
@@ -169,36 +165,35 @@ class PartedReader(Reader):
         for part in self.parts:
             stored = [name for name in names if name not in part.fixed] or [part.reader.columns[0].name]
             for arrays in part.reader.batches(stored, None if unit in part.fixed else unit):
-                found = dict(zip(stored, arrays, strict=False))
-                rows = len(arrays[0])
-                columns = [found[name] if name in found else _repeated(part.fixed[name], rows) for name in names]
+                read, rows = dict(zip(stored, arrays, strict=False)), len(arrays[0])
+                columns = [read[name] if name in read else _repeated(part.fixed[name], rows) for name in names]
                 if unit is not None:
                     columns.append(_repeated(part.fixed[unit], rows) if unit in part.fixed else arrays[-1])
                 yield columns
 
 
 def _columns(part: Part) -> list[Column]:
-    folders = [Column(name, "folder", Family("string"), from_text=True, inferred=True) for name in part.fixed]
+    folders = [Column(name, "folder", "string", from_text=True, inferred=True) for name in part.fixed]
     return [*part.reader.columns, *folders]
 
 
 def _compare(first: Part, other: Part) -> None:
     """An error unless both have the same columns, of the same types, in any order. A first line is not repeated: it may
     be a row."""
-    one, two = ({column.name: column for column in _columns(part)} for part in (first, other))
+    ours, theirs = ({column.name: column for column in _columns(part)} for part in (first, other))
     same = "All files of a table have the same columns, of the same types, in any order."
-    if len(_columns(first)) != len(_columns(other)) or {*one} != {*two}:
+    if len(_columns(first)) != len(_columns(other)) or {*ours} != {*theirs}:
         problem = f"does not name the same columns as {first.name!r}"
         if not first.reader.is_text:
-            name, missing = min((name, name not in one) for name in {*one} ^ {*two} or {*one})
+            name, missing = min((name, name not in ours) for name in {*ours} ^ {*theirs} or {*ours})
             has, has_not = (other, first) if missing else (first, other)
             problem = f"differs from {first.name!r}: {has.name!r} has a column {name!r}, and {has_not.name!r} has none"
         raise SchemaError(f"{other.name!r} {problem}. {same}")
-    for name, column in one.items():
-        kinds = {(own.type, own.type.is_string() or own.engine_type) for own in (column, two[name])}
+    for name, column in ours.items():
+        kinds = {(own.type, own.type == "string" or own.engine_type) for own in (column, theirs[name])}
         if len(kinds) > 1:
             raise SchemaError(
-                f"the column {name!r} is {column.engine_type} in {first.name!r} and {two[name].engine_type} in "
+                f"the column {name!r} is {column.engine_type} in {first.name!r} and {theirs[name].engine_type} in "
                 f"{other.name!r}. {same}"
             )
 
@@ -216,13 +211,13 @@ def _places(text: str) -> list[Place]:
     """The files that a path or a pattern stands for, in the order of their names."""
     base, _, table = text.rpartition("#")
     if not exists(text) and base and _kind(base) in _WITH_TABLES:
-        return [Place(place.path, table, place.fixed) for place in _places(base)]
-    if any(sign in text for sign in "*?[") and not exists(text):
-        found = sorted(path for path in glob.glob(text, recursive=True) if not os.path.isdir(path))
-        if not found:
+        return [replace(place, table=table) for place in _places(base)]
+    if any(character in text for character in "*?[") and not exists(text):
+        matching = sorted(path for path in glob.glob(text, recursive=True) if not os.path.isdir(path))
+        if not matching:
             raise SchemaError(f"there is no file at {text!r}. {ADVICE}.")
-        folders = [part for part in Path(text).parts[:-1] if not any(sign in part for sign in "*?[")]
-        return [Place(path, fixed=_folder_values(Path(path).parts[len(folders) : -1])) for path in found]
+        folders = [part for part in Path(text).parts[:-1] if not any(character in part for character in "*?[")]
+        return [Place(path, fixed=_folder_values(Path(path).parts[len(folders) : -1])) for path in matching]
     if not exists(text) and base and exists(base):
         raise SchemaError(f"{base!r} is one table, in which {table!r} names nothing. Leave the name of the table out.")
     if not exists(text):
@@ -232,10 +227,10 @@ def _places(text: str) -> list[Place]:
     every = sorted((path for path in Path(text).rglob("*") if path.is_file()), key=str)
     below = {str(path): path.relative_to(text).parts for path in every}
     seen = [path for path, parts in below.items() if not any(part.startswith(("_", ".")) for part in parts)]
-    found = next((own for kind in _IN_FOLDERS if (own := [path for path in seen if _kind(path) == kind])), [])
-    if not found:
+    own = next((paths for kind in _IN_FOLDERS if (paths := [path for path in seen if _kind(path) == kind])), [])
+    if not own:
         raise SchemaError(f"{text!r} is a directory without Parquet, CSV or Excel files. {ADVICE}.")
-    return [Place(path, fixed=_folder_values(below[path][:-1])) for path in found]
+    return [Place(path, fixed=_folder_values(below[path][:-1])) for path in own]
 
 
 def _folder_values(folders: Sequence[str]) -> dict[str, str | None]:

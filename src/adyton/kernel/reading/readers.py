@@ -1,4 +1,4 @@
-"""Readers: what a table can be opened with.
+"""Readers: one for each kind of table that can be opened; here those of frames.
 
 A reader lists the columns with their types (public), and is asked for their rows. Messages come from the path, the
 header and the types; never from a row.
@@ -7,109 +7,82 @@ header and the types; never from a row.
 from __future__ import annotations
 
 import os
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from adyton.compiling import cached_property
 from adyton.errors import SchemaError
+from adyton.kernel.reading.arrow import own_text, text_of, texts
+from adyton.kernel.sealed import quietly
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema import Schema
 
+NUMBERS = ("integer", "floating", "decimal")
 _FAMILIES = {
-    "integer": {"integer"},
-    "floating": {"floating"},
-    "decimal": {"decimal"},
-    "boolean": {"boolean"},
-    "string": {"string"},
-    "date": {"date", "temporal"},
-    "timestamp": {"timestamp", "temporal"},
-    "time": {"time", "temporal"},
-    "interval": {"interval"},
-    "uuid": {"uuid"},
-    "binary": {"binary"},
-    "null": {"null"},
-    "unknown": set(),
+    "boolean": ("boolean",),
+    "integer": ("integer",),
+    "floating": ("floating",),
+    "decimal": ("decimal",),
+    "string": ("string", "large_string", "string_view"),
+    "date": ("date",),
+    "timestamp": ("timestamp",),
+    "time": ("time",),
+    "interval": ("duration", "interval"),
+    "null": ("null",),
+    "binary": ("binary", "large_binary", "binary_view", "fixed_size_binary"),
 }
+"""The families of types, and Arrow's types in each. Besides there are ``uuid`` and ``unknown``."""
+_KINDS = {"boolean": "boolean", "integer": "integer", "floating": "numeric", "decimal": "numeric"}
+_KINDS |= {"string": "categorical", "date": "date", "timestamp": "datetime", "interval": "duration"}
+"""The kind of attribute that suits a family."""
 
 
-class Family(str):
-    """What a type is: ``Family("date").is_temporal()``."""
+def family_of(kind: Any) -> str:
+    """The family of an Arrow type; of a dictionary, that of its values."""
+    import pyarrow
+    from pyarrow import types
 
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("is_"):
-            raise AttributeError(name)
-        return lambda: name.removeprefix("is_") in _FAMILIES[self]
-
-    @classmethod
-    def of(cls, kind: Any) -> Family:
-        """Of an Arrow type; of a dictionary, of what it spells."""
-        import pyarrow
-        from pyarrow import types
-
-        while kind is not None and (types.is_dictionary(kind) or types.is_run_end_encoded(kind)):
-            kind = kind.value_type
-        if kind is None or types.is_nested(kind) or types.is_union(kind):
-            return cls("unknown")
-        if isinstance(kind, pyarrow.BaseExtensionType):
-            known = {"arrow.uuid": "uuid", "arrow.json": "string"}
-            return cls(known.get(kind.extension_name, "unknown"))
-        tests = {
-            "boolean": (types.is_boolean,),
-            "integer": (types.is_integer,),
-            "floating": (types.is_floating,),
-            "decimal": (types.is_decimal,),
-            "string": (types.is_string, types.is_large_string, types.is_string_view),
-            "date": (types.is_date,),
-            "timestamp": (types.is_timestamp,),
-            "time": (types.is_time,),
-            "interval": (types.is_duration, types.is_interval),
-            "null": (types.is_null,),
-            "binary": (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary),
-        }
-        return cls(next((name for name, own in tests.items() if any(test(kind) for test in own)), "unknown"))
+    while kind is not None and (types.is_dictionary(kind) or types.is_run_end_encoded(kind)):
+        kind = kind.value_type
+    if kind is None or types.is_nested(kind) or types.is_union(kind):
+        return "unknown"
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        return {"arrow.uuid": "uuid", "arrow.json": "string"}.get(kind.extension_name, "unknown")
+    for family, names in _FAMILIES.items():
+        if any(getattr(types, f"is_{name}")(kind) for name in names):
+            return family
+    return "unknown"
 
 
 def type_name(kind: Any) -> str:
     """What people call an Arrow type."""
-    text = str(kind)
+    text, family = str(kind), family_of(kind)
     short = {"double": "float64", "float": "float32", "bool": "boolean", "large_string": "string"}
-    family = Family.of(kind)
-    return short.get(text, str(family) if family in ("date", "timestamp", "time", "interval", "decimal") else text)
+    return short.get(text, family if family in ("date", "timestamp", "time", "interval", "decimal") else text)
 
 
 @dataclass(frozen=True)
 class Column:
-    """What is public about a column: its name, what its type is called and what it is; and where it comes from.
+    """What is public about a column: its name, what its engine calls its type, and the family of the type.
 
-    Values of any kind may stand in it *from_text*; its type may have been *inferred* from rows.
+    With *from_text*, values of any kind may stand in it; its type may have been *inferred* from rows.
     """
 
     name: str
     engine_type: str
-    type: Any
+    type: str
     from_text: bool = False
     inferred: bool = False
 
     @property
     def kind(self) -> str:
         """The kind of attribute that suits the type, for a draft."""
-        if self.from_text:
-            return "text"
-        for kind, test in (
-            ("boolean", self.type.is_boolean()),
-            ("integer", self.type.is_integer()),
-            ("numeric", self.type.is_floating() or self.type.is_decimal()),
-            ("categorical", self.type.is_string()),
-            ("date", self.type.is_date()),
-            ("datetime", self.type.is_timestamp()),
-            ("duration", self.type.is_interval()),
-        ):
-            if test:
-                return kind
-        return "unusable"
+        return "text" if self.from_text else _KINDS.get(self.type, "unusable")
 
 
 class Reader(ABC):
@@ -117,16 +90,16 @@ class Reader(ABC):
 
     columns: Sequence[Column]
     is_text: bool = False
-    """Whether all values are texts that were written by anybody, as those of a CSV file are."""
+    """Whether all values are texts in any notation, as those of a CSV file are."""
     doubtful: bool = False
     """Whether the names of the columns look like values: then they are not shown."""
     files: Sequence[str] = ()
     """What the rows are read from, whenever they are counted."""
     ours: bool = True
-    """Whether nobody else works with what the rows are read from."""
+    """Whether no other program changes what the rows are read from."""
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:  # noqa: B027
-        """What will be asked for: the columns of the schema, and the one that says whose row it is."""
+        """Announce what will be asked for: the columns of the schema, and the one that says whose row it is."""
 
     def elsewhere(self, schema: Schema, unit: str | None) -> Any | None:
         """Rows that are counted where they are; None where they are read by us."""
@@ -205,8 +178,8 @@ def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schem
         )
     column = reader.columns[present.index(name)]
     kind = column.type
-    if not (kind.is_string() or kind.is_integer() or kind.is_decimal() or kind.is_uuid() or kind.is_binary()):
-        rounded = ", because it rounds long numbers" if kind.is_floating() else ""
+    if kind not in ("string", "integer", "decimal", "uuid", "binary"):
+        rounded = ", because it rounds long numbers" if kind == "floating" else ""
         raise SchemaError(
             f"the unit {name!r} has the type {column.engine_type}, which cannot tell units apart{rounded}. A unit is a "
             f"text, a whole number, a decimal, a UUID or bytes: {_advice(column)}"
@@ -216,7 +189,7 @@ def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schem
 
 def _advice(column: Column) -> str:
     """What to do about a column of another type."""
-    if column.inferred and column.type.is_floating():
+    if column.inferred and column.type == "floating":
         return (
             "read the table again with this column as text or, in pandas, as Int64, which has missing values, too. "
             "(What was rounded cannot be converted back.)"
@@ -227,7 +200,163 @@ def _advice(column: Column) -> str:
 def file_identity(path: str) -> tuple[int, ...]:
     """What changes when a file is written or replaced; nothing for one that is not there."""
     try:
-        found = os.stat(path)
+        facts = os.stat(path)
     except OSError:
         return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+
+
+_ROWS_AT_A_TIME = 122_880
+Text = Callable[[object], str | None]
+"""A function from an object to its text."""
+
+
+def frame_reader(data: Any) -> Reader | None:
+    """The reader for a frame; None for anything else."""
+    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
+    pyarrow = sys.modules.get("pyarrow")
+    if pandas is not None and isinstance(data, pandas.DataFrame):
+        return PandasReader(data)
+    if polars is not None and isinstance(data, polars.DataFrame | polars.LazyFrame):
+        return PolarsReader(data)
+    if pyarrow is not None and isinstance(data, pyarrow.Table):
+        return ArrowReader(data)
+    return None
+
+
+class FrameReader(Reader):
+    """What the three kinds of frames share: types are known at once, columns are copied when they are counted."""
+
+    _declared: tuple[str, ...] = ()
+    _unit: str | None = None
+
+    def declare(self, names: Sequence[str], unit: str | None) -> None:
+        """All of these are copied when the first is counted, so that later changes of the frame do not mix rows."""
+        self._declared, self._unit = tuple(names), unit
+
+    @cached_property
+    def _taken(self) -> dict[tuple[str, bool], Any]:
+        """The columns by name, and whether they say whose row it is: among objects, only texts name a unit."""
+        keys = [*((name, False) for name in self._declared), *([] if self._unit is None else [(self._unit, True)])]
+        places = {column.name: place for place, column in reversed(list(enumerate(self.columns)))}
+        objects = {column.name for column in self.columns if column.from_text}
+        wanted = [(places[name], own_text if unit and name in objects else text_of) for name, unit in keys]
+        return dict(zip(keys, self.arrays(wanted), strict=True))
+
+    def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
+        """The columns in pieces of some hundred thousand rows."""
+        import pyarrow
+
+        keys = [*((name, False) for name in names), *([] if unit is None else [(unit, True)])]
+        table = pyarrow.table({f"c{place}": self._taken[key] for place, key in enumerate(keys)})
+        for batch in table.to_batches(max_chunksize=_ROWS_AT_A_TIME):
+            yield batch.columns
+
+    @abstractmethod
+    def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
+        """Columns as Arrow arrays, all at one moment, in memory that nobody else can change; *wanted* has the place of
+        each, and what makes a text of an object."""
+
+
+class ArrowReader(FrameReader):
+    """An Arrow table."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.columns = [_column(field.name, field.type, str(field.type)) for field in table.schema]
+
+    def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
+        """As they are: Arrow's memory does not change."""
+        return [self.table.column(index) for index, _ in wanted]
+
+
+class PolarsReader(FrameReader):
+    """A polars frame. The schema of a lazy one is resolved at opening; it is collected once, when it is counted."""
+
+    def __init__(self, frame: Any) -> None:
+        import polars
+        import pyarrow
+
+        self.frame = frame
+        schema = quietly(frame.collect_schema)
+        if schema is None:
+            raise SchemaError("polars cannot list the columns of the lazy frame. Collect it yourself, then open that.")
+        self.columns = []
+        for name, dtype in schema.items():
+            empty = polars.DataFrame(schema={"x": dtype})
+            arrow = quietly(lambda empty=empty: empty.to_arrow().schema.field("x").type)  # type: ignore[misc]
+            objects = dtype == polars.Object
+            if objects or dtype.is_integer():  # Arrow has no whole numbers of 128 bits
+                arrow = pyarrow.large_string() if objects or arrow is None else arrow
+            self.columns.append(_column(name, arrow, str(dtype), objects=objects))
+
+    def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
+        """A lazy frame is collected once. Where polars cannot make Arrow of a column, through Python's values."""
+        import polars
+
+        names = [self.columns[index].name for index, _ in wanted]
+        frame, arrays = self.frame.lazy().select(list(dict.fromkeys(names))).collect(), []
+        for name, (_, text) in zip(names, wanted, strict=True):
+            series = frame.get_column(name)
+            arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
+            arrays.append(texts(series.to_list(), text) if arrow is None else arrow)
+        return arrays
+
+
+class PandasReader(FrameReader):
+    """A pandas frame. Columns of Python objects, which may hold anything, are read as text, like a CSV file."""
+
+    def __init__(self, frame: Any) -> None:
+        import pyarrow
+
+        self.frame = frame
+        self.columns = []
+        for index in range(frame.shape[1]):
+            values = _spelled_out(frame.iloc[:0, index])
+            objects = _are_objects(values)
+            kind = pyarrow.large_string() if objects else quietly(lambda values=values: _arrow(values).type)  # type: ignore[misc]
+            own, inner = str(frame.dtypes.iloc[index]), str(values.dtype)
+            shown = own if own != "category" else f"category of {inner}"
+            self.columns.append(_column(str(frame.columns[index]), kind, shown, objects=objects))
+
+    def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
+        """Copies; not-a-number becomes missing."""
+        return [self._array(self.frame.iloc[:, index], text) for index, text in wanted]
+
+    def _array(self, values: Any, text: Text) -> Any:
+        import pyarrow
+
+        if hasattr(values.dtype, "categories"):
+            codes = values.cat.codes.to_numpy()
+            levels = self._array(values.cat.categories.to_series(), text)
+            return levels.take(pyarrow.array(codes, mask=codes < 0))
+        values = _dense(values.copy())  # Arrow would look at the frame's own memory, which its owner can change
+        return texts(values, text) if _are_objects(values) else _arrow(values)
+
+
+def _spelled_out(values: Any) -> Any:
+    """An empty series of the type of the values: of a category's levels, of a sparse column's values."""
+    while hasattr(values.dtype, "categories"):
+        values = values.dtype.categories[:0].to_series()
+    return _dense(values)
+
+
+def _are_objects(values: Any) -> bool:
+    """Whether values are read as Python objects, one by one."""
+    return str(values.dtype) == "object" or getattr(values.dtype, "storage", "") == "python"
+
+
+def _arrow(values: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.array(values, from_pandas=True)
+
+
+def _dense(values: Any) -> Any:
+    return np.asarray(values) if hasattr(values, "sparse") and str(values.dtype).startswith("Sparse") else values
+
+
+def _column(name: str, kind: Any, shown: str, *, objects: bool = False) -> Column:
+    """What is public about a column of a frame; of a dictionary, the type of its values."""
+    family = "string" if objects else family_of(kind)
+    return Column(name, shorten(shown).strip("'"), family, from_text=objects or family == "null", inferred=True)

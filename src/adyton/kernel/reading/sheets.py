@@ -1,7 +1,7 @@
 """Sheets of Excel workbooks (.xlsx, .xlsm): one row of a sheet, one row, and no cell raises an error.
 
 A workbook is a zip archive of XML, and both are read as a stream by Python's own libraries. (Libraries for workbooks
-hold the rectangle around all cells, so that one cell far away ends the process, or fail on a number that is no date.)
+hold the rectangle around all cells, so that one distant cell ends the process, or fail on a number that is no date.)
 
 Claim.  What is in a row depends on the cells of that row alone, and on what they refer to: texts and formats.
 Proof.  A cell is converted when it ends, by its own type, text and format. A row ends with the cells that it has; one
@@ -23,13 +23,13 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from adyton.errors import SchemaError
-from adyton.kernel.reading.csv_header import looks_like_data
-from adyton.kernel.reading.readers import Column, Family, Reader, file_identity
-from adyton.kernel.reading.value_texts import own_text, text_of
+from adyton.kernel.reading.arrow import EXACT, own_text, text_of
+from adyton.kernel.reading.csv_reader import looks_like_data
+from adyton.kernel.reading.readers import Column, Reader, file_identity
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 from adyton.schema import FileFormat
-from adyton.schema.file_format import PLAIN
+from adyton.schema.files import PLAIN
 
 _CHUNK = 1 << 18
 _ROWS_AT_A_TIME = 1 << 17
@@ -40,7 +40,6 @@ _LAST_DAY = 2_958_465
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 """The formats of dates and times that every workbook has; that of hours beyond a day is 46."""
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^]]*\]')
-_EXACT = 1 << 53
 
 
 def sheets_of(path: str, wanted: str) -> list[str]:
@@ -54,14 +53,14 @@ def sheets_of(path: str, wanted: str) -> list[str]:
     names = list(book.sheets)
     if wanted in names:
         return [wanted]
-    found = [name for name in names if fnmatchcase(name, wanted)] if wanted else names
-    if not found or (not wanted and len(names) != 1):
+    chosen = [name for name in names if fnmatchcase(name, wanted)] if wanted else names
+    if not chosen or (not wanted and len(names) != 1):
         asked = f"no sheet {wanted!r}" if wanted else "not exactly one sheet"
         raise SchemaError(
             f"{path!r} has {asked}. It has {listing(names) or 'none'}. Write {path + '#sheet'!r}, or {path + '#*'!r} "
             "for all of them as one table."
         )
-    return found
+    return chosen
 
 
 class ExcelReader(Reader):
@@ -91,8 +90,7 @@ class ExcelReader(Reader):
         self._names = {place: name for place, value in named if (name := (text_of(value) or "").strip())}
         if not self._names:
             raise SchemaError(f"the sheet {sheet!r} of {path!r} is empty: its first row names the columns.")
-        text = Family("string")
-        self.columns = [Column(name, "text", text, from_text=True, inferred=True) for name in self._names.values()]
+        self.columns = [Column(name, "text", "string", from_text=True, inferred=True) for name in self._names.values()]
         self.doubtful = file.header and looks_like_data(list(self._names.values()))
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:
@@ -119,10 +117,10 @@ class ExcelReader(Reader):
         texts = [(places[name], _unit_text if unit else text_of) for name, unit in keys]
 
         def batch() -> dict[tuple[str, bool], Any]:
-            found = {key: pyarrow.array(own, pyarrow.large_string()) for key, own in zip(keys, columns, strict=True)}
+            arrays = {key: pyarrow.array(own, pyarrow.large_string()) for key, own in zip(keys, columns, strict=True)}
             for own in columns:
                 own.clear()
-            return found
+            return arrays
 
         for row in rows:
             for own, (place, text) in zip(columns, texts, strict=True):
@@ -139,7 +137,7 @@ def _keys(names: Sequence[str], unit: str | None) -> tuple[tuple[str, bool], ...
 
 def _unit_text(value: object) -> str | None:
     """What names a unit: a text, or a whole number that a double holds exactly."""
-    whole = isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT
+    whole = isinstance(value, float) and value.is_integer() and abs(value) <= EXACT
     return text_of(value) if whole else own_text(value)
 
 
@@ -169,15 +167,15 @@ class _Workbook:
     def _related(self, part: str) -> dict[str, tuple[str, str]]:
         """The kind and the place of all parts that a part refers to."""
         folder, name = posixpath.split(part)
-        found = {}
+        related = {}
         for own, element in self._elements(posixpath.join(folder, "_rels", f"{name}.rels")):
             if own == "Relationship":
                 target = posixpath.normpath(posixpath.join("/", folder, element.get("Target"))).lstrip("/")
-                found[element.get("Id")] = element.get("Type").rpartition("/")[2], target
-        return found
+                related[element.get("Id")] = element.get("Type").rpartition("/")[2], target
+        return related
 
     def is_merged(self, sheet: str) -> bool:
-        """Whether any cells of a sheet are merged. It is gone through to its end: a file that is damaged is refused
+        """Whether any cells of a sheet are merged. It is read to its end: a file that is damaged is refused
         before anything is counted."""
         before, merged, parser = b"", False, expat.ParserCreate()
         with self._archive.open(self.sheets[sheet]) as file:
@@ -189,28 +187,28 @@ class _Workbook:
         return merged
 
     def _texts(self) -> list[str]:
-        """The texts that cells refer to by number. How a text is pronounced is no part of it."""
-        found: list[str] = []
+        """The texts that cells refer to by number, without notes on pronunciation."""
+        texts: list[str] = []
         for name, element in self._elements(self._parts.get("sharedStrings")):
             if name == "rPh":
                 element.clear()
             if name == "si":
-                found.append("".join(one.text or "" for one in element.iter() if _local(one.tag) == "t"))
+                texts.append("".join(part.text or "" for part in element.iter() if _local(part.tag) == "t"))
                 element.clear()
-        return found
+        return texts
 
     def _formats(self) -> list[str]:
-        """Of every format of cells what a number is in it: a number, a time, or hours beyond a day."""
+        """What a number is in each format of cells: a number, a time, or hours beyond a day."""
         kinds = dict.fromkeys(map(str, _DATES), "time") | {"46": "length"}
-        found: list[str] = []
+        formats: list[str] = []
         for name, element in self._elements(self._parts.get("styles")):
             if name == "numFmt":
                 code = _LITERAL.sub("", element.get("formatCode", "")).lower().partition(";")[0]
                 shown = "length" if "[" in code else "time" if {*code} & {*"dmyhs"} else "number"
                 kinds[element.get("numFmtId", "")] = shown
             if name == "cellXfs":
-                found = [kinds.get(one.get("numFmtId", ""), "number") for one in element]
-        return found
+                formats = [kinds.get(style.get("numFmtId", ""), "number") for style in element]
+        return formats
 
     def rows(self, sheet: str) -> Iterator[dict[int, object]]:
         """The values of each row that has any, by the place of their column."""

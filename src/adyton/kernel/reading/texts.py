@@ -1,4 +1,4 @@
-"""What one text stands for: a number, a truth, a level, a length of time. The only reader of texts there is.
+"""What a text stands for: a number, a truth value, a level, a length of time. All texts are read here.
 
 Claim.  What a text stands for depends on that text and the schema alone, and no text makes it fail.
 Proof.  A text is cut to a public length, stripped, folded, compared with dictionaries that were made from the schema
@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from functools import lru_cache
+from typing import TypeGuard
 
-from adyton.kernel.reading.value_texts import text_of
+from adyton.kernel.reading.arrow import EXACT, text_of
 from adyton.kernel.sealed import quietly
 from adyton.schema import Attribute, Boolean, Categorical, Duration, Identifier, Reading
 from adyton.schema.look_up_files import look_up_values
@@ -24,25 +25,24 @@ from adyton.schema.reading import compared, texts_of_levels
 from adyton.schema.time_formats import duration_in
 
 KNOWN, MISSING, UNREAD, OUTSIDE = range(4)
-"""What is known of a value: it is one; there is none; a text that is none of what the schema wants; no level."""
+"""The state of a value: known; missing; a text that cannot be read as the schema says; no level."""
 Read = tuple[int, float]
-"""What a text stands for: one of the four, and the number, the number of the level, or 1 for true."""
+"""The state of a value, and the value: a number, the number of a level, or 1 for true."""
 LONGEST = 1 << 16
 """In characters: what stands behind them is not looked at."""
 _NOTHING, _UNREAD, _OUTSIDE = (MISSING, 0.0), (UNREAD, 0.0), (OUTSIDE, 0.0)
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
-_EXACT = 1 << 53
 WHITE = " \t\n\r\v\f"
 """White space that does not count around numbers and the names of units."""
 
 
 def reader_of(attribute: Attribute) -> Callable[[str], Read]:
-    """What reads the texts of an attribute that has no times. Files of look-ups are read now."""
+    """A function that reads the texts of an attribute without times. Look-up files are read now."""
     translation = Translation.of(attribute)
-    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+    if has_levels(attribute, str):
         return _level_reader(attribute, translation)
     own: Callable[[str], Read]
-    if isinstance(attribute, Boolean) or (isinstance(attribute, Categorical) and type(attribute.levels[0]) is bool):
+    if is_boolean(attribute):
         own = _truth
     elif isinstance(attribute, Duration):
         seconds = attribute.seconds
@@ -53,14 +53,24 @@ def reader_of(attribute: Attribute) -> Callable[[str], Read]:
         return lambda text: own(text[:LONGEST])
 
     def read(text: str) -> Read:
-        found = translation.translate(text[:LONGEST])
-        return _NOTHING if found is None else own(found)
+        value = translation.translate(text[:LONGEST])
+        return _NOTHING if value is None else own(value)
 
     return read
 
 
+def has_levels(attribute: Attribute, kind: type) -> TypeGuard[Categorical]:
+    """Whether an attribute has levels of this type."""
+    return isinstance(attribute, Categorical) and type(attribute.levels[0]) is kind
+
+
+def is_boolean(attribute: Attribute) -> bool:
+    """Whether an attribute is true or false."""
+    return isinstance(attribute, Boolean) or has_levels(attribute, bool)
+
+
 def key_reader(attribute: Attribute) -> Callable[[str], str | None]:
-    """What turns the texts of an identifier into those by which it is compared; None for what is missing."""
+    """A function from the texts of an identifier to those by which it is compared; None for what is missing."""
     translation = Translation.of(attribute) if isinstance(attribute, Identifier) else None
     return (
         (lambda text: text[:LONGEST]) if translation is None else (lambda text: translation.translate(text[:LONGEST]))
@@ -167,36 +177,36 @@ def _level_reader(attribute: Categorical, translation: Translation | None) -> Ca
     if translation is not None:
 
         def recoded(text: str) -> Read:
-            found = translation.translate(text[:LONGEST])
-            return _NOTHING if found is None else numbers.get(found) or _no_level(found)
+            level = translation.translate(text[:LONGEST])
+            return _NOTHING if level is None else numbers.get(level) or _no_level(level)
 
         return recoded
-    known = Known.of({level: level for level in numbers})
+    known = Meanings.of({level: level for level in numbers})
     spaced = attribute.spaced
 
     def read(text: str) -> Read:
-        found = text[:LONGEST] if spaced else text[:LONGEST].strip(" ")
-        level = known.get(found)
-        return _no_level(found) if level is None else numbers[level]
+        shown = text[:LONGEST] if spaced else text[:LONGEST].strip(" ")
+        level = known.get(shown)
+        return _no_level(shown) if level is None else numbers[level]
 
     return read
 
 
 def _no_level(text: str) -> Read:
-    """A text that is no level, with a number below 0 by which such texts are told apart where they are keys."""
+    """A text that is no level, with a number below 0 that distinguishes such texts where they are keys."""
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).digest()
     return OUTSIDE, -1.0 - int.from_bytes(digest)
 
 
 @dataclass(frozen=True)
-class Known:
+class Meanings:
     """What texts stand for: a text itself, or another spelling of the number, truth, date or time that it shows."""
 
     texts: Mapping[str, str]
     readings: Mapping[str, str]
 
     @classmethod
-    def of(cls, texts: Mapping[str, str]) -> Known:
+    def of(cls, texts: Mapping[str, str]) -> Meanings:
         """With the readings of all texts: the first text has it, where several have the same."""
         readings: dict[str, str] = {}
         for text, value in texts.items():
@@ -215,32 +225,31 @@ class Known:
 
 @dataclass(frozen=True)
 class Translation:
-    """What texts become before they are read: trimmed, without capitals, looked up, recoded to their level."""
+    """What texts become before they are read: trimmed, in small letters, looked up, recoded to their level."""
 
     reading: Reading
     whole: Reading
     """The same with all characters of a text."""
     words: frozenset[str]
     """What means missing."""
-    values: Known | None = None
+    values: Meanings | None = None
     """What a look-up has for each key, if there is one."""
-    levels: Known | None = None
+    levels: Meanings | None = None
     """The level of each text, if the attribute has levels of text."""
 
     @classmethod
     def of(cls, attribute: Attribute) -> Translation | None:
         """None if texts stay as they are."""
         reading = attribute.reading
-        texts = isinstance(attribute, Categorical) and type(attribute.levels[0]) is str
-        spellings = attribute.spellings if isinstance(attribute, Categorical) else ()
-        if not reading.textual and not (texts and spellings):
+        spellings = attribute.spellings if has_levels(attribute, str) else ()
+        if not reading.textual and not spellings:
             return None
-        values = None if reading.lookup is None else Known.of(look_up_values(reading))
+        values = None if reading.lookup is None else Meanings.of(look_up_values(reading))
         levels = None
-        if isinstance(attribute, Categorical) and texts:
+        if has_levels(attribute, str):
             names = tuple(map(str, attribute.levels))
             reading = compared(names, spellings, reading)
-            levels = Known.of(texts_of_levels(names, spellings, reading))
+            levels = Meanings.of(texts_of_levels(names, spellings, reading))
         whole = replace(reading, first=None)
         words = frozenset(whole.normal(str(text_of(word))) for word in reading.missing)
         return cls(reading, whole, words, values, levels)
@@ -249,17 +258,17 @@ class Translation:
         """What one text stands for; None if it is missing. What no level stands for is no level's text."""
         if self.words and self.whole.normal(text) in self.words:
             return None
-        found = self.reading.normal(text)
-        if found == "\1":  # as on servers, where it stands for what is missing
+        shown = self.reading.normal(text)
+        if shown == "\1":  # as on servers, where it stands for what is missing
             return None
         if self.values is not None:
-            value = self.values.get(found)
+            value = self.values.get(shown)
             if value is None:
                 return None
-            found = value if self.levels is None else self.whole.normal(value)
+            shown = value if self.levels is None else self.whole.normal(value)
         if self.levels is None:
-            return found
-        level = self.levels.get(found)
+            return shown
+        level = self.levels.get(shown)
         return "\0" + text if level is None else level
 
 
@@ -288,4 +297,4 @@ def _reading(text: str) -> str | None:
     if "_" in text or not text.isascii():
         return None
     number = float(text)
-    return text_of(number) if abs(number) <= _EXACT or number in (float("inf"), float("-inf")) else None
+    return text_of(number) if abs(number) <= EXACT or number in (float("inf"), float("-inf")) else None

@@ -22,25 +22,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import update_wrapper
+from datetime import datetime, timedelta
+from functools import lru_cache, update_wrapper
 from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
 from adyton.arrays import Array, Flags, Integers, Places, arrow_column
 from adyton.compiling import cached_property
-from adyton.kernel.reading.texts import KNOWN, LONGEST, MISSING, OUTSIDE, UNREAD, key_reader, number_in, reader_of
-from adyton.kernel.reading.times import NO_TIME, iso_seconds, on_clock
-from adyton.kernel.reading.value_texts import as_texts, text_of
+from adyton.kernel.reading.arrow import (
+    PER_SECOND,
+    as_bytes,
+    as_texts,
+    booleans,
+    encoded,
+    is_number,
+    is_text,
+    known_in,
+    numbers,
+    raw_numbers,
+    storage,
+    text_of,
+)
+from adyton.kernel.reading.texts import (
+    KNOWN,
+    LONGEST,
+    MISSING,
+    OUTSIDE,
+    UNREAD,
+    has_levels,
+    is_boolean,
+    key_reader,
+    number_in,
+    reader_of,
+)
 from adyton.kernel.sealed import quietly
-from adyton.schema import Attribute, Boolean, Categorical, Date, Duration, Identifier
-from adyton.schema.calendar import DAY, EARLIEST, LATEST, part_numbers
+from adyton.schema import Attribute, Categorical, Date, Duration, Identifier
+from adyton.schema.calendar import DAY, EARLIEST, LATEST, moment, part_numbers
 from adyton.schema.time_formats import moment_in
-from adyton.schema.times import Times
+from adyton.schema.times import Times, time_zone
 
 Rest = ParamSpec("Rest")
 _REMEMBERED = 1 << 16
-"""So many texts are remembered with what they stand for, and 256 times as many bytes."""
+"""At most so many texts are remembered with their values, and 256 times as many bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +73,8 @@ class Values:
 
     data: Array
     states: Array | None = None
-    """For each value what is known of it: see :mod:`~adyton.kernel.reading.texts`; none where all are known. What is
-    not a number is missing, whatever stands here."""
+    """The state of each value: see :mod:`~adyton.kernel.reading.texts`; none where all are known. A double that is not
+    a number is missing, whatever its state is here."""
     keys: Sequence[str] = ()
     """The texts that *data* are places in, for identifiers."""
 
@@ -64,7 +88,7 @@ class Values:
 
     @cached_property
     def state(self) -> Array:
-        """For each value what is known of it."""
+        """The state of each value."""
         states = np.zeros(len(self.data), np.uint8) if self.states is None else self.states
         if self.data.dtype.kind != "f":
             return states
@@ -82,7 +106,7 @@ class Values:
         return None if self.states is None else self.states == KNOWN
 
 
-class Coded(Values):
+class ListedValues(Values):
     """Values that stand in a list, and for each row the place of its value; the last of the list is missing.
 
     What follows from a value alone is found once for each that is listed (:func:`by_value`).
@@ -100,7 +124,7 @@ class Coded(Values):
 
     def kept(self, rows: Flags | Places) -> Values:
         """Those of some rows."""
-        return Coded(self.listed, self.places[rows])
+        return ListedValues(self.listed, self.places[rows])
 
     @cached_property
     def data(self) -> Array:
@@ -126,16 +150,16 @@ class Coded(Values):
 def by_value(function: Callable[Concatenate[Values, Rest], Array]) -> Callable[Concatenate[Values, Rest], Array]:
     """A function of each value alone, which is asked once for each value that is listed."""
 
-    def found(values: Values, /, *rest: Rest.args, **named: Rest.kwargs) -> Array:
-        if isinstance(values, Coded):
+    def once(values: Values, /, *rest: Rest.args, **named: Rest.kwargs) -> Array:
+        if isinstance(values, ListedValues):
             return function(values.listed, *rest, **named)[values.places]
         return function(values, *rest, **named)
 
-    return update_wrapper(found, function)
+    return update_wrapper(once, function)
 
 
 class ValueReader:
-    """Reads the arrays of a column as an attribute wants them. It remembers texts, and nothing of a row."""
+    """Reads the arrays of a column as its attribute says. It remembers texts, and nothing about rows."""
 
     def __init__(self, attribute: Attribute) -> None:
         self.attribute = attribute
@@ -143,26 +167,26 @@ class ValueReader:
         self._key = key_reader(attribute) if isinstance(attribute, Identifier) else None
         self._known: tuple[Any, Values] | None = None
         self._dictionary: tuple[Any, Values] | None = None
-        numbers = (number_in(str(word)) for word in attribute.reading.missing)
-        self._numbers_for_none = [number for number in numbers if number is not None]
+        words = (number_in(str(word)) for word in attribute.reading.missing)
+        self._numbers_for_none = [number for number in words if number is not None]
 
     def read(self, array: Any, *, listed: bool = False) -> Values:
-        """The values of an Arrow array; of one that is *listed*, few are there twice."""
+        """The values of an Arrow array; with *listed*, most of its values differ."""
         from pyarrow import types
 
-        array = _storage(array)
+        array = storage(array)
         kind, attribute = array.type, self.attribute
         if types.is_dictionary(kind):
             return self._spelled_out(array)
         if isinstance(attribute, Times):
             return self._times(array)
-        if _is_text(kind):
+        if is_text(kind):
             return self._texts(array, listed=listed)
-        texts = isinstance(attribute, Identifier) or _has_levels(attribute, str)
+        texts = isinstance(attribute, Identifier) or has_levels(attribute, str)
         looked_up = attribute.reading.lookup is not None or attribute.reading.first is not None
         if isinstance(attribute, Duration) and types.is_duration(kind):
             return _lengths(array, attribute)
-        if texts or looked_up or not (_is_number(kind) or types.is_boolean(kind)):
+        if texts or looked_up or not (is_number(kind) or types.is_boolean(kind)):
             return self._texts(_as_texts(array, attribute))
         return self._numbers(array)
 
@@ -171,27 +195,27 @@ class ValueReader:
         if self._dictionary is None or not self._dictionary[0].equals(array.dictionary):  # batches share it
             self._dictionary = array.dictionary, _ended(self.read(array.dictionary, listed=True))
         own = self._dictionary[1]
-        places, known = _raw(array.indices)
+        places, known = raw_numbers(array.indices)
         last = len(own) - 1
         if array.null_count or (len(places) and not 0 <= places.min() <= places.max() < last):
             places = np.where(known & (places >= 0) & (places < last), places.astype(np.int64), last)
-        return Coded(own, places if places.dtype.itemsize < 8 else places.astype(np.int64, copy=False))
+        return ListedValues(own, places if places.dtype.itemsize < 8 else places.astype(np.int64, copy=False))
 
     def _numbers(self, array: Any) -> Values:
-        """Numbers and truths where numbers or truths are wanted."""
+        """Numbers and truth values for an attribute of numbers or truth values."""
         from pyarrow import types
 
         if types.is_boolean(array.type):
-            data, known = _booleans(array)
-            state = np.where(known, KNOWN, MISSING) if _is_boolean(self.attribute) else np.full(len(data), MISSING)
+            data, known = booleans(array)
+            state = np.where(known, KNOWN, MISSING) if is_boolean(self.attribute) else np.full(len(data), MISSING)
             return Values(data, state.astype(np.uint8))
-        data, known = _numbers(array)
-        if not array.null_count and not self._numbers_for_none and not _is_boolean(self.attribute):
+        data, known = numbers(array)
+        if not array.null_count and not self._numbers_for_none and not is_boolean(self.attribute):
             return Values(data)
         state = Values(data, np.where(known, KNOWN, MISSING).astype(np.uint8)).state.copy()
         for number in self._numbers_for_none:
             state[data == number] = MISSING
-        if _is_boolean(self.attribute):
+        if is_boolean(self.attribute):
             outside = (state == KNOWN) & (data != 0) & (data != 1)
             state[outside] = OUTSIDE
             data = np.where(outside, 0, data)
@@ -203,23 +227,23 @@ class ValueReader:
         if self._key is not None:
             return self._keys(array)
         if not self.attribute.reading.textual and not self.attribute.reading.numeric and _takes_numbers(self.attribute):
-            found = _all_plain(array)
-            if found is not None:
-                return self._numbers(found)
+            plain = _all_plain(array)
+            if plain is not None:
+                return self._numbers(plain)
         if listed:
-            return self._once(_binary(array))
-        places, texts = _encoded(array)
-        return Coded(_ended(self._once(texts)), places)
+            return self._once(as_bytes(array))
+        places, texts = encoded(array)
+        return ListedValues(_ended(self._once(texts)), places)
 
     def _once(self, texts: Any) -> Values:
-        """What texts stand for. Those that were read before are found by their bytes."""
+        """The values of texts. Those that were read before are looked up by their bytes."""
         import pyarrow
         from pyarrow import compute
 
         known, values = self._known or (texts[:0], Values(np.zeros(0), np.zeros(0, np.uint8)))
-        found = compute.index_in(texts, value_set=known)
-        places, seen = _raw(found)
-        if not found.null_count:
+        before = compute.index_in(texts, value_set=known)
+        places, seen = raw_numbers(before)
+        if not before.null_count:
             return values.kept(places)
         assert self._read is not None
         new = texts.take(arrow_column(np.flatnonzero(~seen)))
@@ -234,13 +258,13 @@ class ValueReader:
 
     def _keys(self, array: Any) -> Values:
         assert self._key is not None
-        places, texts = _encoded(array)
-        found = [self._key(_text(text)) for text in texts.to_pylist()]
-        keys = list(dict.fromkeys(text for text in found if text is not None))
-        numbers = {text: place for place, text in enumerate(keys)}
-        own = np.array([numbers.get(text or "", 0) for text in found], dtype=np.int64)
-        states = np.array([MISSING if text is None else KNOWN for text in found], dtype=np.uint8)
-        return Coded(_ended(Values(own, states, keys)), places)
+        places, texts = encoded(array)
+        read = [self._key(_text(text)) for text in texts.to_pylist()]
+        keys = list(dict.fromkeys(key for key in read if key is not None))
+        place_of = {key: place for place, key in enumerate(keys)}
+        own = np.array([place_of.get(key or "", 0) for key in read], dtype=np.int64)
+        states = np.array([MISSING if key is None else KNOWN for key in read], dtype=np.uint8)
+        return ListedValues(_ended(Values(own, states, keys)), places)
 
     # ---- times ------------------------------------------------------------------------------------------------------
 
@@ -251,12 +275,12 @@ class ValueReader:
         attribute, kind = self.attribute, array.type
         assert isinstance(attribute, Times)
         if types.is_date(kind) or types.is_timestamp(kind):
-            numbers, known = _raw(array)
-            seconds = np.where(known, _in_seconds(numbers, kind), NO_TIME)
+            data, known = raw_numbers(array)
+            seconds = np.where(known, _in_seconds(data, kind), NO_TIME)
             universal = np.full(len(seconds), types.is_timestamp(kind) and kind.tz is not None)
             return _timed(_finished(seconds, attribute, universal), np.zeros(len(seconds), dtype=bool))
-        if not _is_text(kind):
-            digits = _is_number(kind) and (attribute.format is not None or attribute.is_part)
+        if not is_text(kind):
+            digits = is_number(kind) and (attribute.format is not None or attribute.is_part)
             if not digits:
                 nothing = np.full(len(array), MISSING, np.uint8)
                 return Values(np.zeros(len(array), np.int64), nothing)
@@ -264,12 +288,12 @@ class ValueReader:
         return self._written_times(array, attribute)
 
     def _written_times(self, array: Any, attribute: Times) -> Values:
-        """Texts of the usual shape all at once, each other one once however often it is there."""
+        """Texts of the usual shape are read all at once; of the others, each distinct one once."""
         formats, named = tuple(attribute.format or ()), part_numbers(attribute.by)
         words = frozenset(str(text_of(word)).strip() for word in attribute.reading.missing)
         seconds, others = (np.full(len(array), NO_TIME), array) if formats or words else iso_seconds(_plain(array))
         value = _finished(seconds, attribute, np.zeros(len(array), dtype=bool))
-        places, raw = _encoded(others)
+        places, raw = encoded(others)
         texts = list(map(_text, raw.to_pylist()))
         moments = [None if text.strip() in words else moment_in(text, formats) for text in texts]
         own = np.array([NO_TIME if moment is None else moment[0] for moment in moments] + [NO_TIME], dtype=np.int64)
@@ -291,16 +315,15 @@ def _timed(value: Integers, written: Flags) -> Values:
     return Values(np.where(none, 0, value), state)
 
 
-def _in_seconds(numbers: Integers, kind: Any) -> Integers:
+def _in_seconds(data: Integers, kind: Any) -> Integers:
     """Dates and times of any unit as seconds; beyond the years 1 to 9999 as none."""
     from pyarrow import types
 
-    numbers = numbers.astype(np.int64)
+    data = data.astype(np.int64)
     if types.is_date32(kind):
-        inside = (numbers >= EARLIEST // DAY) & (numbers <= LATEST // DAY)
-        return np.where(inside, np.where(inside, numbers, 0) * DAY, NO_TIME)
-    parts = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[getattr(kind, "unit", "ms")]
-    return numbers // parts
+        inside = (data >= EARLIEST // DAY) & (data <= LATEST // DAY)
+        return np.where(inside, np.where(inside, data, 0) * DAY, NO_TIME)
+    return data // PER_SECOND[getattr(kind, "unit", "ms")]
 
 
 def _finished(seconds: Integers, attribute: Times, universal: Flags) -> Integers:
@@ -324,69 +347,111 @@ def _finished(seconds: Integers, attribute: Times, universal: Flags) -> Integers
 
 def _lengths(array: Any, attribute: Duration) -> Values:
     """Durations as numbers of the attribute's unit."""
-    numbers, known = _raw(array)
-    parts = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[array.type.unit]
-    return Values(numbers / parts / attribute.seconds, np.where(known, KNOWN, MISSING).astype(np.uint8))
+    data, known = raw_numbers(array)
+    lengths = data / float(PER_SECOND[array.type.unit]) / attribute.seconds
+    return Values(lengths, np.where(known, KNOWN, MISSING).astype(np.uint8))
 
 
-# ---- arrays ---------------------------------------------------------------------------------------------------------
+# ---- clocks and texts of times ---------------------------------------------------------------------------------------
+
+_FIRST, _LAST = moment(datetime(1900, 1, 1)), moment(datetime(2100, 1, 1))
+"""Clock changes are known in these years; before and after, the offset stays as it is at the ends."""
 
 
-def _raw(array: Any) -> tuple[Array, Flags]:
-    """The numbers of an array of fixed width as they stand in its buffer, and which of them are there."""
+def on_clock(seconds: Integers, zone: str) -> Integers:
+    """Seconds since 1970 in universal time, as the clock of a zone shows them.
+
+    >>> on_clock(np.array([1711846799, 1711846800]), "Europe/Berlin") - 1711846800
+    array([3599, 7200])
+    """
+    if zone == "UTC":
+        return seconds
+    moments, offsets = clock_changes(zone)
+    return seconds + offsets[np.searchsorted(moments, seconds, side="right")]
+
+
+@lru_cache(64)
+def clock_changes(zone: str) -> tuple[Integers, Integers]:
+    """The moments at which the clock of a zone changes, and how far ahead it is before the first and after each."""
+    rules, second = time_zone(zone), timedelta(seconds=1)
+    start = datetime(1970, 1, 1, tzinfo=rules)  # fromutc takes its numbers for those of universal time
+
+    def ahead(moment: int) -> timedelta | None:
+        return rules.fromutc(start + moment * second).utcoffset()
+
+    moments: list[int] = []
+    offsets = [ahead(_FIRST)]
+    for high in range(_FIRST, _LAST + 1, DAY):
+        offset = ahead(high)
+        if offset != offsets[-1]:
+            low = high - DAY  # the clock changes between them
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if ahead(middle) == offsets[-1] else (low, middle)  # noqa: PLW2901
+            moments.append(high)
+            offsets.append(offset)
+    seconds = [(offset or timedelta()) // second for offset in offsets]
+    return np.array(moments, dtype=np.int64), np.array(seconds, dtype=np.int64)
+
+
+NO_TIME = -(1 << 62)
+"""Means that there is no time."""
+_SHAPES = (b"0000-00-00", b"0000-00-00 00:00:00")
+_MONTH_LENGTHS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+
+
+def iso_seconds(values: Any) -> tuple[Integers, Any]:
+    """The seconds of an Arrow array's texts, and the array of all others, null where a text has been read or is null.
+
+    >>> import pyarrow
+    >>> seconds, others = iso_seconds(pyarrow.array(["1970-01-01 00:01:00", "1970-1-1"]))
+    >>> seconds[0].item(), others.to_pylist()
+    (60, [None, '1970-1-1'])
+    """
     import pyarrow
+    from pyarrow import compute
 
-    width = array.type.bit_width // 8
-    kind = np.dtype(array.type.to_pandas_dtype()) if _is_number(array.type) else np.dtype(f"i{width}")
-    known = _known(array)
-    buffer = array.buffers()[1]
-    if buffer is None or not len(array):
-        return np.zeros(len(array), kind), known
-    assert isinstance(buffer, pyarrow.Buffer)
-    return np.frombuffer(buffer, kind, count=array.offset + len(array))[array.offset :], known
-
-
-def _known(array: Any) -> Flags:
-    if not array.null_count:
-        return np.ones(len(array), dtype=bool)
-    bits = np.frombuffer(array.buffers()[0], np.uint8)
-    return np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :].astype(bool)
+    seconds = np.full(len(values), NO_TIME, dtype=np.int64)
+    lengths = compute.fill_null(compute.binary_length(values), 0).to_numpy(zero_copy_only=False)
+    for shape in _SHAPES:
+        places = np.flatnonzero(lengths == len(shape))
+        if places.size:
+            seconds[places] = _of_shape(values.take(pyarrow.array(places)), shape)
+    return seconds, compute.if_else(pyarrow.array(seconds == NO_TIME), values, None)
 
 
-def _booleans(array: Any) -> tuple[Array, Flags]:
-    if not len(array):
-        return np.zeros(0, np.int64), np.zeros(0, dtype=bool)
-    bits = np.frombuffer(array.buffers()[1], np.uint8)
-    data = np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :]
-    return data.astype(np.int64), _known(array)
+def _of_shape(texts: Any, shape: bytes) -> Integers:
+    """The seconds of texts that have as many bytes as the shape."""
+    length = len(shape)
+    raw = np.frombuffer(texts.buffers()[2], np.uint8, count=len(texts) * length).reshape(-1, length)
+    pattern = np.frombuffer(shape, np.uint8)
+    digit = pattern == ord("0")
+    numbers = raw.astype(np.int64) - ord("0")
+    between = (raw == pattern) | ((pattern == ord(" ")) & (raw == ord("T")))  # a T may stand for the blank
+    fits = np.where(digit, (numbers >= 0) & (numbers <= 9), between).all(axis=1)
+    numbers = np.where(fits[:, None], numbers, 0)
+    year, month, day = (_number(numbers, *part) for part in ((0, 4), (5, 7), (8, 10)))
+    fits &= (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+    month = np.where(fits, month, 1)
+    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    fits &= day <= _MONTH_LENGTHS[month] + (leap & (month == 2))
+    days = ((year - 1970) * 12 + month - 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + day - 1
+    seconds = days * DAY
+    if length > len(_SHAPES[0]):
+        hour, minute, second = (_number(numbers, first, first + 2) for first in (11, 14, 17))
+        fits &= (hour <= 23) & (minute <= 59) & (second <= 59)
+        seconds += hour * 3600 + minute * 60 + second
+    return np.where(fits, seconds, NO_TIME)
 
 
-def _numbers(array: Any) -> tuple[Array, Flags]:
-    """Whole numbers of up to 63 bits as they are, of 32 or 64 bits; all others as doubles."""
-    from pyarrow import types
-
-    if types.is_decimal(array.type):
-        known = _known(array)
-        values = [0.0 if value is None else float(value) for value in array.to_pylist()]
-        return np.array(values, dtype=np.float64), known
-    data, known = _raw(array)
-    if data.dtype.kind == "f" or data.dtype == np.uint64:
-        return data.astype(np.float64), known
-    return data if data.dtype == np.int32 else data.astype(np.int64, copy=False), known
+def _number(digits: Integers, first: int, end: int) -> Integers:
+    total = np.zeros(len(digits), dtype=np.int64)
+    for place in range(first, end):
+        total = total * 10 + digits[:, place]
+    return total
 
 
-def _encoded(array: Any) -> tuple[Places, Any]:
-    """The place of each text in an array of distinct ones, or behind them for null."""
-    encoded = _binary(array).dictionary_encode()
-    places, known = _raw(encoded.indices)
-    return np.where(known, places, len(encoded.dictionary)) if encoded.null_count else places, encoded.dictionary
-
-
-def _binary(array: Any) -> Any:
-    """Texts as their bytes."""
-    import pyarrow
-
-    return array if pyarrow.types.is_large_binary(array.type) else array.cast(pyarrow.large_binary())
+# ---- texts ---------------------------------------------------------------------------------------------------------
 
 
 def _ended(values: Values) -> Values:
@@ -402,7 +467,7 @@ def _plain(array: Any) -> Any:
 
 
 def _text(raw: bytes) -> str:
-    """As much of a text as is looked at; a character has four bytes at most."""
+    """The part of a text that is read; a character has at most four bytes."""
     return raw[: 4 * LONGEST].decode("utf-8", "replace")[:LONGEST]
 
 
@@ -412,8 +477,8 @@ def _all_plain(array: Any) -> Any | None:
     Arrow takes a text for the same double as :func:`~adyton.kernel.reading.texts.number_in`, or for none, but for some
     that are not a number: ``nan(x)``. So it makes no difference to a text which others there are.
     """
-    found = quietly(lambda: array.cast("float64"))
-    return None if found is None or np.isnan(_raw(found)[0][_known(found)]).any() else found
+    doubles = quietly(lambda: array.cast("float64"))
+    return None if doubles is None or np.isnan(raw_numbers(doubles)[0][known_in(doubles)]).any() else doubles
 
 
 def _as_texts(array: Any, attribute: Attribute) -> Any:
@@ -424,54 +489,18 @@ def _as_texts(array: Any, attribute: Attribute) -> Any:
     kind = array.type
     if types.is_boolean(kind):
         levels = attribute.levels if isinstance(attribute, Categorical) else ()
-        words = [next((str(one) for one in levels if str(one).lower() == word), word) for word in ("false", "true")]
-        data, known = _booleans(array)
+        words = [
+            next((str(level) for level in levels if str(level).lower() == word), word) for word in ("false", "true")
+        ]
+        data, known = booleans(array)
         return pyarrow.array(words, pyarrow.string()).take(pyarrow.array(data, mask=~known))
-    if not _is_number(kind):
+    if not is_number(kind):
         return as_texts(array)
-    data, known = _numbers(array) if not types.is_uint64(kind) else _raw(array)
+    data, known = numbers(array) if not types.is_uint64(kind) else raw_numbers(array)
     distinct, places = np.unique(data, return_inverse=True)
     texts = pyarrow.array([text_of(number) for number in distinct.tolist()], pyarrow.string())
     return texts.take(pyarrow.array(places.reshape(-1), mask=~known))
 
 
-def _storage(array: Any) -> Any:
-    """One array of a type that is not made of others."""
-    import pyarrow
-    from pyarrow import types
-
-    if isinstance(array, pyarrow.ChunkedArray):
-        array = array.combine_chunks()
-    if types.is_run_end_encoded(array.type):
-        from pyarrow import compute
-
-        array = compute.run_end_decode(array)
-    if isinstance(array.type, pyarrow.BaseExtensionType):
-        array = as_texts(array)
-    return array
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(
-        types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_binary(kind)
-    )
-
-
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-
-def _has_levels(attribute: Attribute, kind: type) -> bool:
-    return isinstance(attribute, Categorical) and type(attribute.levels[0]) is kind
-
-
-def _is_boolean(attribute: Attribute) -> bool:
-    return isinstance(attribute, Boolean) or _has_levels(attribute, bool)
-
-
 def _takes_numbers(attribute: Attribute) -> bool:
-    return not isinstance(attribute, Duration) and not _is_boolean(attribute) and not _has_levels(attribute, str)
+    return not isinstance(attribute, Duration) and not is_boolean(attribute) and not has_levels(attribute, str)

@@ -1,29 +1,37 @@
-"""What can be told of a table and its schema without looking at a row: files, header, names, types, look-ups."""
+"""Whether a table has what its schema declares: files, header, names, types and look-ups, without looking at a row.
+
+Of a *public* table, such as a public sample of a private one, also how its rows match: exact counts, examples, and the
+keys that would help. That is not private.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.kernel.counting.locations import reader_for
-from adyton.kernel.counting.opening import check_type
+from adyton.kernel.counting import open_table
+from adyton.kernel.counting.opening import check_type, reader_for
+from adyton.kernel.counting.public_rows import rows_beside_codes
 from adyton.kernel.reading.csv_reader import CsvReader
 from adyton.kernel.reading.files import PartedReader
 from adyton.kernel.reading.readers import Reader, schema_for, unit_column, wanted_columns
+from adyton.kernel.reading.texts import Amounts, has_levels
 from adyton.messages import listing
-from adyton.schema import Attribute, Categorical, FileFormat, Schema
+from adyton.schema import Attribute, FileFormat, Integer, Numeric, Reading, Schema
+from adyton.schema.attributes import CelledAttribute
 from adyton.schema.draft import ColumnFacts, draft
-from adyton.schema.file_format import PLAIN
+from adyton.schema.files import PLAIN, toml_value
 from adyton.schema.look_up_files import look_up_values
-from adyton.schema.misfits import accepts
+from adyton.schema.misfits import accepts, misfits_of
 from adyton.schema.reading import texts_of_levels
 
 
 @dataclass(frozen=True)
 class CheckedAttribute:
-    """What is known of one attribute."""
+    """What is known about one attribute."""
 
     attribute: str
     column: str
@@ -36,7 +44,7 @@ class CheckedAttribute:
 
 @dataclass(frozen=True)
 class Check:
-    """What a check has found; nothing of it comes from a row."""
+    """The result of a check; nothing in it comes from a row."""
 
     file: dict[str, Any]
     attributes: tuple[CheckedAttribute, ...]
@@ -50,7 +58,7 @@ class Check:
     @property
     def all_problems(self) -> tuple[str, ...]:
         """Everything because of which the table cannot be opened with the schema."""
-        return (*self.problems, *(problem for one in self.attributes for problem in one.problems))
+        return (*self.problems, *(problem for attribute in self.attributes for problem in attribute.problems))
 
     def to_dict(self) -> dict[str, Any]:
         """The same in plain values."""
@@ -102,7 +110,7 @@ def schema_of_table(data: Any, schema: Schema) -> Schema:
 
 
 def check_table(data: Any, schema: Schema) -> Check:
-    """Everything that can be told without looking at a row.
+    """Everything that can be said without looking at a row.
 
     >>> import pyarrow
     >>> from adyton.schema import Integer
@@ -114,16 +122,14 @@ def check_table(data: Any, schema: Schema) -> Check:
         reader = reader_for(data, multiline=schema.multiline, file=schema.file)
         schema = schema_for(reader, schema)
     except SchemaError as error:
-        return Check({}, tuple(_without_table(name, one) for name, one in schema.attributes.items()), (str(error),))
+        return Check({}, tuple(_without_table(name, own) for name, own in schema.attributes.items()), (str(error),))
     names, present = [schema.column_of(name) for name in schema.names], [column.name for column in reader.columns]
-    found = [name for name in names if name in present]
-    whole = _problem(lambda: wanted_columns(reader, names)) if reader.is_text and not found else None
-    hidden = whole is not None or (reader.doubtful and len(found) < len(names))
-    if hidden:
-        whole = whole or _problem(lambda: wanted_columns(reader, names))
+    known = [name for name in names if name in present]
+    hidden = (reader.is_text and not known) or (reader.doubtful and len(known) < len(names))
+    whole = _problem(lambda: wanted_columns(reader, names)) if hidden else None
     attributes = tuple(
-        _checked(name, one, column, reader, [*found, column], told=hidden)
-        for (name, one), column in zip(schema.attributes.items(), names, strict=True)
+        _checked(name, attribute, column, reader, [*known, column], hidden=hidden)
+        for (name, attribute), column in zip(schema.attributes.items(), names, strict=True)
     )
     undeclared = (
         () if hidden or reader.doubtful else tuple(name for name in present if name not in (*names, schema.unit))
@@ -144,16 +150,16 @@ def _unit(schema: Schema) -> str | None:
 
 
 def _checked(
-    name: str, attribute: Attribute, column: str, reader: Reader, known: list[str], *, told: bool
+    name: str, attribute: Attribute, column: str, reader: Reader, known: list[str], *, hidden: bool
 ) -> CheckedAttribute:
-    """One attribute. That its column is not there is not said where it was *told* of the whole table."""
+    """One attribute. With *hidden*, a missing column was reported for the whole table and is not reported again."""
     missing = _problem(lambda: wanted_columns(reader, known))
     problems, kind, written = [], None, True
     if missing is None:
-        found = next(one for one in reader.columns if one.name == column)
-        kind, written = found.engine_type, found.kind in ("text", "categorical")
-        problems.append(_problem(lambda: check_type(found, attribute)))
-    elif not told:
+        own = next(known for known in reader.columns if known.name == column)
+        kind, written = own.engine_type, own.kind in ("text", "categorical")
+        problems.append(_problem(lambda: check_type(own, attribute)))
+    elif not hidden:
         problems.append(missing)
     remarks, looked_up = _look_up(attribute)
     problems.append(looked_up)
@@ -177,7 +183,7 @@ def _look_up(attribute: Attribute) -> tuple[tuple[str, ...], str | None]:
     if problem is not None:
         return (), problem
     remarks = [f"{lookup.file} has {len(values):,} keys, each with one value"]
-    if isinstance(attribute, Categorical) and type(attribute.levels[0]) is str:
+    if has_levels(attribute, str):
         known = texts_of_levels(tuple(map(str, attribute.levels)), attribute.spellings, attribute.reading)
         strange = sorted({value for value in values.values() if attribute.reading.normal(value) not in known})
         if strange:
@@ -209,3 +215,85 @@ def _problem(call: Callable[[], object]) -> str | None:
     except SchemaError as error:
         return str(error)
     return None
+
+
+# ---- public rows -----------------------------------------------------------------------------------------------------
+
+_EXAMPLES = 5
+_KEPT = 10_000
+_SIGNS = ("$", "€", "£", "¥", "%", "USD", "EUR", "CHF", "GBP")
+_WAYS = ((None, "."), (",", "."), (".", ","), (None, ","), (" ", "."), (" ", ","), ("'", "."))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the rows of a public table match one attribute."""
+
+    attribute: str
+    rows: int
+    fitting: int
+    misfits: tuple[tuple[str, str, int], ...]
+    """For each way not to match: the reason, what becomes of such rows, and how many they are."""
+    examples: tuple[str, ...]
+    """Values without a cell, the most frequent first."""
+    advice: str | None
+    """Keys of the schema that would read them."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same in plain values."""
+        plain = asdict(self)
+        plain["misfits"] = [{"reason": reason, "fate": fate, "rows": rows} for reason, fate, rows in self.misfits]
+        return plain
+
+
+def look_at_public_rows(data: Any, schema: Schema) -> tuple[Fit, ...]:
+    """Read every row, and say for each attribute with cells how many rows match, which do not, and what would help."""
+    table = open_table(data, schema)
+    celled = {name: own for name, own in table.schema.attributes.items() if isinstance(own, CelledAttribute)}
+    if not celled:
+        return ()
+    schema = schema.with_attributes(celled)
+    strange, fits = _without_cells(data, schema, celled), []
+    for name, attribute in celled.items():
+        misfits = misfits_of(schema, [name])
+        fitting, *others = table.misfits(misfits).tolist()
+        counts = tuple((way.reason, way.fate, rows) for way, rows in zip(misfits, others, strict=True) if rows)
+        examples = tuple(text for text, _ in strange[name].most_common(_EXAMPLES))
+        advice = _advice(attribute, list(strange[name])) if examples else None
+        fits.append(Fit(name, fitting + sum(others), fitting, counts, examples, advice))
+    return tuple(fits)
+
+
+def _without_cells(data: Any, schema: Schema, celled: Mapping[str, CelledAttribute]) -> dict[str, Counter[str]]:
+    """For each attribute the values that have no cell of their own, as texts, and how often they occur."""
+    strict = {name: replace(attribute, nulls="drop", outside="drop") for name, attribute in celled.items()}
+    strange = {name: Counter[str]() for name in celled}
+    names, batches = rows_beside_codes(data, schema.with_attributes(strict), keep=True)
+    for codes, rows in batches:
+        for place, name in enumerate(celled):
+            left_out = codes[:, place] < 0
+            if len(strange[name]) < _KEPT and left_out.any():
+                values = rows.column(names.index(schema.column_of(name))).filter(left_out).to_pylist()
+                strange[name].update(str(value) for value in values if value is not None and str(value).strip())
+    return strange
+
+
+def _advice(attribute: CelledAttribute, texts: list[str]) -> str | None:
+    """The keys that would read at least half of these texts."""
+    if isinstance(attribute, Integer | Numeric):
+        unread = [text for text in texts if Amounts.of(attribute.reading).plain(text) is None]
+        signs = tuple(sign for sign in _SIGNS if any(sign in text for text in unread))
+        ways = [Reading(currency=signs, thousands=thousands, decimal=decimal) for thousands, decimal in _WAYS]
+        best = max(ways, key=lambda reading: _share(unread, reading))
+        if _share(unread, best) >= 0.5:
+            return ", ".join(f"{key} = {toml_value(value)}" for key, value in best.to_dict().items()) or None
+        return None
+    if has_levels(attribute, str):
+        folded = {str(level).casefold().strip() for level in attribute.levels}
+        if sum(text.casefold().strip() in folded for text in texts) * 2 >= len(texts):
+            return 'case = "ignore", trim = true'
+    return None
+
+
+def _share(texts: list[str], reading: Reading) -> float:
+    return sum(Amounts.of(reading).plain(text) is not None for text in texts) / max(1, len(texts))

@@ -1,8 +1,13 @@
-"""A table of public rows, given as the numbers of their cells: for experiments, counted like any other table."""
+"""Rows that their user may look at: tables of public rows, for experiments, and the cells of new rows.
+
+A table of public rows is given as the numbers of their cells, and is counted like any other table. A model is asked
+about new rows that a person already has; they are not those of a kernel, and nothing here can reach a kernel's rows.
+The rules are the same: the same functions say which cell a value falls into.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -12,11 +17,15 @@ import numpy.typing as npt
 
 from adyton.arrays import Integers, Places
 from adyton.errors import BadInput
+from adyton.kernel.counting.opening import check_columns, checked_reader
 from adyton.kernel.counting.rows import Batch, Rows
 from adyton.kernel.counting.table import PrivateTable
-from adyton.kernel.reading.cells import Asked, Cell, Leaf, Steps
+from adyton.kernel.reading.cells import Cell, Leaf, Question, Steps, Terms, cells
+from adyton.kernel.reading.values import ValueReader
+from adyton.kernel.sealed import quietly
 from adyton.messages import shorten
 from adyton.schema import Integer, Numeric, Schema
+from adyton.schema.attributes import CelledAttribute
 from adyton.schema.cell_groups import merged_cells
 from adyton.schema.numbers import FixedPoint
 from adyton.whole import IntegerArray
@@ -54,7 +63,7 @@ class CodedTable(PrivateTable):
 
     @classmethod
     def of_counts(cls, counts: IntegerArray, schema: Schema) -> CodedTable:
-        """The table that has so many rows in each cell of its domain."""
+        """The table that has these numbers of rows in the cells of its domain."""
         codes = np.indices(schema.shape).reshape(len(schema.shape), -1).T
         return cls.of(codes, schema, np.asarray(counts, dtype=np.int64).reshape(-1))
 
@@ -86,17 +95,17 @@ class CodedRows(Rows):
     schema: Schema
     times: Integers | None
 
-    def passing(self, terms: Collection[Asked]) -> bool:
+    def passing(self, terms: Terms) -> bool:
         """They are all there: no loop is compiled for them."""
         return False
 
-    def all(self, terms: Collection[Asked]) -> Iterator[Batch]:
+    def all(self, terms: Terms) -> Iterator[Batch]:
         """All of them at once."""
         yield CodedBatch(self.codes, self.schema, self.times)
 
 
 class CodedBatch(Batch):
-    """Such rows."""
+    """Rows given as the numbers of their cells."""
 
     reads = False
 
@@ -107,7 +116,7 @@ class CodedBatch(Batch):
         """The rows at some places."""
         return CodedBatch(self._codes[places], self._schema, None if self.times is None else self.times[places])
 
-    def of(self, term: Asked) -> Any:
+    def of(self, term: Question) -> Any:
         """The cell, of a coarser schema perhaps, the leaf, or the steps of the middle of the cell."""
         if isinstance(term, Leaf):
             return term.at(self.rows, self.of)
@@ -121,3 +130,48 @@ class CodedBatch(Batch):
         if term.attribute is declared or term.attribute == declared:
             return own
         return np.append(merged_cells(declared, term.attribute), -1)[own]
+
+
+# ---- new rows --------------------------------------------------------------------------------------------------------
+
+
+def row_codes(data: Any, schema: Schema) -> Iterator[Integers]:
+    """The codes of a table's rows in their order, in batches: a column for each attribute, −1 where there is no cell.
+
+    *data* is anything that a kernel opens. A value has no cell where the schema would leave its row out.
+    """
+    _, batches = rows_beside_codes(data, schema, keep=False)
+    return (codes for codes, _ in batches)
+
+
+def rows_beside_codes(
+    data: Any, schema: Schema, *, keep: bool
+) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
+    """The names of all columns, and batches of codes; if *keep*, with the rows themselves as Arrow tables."""
+    reader = checked_reader(data, schema)
+    check_columns(reader, schema)
+    names = tuple(column.name for column in reader.columns) if keep else ()
+    readers = {name: ValueReader(attribute) for name, attribute in schema.attributes.items()}
+    wanted = list(dict.fromkeys([*schema.columns, *names]))
+    reader.declare(wanted, None)
+
+    def batches() -> Iterator[tuple[Integers, Any]]:
+        import pyarrow
+
+        arrays_of, end = reader.batches(wanted), [object()]
+        while (arrays := quietly(lambda: next(arrays_of, end))) is not end:
+            by_name = dict(zip(wanted, arrays or (), strict=False))
+            codes = quietly(lambda by_name=by_name: coded(by_name)) if by_name else None  # type: ignore[misc]
+            if codes is None:
+                raise BadInput("the new rows cannot be read to their end. Check that the table is complete.")
+            kept = pyarrow.Table.from_arrays([by_name[name] for name in names], names=list(names)) if keep else None
+            yield codes, kept
+
+    def coded(by_name: dict[str, Any]) -> Integers:
+        columns = []
+        for name, attribute in schema.attributes.items():
+            assert isinstance(attribute, CelledAttribute)
+            columns.append(cells(readers[name].read(by_name[schema.column_of(name)]), attribute))
+        return np.stack(columns, axis=1)
+
+    return names, batches()
