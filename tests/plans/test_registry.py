@@ -20,7 +20,8 @@ OWN = """
     from dataclasses import dataclass
 
     from adyton.plans import StrategyPlan, Tasks
-    from adyton.strategies import hierarchies
+    from adyton.queries import Identity
+    from adyton.strategies.base import Strategy
 
 
     @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,7 @@ OWN = """
         name, serves = "elsewhere", Tasks(dimensions=(1,))
 
         def strategy(self, workload):
-            return hierarchies.identity(workload.domain)
+            return Strategy(Identity(workload.domain))
 """
 
 

@@ -9,7 +9,7 @@ import pytest
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DyadicPartition
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes
-from adyton.strategies import hierarchies
+from adyton.strategies import base
 
 SHAPES = [
     (1,),
@@ -138,4 +138,4 @@ def test_intervals_are_cut_by_their_digits(cells, branching):
 @pytest.mark.parametrize("cells", [1, 2, 3, 10, 100, 255, 256, 257, 1000, 4096])
 def test_no_branching_of_a_line_is_better_than_that_of_hb(cells):
     every = range(2, max(3, cells + 1))
-    assert hierarchies.branching((cells,)) == min(every, key=lambda b: hierarchies._average_variance(b, cells))
+    assert base.branching((cells,)) == min(every, key=lambda b: base._average_variance(b, cells))

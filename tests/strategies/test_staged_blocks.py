@@ -7,19 +7,21 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.plans.steps import measure_in_stages, measure_levels, run_stages
+from adyton.plans.hierarchies import measure_in_stages, measure_levels, run_stages
 from adyton.queries import AllRange, Partition, Prefix, RandomRanges
 from adyton.queries.block_tree import BlockTree
 from adyton.queries.domain_trees import halved_boxes
 from adyton.solving.trees import BlockAnswers
 from adyton.strategies.optimal_levels import (
     LevelWeights,
+    denoised_levels,
+    halving_energies,
     level_energy_of,
     optimal_levels,
     prefix_energy,
+    quadtree_stages,
     squared_error,
 )
-from adyton.strategies.quadtree_levels import denoised_levels, halving_energies, quadtree_stages
 from adyton.strategies.staged_blocks import (
     CROWDING,
     SPREADS,

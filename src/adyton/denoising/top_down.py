@@ -3,7 +3,7 @@
 Least squares treats every cell alike. But real maps are empty nearly everywhere, and where they are not they are
 smooth, or rough, at all scales alike; and from tens of thousands of noisy counts one can learn which. So each block is
 thought to split its rows between its halves by a law that is fitted to the answers (empirical Bayes; see
-:mod:`adyton.denoising.split_prior`), and the estimate is the mean of the cells given **all** the answers:
+:mod:`adyton.denoising.splits`), and the estimate is the mean of the cells given **all** the answers:
 
 1. Every level of the tree is refined into halves, and each half's possible counts are bounded by least squares.
 2. Upwards, each block learns for each possible count how likely all that was measured inside it is. The exact Laplace
@@ -36,18 +36,23 @@ import numpy.typing as npt
 
 from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
-from adyton.denoising import split_prior
 from adyton.denoising.splits import (
     Generation,
+    Messages,
     Splits,
     Squares,
     Windows,
+    finer,
     generations,
     halved,
     halving_of,
     heights,
     least_squares,
     likelihoods,
+    mixed,
+    reweighted,
+    size_of,
+    start,
 )
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
@@ -172,19 +177,19 @@ def _passes(
 ) -> _Fit:
     """Passes up and down, on counts in steps of the grid, each of which narrows the windows by its cut."""
     windows, largest = Windows.around(squares, family), squares.mean.max(keepdims=True)
-    sizes = int(split_prior.size_of(largest)[0]) + 1
-    weights = split_prior.start(int(tree.levels[-1]) + 1, sizes)
+    sizes = int(size_of(largest)[0]) + 1
+    weights = start(int(tree.levels[-1]) + 1, sizes)
     if coarse is not None:
         windows = windows.narrowed(coarse.windows, _COARSER)
-        weights = split_prior.finer(coarse.weights, _HALVINGS, sizes)
-    messages = split_prior.Messages(tree, squares, windows, likelihoods(windows, answers, rates), sizes)
+        weights = finer(coarse.weights, _HALVINGS, sizes)
+    messages = Messages(tree, squares, windows, likelihoods(windows, answers, rates), sizes)
     for number, cut in enumerate(cuts):
-        found = messages.pass_through(windows, split_prior.mixed(weights))
+        found = messages.pass_through(windows, mixed(weights))
         means, low, high = messages.settled(cut)
         windows = replace(windows, low=low, high=high)
         if number < len(cuts) - 1:
             power = 1.0 if number == 0 and coarse is None else _POWER
-            weights = split_prior.reweighted(weights, found, power)
+            weights = reweighted(weights, found, power)
     return _Fit(means, windows, weights)
 
 

@@ -2,8 +2,7 @@
 
 from adyton.plans.algorithm import Positive, Share, Whole, Within
 from adyton.plans.base import Estimate, ExpectedError, Plan, Tasks
-from adyton.plans.registry import algorithms, plan_named, plan_type, register
-from adyton.plans.simulation import simulate
+from adyton.plans.registry import algorithms, plan_named, plan_type, register, simulate
 from adyton.plans.strategy_plan import StrategyPlan
 
 __all__ = [

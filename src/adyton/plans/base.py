@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from adyton.partitions import (
     tells_apart,
     workload_partition,
 )
-from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS, Algorithm, Within, whole_number
+from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS, Algorithm, Share, Within, whole_number
 from adyton.queries import (
     AllRange,
     Identity,
@@ -46,11 +46,8 @@ from adyton.queries import (
 from adyton.queries.axes import product_parts
 from adyton.queries.base import Size
 from adyton.solving.noise_moments import Moments
-from adyton.solving.projections import project_to_simplex, project_to_total
+from adyton.solving.nonnegative import project_to_simplex, project_to_total
 from adyton.whole import SAFE
-
-if TYPE_CHECKING:
-    from adyton.selection.selector import Choice
 
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
@@ -96,8 +93,8 @@ class Outcome(NamedTuple):
     algorithm: str
     """What was run in the end."""
     estimate: Estimate
-    choice: Choice | None = None
-    """How it was chosen, if it was."""
+    choice: Any = None
+    """How it was chosen, if it was: a :class:`adyton.selection.selector.Choice`, of which this room knows nothing."""
 
 
 def _noisy_total(given: object, name: str) -> Measurement:
@@ -254,6 +251,36 @@ class Plan(Algorithm[VectorSource, Queries]):
     def linear(self) -> bool:
         """Whether the estimate is left as it is found. A public total is linear too, but it could be wrong."""
         return not self.nonnegative and self.total is None
+
+
+class Rows(NamedTuple):
+    """How many rows there are, as far as is known, and what is left of the budget."""
+
+    number: float
+    """At least 1."""
+    left: Fraction
+    measured: tuple[Measurement, ...]
+    """The measurement of the total, to be used again in least squares; none if the total is public."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountsRows(Plan):
+    """A plan that needs the number of rows."""
+
+    buys_total = True
+
+    total_share: Share = Fraction(1, 50)
+    """The part of the budget that buys the total, where it is not public."""
+
+    def count_rows(self, x: VectorSource, epsilon: Fraction) -> Rows:
+        """The public number of rows, or the noisy one that was bought before, or else one for its part of *epsilon*."""
+        if self.total is not None:
+            return Rows(max(1.0, float(self.total)), epsilon, ())
+        if self.rows is not None:
+            here = self.rows.queries.domain == x.shape  # not if cells were merged: then only the number is of use
+            return Rows(max(1.0, float(self.rows.value)), epsilon, (self.rows,) if here else ())
+        total = x.measure(Total(x.shape), self.total_share * epsilon)
+        return Rows(max(1.0, float(total.value)), (1 - self.total_share) * epsilon, (total,))
 
 
 @lru_cache(maxsize=16)

@@ -20,11 +20,9 @@ import numpy as np
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.queries.base import Queries
-from adyton.queries.basic import Identity, Total
+from adyton.queries.basic import Identity, Marginals, Total
 from adyton.queries.combined import Kronecker, Stack
-from adyton.queries.derived import Weighted
-from adyton.queries.marginals import Marginals
-from adyton.queries.ranges import Prefix, Ranges
+from adyton.queries.ranges import Prefix, Ranges, Weighted
 from adyton.whole import whole
 
 

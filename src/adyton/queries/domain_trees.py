@@ -13,6 +13,7 @@ import numpy as np
 from adyton.arrays import Places
 from adyton.errors import BadInput
 from adyton.queries.block_tree import BlockTree
+from adyton.queries.partition import Partition
 from adyton.whole import as_shape, halvings, whole
 
 
@@ -138,6 +139,18 @@ def hilbert_order(domain: int | Sequence[int]) -> Places:
         x, y = np.where(~upper, y, x), np.where(~upper, x, y)
         half //= 2
     return np.argsort(distance, kind="stable")
+
+
+@lru_cache(maxsize=16)
+def curve(domain: tuple[int, ...]) -> Places | None:
+    """The order of the cells along a Hilbert curve: None for a line, which stays as it stands."""
+    return None if len(domain) == 1 else hilbert_order(domain)
+
+
+@lru_cache(maxsize=16)
+def along_curve(domain: tuple[int, ...]) -> Partition:
+    """Each cell as a group of its own, numbered along the curve: reducing by it puts the cells in order."""
+    return Partition(np.argsort(hilbert_order(domain)))
 
 
 def snake_order(domain: Sequence[int], axis: int) -> Places:

@@ -30,8 +30,8 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.queries import Identity, Marginals, Queries, Ranges, Stack, Weighted
 from adyton.queries.measurement import Group
-from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.product_solver import KroneckerSolver
+from adyton.solving.residuals import MarginalsSolver
 from adyton.solving.solvers import CellSolver, Solver
 
 _MOST_WRITTEN = 1 << 28

@@ -22,11 +22,10 @@ from adyton.queries.axes import stripe_parts, stripes_of, whole_of
 from adyton.queries.base import MOST_STEPS
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.energies import tree_energies
-from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.nonnegative import nonnegative_least_squares
-from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
 from adyton.solving.product_solver import AugmentedSolver, KroneckerSolver, noise_by_axis
-from adyton.solving.trees import TreeSolver
+from adyton.solving.residuals import MarginalsSolver
+from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
 
 
 def least_squares(*measurements: Measurement, nonnegative: bool = False, local: bool = False) -> Reals:

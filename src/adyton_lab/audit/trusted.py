@@ -79,9 +79,7 @@ CORE: Mapping[str, tuple[str, ...]] = {
         "queries.basic",
         "queries.block_tree",
         "queries.combined",
-        "queries.explicit",
         "queries.hierarchy",
-        "queries.marginals",
         "queries.partition",
     ),
     "how texts and times are read": ("schema.reading", "schema.time_formats"),
@@ -98,7 +96,7 @@ ADDED: Mapping[str, tuple[str, ...]] = {
     "rows that stay on servers": SERVERS,
     "sheets and databases in files": ("kernel.engines", "kernel.engines.databases", "kernel.reading.sheets"),
     "published algorithms": ("kernel.mechanisms.published.", "queries.cosines", "queries.domain_trees"),
-    "query sets that a person names": ("queries.coefficients", "queries.derived", "queries.ranges"),
+    "query sets that a person names": ("queries.coefficients", "queries.ranges"),
     "configuration on private instances": (
         "kernel.instances.",
         "noise.exponential",

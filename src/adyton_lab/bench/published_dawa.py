@@ -18,10 +18,10 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
 from adyton.kernel.mechanisms.published.least_cost import LeastCost
 from adyton.kernel.mechanisms.published.window_means import mean_costs
-from adyton.plans.dawa import bucket_strategy
-from adyton.plans.simulation import public_counts
-from adyton.plans.steps import curve
+from adyton.plans.published.groups import bucket_strategy
+from adyton.plans.registry import public_counts
 from adyton.queries import Partition, Queries
+from adyton.queries.domain_trees import curve
 from adyton.solving.solvers import solver
 
 SHARE = Fraction(1, 4)

@@ -25,8 +25,7 @@ from adyton.kernel.mechanisms.published.least_cost import LeastCost
 from adyton.kernel.mechanisms.published.window_means import mean_costs
 from adyton.partitions import lift
 from adyton.plans import simulate
-from adyton.plans.dawa import Dawa, bucket_strategy
-from adyton.plans.steps import boundaries
+from adyton.plans.published.groups import Dawa, boundaries, bucket_strategy
 from adyton.queries import Hierarchy, Identity, Partition, Queries, Ranges
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.solvers import solver

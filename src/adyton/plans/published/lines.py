@@ -19,8 +19,8 @@ from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.algorithm import Positive, Share, Whole
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.steps import CountsRows, boundaries
+from adyton.plans.base import CountsRows, Plan, Tasks
+from adyton.plans.published.groups import boundaries
 from adyton.queries import Hierarchy, Queries
 from adyton.queries.block_tree import block_sums, spread
 from adyton.queries.cosines import Cosines

@@ -23,10 +23,9 @@ from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
-from adyton.partitions.kd_partition import kd_partition
+from adyton.partitions.similar_counts import kd_partition
 from adyton.plans.algorithm import Positive, Share, Within, whole_number
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.steps import CountsRows
+from adyton.plans.base import CountsRows, Plan, Tasks
 from adyton.queries import Grid, Hierarchy, Identity, Partition, Queries
 from adyton.queries.block_tree import BlockTree, block_sums, spread
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
