@@ -12,7 +12,8 @@ from adyton.denoising import top_down
 from adyton.denoising.top_down import block_posterior
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import layout, tree_of_halves
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
 
 RATE = 1.0
@@ -22,14 +23,14 @@ VARIANCE = 1 / (2 * np.sinh(RATE / 2) ** 2)
 
 def empty(cells):
     """Halves of halves without answers."""
-    return BlockAnswers.none(BlockTree.of_halves(cells))
+    return BlockAnswers.none(tree_of_halves(cells))
 
 
 def random_tiling(tree, random, block=0):
     """Blocks that cover the domain."""
     if block >= tree.blocks - tree.cells or random.random() < 0.3:
         return [block]
-    first, last = tree.offsets[block : block + 2]
+    first, last = layout(tree).offsets[block : block + 2]
     return [one for child in range(first, last) for one in random_tiling(tree, random, child)]
 
 
@@ -100,8 +101,8 @@ def test_any_tiling_any_counts_any_noise(cells, scale, noise):
         for _ in range(2):
             tree = known.tree
             blocks = np.array(random_tiling(tree, random))
-            first = tree.starts[blocks]
-            counts = sums[first + tree.sizes[blocks]] - sums[first]
+            first = layout(tree).starts[blocks]
+            counts = sums[first + layout(tree).sizes[blocks]] - sums[first]
             answers = np.rint(counts + random.laplace(0, np.sqrt(noise / 2), blocks.size))
             known = known.with_answers(blocks, answers, noise)
         found = block_posterior(known)

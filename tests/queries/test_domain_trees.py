@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import DyadicPartition
-from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes
+from adyton.kernel.mechanisms.published.dyadic_partition import DyadicPartition
+from adyton.queries.domain_trees import blocks_of, boxes_in_boxes, halved_boxes, halving_axes, layout
 from adyton.strategies import base
 
 SHAPES = [
@@ -116,11 +116,11 @@ def test_the_blocks_of_a_partition(domain):
         x = np.random.default_rng(seed).integers(0, 20, domain)
         kernel = Kernel.simulated(x, epsilon=1, seed=seed)
         partition = kernel.root.select(DyadicPartition(domain, Fraction(3)), Fraction(1))
-        blocks = tree.blocks_of(partition)
-        assert tree.sizes[blocks].tolist() == partition.sizes.tolist()
+        blocks = blocks_of(tree, partition)
+        assert layout(tree).sizes[blocks].tolist() == partition.sizes.tolist()
         for group, block in enumerate(blocks):
-            first = tree.starts[block]
-            inside = order[first : first + tree.sizes[block]]
+            first = layout(tree).starts[block]
+            inside = order[first : first + layout(tree).sizes[block]]
             assert sorted(inside) == np.flatnonzero(partition.labels == group).tolist()
 
 

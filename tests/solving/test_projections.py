@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from adyton.errors import BadInput
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.nonnegative import project_to_ball, project_to_simplex, project_to_total
 from adyton.solving.trees import nonnegative_tree_least_squares
 

@@ -18,7 +18,7 @@ from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.hierarchy import BlockTree
 from adyton.whole import whole
 
 STRENGTH = 0.9

@@ -31,7 +31,8 @@ from numpy import uint64
 from adyton.arrays import Flags, Integers, Places, Reals, Singles
 from adyton.compiling import cached_property, compiled
 from adyton.errors import BadInput
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import layout
+from adyton.queries.hierarchy import BlockTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,18 +55,18 @@ class Splits:
     def of(cls, tree: BlockTree, measured: Places, levels: Places) -> Splits:
         """Where these blocks were measured, in ascending order, of those with the same cells the last; *levels* are
         those of all blocks. Where blocks inside a block were measured, they must cover it."""
-        deepest = np.full(tree.cells, -1)
-        deepest[tree.starts[measured]] = measured  # of blocks that start together, the last one stays
+        deepest, places = np.full(tree.cells, -1), layout(tree)
+        deepest[places.starts[measured]] = measured  # of blocks that start together, the last one stays
         leaves = deepest[deepest >= 0]
-        ends = np.cumsum(tree.sizes[leaves])
-        if not np.array_equal(tree.starts[leaves][1:], ends[:-1]) or not leaves.size or ends[-1] != tree.cells:
+        ends = np.cumsum(places.sizes[leaves])
+        if not np.array_equal(places.starts[leaves][1:], ends[:-1]) or not leaves.size or ends[-1] != tree.cells:
             raise BadInput("some cells lie in no measured block, or only in one of which other parts were measured.")
         halving = halving_of(tree)
         divided = np.sort(halving.meeting[ends[:-1]])[::-1]
         blocks = np.concatenate([leaves, divided])
         numbers = np.empty(tree.blocks, dtype=np.int64)
         numbers[blocks] = np.arange(blocks.size)
-        left = tree.offsets[divided]
+        left = places.offsets[divided]
         return cls(blocks, numbers[halving.homes[np.stack([left, left + 1], axis=1)]], levels[blocks])
 
 

@@ -56,7 +56,8 @@ from adyton.denoising.splits import (
 )
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import layout
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
 
 MOST_LEAVES = 1 << 20
@@ -121,7 +122,7 @@ def _splits_of(tree: Hierarchy) -> tuple[Splits, Places, Places]:
     splits = Splits.of(halves, np.unique(homes), heights(halves))
     order = np.argsort(splits.blocks)
     nodes = order[np.searchsorted(splits.blocks, homes, sorter=order)]
-    return splits, nodes, halves.sizes[splits.blocks[: splits.leaves]]
+    return splits, nodes, layout(halves).sizes[splits.blocks[: splits.leaves]]
 
 
 class _Fit(NamedTuple):
@@ -199,8 +200,8 @@ def block_posterior(known: BlockAnswers) -> Reals:
     Where blocks inside a block were measured, they must cover it; the answers on blocks of the same cells are averaged
     by precision. A domain that was not divided at all has the count that was measured, or none if that is negative.
 
-    >>> from adyton.queries.block_tree import BlockTree
-    >>> known = BlockAnswers.none(BlockTree.of_halves(8)).with_answers([1, 11, 12, 6], [3, 101, 2, -1], 2.0)
+    >>> from adyton.queries.domain_trees import tree_of_halves
+    >>> known = BlockAnswers.none(tree_of_halves(8)).with_answers([1, 11, 12, 6], [3, 101, 2, -1], 2.0)
     >>> block_posterior(known).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 101.0, 0.0, 0.0, 0.0]
     """
@@ -210,13 +211,13 @@ def block_posterior(known: BlockAnswers) -> Reals:
         precisions[lower] += precisions[upper]
         answers[lower] += (answers[upper] - answers[lower]) * (precisions[upper] / precisions[lower])
         precisions[upper] = 0
-    splits = Splits.of(tree, np.flatnonzero(precisions), tree.depth - tree.levels)
+    splits = Splits.of(tree, np.flatnonzero(precisions), tree.depth - layout(tree).levels)
     leaves = splits.blocks[: splits.leaves]
     if not len(splits.kids):
         means = np.maximum(0.0, answers[leaves])
     else:
         means = leaf_means(splits, answers[splits.blocks], precisions[splits.blocks])
-    sizes = tree.sizes[leaves]
+    sizes = layout(tree).sizes[leaves]
     return np.repeat(means / sizes, sizes)
 
 

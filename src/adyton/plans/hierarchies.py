@@ -22,8 +22,7 @@ from adyton.plans.algorithm import MOST_LONG_CELLS, Share
 from adyton.plans.base import CountsRows, Tasks
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Hierarchy, Identity, Measurement, Partition, Queries
-from adyton.queries.block_tree import BlockTree
-from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
+from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, tree_of_halves
 from adyton.solving.solvers import least_squares
 from adyton.solving.trees import BlockAnswers
 from adyton.strategies.base import Strategy
@@ -251,7 +250,7 @@ def measure_in_stages(
     energy, levels = np.asarray(level_energy, dtype=np.float64), halvings(x.cells) + 1
     if energy.shape != (levels,):
         raise BadInput(f"level_energy must be {levels} numbers, given an array of {energy.shape}.")
-    known = BlockAnswers.none(BlockTree.of_halves(x.cells), measured)
+    known = BlockAnswers.none(tree_of_halves(x.cells), measured)
     return run_stages(x, known, stage_levels(x.cells, energy, float(epsilon) * rows), energy, epsilon)
 
 

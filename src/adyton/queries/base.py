@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -29,28 +29,13 @@ SLOW_DRAW = 1 << 12
 """As many steps take as long as one draw of noise whose scale is too long for machine arithmetic."""
 
 
-class Queries(Coefficients, ABC):
+class Queries(Coefficients):
     """A set of linear counting queries: one row per query, one coefficient per cell, whole numbers as a rule.
 
     Subclasses are frozen values. They work on arrays of int64, float64 or Python integers alike, whose last axis holds
     the cells (or the answers) and whose other axes are independent vectors; the public methods here choose a number
     type in which nothing can wrap around.
     """
-
-    domain: tuple[int, ...]
-
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """How many queries there are."""
-
-    @abstractmethod
-    def _apply(self, cells: Array) -> Array:
-        """W·x along the last axis."""
-
-    @abstractmethod
-    def _transpose(self, answers: Array) -> Array:
-        """Wᵀ·y along the last axis."""
 
     def _absolute_transpose(self, weights: Array) -> Array:
         """For each cell i, Σ_q |q_i|·weight_q. Query sets with negative coefficients have their own."""

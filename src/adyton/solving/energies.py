@@ -15,7 +15,7 @@ import numpy as np
 from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.block_tree import BlockTree, block_sums, spread
+from adyton.queries.hierarchy import BlockTree, block_sums, spread
 
 Levels = Sequence[Places]
 Order = Places | None
@@ -44,7 +44,8 @@ def held_energies(workload: Queries, tree: BlockTree) -> Reals:
     """What the vectors that are constant on the blocks of a level hold of the trace of WᵀW, for each level of a tree
     from the finest upwards: Σ_blocks (cells of the block)·Σ_q α_q², α_q the mean of q over the block.
 
-    >>> held_energies(Identity(4), BlockTree.of_halves(4))
+    >>> from adyton.queries.domain_trees import tree_of_halves
+    >>> held_energies(Identity(4), tree_of_halves(4))
     array([4., 2., 1.])
     """
     energies = tree_energies(workload, tree.boundaries, np.ones(workload.cells), tree.order)

@@ -20,7 +20,7 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Haar, Hierarchy, Identity, Kronecker, Marginals, Queries, Ranges, Stack
 from adyton.queries.axes import product_parts
-from adyton.queries.block_tree import block_sums, spread
+from adyton.queries.hierarchy import block_sums, spread
 from adyton.solving.trees import TreeSolver
 
 LARGEST_FACTOR, LARGEST_SOLVED = 4096, 8192

@@ -20,7 +20,7 @@ from adyton.partitions import lift
 from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Measurement, Queries, Reduction, Stack, Total
 from adyton.queries.axes import stripe_parts, stripes_of, whole_of
 from adyton.queries.base import MOST_STEPS
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import tree_of_halves
 from adyton.solving.energies import tree_energies
 from adyton.solving.nonnegative import nonnegative_least_squares
 from adyton.solving.product_solver import AugmentedSolver, KroneckerSolver, noise_by_axis
@@ -218,7 +218,7 @@ class HaarSolver:
     def total_variance(self, workload: Queries) -> float:
         """Σ_j ‖W·h_j‖²·σ_j² / ‖h_j‖⁴; for h = left − right, ‖W·h‖² = 2‖W·left‖² + 2‖W·right‖² − ‖W·(left + right)‖²."""
         queries = self._queries
-        levels = BlockTree.of_halves(queries.cells).boundaries
+        levels = tree_of_halves(queries.cells).boundaries
         means = tree_energies(workload, levels, np.ones(queries.cells), None)
         sums = [mean * np.square(np.diff(level)) for mean, level in zip(means, levels, strict=True)]
         norms = [sums[0]]

@@ -42,7 +42,8 @@ from adyton.arrays import Array, Flags, Places, Reals
 from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy, Measurement, Queries
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import from_root_to_cells, layout
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.energies import tree_energies
 from adyton.whole import rises
 
@@ -53,9 +54,9 @@ class TreeSolver:
     exact = True
 
     def __init__(self, queries: Hierarchy, variances: npt.ArrayLike) -> None:
-        self.queries, self.tree = queries, queries.from_root_to_cells()
+        self.queries, self.tree = queries, from_root_to_cells(queries)
         own = 1 / np.broadcast_to(np.asarray(variances, dtype=np.float64), (queries.count,))
-        self._fit = BlockFit.of(self.tree.offsets, self._in_tree(own), np.ones(queries.cells))
+        self._fit = BlockFit.of(layout(self.tree).offsets, self._in_tree(own), np.ones(queries.cells))
         self._known, self._shares = self.tree.by_level(self._fit.variances), self.tree.by_level(self._fit.shares)
         self._unknown = self.tree.by_level(self._fit.unknown)
         self._mixed = bool((self._fit.shares == 0).any())
@@ -142,7 +143,8 @@ class BlockAnswers:
 
     Cells that no answer tells apart share alike. Where blocks inside a block are measured, they cover it.
 
-    >>> known = BlockAnswers.none(BlockTree.of_halves(3)).with_answers([0], [9.0], 2.0)
+    >>> from adyton.queries.domain_trees import tree_of_halves
+    >>> known = BlockAnswers.none(tree_of_halves(3)).with_answers([0], [9.0], 2.0)
     >>> known.with_answers([1, 2], [8.0, 3.0], 1.0).cells()  # one too many each: half of the two is the total's fault
     array([3.75, 3.75, 2.5 ])
     """
@@ -181,7 +183,7 @@ class BlockAnswers:
 
     def estimates(self) -> tuple[Reals, Reals]:
         """For every block, the least-squares estimate of its sum, and the variance of what was measured inside it."""
-        fit = BlockFit.of(self.tree.offsets, self.precisions, np.ones(self.tree.cells))
+        fit = BlockFit.of(layout(self.tree).offsets, self.precisions, np.ones(self.tree.cells))
         return fit.estimates(self.answers), fit.variances
 
     def cells(self) -> Reals:
@@ -194,7 +196,7 @@ class BlockFit:
     """The passes for one tree and one set of precisions, prepared once for any number of answers."""
 
     offsets: Places
-    """The first child of each block that has children, as in :attr:`adyton.queries.block_tree.BlockTree.offsets`."""
+    """The first child of each block that has children, as in :attr:`adyton.queries.domain_trees.Layout.offsets`."""
     variances: Reals
     """How well each block's sum is known from what was measured inside it, infinite where it is not."""
     gains: Reals
@@ -289,7 +291,7 @@ def nonnegative_tree_least_squares(tree: BlockTree, answers: npt.ArrayLike, prec
     values, weights = np.asarray(answers, dtype=np.float64), np.asarray(precisions, dtype=np.float64)
     top, blocks, sizes = tree.boundaries[0].size - 1, tree.blocks, np.diff(tree.boundaries[-1])
     _check(values, weights, top, blocks)
-    offsets, inner = tree.offsets, blocks - sizes.size
+    offsets, inner = layout(tree).offsets, blocks - sizes.size
     leading = np.broadcast_shapes(values.shape[:-1], weights.shape[:-1])
     rows, row_weights = (np.broadcast_to(part, (*leading, blocks)).reshape(-1, blocks) for part in (values, weights))
     sums = np.empty((len(rows), sizes.size))

@@ -13,7 +13,7 @@ from adyton.arrays import Reals
 from adyton.kernel.mechanisms.vector_laplace import VectorLaplace
 from adyton.kernel.sources import VectorSource
 from adyton.queries import AllRange, Hierarchy, Measurement, Queries
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.energies import tree_energies
 from adyton.solving.noise_moments import among, determined
 from adyton.solving.solvers import Solver, solver

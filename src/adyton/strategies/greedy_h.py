@@ -35,9 +35,10 @@ from adyton.arrays import Reals
 from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import tree_above
+from adyton.queries.hierarchy import BlockTree
 from adyton.strategies.base import Strategy
-from adyton.strategies.overlaps import Overlap, overlap_of
+from adyton.strategies.overlaps import Overlap, overlap_of, slots_of
 from adyton.whole import whole
 
 SWEEPS = 10
@@ -67,7 +68,7 @@ def greedy_h(
         raise BadInput(f"a strategy is chosen for queries, given {type(workload).__name__}.")
     cells = np.arange(workload.cells + 1)
     places = None if order is None or np.array_equal(np.reshape(np.asarray(order), -1), cells[:-1]) else order
-    tree = WeightedTree(workload, BlockTree.of_leaves(workload.domain, cells if buckets is None else buckets, places))
+    tree = WeightedTree(workload, tree_above(workload.domain, cells if buckets is None else buckets, places))
     tree.improve(whole(sweeps, "sweeps", 0))
     return tree.strategy()
 
@@ -81,13 +82,13 @@ _NOTHING = 1e-11
 class WeightedTree:
     """The shares λ of all blocks, level by level, and the error that they lead to; at first those of equation 9.
 
-    The tree is one :meth:`~.BlockTree.of_leaves`: 2^d blocks at a depth d, some of the deepest without a leaf.
+    The tree is one :func:`.tree_above`: 2^d blocks at a depth d, some of the deepest without a leaf.
     """
 
     def __init__(self, workload: Queries, tree: BlockTree, overlap: Overlap | None = None) -> None:
         self.tree, self.depth = tree, tree.depth
         self.overlap = overlap = overlap_of(workload, tree) if overlap is None else overlap
-        filled = tree.slots
+        filled = slots_of(tree)
         self.shares = [np.zeros(1 << depth) for depth in range(self.depth)]
         self.states = [np.zeros((3, 1 << depth)) for depth in range(self.depth + 1)]  # V, u and e
         self.states[-1][1, filled] = 1
@@ -158,7 +159,7 @@ class WeightedTree:
         rest = np.ones(1 << depth)
         for level in range(depth, self.depth + 1):
             share = self.shares[level] if level < self.depth else np.ones(rest.size)
-            weights = rest * share if level < self.depth else rest[self.tree.slots]
+            weights = rest * share if level < self.depth else rest[slots_of(self.tree)]
             rest = np.repeat(rest * (1 - share), 2)
             if weights.any():
                 levels.append(self.tree.boundaries[level])

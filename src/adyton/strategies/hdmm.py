@@ -63,12 +63,12 @@ from adyton.queries import (
     Weighted,
 )
 from adyton.queries.axes import ProductPart, energies_by_axes, product_parts
-from adyton.queries.block_tree import BlockTree
-from adyton.queries.domain_trees import boxes_in_boxes
+from adyton.queries.domain_trees import boxes_in_boxes, tree_above
 from adyton.solving.residuals import over_supersets
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import SWEEPS, WeightedTree
+from adyton.strategies.overlaps import slots_of
 
 BITS, BITS_IN_PRODUCTS = 10, 6
 """Coefficients are whole numbers up to 2^10; up to 2^6 in products, where they multiply."""
@@ -376,7 +376,7 @@ def one_order(workload: Queries, bits: int = BITS) -> tuple[Strategy, float]:
 
 def _problem(tree: WeightedTree, depth: int) -> tuple[Problem, list[Places]]:
     """Θ over the blocks of the tree at a depth, on top of what the tree measures inside them; and coarser stages."""
-    filled = np.arange(1 << depth) if depth < tree.depth else tree.tree.slots
+    filled = np.arange(1 << depth) if depth < tree.depth else slots_of(tree.tree)
     inside, variances, energies = tree.states[depth][:, filled]
     gram = tree.overlap.gram(depth)[np.ix_(filled, filled)]
     np.fill_diagonal(gram, energies)
@@ -444,7 +444,7 @@ def _direct_error(workload: Queries) -> float:
 def weighted_tree(workload: Queries) -> WeightedTree:
     """Greedy-H over the cells as they stand, in several dimensions in Morton order."""
     order = boxes_in_boxes(workload.domain).order
-    tree = WeightedTree(workload, BlockTree.of_leaves(workload.domain, np.arange(workload.cells + 1), order))
+    tree = WeightedTree(workload, tree_above(workload.domain, np.arange(workload.cells + 1), order))
     tree.improve(SWEEPS)
     return tree
 

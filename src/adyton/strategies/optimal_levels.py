@@ -38,8 +38,8 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Hierarchy, Prefix, Queries, Ranges
-from adyton.queries.block_tree import BlockTree
-from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes
+from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes, tree_of_halves
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.energies import held_energies, tree_energies
 from adyton.strategies.base import Strategy
 from adyton.whole import as_shape, halvings, whole
@@ -84,7 +84,7 @@ def level_energy_of(workload: Queries) -> tuple[float, ...]:
     """
     if isinstance(workload, Prefix):
         return _prefix_energy(workload.cells)
-    held = held_energies(workload, BlockTree.of_halves(workload.cells))
+    held = held_energies(workload, tree_of_halves(workload.cells))
     return tuple(np.maximum(0.0, held - np.append(held[1:], 0.0)).tolist())
 
 

@@ -15,7 +15,7 @@ from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
 from adyton.errors import AdytonError
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.block_tree import BlockTree, block_sums
+from adyton.queries.hierarchy import BlockTree, block_sums
 from adyton.solving.energies import tree_energies
 
 
@@ -131,7 +131,7 @@ class IntervalOverlap:
 
     def __init__(self, workload: Prefix | AllRange, tree: BlockTree) -> None:
         self.energy = tree_energies(workload, [tree.boundaries[-1]], np.ones(tree.cells), None)[0]
-        firsts = np.searchsorted(tree.slots, np.arange((1 << tree.depth) + 1))  # the first leaf from each slot on
+        firsts = np.searchsorted(slots_of(tree), np.arange((1 << tree.depth) + 1))  # the first leaf from each slot on
         levels = [tree.boundaries[-1][firsts], *tree.boundaries[-2::-1]]
         self.edges = [level.astype(np.float64) for level in levels]
         sizes = np.diff(self.edges[0])
@@ -194,7 +194,7 @@ class RangesOverlap:
 
     def __init__(self, workload: Ranges, tree: BlockTree) -> None:
         lower, upper = workload.lower[:, 0], workload.upper[:, 0]
-        bounds, slots = tree.boundaries[-1], tree.slots
+        bounds, slots = tree.boundaries[-1], slots_of(tree)
         self.energy = tree_energies(workload, [bounds], np.ones(tree.cells), None)[0]
         first = np.searchsorted(bounds, lower, side="right") - 1
         last = np.searchsorted(bounds, upper, side="right") - 1
@@ -341,9 +341,15 @@ LARGEST_TABLE = 1 << 23
 _GROUP = 64
 
 
+def slots_of(tree: BlockTree) -> Places:
+    """Where the leaves of a tree made by :func:`.tree_above` are among the 2^depth places of its last level."""
+    count = tree.boundaries[-1].size - 1
+    return (np.arange(count) << tree.depth) // count
+
+
 def slot_means(workload: Queries, tree: BlockTree) -> Iterator[Reals]:
     """α of some queries at a time on the slots of the leaves, 0 on the empty ones."""
-    bounds, filled = tree.boundaries[-1], tree.slots
+    bounds, filled = tree.boundaries[-1], slots_of(tree)
     for rows in workload.rows():
         slots = np.zeros((len(rows), 1 << tree.depth))
         slots[:, filled] = block_sums(tree.ordered(rows), bounds) / np.diff(bounds)
@@ -357,7 +363,7 @@ class MeansOverlap:
 
     def __init__(self, workload: Queries, tree: BlockTree) -> None:
         self.means = [np.concatenate([means.T for means in slot_means(workload, tree)], axis=1)]  # blocks × queries
-        self.energy = np.asarray(np.square(self.means[0]).sum(axis=1)[tree.slots])
+        self.energy = np.asarray(np.square(self.means[0]).sum(axis=1)[slots_of(tree)])
         self.shares: list[tuple[Reals, Reals]] = []
         self.by_means = np.zeros((1, workload.count))
 
@@ -405,7 +411,7 @@ class TableOverlap:
         self.workload, self.tree = workload, tree
         self.blocks = 1 << tree.depth
         self.profile = np.zeros(self.blocks)
-        self.profile[tree.slots] = 1
+        self.profile[slots_of(tree)] = 1
         self._read()
 
     def _read(self) -> None:
@@ -418,7 +424,7 @@ class TableOverlap:
 
     def energies(self) -> Reals:
         """The diagonal, at the start."""
-        return np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)[self.tree.slots]
+        return np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)[slots_of(self.tree)]
 
     def cross(self) -> Reals:
         """The entries beside the diagonal."""

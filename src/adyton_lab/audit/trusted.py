@@ -77,7 +77,6 @@ CORE: Mapping[str, tuple[str, ...]] = {
     "queries and their sensitivity": (
         "queries.base",
         "queries.basic",
-        "queries.block_tree",
         "queries.combined",
         "queries.hierarchy",
         "queries.partition",
@@ -142,7 +141,6 @@ PUBLIC: Mapping[str, str] = {
     "queries": "names the room",
     "queries.coefficients": "matrices written out: no measurement of the core asks for them",
     "queries.measurement": "results: noisy answers and what is known about them",
-    "queries.tree_layout": "other ways to make a tree of blocks, which its constructor checks again",
     "schema": "names the room",
     **dict.fromkeys(
         NUMBERS, "public numbers: what they lead to is put into its range wherever it is counted; they see no value"

@@ -29,8 +29,7 @@ from adyton.plans.hierarchies import AdaptiveHierarchy
 from adyton.plans.registry import SEVERAL, algorithms, plan_named, plan_type
 from adyton.plans.striped import OneByOne
 from adyton.queries import Identity, Measurement, Partition, Queries, Ranges, Stack
-from adyton.queries.block_tree import BlockTree
-from adyton.queries.domain_trees import along_curve, curve
+from adyton.queries.domain_trees import along_curve, curve, tree_of_groups
 from adyton.solving.solvers import least_squares, solver
 from adyton.solving.trees import BlockAnswers
 from adyton.strategies.base import Strategy
@@ -80,7 +79,7 @@ class Ahp(Plan):
         sizes = groups.sizes
         means = np.bincount(groups.labels, cells.answers.astype(np.float64)) / sizes
         clear = (means > _CLEAR * threshold) | (sizes == 1)
-        tree = BlockTree.of_groups(groups)
+        tree = tree_of_groups(groups)
         places = np.flatnonzero(tree.ordered(clear[groups.labels]))
         answers, variances = tree.ordered(cells.answers)[places], tree.ordered(cells.variances)[places]
         known = BlockAnswers.none(tree, total).with_level(1, counts)

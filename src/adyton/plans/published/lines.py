@@ -22,8 +22,8 @@ from adyton.plans.algorithm import Positive, Share, Whole
 from adyton.plans.base import CountsRows, Plan, Tasks
 from adyton.plans.published.groups import boundaries
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.block_tree import block_sums, spread
 from adyton.queries.cosines import Cosines
+from adyton.queries.hierarchy import block_sums, spread
 from adyton.solving.solvers import least_squares, solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h

@@ -27,8 +27,8 @@ from adyton.partitions.similar_counts import kd_partition
 from adyton.plans.algorithm import Positive, Share, Within, whole_number
 from adyton.plans.base import CountsRows, Plan, Tasks
 from adyton.queries import Grid, Hierarchy, Identity, Partition, Queries
-from adyton.queries.block_tree import BlockTree, block_sums, spread
-from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
+from adyton.queries.domain_trees import blocks_of, boxes_in_boxes, halved_boxes
+from adyton.queries.hierarchy import BlockTree, block_sums, spread
 from adyton.solving.solvers import least_squares
 from adyton.solving.trees import BlockAnswers
 
@@ -299,5 +299,5 @@ class Dyadic(Plan):
         counts = x.reduce(blocks).measure(Identity(blocks.groups), left)
         tree = halved_boxes(x.shape)
         answers = counts.answers.astype(np.float64)
-        known = BlockAnswers.none(tree).with_answers(tree.blocks_of(blocks), answers, counts.variances)
+        known = BlockAnswers.none(tree).with_answers(blocks_of(tree, blocks), answers, counts.variances)
         return tree.unordered(block_posterior(known))
