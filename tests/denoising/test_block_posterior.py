@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from split_tables import parts
 
 from adyton.denoising import splits as split_laws
 from adyton.denoising import top_down
@@ -46,7 +47,7 @@ def one_pass(monkeypatch):
 def test_one_pass_is_the_exact_posterior_mean(answers):
     """The left half is one leaf of two cells, the right half was cut: only the splits of the tree have a prior."""
     tree = empty(4).with_answers([0, 1, 5, 6], answers, VARIANCE)
-    splits, _ = split_laws.parts(split_laws.mixed(split_laws.start(3)), split_laws.SIZES)
+    splits, _ = parts(split_laws.mixed(split_laws.start(3)))
     total, first = 0.0, np.zeros(3)
     for left, a, b in itertools.product(range(20), repeat=3):
         truth = np.array([left + a + b, left, a, b])

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from split_tables import parts
 
 from adyton.denoising import splits as split_laws
 from adyton.denoising import top_down
@@ -44,7 +45,7 @@ def one_pass(tree, answers, rate):
 
 def first_prior(levels):
     """The prior that the passes start from, in two tables."""
-    return split_laws.parts(split_laws.mixed(split_laws.start(levels)), split_laws.SIZES)
+    return parts(split_laws.mixed(split_laws.start(levels)))
 
 
 @pytest.mark.parametrize("answers", [[3, 3, 0, 2, 1, -1, 1], [0, 0, 0, 1, -1, 0, 0], [9, 2, 8, 0, 2, 8, 0]])
@@ -92,11 +93,11 @@ def test_the_weights_of_the_prior_find_the_law_that_made_the_splits(law):
     left, right = np.arange(41), 40 - np.arange(41)
     known = split_laws._laws()[0][left * split_laws.TABLE + right, law]
     found = np.zeros_like(split_laws.mixed(split_laws.start(2)))
-    split_laws.parts(found, split_laws.SIZES)[0][1, left, right] = 1000 * known
+    parts(found)[0][1, left, right] = 1000 * known
     weights = split_laws.start(2)
     for _ in range(40):
         weights = split_laws.reweighted(weights, found, 2.0)
-    learned, _ = split_laws.parts(split_laws.mixed(weights), split_laws.SIZES)
+    learned, _ = parts(split_laws.mixed(weights))
     assert np.abs(learned[1, left, right] - known).sum() < 0.04
     assert np.abs(first_prior(2)[0][1, left, right] - known).sum() > 0.2
 

@@ -8,7 +8,8 @@ import pytest
 
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms.published.dyadic_partition import DyadicPartition
-from adyton.queries.domain_trees import blocks_of, boxes_in_boxes, halved_boxes, halving_axes, layout
+from adyton.plans.published.maps import blocks_of
+from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes, layout
 from adyton.strategies import base
 
 SHAPES = [

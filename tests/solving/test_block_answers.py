@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
+from adyton.plans.published.groups import tree_of_groups
 from adyton.queries import Partition
-from adyton.queries.domain_trees import layout, tree_of_groups, tree_of_halves
+from adyton.queries.domain_trees import layout, tree_of_halves
 from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
 

@@ -84,8 +84,8 @@ def change_points(
 
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             several = threads.map(fit, ways) if trial.size > _LARGE and len(ways) > 1 else map(fit, ways)
-            for way, (found, weight) in zip(ways, several, strict=True):
-                blend[:, way] += weight * found
+            for way, (means, weight) in zip(ways, several, strict=True):
+                blend[:, way] += weight * means
                 weights[way] += weight
         blend /= weights
         estimate = settled(trial, blend[0], blend[1], blend[2], epsilon) if settle else blend[0]
@@ -212,13 +212,13 @@ class _Passes:
     def concluded(self, law: _Law, tables: Sequence[Reals]) -> tuple[Reals, Reals]:
         """Posterior means, one row for each of the tables, and how well the other cells predicted each."""
         evidence, levels, cells = self._evidence(law), self._table.base.size, self._bins.size
-        means = [blended(one, self._table.kind, law.shares, law.spikes) / evidence for one in tables]
+        means = [blended(table, self._table.kind, law.shares, law.spikes) / evidence for table in tables]
         aheads = [np.ones(levels) for _ in tables]
-        found, weight = np.empty((len(tables), cells)), np.empty(cells)
+        rows, weight = np.empty((len(tables), cells)), np.empty(cells)
         for place, here in self._backwards(law, evidence):
-            for ahead, mean, row in zip(aheads, means, found, strict=True):
+            for ahead, mean, row in zip(aheads, means, rows, strict=True):
                 conclude(*here, ahead, mean, row[place], weight[place])
-        return found, weight
+        return rows, weight
 
     def _evidence(self, law: _Law) -> Reals:
         return blended(self._likelihood, self._table.kind, law.shares, law.spikes)

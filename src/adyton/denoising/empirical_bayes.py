@@ -59,8 +59,8 @@ def empirical_bayes(noisy: npt.ArrayLike, epsilon: float, *, settle: bool = Fals
         bins, likelihood, moment = table.seen(trial)
         prior = fit_prior(bins, likelihood[0], table)
         tables = (moment, *table.sides(trial)) if settle else (moment,)
-        found = [((one[0] @ prior) / (likelihood[0] @ prior))[bins] for one in tables]
-        shrunk = settled(trial, found[0], found[1], found[2], epsilon) if settle else found[0]
+        means = [((expected[0] @ prior) / (likelihood[0] @ prior))[bins] for expected in tables]
+        shrunk = settled(trial, means[0], means[1], means[2], epsilon) if settle else means[0]
         trial[:] = np.where(trial > table.limit, trial, shrunk)
     estimate = trials.reshape(values.shape)
     return cautious(values, estimate, epsilon) if settle else estimate

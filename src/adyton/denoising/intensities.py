@@ -128,7 +128,7 @@ def _build(epsilon: float) -> Intensities:
     columns = np.pad(columns, ((0, 0), (0, 1), (0, 0)))
     columns[0, -1] = 1
     spread = np.stack([np.eye(grid.size), *(_lognormal(grid, deviation) for deviation in SPREADS)])
-    likelihood, moment, lean, same = (_spread_out(one, spread) for one in columns)
+    likelihood, moment, lean, same = (_spread_out(column, spread) for column in columns)
     return Intensities(
         rates=grid / epsilon,
         likelihood=likelihood,
@@ -146,12 +146,12 @@ def _build(epsilon: float) -> Intensities:
 def _spread_out(column: Reals, spread: Reals) -> Reals:
     """The column under every spread, some lines at a time: products so small are not divided among threads, which would
     wait for one another longer than they work."""
-    found = np.empty((len(spread), *column.shape))
+    result = np.empty((len(spread), *column.shape))
     for first in range(0, len(column), _LINES):
         lines = column[first : first + _LINES]
         for place, chances in enumerate(spread):
-            found[place, first : first + _LINES] = lines @ chances.T
-    return found
+            result[place, first : first + _LINES] = lines @ chances.T
+    return result
 
 
 def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals, Reals, Reals]:

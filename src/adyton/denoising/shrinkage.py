@@ -27,14 +27,12 @@ _FEWEST = 4
 """With three children or fewer, shrinking can do harm."""
 
 
-def james_stein(
-    estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float], strength: float = STRENGTH
-) -> Reals:
+def james_stein(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> Reals:
     """Shrink a least-squares estimate from the levels of a tree, block by block, from the top downwards.
 
     Measured were the blocks of each of *block_sizes* (powers of two, ascending), with noise of the given *variances*.
     Inside a block, let c be the differences of its m children (the blocks of the next smaller size) from even shares.
-    They carry noise of variance σ² each, and become c·max(0, 1 − strength·(m − 1)σ²/‖c‖²) (James and Stein,
+    They carry noise of variance σ² each, and become c·max(0, 1 − s·(m − 1)σ²/‖c‖²) for the strength s (James and Stein,
     "Estimation with quadratic loss", 1961); the sum of the block stays. Cells are along the last axis.
 
     >>> flat = james_stein([4.0, 6.0, 5.0, 5.0, 101.0, 99.0, 100.0, 100.0], [1, 4], [2.0, 2.0])
@@ -56,7 +54,7 @@ def james_stein(
         parts = sums.pop()
         apart = parts - tree.spread(whole, level) * even
         norms = tree.sums(np.square(apart), level)
-        surplus = strength * (counts - 1) * noise.sum_variance(size)
+        surplus = STRENGTH * (counts - 1) * noise.sum_variance(size)
         kept = np.where(counts < _FEWEST, 1.0, 1 - surplus / np.maximum(norms, surplus + np.finfo(float).tiny))
         shrunk = tree.spread(shrunk, level) * even + tree.spread(kept, level) * apart
         whole = parts
@@ -231,36 +229,26 @@ def level_noise(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: 
     return LevelNoise(cells, sizes, noise)
 
 
-def isotonic(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Reals:
-    """The non-decreasing sequences with the least Σ w_i·(f_i − y_i)², along the last axis; weights above 0, else 1.
+def isotonic(values: npt.ArrayLike) -> Reals:
+    """The non-decreasing sequences with the least Σ (f_i − y_i)², along the last axis.
 
     By pooling adjacent violators, in linear time (Ayer et al., "An empirical distribution function for sampling with
     incomplete information", 1955). The set of non-decreasing sequences is convex, so where the truth is one of them,
-    the result is never farther from it than *values* (in the norm of the weights), whatever the noise was.
+    the result is never farther from it than *values*, whatever the noise was.
 
     >>> isotonic([1.0, 3.0, 2.0, 2.0, 5.0]).round(3).tolist()
     [1.0, 2.333, 2.333, 2.333, 5.0]
-    >>> isotonic([3.0, 0.0], weights=[2.0, 1.0]).tolist()
-    [2.0, 2.0]
     """
     given = _read(values)
-    length = given.shape[-1]
-    own = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
-    if (weights is not None and own.shape not in (given.shape, (length,))) or not (np.isfinite(own) & (own > 0)).all():
-        raise BadInput(
-            f"weights must be finite, above 0 and of shape {given.shape} or {given.shape[-1:]}, "
-            f"given an array of shape {own.shape}."
-        )
-    result, every = np.empty_like(given), np.ascontiguousarray(np.broadcast_to(own, given.shape))
-    means, masses, ends = np.empty(length), np.empty(length), np.empty(length, dtype=np.int64)
+    result, means, ends = np.empty_like(given), np.empty(given.shape[-1]), np.empty(given.shape[-1], dtype=np.int64)
     for place in np.ndindex(given.shape[:-1]):
-        pools = _pool_adjacent_violators(given[place], every[place], means, masses, ends)
+        pools = _pool_adjacent_violators(given[place], means, ends)
         result[place] = np.repeat(means[:pools], np.diff(ends[:pools], prepend=0))
     return result
 
 
 @compiled
-def _pool_adjacent_violators(values: Reals, weights: Reals, means: Reals, masses: Reals, ends: Places) -> int:
+def _pool_adjacent_violators(values: Reals, means: Reals, ends: Places) -> int:
     """Write down the means of the pools and where they end; how many there are.
 
     The pools so far have rising means. A new value is a pool of its own; as long as the pool before it has a mean that
@@ -268,12 +256,13 @@ def _pool_adjacent_violators(values: Reals, weights: Reals, means: Reals, masses
     """
     pools = 0
     for place in range(len(values)):
-        mean, mass = values[place], weights[place]
+        mean, first = values[place], place
         while pools > 0 and means[pools - 1] >= mean:
             pools -= 1
-            mean += (means[pools] - mean) * (masses[pools] / (masses[pools] + mass))
-            mass += masses[pools]
-        means[pools], masses[pools], ends[pools] = mean, mass, place + 1
+            start = ends[pools - 1] if pools > 0 else 0
+            mean += (means[pools] - mean) * ((first - start) / (place + 1 - start))
+            first = start
+        means[pools], ends[pools] = mean, place + 1
         pools += 1
     return pools
 

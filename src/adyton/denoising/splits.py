@@ -283,12 +283,6 @@ def _laws() -> tuple[Reals, Places]:
     return laws, np.concatenate([sizes, np.repeat(np.arange(SMALLEST, SIZES), _EDGE)]).astype(np.int64)
 
 
-def parts(tables: Reals, sizes: int) -> tuple[Reals, Reals]:
-    """The tables of all levels as two arrays: by left and right part, and by size of the whole and small part."""
-    rows = tables.reshape(-1, _width(sizes))
-    return rows[:, :_SPLITS].reshape(-1, TABLE, TABLE), rows[:, _SPLITS:].reshape(len(rows), -1, _EDGE)
-
-
 def _width(sizes: int) -> int:
     """How long the table of a level is."""
     return _SPLITS + (sizes - SMALLEST) * _EDGE
@@ -323,15 +317,15 @@ def mixed(weights: Reals) -> Singles:
     return prior
 
 
-def reweighted(weights: Reals, found: Singles, power: float) -> Reals:
+def reweighted(weights: Reals, splits: Singles, power: float) -> Reals:
     """New weights from the expected number of splits of each kind: one step of EM.
 
     Every level borrows from the other levels, and every size from its neighbours. The step from the old weights to the
     new ones is raised to *power*: EM converges below 2, and near 2 twice as fast where the laws resemble each other.
     """
-    found.reshape(len(weights), -1)[:, [0, 1, TABLE]] = 0  # wholes of 0 and 1 split alike under all laws
+    splits.reshape(len(weights), -1)[:, [0, 1, TABLE]] = 0  # wholes of 0 and 1 split alike under all laws
     made = np.zeros_like(weights)
-    _weigh(weights, *_laws(), found, np.empty_like(found), made)
+    _weigh(weights, *_laws(), splits, np.empty_like(splits), made)
     if not np.isfinite(made).all():  # likelihoods beyond single precision: nothing was learnt
         return weights
     across = made.sum(axis=0)
@@ -347,18 +341,18 @@ def reweighted(weights: Reals, found: Singles, power: float) -> Reals:
 
 
 @compiled
-def _weigh(weights: Reals, laws: Reals, sizes: Places, found: Singles, mixed: Singles, made: Reals) -> None:
+def _weigh(weights: Reals, laws: Reals, sizes: Places, splits: Singles, mixed: Singles, made: Reals) -> None:
     """Mix the laws; add to *made* how many of the splits that were found each law has made, by level and size."""
-    width = len(found) // len(weights)
+    width = len(splits) // len(weights)
     for level in range(len(weights)):
         for place in range(width):
             size, entry, total = sizes[place], level * width + place, 0.0
             for law in range(_LAWS):
                 total += weights[level, size, law] * laws[place, law]
             mixed[entry] = total
-            if found[entry] > _FEW:
+            if splits[entry] > _FEW:
                 for law in range(_LAWS):
-                    made[level, size, law] += found[entry] * (weights[level, size, law] * laws[place, law]) / total
+                    made[level, size, law] += splits[entry] * (weights[level, size, law] * laws[place, law]) / total
 
 
 LEAST = np.float32(1e-30)
@@ -404,11 +398,11 @@ class Messages:
         if lost.any():
             self._start_afresh(self._nodes[lost, : _RIGHT + 1].T.reshape(-1))
             parted = parted[~lost[parted]]
-        found = np.zeros(prior.size, dtype=np.float32)
-        np.add.at(found, self._nodes[self._dense, _EDGE_AT] + TABLE, np.float32(1))
+        splits = np.zeros(prior.size, dtype=np.float32)
+        np.add.at(splits, self._nodes[self._dense, _EDGE_AT] + TABLE, np.float32(1))
         parted, factors = np.ascontiguousarray(parted), 1 / scales[parted].astype(np.float64)
-        downward(parted, self._nodes, starts, low, prior, own, inner, outer, factors, found, sums, rest)
-        return found
+        downward(parted, self._nodes, starts, low, prior, own, inner, outer, factors, splits, sums, rest)
+        return splits
 
     def settled(self, cut: float) -> tuple[Reals, Integers, Integers]:
         """The posterior mean of each node's count, and its least and largest counts of probability *cut* and more.
@@ -500,7 +494,7 @@ def downward(  # noqa: PLR0912 (a call costs as much to compile)
     inner: Singles,
     outer: Singles,
     factors: Reals,
-    found: Singles,
+    splits: Singles,
     sums: Singles,
     rest: Singles,
 ) -> None:
@@ -528,7 +522,7 @@ def downward(  # noqa: PLR0912 (a call costs as much to compile)
                 both = split * inner[uint64(start_b + r)]
                 mass += both
                 outer[uint64(start_b + r)] += value * split
-                found[uint64(row + r)] += value * both
+                splits[uint64(row + r)] += value * both
             outer[start_a + i] = mass
             row += TABLE
         if few_a == wide_a and few_b == wide_b:
@@ -544,7 +538,7 @@ def downward(  # noqa: PLR0912 (a call costs as much to compile)
                 part = edge + (low_a + r if r < few_a else TABLE)
                 outer[start_a + r] += rest[r] * prior[part]
                 if r < few_a or side == 0:
-                    found[part] += rest[r] * prior[part] * inner[start_a + r]
+                    splits[part] += rest[r] * prior[part] * inner[start_a + r]
             for i in range(few_a):
                 value = inner[start_a + i] * prior[edge + low_a + i]
                 for r in range(few_b, wide_b):

@@ -185,12 +185,12 @@ def _passes(
         weights = finer(coarse.weights, _HALVINGS, sizes)
     messages = Messages(tree, squares, windows, likelihoods(windows, answers, rates), sizes)
     for number, cut in enumerate(cuts):
-        found = messages.pass_through(windows, mixed(weights))
+        splits = messages.pass_through(windows, mixed(weights))
         means, low, high = messages.settled(cut)
         windows = replace(windows, low=low, high=high)
         if number < len(cuts) - 1:
             power = 1.0 if number == 0 and coarse is None else _POWER
-            weights = reweighted(weights, found, power)
+            weights = reweighted(weights, splits, power)
     return _Fit(means, windows, weights)
 
 
@@ -297,8 +297,8 @@ def _inside(tree: Splits, answers: Reals, precisions: Reals) -> tuple[float, flo
     """The sum of a tree and its variance, by least squares on its own answers."""
     if not len(tree.kids):
         return float(answers[0]), float(1 / precisions[0])
-    found = least_squares(generations(tree), answers, precisions)
-    return float(found.inside[-1]), float(found.noise[-1])
+    squares = least_squares(generations(tree), answers, precisions)
+    return float(squares.inside[-1]), float(squares.noise[-1])
 
 
 def _outside(above: Splits, inside: Reals, answers: Reals, precisions: Reals) -> Reals:
@@ -307,11 +307,11 @@ def _outside(above: Splits, inside: Reals, answers: Reals, precisions: Reals) ->
     Precisions add up: what all know is what it knows itself, *inside*, and what the others know.
     """
     (means, noise), leaves = inside, above.leaves
-    found = least_squares(
+    squares = least_squares(
         generations(above),
         np.concatenate([means, answers[leaves:]]),
         np.concatenate([1 / noise, precisions[leaves:]]),
     )
-    precision = np.maximum(0.0, 1 / found.variance[:leaves] - 1 / noise)
-    known = found.mean[:leaves] / found.variance[:leaves] - means / noise
+    precision = np.maximum(0.0, 1 / squares.variance[:leaves] - 1 / noise)
+    known = squares.mean[:leaves] / squares.variance[:leaves] - means / noise
     return np.stack([np.divide(known, precision, out=np.zeros(leaves), where=precision > 0), precision])

@@ -152,11 +152,11 @@ def _factor(factor: Queries, own: ByAxis) -> Queries:
 
 def _by_factor(workload: Kronecker, by_axis: ByAxis) -> list[tuple[Queries, ByAxis]]:
     """Each factor with the groups of its own axes."""
-    found, first = [], 0
+    pairs, first = [], 0
     for factor in workload.factors:
-        found.append((factor, by_axis[first : first + len(factor.domain)]))
+        pairs.append((factor, by_axis[first : first + len(factor.domain)]))
         first += len(factor.domain)
-    return found
+    return pairs
 
 
 def _alike(slices: npt.NDArray[np.int64]) -> Partition:

@@ -167,8 +167,8 @@ def read_options(plan: DataclassInstance) -> None:
 @lru_cache(maxsize=256)
 def _readers(plan: type[DataclassInstance]) -> dict[str, Reader]:
     """How options are read, by name, where their types say it."""
-    found = {name: _reader(hint) for name, hint in _hints(plan).items()}
-    return {name: reader for name, reader in found.items() if reader is not None}
+    readers = {name: _reader(hint) for name, hint in _hints(plan).items()}
+    return {name: reader for name, reader in readers.items() if reader is not None}
 
 
 def _hints(plan: type) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _reader(kind: Any) -> Reader | None:
     if get_origin(kind) is Literal:
         return partial(_one_of, get_args(kind))
     if NoneType in get_args(kind):
-        inner = _reader(next(one for one in get_args(kind) if one is not NoneType))
+        inner = _reader(next(part for part in get_args(kind) if part is not NoneType))
         return inner and (lambda given, name: None if given is None else inner(given, name))
     return next(filter(callable, getattr(kind, "__metadata__", ())), None)
 

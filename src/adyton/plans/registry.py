@@ -41,10 +41,10 @@ class Registry(Generic[Kind]):
     Those of this package stand in a table of places. Others are registered, or declared by other packages as entry
     points of a group. From then on they are like any other; none takes the name of another.
 
-    >>> found = Registry("family", {"knapsack": "configuration.knapsack:Knapsack"})
-    >>> found.names(), "knapsack" in found, found["knapsack"].__name__
+    >>> families = Registry("family", {"knapsack": "configuration.knapsack:Knapsack"})
+    >>> families.names(), "knapsack" in families, families["knapsack"].__name__
     (['knapsack'], True, 'Knapsack')
-    >>> found["sack"]
+    >>> families["sack"]
     Traceback (most recent call last):
     adyton.errors.BadInput: there is no family 'sack'. There are 'knapsack'. Did you mean 'knapsack'?
     """
@@ -83,8 +83,8 @@ class Registry(Generic[Kind]):
         if not isinstance(name, str) or name not in self:
             raise BadInput(no_such(self._what, name, self))
         if name in self.places:
-            found: type[Kind] = standing(f"adyton.{self.places[name]}")
-            return found
+            kind: type[Kind] = standing(f"adyton.{self.places[name]}")
+            return kind
         return self.added[name] if name in self.added else self._loaded(self.declared()[name])
 
     def named(self, name: object, /, **options: Any) -> Kind:
@@ -121,14 +121,14 @@ class Registry(Generic[Kind]):
     def _loaded(self, entry: EntryPoint) -> type[Kind]:
         """Import what another package declares, and register it if it did not do so itself."""
         try:
-            found = entry.load()
+            kind = entry.load()
         except Exception as problem:
             raise BadInput(f"the {self._noun} {entry.name!r} ({entry.value}) cannot be loaded: {problem}.") from problem
         if not (
-            isinstance(found, type) and issubclass(found, self._base) and getattr(found, self._key, None) == entry.name
+            isinstance(kind, type) and issubclass(kind, self._base) and getattr(kind, self._key, None) == entry.name
         ):
             raise BadInput(f"{entry.value} is declared as the {self._noun} {entry.name!r}, and is none of that name.")
-        self.register(found)
+        self.register(kind)
         return self.added[entry.name]
 
 

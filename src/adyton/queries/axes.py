@@ -49,13 +49,13 @@ def product_parts(workload: Queries) -> list[ProductPart] | None:  # noqa: PLR09
         case Marginals():
             return [ProductPart(1.0, _axis_factors(workload.domain, axes)) for axes in workload.axes]
         case Kronecker():
-            found = [product_parts(factor) for factor in workload.factors]
-            known = [parts for parts in found if parts is not None]
-            return [_product_of(chosen) for chosen in itertools.product(*known)] if len(known) == len(found) else None
+            lists = [product_parts(factor) for factor in workload.factors]
+            known = [parts for parts in lists if parts is not None]
+            return [_product_of(chosen) for chosen in itertools.product(*known)] if len(known) == len(lists) else None
         case Stack():
-            found = [product_parts(part) for part in workload.parts]
-            known = [parts for parts in found if parts is not None]
-            return list(itertools.chain(*known)) if len(known) == len(found) else None
+            lists = [product_parts(part) for part in workload.parts]
+            known = [parts for parts in lists if parts is not None]
+            return list(itertools.chain(*known)) if len(known) == len(lists) else None
         case Weighted():
             return _weighted_parts(workload)
         case _:
@@ -101,24 +101,30 @@ def energies_by_axes(workload: Queries) -> Reals | None:  # noqa: PLR0911
     if len(workload.domain) == 1:
         return _energies_of_line(workload)
     match workload:
-        case Identity() | Total():
-            return _energies_of_product([_energies_of_line(type(workload)(side)) for side in workload.domain])
-        case Marginals():
-            return np.asarray(sum(_energies_of_marginal(workload.domain, axes) for axes in workload.axes))
+        case Ranges():
+            return _energies_of_boxes(workload, np.ones(workload.count))
+        case Weighted(queries=Ranges() as boxes):
+            return _energies_of_boxes(boxes, workload.weights)
         case Kronecker():
             factors = [energies_by_axes(factor) for factor in workload.factors]
             known = [factor for factor in factors if factor is not None]
             return _energies_of_product(known) if len(known) == len(factors) else None
         case Stack():
-            parts = [energies_by_axes(part) for part in workload.parts]
-            known = [part for part in parts if part is not None]
-            return np.asarray(sum(known)) if len(known) == len(parts) else None
-        case Ranges():
-            return _energies_of_boxes(workload, np.ones(workload.count))
-        case Weighted():
-            return _energies_of_weighted(workload)
+            parts: Sequence[Queries] = workload.parts
+        case Weighted(queries=Stack() as stack):
+            pairs = zip(stack.parts, stack.split(workload.weights), strict=True)
+            parts = [Weighted(part, weights) for part, weights in pairs]
         case _:
-            return None
+            products = product_parts(workload)
+            if products is None:
+                return None
+            total = np.zeros(1 << len(workload.domain))
+            for part in products:
+                total += part.weight**2 * _energies_of_product([_energies_of_line(factor) for factor in part.factors])
+            return total
+    energies = [energies_by_axes(part) for part in parts]
+    known = [part for part in energies if part is not None]
+    return np.asarray(sum(known)) if len(known) == len(parts) else None
 
 
 def _energies_of_line(workload: Queries) -> Reals:
@@ -132,13 +138,6 @@ def _energies_of_product(factors: Sequence[Reals]) -> Reals:
     return functools.reduce(lambda low, high: np.multiply.outer(high, low).reshape(-1), factors)
 
 
-def _energies_of_marginal(domain: tuple[int, ...], axes: tuple[int, ...]) -> Reals:
-    sides = enumerate(domain)
-    return _energies_of_product(
-        [np.array([1.0, side - 1.0]) if axis in axes else np.array([side, 0.0]) for axis, side in sides]
-    )
-
-
 def _energies_of_boxes(workload: Ranges, weights: Reals) -> Reals:
     """A side of length k out of n has k²/n and k − k²/n."""
     lengths = (workload.upper - workload.lower + 1).astype(np.float64)
@@ -150,30 +149,6 @@ def _energies_of_boxes(workload: Ranges, weights: Reals) -> Reals:
             pair = np.stack([own**2 / side, own - own**2 / side], axis=1)
             table = (pair[:, :, None] * table[:, None, :]).reshape(len(own), -1)
         total += table.sum(axis=0)
-    return total
-
-
-def _energies_of_weighted(workload: Weighted) -> Reals | None:
-    """Where all queries of a part weigh alike."""
-    inner, weights = workload.queries, workload.weights
-    match inner:
-        case Ranges():
-            return _energies_of_boxes(inner, weights)
-        case Marginals():
-            parts: list[Queries] = [Marginals(inner.domain, [axes]) for axes in inner.axes]
-        case Stack():
-            parts = list(inner.parts)
-        case _:
-            parts = [inner]
-    total = np.zeros(1 << len(workload.domain))
-    for part, own in zip(parts, np.split(weights, np.cumsum([part.count for part in parts])[:-1]), strict=True):
-        even = np.ptp(own) == 0
-        if not even and not isinstance(inner, Stack):
-            return None
-        energies = energies_by_axes(part if even else Weighted(part, own))
-        if energies is None:
-            return None
-        total += energies * (float(own[0]) ** 2 if even else 1.0)
     return total
 
 
@@ -222,8 +197,12 @@ def stripe_parts(workload: Queries, axis: int) -> Parts | None:  # noqa: PLR0911
         case Kronecker():
             return _stripes_of_product(workload, along)
         case Stack():
-            found = [stripe_parts(part, along) for part in workload.parts]
-            return None if any(one is None for one in found) else _added_up(one for one in found if one is not None)
+            lists = [stripe_parts(part, along) for part in workload.parts]
+            return (
+                None
+                if any(parts is None for parts in lists)
+                else _added_up(parts for parts in lists if parts is not None)
+            )
         case _:
             return None
 
@@ -298,9 +277,9 @@ def _stripes_of_boxes(workload: Ranges, along: int) -> Parts | None:
     return [(int(number), Ranges(line, lower[met == number], upper[met == number])) for number in numbers]
 
 
-def _added_up(found: Iterable[Parts]) -> Parts:
+def _added_up(lists: Iterable[Parts]) -> Parts:
     """All parts; single cells and totals, which compare as equal, are counted together."""
     times: dict[Queries, int] = {}
-    for number, queries in (pair for parts in found for pair in parts):
+    for number, queries in (pair for parts in lists for pair in parts):
         times[queries] = times.get(queries, 0) + number
     return [(number, queries) for queries, number in times.items()]

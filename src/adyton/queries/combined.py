@@ -91,13 +91,13 @@ class Kronecker(Queries):
 
     def size(self) -> Size:
         """Axis by axis, in the order of :meth:`_along`: each factor as often as the other axes are long by then."""
-        sides, found = [factor.cells for factor in self.factors], Size(0, 0)
+        sides, total = [factor.cells for factor in self.factors], Size(0, 0)
         for axis in sorted(range(len(sides)), key=lambda axis: Fraction(self.factors[axis].count, sides[axis])):
             own, others = self.factors[axis].size(), math.prod(sides) // sides[axis]
             before, sides[axis] = math.prod(sides), self.factors[axis].count
             held = 2 * (before + math.prod(sides)) + others * own.numbers
-            found = found.then(Size(held, others * own.steps + held))
-        return found
+            total = total.then(Size(held, others * own.steps + held))
+        return total
 
     def _plain_sensitivity(self) -> int:
         """Column norms multiply, and the factors' cells are combined freely."""
@@ -174,8 +174,8 @@ class Stack(Queries):
 
     def size(self) -> Size:
         """One part after the other, and all answers side by side."""
-        found = functools.reduce(Size.then, (part.size() for part in self.parts))
-        return Size(found.numbers + 2 * self.count + self.cells, found.steps + self.count)
+        parts = functools.reduce(Size.then, (part.size() for part in self.parts))
+        return Size(parts.numbers + 2 * self.count + self.cells, parts.steps + self.count)
 
     def largest_row_sum(self) -> int:
         """The largest of the parts'."""

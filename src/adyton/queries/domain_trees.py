@@ -197,18 +197,6 @@ def tree_above(domain: int | Sequence[int], leaves: npt.ArrayLike, order: npt.Ar
     return _fitting(finest, [*(bounds[first] for first in firsts), bounds], children)
 
 
-def tree_of_groups(groups: Partition) -> BlockTree:
-    """The whole domain, the groups of a partition of all cells, and the cells in their groups.
-
-    >>> tree_of_groups(Partition([1, 0, 1])).order
-    array([1, 0, 2])
-    """
-    tree = BlockTree(groups.cells, [np.append(0, np.cumsum(groups.sizes))])
-    object.__setattr__(tree, "order", np.argsort(groups.labels, kind="stable"))
-    (bounds,), root, cells = tree.boundaries, np.array([0, groups.cells]), np.arange(groups.cells + 1)
-    return _fitting(tree, [root, bounds, cells], [np.array([0, groups.groups]), bounds, cells])
-
-
 def from_root_to_cells(tree: BlockTree) -> BlockTree:
     """The same tree with the whole domain as its first level, and the cells as its last."""
     levels, children = list(tree.boundaries), list(tree.children)
@@ -280,19 +268,3 @@ class Layout:
     def blocks_at(self, levels: Places, places: Places) -> Places:
         """The blocks of these levels that hold these places."""
         return np.searchsorted(self._keys, levels * int(self.boundaries[0][-1]) + places, side="right") - 1
-
-
-def blocks_of(tree: BlockTree, partition: Partition) -> Places:
-    """The smallest blocks that hold the groups of a partition.
-
-    >>> blocks_of(tree_of_halves(4), Partition([0, 0, 1, 2])).tolist()
-    [1, 5, 6]
-    """
-    places = np.argsort(tree.ordered(partition.labels), kind="stable")
-    ends = np.cumsum(partition.sizes)
-    first, last = places[ends - partition.sizes], places[ends - 1]
-    blocks = np.zeros(partition.groups, dtype=np.int64)
-    for start, level in zip(tree.level_starts, tree.boundaries, strict=False):
-        holder = np.searchsorted(level, first, side="right") - 1
-        blocks = np.where(last < level[holder + 1], start + holder, blocks)
-    return blocks

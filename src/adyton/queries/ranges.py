@@ -199,10 +199,10 @@ class Ranges(Queries):
 
     def _apply(self, cells: Array) -> Array:
         if self._many_corners:
-            found = np.zeros((*cells.shape[:-1], self.count), dtype=cells.dtype)
+            answers = np.zeros((*cells.shape[:-1], self.count), dtype=cells.dtype)
             for part, rows in self._some_rows(cells.dtype):
-                found[..., part] = cells @ rows.T
-            return found
+                answers[..., part] = cells @ rows.T
+            return answers
         table = cells.reshape(*cells.shape[:-1], *self.domain)
         leading = cells.ndim - 1
         padded = np.zeros((*cells.shape[:-1], *(side + 1 for side in self.domain)), dtype=cells.dtype)

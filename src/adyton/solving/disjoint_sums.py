@@ -152,14 +152,14 @@ class DisjointSums:
         weights = smallest / np.concatenate([[first], *map(np.full, map(len, self._answers), self._deviations)])
         answers = np.concatenate([[self._first], *self._answers])
         start = self._mass * (self.total / self._mass.sum()) / scale
-        found = None
+        solution = None
         if self._sizes.size <= _FEW and answers.size <= _FEW:
             table = np.zeros((answers.size, self._sizes.size))
             table[rows, columns] = coefficients
-            found = _few(table * weights[:, None], answers * weights, start)
-        if found is None:
-            found = _many(rows, columns, coefficients, answers, weights, start, tolerance)
-        fitted = found * scale
+            solution = _few(table * weights[:, None], answers * weights, start)
+        if solution is None:
+            solution = _many(rows, columns, coefficients, answers, weights, start, tolerance)
+        fitted = solution * scale
         if fitted.sum() > 0:
             self._mass = fitted
         return np.asarray((fitted / self._sizes)[self._group])

@@ -71,7 +71,7 @@ def noise_moments(solver: Solver, queries: Queries) -> Moments | None:  # noqa: 
         case KroneckerSolver(), Marginals():
             excess = _largest(laplace_excess(solver.least_noise))
             tables = [solver.table_moments(axes) for axes in queries.axes]
-            two, four = (np.concatenate([one[place] for one in tables]) for place in (0, 1))
+            two, four = (np.concatenate([moments[place] for moments in tables]) for place in (0, 1))
             return Moments(two, excess * four)
         case CellSolver(), Marginals() | Ranges() if solver.noise.min() == solver.noise.max():
             noise, summed = float(solver.noise[0]), _summed(queries)
@@ -109,8 +109,8 @@ def _of_ranges(solver: MarginalsSolver, queries: Ranges) -> Moments:
 
 def _of_marginals(solver: MarginalsSolver, queries: Marginals) -> Moments:
     law = TableMoments(solver.sides, solver.measured, solver.parts)
-    found = [law.of(tuple(map(str, axes))) for axes in queries.axes]
-    two, four = (np.repeat([one[place] for one in found], queries.sizes) for place in (0, 1))
+    moments = [law.of(tuple(map(str, axes))) for axes in queries.axes]
+    two, four = (np.repeat([pair[place] for pair in moments], queries.sizes) for place in (0, 1))
     return Moments(two, four)
 
 
@@ -200,7 +200,7 @@ class TableMoments:
             for name in group:
                 self._with[name].append(number)
         apart = [self._apart(number) for number in range(len(self._measured))]
-        self._two, self._four = (math.fsum(one[place] for one in apart) for place in (0, 1))
+        self._two, self._four = (math.fsum(pair[place] for pair in apart) for place in (0, 1))
 
     def of(self, group: Group) -> tuple[float, float]:
         """The variance and the fourth cumulant of each cell; parts that nothing was measured of count as 0."""
@@ -276,8 +276,8 @@ class TableMoments:
         """What a table adds that has no attribute in common with the one asked, for V_∅/Π_Q n_i = 1."""
         group, noise = self._measured[number]
         cells = float(math.prod(self._sides[name] for name in group))
-        each = 1 / (noise * cells)
-        return cells * each**2 * noise, cells * each**4 * noise**2 * self._excess[number]
+        coefficient = 1 / (noise * cells)
+        return cells * coefficient**2 * noise, cells * coefficient**4 * noise**2 * self._excess[number]
 
     def _coefficients(self, number: int, asked: Group) -> list[tuple[float, float]]:
         """The coefficients of the cells of a measured table, and how many have each."""
@@ -285,7 +285,7 @@ class TableMoments:
         shared = [name for name in group if name in asked]
         subsets: list[Group] = [()]
         for name in shared:
-            subsets = [one for subset in subsets for one in (subset, (*subset, name))]
+            subsets = [wider for subset in subsets for wider in (subset, (*subset, name))]
         values = [self._gain(group, asked, part, noise) for part in subsets]
         counts = [float(math.prod(self._sides[name] for name in group if name not in asked))] * len(values)
         stride = len(values)

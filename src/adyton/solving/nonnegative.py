@@ -101,8 +101,8 @@ def optimality(
     """
     x = np.asarray(estimate, dtype=np.float64)
     fit = Fit.of(forward, adjoint, answers, precisions, absolute_adjoint)
-    found = fit.optimality(x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
-    return np.where((x < 0).any(axis=-1), np.inf, found)
+    distance = fit.optimality(x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
+    return np.where((x < 0).any(axis=-1), np.inf, distance)
 
 
 def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals, Reals]:
@@ -118,9 +118,9 @@ def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals
             break
         x, residual = part.minimise(x, free, precision)
         feasible = np.maximum(x, 0.0)
-        found = part.optimality(feasible)
-        better = found < reached[trials]
-        best[trials[better]], reached[trials[better]] = feasible[better], found[better]
+        distance = part.optimality(feasible)
+        better = distance < reached[trials]
+        best[trials[better]], reached[trials[better]] = feasible[better], distance[better]
         wrong = np.where(free, x < 0, part.gradient(residual) < 0)
         misplaced = wrong.sum(axis=-1)
         patience = np.where(misplaced < fewest, PATIENCE, patience - 1)
@@ -128,7 +128,7 @@ def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals
         fine = np.where(misplaced <= 1 + x.shape[-1] / 1000, 0.3 * tolerance, _FINE)
         precision = np.where(misplaced <= 1 + x.shape[-1] / 100, np.minimum(precision, fine), precision)
         free ^= wrong
-        going = (found > tolerance) & (patience > 0)
+        going = (distance > tolerance) & (patience > 0)
         trials, part = trials[going], part.only(going)
         x, free, fewest = x[going], free[going], fewest[going]
         precision, patience = precision[going], patience[going]
@@ -137,8 +137,8 @@ def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals
 
 def _descend(fit: Fit, x: Reals, tolerance: float, rounds: int) -> tuple[Reals, float]:
     """Projected Newton steps on one trial; each takes the best of some paths max(0, x + step · direction)."""
-    found = float(fit.optimality(x)[0])
-    best, reached = x, found
+    distance = float(fit.optimality(x)[0])
+    best, reached = x, distance
     for _ in range(rounds):
         if reached <= tolerance:
             break
@@ -147,16 +147,16 @@ def _descend(fit: Fit, x: Reals, tolerance: float, rounds: int) -> tuple[Reals, 
         pace = dot(down, down) / max(float(fit.curvature(down)[0]), np.finfo(np.float64).tiny)
         near = min(float(length(x - np.maximum(x + pace * down, 0.0))[0]), 1e-3 * float(x.max()))
         free = (x > near) | (gradient < 0)  # the rest is at zero or close to it, and the gradient pushes it down
-        newton = fit.minimise(x, free, np.array([max(0.3 * tolerance, 0.01 * found)]))[0] - x
+        newton = fit.minimise(x, free, np.array([max(0.3 * tolerance, 0.01 * distance)]))[0] - x
         ahead = np.concatenate([x + _HALVINGS[:, None] * step for step in (newton, pace * down)])
         moves = np.maximum(ahead, 0.0) - x
         gains = dot(gradient, moves) + fit.curvature(moves) / 2  # the change of the misfit, without cancellation
         if gains.min() >= 0:
             break
         x = x + moves[[gains.argmin()]]
-        found = float(fit.optimality(x)[0])
-        if found < reached:
-            best, reached = x, found
+        distance = float(fit.optimality(x)[0])
+        if distance < reached:
+            best, reached = x, distance
     return best[0], reached
 
 

@@ -74,14 +74,7 @@ class Residuals:
 
     def variance(self, *group: str) -> float:
         """The variance of each cell of the table of a group; infinite where the table is not determined."""
-        names = in_order(group, self.sides)
-        total = 0.0
-        for subset in _subsets(names):
-            inside = math.prod(1 - 1 / self.sides[name] for name in subset)
-            if inside:
-                outside = math.prod(self.sides[name] for name in names if name not in subset)
-                total += self.variances.get(subset, math.inf) * inside / outside**2
-        return total
+        return self.mean_variance(group, {})
 
     def mean_variance(self, group: Group, energies: Mapping[str, tuple[float, float]]) -> float:
         """The mean variance of many sums over a table, which are all products of weights along its attributes.
@@ -102,7 +95,7 @@ class Residuals:
         """The parts of a table of which nothing was measured; none if the table is determined."""
         names = in_order(group, self.sides)
         trivial = {name for name in names if self.sides[name] == 1}  # an axis of one cell has no part of its own
-        return tuple(one for one in _subsets(names) if one not in self.variances and not trivial & set(one))
+        return tuple(subset for subset in _subsets(names) if subset not in self.variances and not trivial & set(subset))
 
 
 def residuals(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> Residuals:
@@ -113,10 +106,10 @@ def residuals(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> Re
     """
     weights: dict[Group, float] = {}
     sums: dict[Group, Reals] = {}
-    for one in measured:
-        group, counts = _read(sides, one)
+    for table in measured:
+        group, counts = _read(sides, table)
         for subset, part, cells in _split(group, counts, sides):
-            weight = 1 / (one.variance * cells)
+            weight = 1 / (table.variance * cells)
             weights[subset] = weights.get(subset, 0.0) + weight
             sums[subset] = sums[subset] + weight * part if subset in sums else weight * part
     if not weights:
@@ -165,36 +158,36 @@ def in_order(group: Sequence[str], sides: Mapping[str, int]) -> Group:
     return tuple(sorted(group, key=list(sides).index)) if len(group) > 1 else tuple(group)
 
 
-def _read(sides: Mapping[str, int], one: MeasuredTable) -> tuple[Group, Reals]:
+def _read(sides: Mapping[str, int], table: MeasuredTable) -> tuple[Group, Reals]:
     """The group in order, and its counts with the axes in that order."""
-    group = in_order(one.group, sides)
-    counts = np.asarray(one.counts, dtype=np.float64)
+    group = in_order(table.group, sides)
+    counts = np.asarray(table.counts, dtype=np.float64)
     leading = counts.ndim - len(group)
-    shape = tuple(sides[name] for name in one.group)
+    shape = tuple(sides[name] for name in table.group)
     if leading < 0 or counts.shape[leading:] != shape:
-        raise BadInput(f"the table of {listing(one.group)} has the shape {shape}, given counts of {counts.shape}.")
-    if not (math.isfinite(one.variance) and one.variance > 0 and np.isfinite(counts).all()):
+        raise BadInput(f"the table of {listing(table.group)} has the shape {shape}, given counts of {counts.shape}.")
+    if not (math.isfinite(table.variance) and table.variance > 0 and np.isfinite(counts).all()):
         raise BadInput(
-            f"the table of {listing(one.group)} needs finite counts and a variance above 0, given the variance "
-            f"{shorten(one.variance)}."
+            f"the table of {listing(table.group)} needs finite counts and a variance above 0, given the variance "
+            f"{shorten(table.variance)}."
         )
-    order = [leading + one.group.index(name) for name in group]
+    order = [leading + table.group.index(name) for name in group]
     return group, counts.transpose((*range(leading), *order))
 
 
 def _split(group: Group, counts: Reals, sides: Mapping[str, int]) -> Iterator[tuple[Group, Reals, int]]:
     """Every subset of a group, its part, and how many cells were added up for each number of it."""
     leading = counts.ndim - len(group)
-    found: list[tuple[Group, Reals, int]] = [((), counts, 1)]
+    parts: list[tuple[Group, Reals, int]] = [((), counts, 1)]
     for place, name in enumerate(group):
         axis, side = leading + place, sides[name]
         wider = []
-        for subset, part, cells in found:
+        for subset, part, cells in parts:
             total = part.sum(axis=axis, keepdims=True)
             wider.append((subset, total, cells * side))
             wider.append(((*subset, name), part - total / side, cells))
-        found = wider
-    for subset, part, cells in found:
+        parts = wider
+    for subset, part, cells in parts:
         kept = tuple(sides[name] for name in subset)
         yield subset, part.reshape((*counts.shape[:leading], *kept)), cells
 
@@ -273,11 +266,11 @@ class MarginalsSolver:
         sides = np.array(self._queries.domain, dtype=np.float64)
         long = (upper - lower + 1).astype(np.float64)
         spread, level = long * (1 - long / sides), np.square(long / sides)
-        found = np.zeros(len(long))
+        variances = np.zeros(len(long))
         for group, variance in self.parts.items():
             inside = np.array([str(axis) in group for axis in range(sides.size)])
-            found += variance * np.where(inside, spread, level).prod(axis=1)
-        return found
+            variances += variance * np.where(inside, spread, level).prod(axis=1)
+        return variances
 
     def total_variance(self, workload: Queries) -> float:
         """By sets of axes where the energies are known, else query by query."""
@@ -309,11 +302,11 @@ class MarginalsSolver:
 
 def precisions(domain: tuple[int, ...], sets: tuple[tuple[int, ...], ...], weights: list[float]) -> Reals:
     """λ_T for every set T of axes, numbered by its bits, from 1/v_S for the measured sets."""
-    found = np.zeros(1 << len(domain))
+    measured = np.zeros(1 << len(domain))
     for axes, weight in zip(sets, weights, strict=True):
         others = np.prod([side for axis, side in enumerate(domain) if axis not in axes], dtype=np.float64)
-        found[sum(1 << axis for axis in axes)] += weight * others
-    return over_supersets(found)
+        measured[sum(1 << axis for axis in axes)] += weight * others
+    return over_supersets(measured)
 
 
 def over_supersets(values: Reals) -> Reals:

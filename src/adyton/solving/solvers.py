@@ -308,8 +308,8 @@ class IterativeSolver:
         from scipy.sparse.linalg import lsmr
 
         adjoint = self._operator().adjoint()
-        found = [lsmr(adjoint, row, **self._until)[0] for row in _as_trials(rows)]
-        return np.asarray(np.square(np.array(found)).sum(axis=-1).reshape(rows.shape[:-1]))
+        solutions = [lsmr(adjoint, row, **self._until)[0] for row in _as_trials(rows)]
+        return np.asarray(np.square(np.array(solutions)).sum(axis=-1).reshape(rows.shape[:-1]))
 
     def total_variance(self, workload: Queries) -> float:
         """E‖z‖² over workloads combined with random signs (Hutchinson), or the sum itself for few queries."""

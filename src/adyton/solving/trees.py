@@ -295,11 +295,11 @@ def nonnegative_tree_least_squares(tree: BlockTree, answers: npt.ArrayLike, prec
     leading = np.broadcast_shapes(values.shape[:-1], weights.shape[:-1])
     rows, row_weights = (np.broadcast_to(part, (*leading, blocks)).reshape(-1, blocks) for part in (values, weights))
     sums = np.empty((len(rows), sizes.size))
-    for row, weight, found in zip(rows, row_weights, sums, strict=True):
+    for row, weight, leaf_sums in zip(rows, row_weights, sums, strict=True):
         given, own = row.copy(), weight.copy()
         rest = ~active_leaves(given, own, offsets, top, sizes.size)
         given[inner:][rest], own[inner:][rest] = 0.0, np.inf  # the other leaves are held at zero
-        found[:] = np.maximum(0.0, BlockFit.of(offsets, own, sizes).estimates(given)[inner:])
+        leaf_sums[:] = np.maximum(0.0, BlockFit.of(offsets, own, sizes).estimates(given)[inner:])
     cells = sums if sizes.max() == 1 else np.repeat(sums / sizes, sizes, axis=-1)
     return cells.reshape(*leading, -1)
 

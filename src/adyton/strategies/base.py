@@ -84,16 +84,16 @@ def _least_branchings(cells: int) -> list[int]:
     >>> _least_branchings(100)
     [2, 3, 4, 5, 10, 100]
     """
-    found, b = [], 2
+    least, b = [], 2
     while b < cells:
-        found.append(b)
+        least.append(b)
         height = 1
         while b**height < cells:
             height += 1
         b = round(cells ** (1 / (height - 1))) - 1  # a little below the least one of a lower tree, which is above b
         while b ** (height - 1) < cells:
             b += 1
-    return [*found, max(2, cells)]
+    return [*least, max(2, cells)]
 
 
 def _average_variance(b: int, cells: int) -> float:

@@ -92,7 +92,7 @@ class WeightedTree:
         self.shares = [np.zeros(1 << depth) for depth in range(self.depth)]
         self.states = [np.zeros((3, 1 << depth)) for depth in range(self.depth + 1)]  # V, u and e
         self.states[-1][1, filled] = 1
-        self.states[-1][2, filled] = overlap.energies()
+        self.states[-1][2, filled] = overlap.energy
         self.crosses = self.shares.copy()
         self._rise(
             [2.0 ** (-depth / 2) for depth in range(self.depth)],
@@ -216,22 +216,22 @@ def rise(
     """
     for pair in range(cross.size):
         left, right = 2 * pair, 2 * pair + 1
-        one, two = below[1, left], below[1, right]
+        left_variance, right_variance = below[1, left], below[1, right]
         first, second = below[2, left], below[2, right]
-        total = one + two
-        parts[0, pair], parts[1, pair] = one / total, two / total
+        total = left_variance + right_variance
+        parts[0, pair], parts[1, pair] = left_variance / total, right_variance / total
         apart = parts[0, pair] ** 2 * first + parts[1, pair] ** 2 * second
         together = 2 * parts[0, pair] * parts[1, pair] * cross[pair]
         inside = below[0, left] + below[0, right]
-        nothing = _NOTHING * (inside + one * first + two * second)
-        rest = inside + one * parts[1, pair] * (first + second - 2 * cross[pair])
+        nothing = _NOTHING * (inside + left_variance * first + right_variance * second)
+        rest = inside + left_variance * parts[1, pair] * (first + second - 2 * cross[pair])
         rest = rest if rest > nothing else 0.0
-        if one * two == 0:
+        if left_variance * right_variance == 0:
             share[pair] = 0.0
         else:
             within, gain, outside = rest, context[0, pair], context[1, pair]
             if decay >= 0:
-                within = inside + one * parts[1, pair] * (first + second - 2 * decay * cross[pair])
+                within = inside + left_variance * parts[1, pair] * (first + second - 2 * decay * cross[pair])
                 within = within if within > nothing else 0.0
                 gain, outside = apart + decay * together, 0.0
             best = best_share(within, gain, total, outside)
@@ -266,24 +266,24 @@ def fall(
         weight = frame[1, pair]
         context[1, pair] = frame[0, pair] / weight**2 if weight > 0 else 0.0
         context[0, pair] = weight**2 * by_own[1, pair] * (1 + context[1, pair] * own[1, pair]) ** 2
-        one, two = below[1, left], below[1, right]
-        total = one + two
+        left_variance, right_variance = below[1, left], below[1, right]
+        total = left_variance + right_variance
         free = (1 - share[pair]) ** 2
         by_rest = by_own[0, pair] / free if free > 0 else 0.0
         by_total = by_own[1, pair] * free / (free + share[pair] ** 2 * total) ** 2
-        by_apart = by_rest * one * two / total
+        by_apart = by_rest * left_variance * right_variance / total
         by_product = by_rest * (below[2, left] + below[2, right] - 2 * cross[pair]) / total**2
         energy = by_own[2, pair] / total**2
-        pull = one * (below[2, left] - cross[pair]) - two * (below[2, right] - cross[pair])
+        pull = left_variance * (below[2, left] - cross[pair]) - right_variance * (below[2, right] - cross[pair])
         pull *= 2 * energy / total
         by_below[0, left] = by_below[0, right] = by_rest
-        by_below[1, left] = by_total + by_product * two * two + pull * two
-        by_below[1, right] = by_total + by_product * one * one - pull * one
-        by_below[2, left] = by_apart + energy * one * one
-        by_below[2, right] = by_apart + energy * two * two
-        crossed[pair] = 2 * energy * one * two - 2 * by_apart
+        by_below[1, left] = by_total + by_product * right_variance * right_variance + pull * right_variance
+        by_below[1, right] = by_total + by_product * left_variance * left_variance - pull * left_variance
+        by_below[2, left] = by_apart + energy * left_variance * left_variance
+        by_below[2, right] = by_apart + energy * right_variance * right_variance
+        crossed[pair] = 2 * energy * left_variance * right_variance - 2 * by_apart
         known = frame[0, pair] + (share[pair] * weight) ** 2  # how well the sum is known, but for the inside
         squared = free * weight**2
-        frame_below[0, left] = known * squared / (squared + known * two) if known > 0 else 0.0
-        frame_below[0, right] = known * squared / (squared + known * one) if known > 0 else 0.0
+        frame_below[0, left] = known * squared / (squared + known * right_variance) if known > 0 else 0.0
+        frame_below[0, right] = known * squared / (squared + known * left_variance) if known > 0 else 0.0
         frame_below[1, left] = frame_below[1, right] = weight * (1 - share[pair])

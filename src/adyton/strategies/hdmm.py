@@ -65,7 +65,7 @@ from adyton.queries import (
 from adyton.queries.axes import ProductPart, energies_by_axes, product_parts
 from adyton.queries.domain_trees import boxes_in_boxes, tree_above
 from adyton.solving.residuals import over_supersets
-from adyton.solving.solvers import solver
+from adyton.solving.solvers import Solver, solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import SWEEPS, WeightedTree
 from adyton.strategies.overlaps import slots_of
@@ -127,9 +127,9 @@ def _choose(workload: Queries, bits: int) -> Strategy:
         case Ranges() if len(workload.domain) > 1:
             return _boxes(workload)
         case Kronecker() | Marginals() | Stack() | Weighted() if len(workload.domain) > 1:
-            found = _by_axes(workload)
-            if found is not None:
-                return found
+            by_axes = _by_axes(workload)
+            if by_axes is not None:
+                return by_axes
     return one_order(workload, bits)[0]
 
 
@@ -185,10 +185,19 @@ def _weighted_sides(side: Ranges, weights: Reals) -> tuple[Places, Weighted]:
 
 def _variances(strategy: Strategy, queries: Queries) -> Reals:
     """The variance of the answer to each query, with variance 1 at weight 1 and sensitivity 1."""
-    weights = np.ones(strategy.queries.count) if strategy.weights is None else strategy.weights
-    scale = float(strategy.queries._absolute_transpose(weights).max())
-    prepared = solver(strategy.queries, np.square(scale / weights))
+    prepared = _solver(strategy)
     return np.concatenate([prepared.variances(rows) for rows in queries.rows()])
+
+
+def _solver(strategy: Strategy) -> Solver:
+    """Least squares with variance 1 at weight 1 and sensitivity 1."""
+    weights = _weights(strategy)
+    scale = float(strategy.queries._absolute_transpose(weights).max())
+    return solver(strategy.queries, np.square(scale / weights))
+
+
+def _weights(strategy: Strategy) -> Reals:
+    return np.ones(strategy.queries.count) if strategy.weights is None else strategy.weights
 
 
 MOST_PARTS = 128
@@ -226,8 +235,8 @@ def product(strategies: Sequence[Strategy]) -> Strategy:
     queries = Kronecker([strategy.queries for strategy in strategies])
     if all(strategy.weights is None for strategy in strategies):
         return Strategy(queries)
-    each = [np.ones(s.queries.count) if s.weights is None else s.weights for s in strategies]
-    return Strategy(queries, functools.reduce(lambda left, right: np.outer(left, right).reshape(-1), each))
+    weights = functools.reduce(lambda left, right: np.outer(left, right).reshape(-1), map(_weights, strategies))
+    return Strategy(queries, weights)
 
 
 def _line(factors: Sequence[Queries], importance: Reals) -> Queries:
@@ -243,11 +252,9 @@ def _line(factors: Sequence[Queries], importance: Reals) -> Queries:
 
 def _errors(strategy: Strategy, factors: Sequence[Queries]) -> list[float]:
     """The squared error of each factor, with variance 1 at weight 1 and sensitivity 1."""
-    weights = np.ones(strategy.queries.count) if strategy.weights is None else strategy.weights
-    scale = float(strategy.queries._absolute_transpose(weights).max())
-    prepared = solver(strategy.queries, np.square(scale / weights))
-    found = {factor: prepared.total_variance(factor) for factor in dict.fromkeys(factors)}
-    return [found[factor] for factor in factors]
+    prepared = _solver(strategy)
+    errors = {factor: prepared.total_variance(factor) for factor in dict.fromkeys(factors)}
+    return [errors[factor] for factor in factors]
 
 
 MOST_AXES = 12
@@ -268,8 +275,8 @@ def weighted_marginals(workload: Queries) -> tuple[Strategy, float] | None:
 
     None beyond twelve axes, and for workloads of which it is not known what they ask about sets of axes.
 
-    >>> found = weighted_marginals(Marginals((10, 10), [(0,), (1,)]))
-    >>> str(found[0].queries), round(found[1])
+    >>> strategy, error = weighted_marginals(Marginals((10, 10), [(0,), (1,)]))
+    >>> str(strategy.queries), round(error)
     ('2 marginals of 10 × 10 cells', 76)
     """
     axes = len(workload.domain)
@@ -303,9 +310,9 @@ def optimal_weights(domain: tuple[int, ...], energies: Reals) -> tuple[Reals, fl
     best, least = np.ones(asked.size), np.inf
     with one_thread():
         for start in _starts(asked):
-            found = minimize(logarithm, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-            if found.fun < least:
-                best, least = found.x, float(found.fun)
+            result = minimize(logarithm, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+            if result.fun < least:
+                best, least = result.x, float(result.fun)
     for threshold in (1e-1, 1e-2, 1e-3, 1e-4):
         kept = np.where(best > threshold * best.max(), best, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -548,8 +555,8 @@ def _start(problem: Problem, rows: int) -> tuple[Reals, float]:
     random = np.random.default_rng(_SEED)
     shape = rows, problem.errors.size
     tries = min(_MOST_STARTS, max(1, _CHEAP // (shape[0] * shape[1])))
-    found = [_descend(problem, random.random(shape), _FIRST) for _ in range(tries)]
-    return min(found, key=lambda result: result[1])
+    results = [_descend(problem, random.random(shape), _FIRST) for _ in range(tries)]
+    return min(results, key=lambda result: result[1])
 
 
 def _descend(problem: Problem, start: Reals, iterations: int) -> tuple[Reals, float]:
@@ -564,7 +571,7 @@ def _descend(problem: Problem, start: Reals, iterations: int) -> tuple[Reals, fl
 
     options: Any = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": _MEMORY, "ftol": _TOLERANCE, "gtol": 0.0}
     with one_thread():
-        found = minimize(
+        result = minimize(
             logarithm, start.reshape(-1), jac=True, method="L-BFGS-B", bounds=Bounds(0.0, np.inf), options=options
         )
-    return found.x.reshape(start.shape), float(np.exp(found.fun))
+    return result.x.reshape(start.shape), float(np.exp(result.fun))

@@ -134,7 +134,7 @@ def _optimal_levels(given: tuple[float, ...], most: int) -> LevelWeights:
     above = range(finest + 1, energy.size)
     best = min(
         (_best_of_size(energy, finest, above, size) for size in range(1, min(most, len(above) + 1) + 1)),
-        key=lambda found: found[0],
+        key=lambda choice: choice[0],
     )
     kept = best[2] >= _LEAST
     weights = best[2][kept] / best[2][kept].sum()

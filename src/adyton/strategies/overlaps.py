@@ -6,8 +6,8 @@ of its children's profiles, with the shares w_1 and w_2 = 1 − w_1. A slot of t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -19,27 +19,30 @@ from adyton.queries.hierarchy import BlockTree, block_sums
 from adyton.solving.energies import tree_energies
 
 
-class Overlap(Protocol):
+class Overlap(ABC):
     """A workload, seen from one level after the other: upwards with cross and merge, then down again with back."""
 
-    sweeps: bool
+    sweeps: bool = True
     """Whether there is a way back."""
+    energy: Reals
+    """Σ_q α² of every leaf, where the cells of a leaf weigh alike."""
 
-    def energies(self) -> Reals:
-        """Σ_q α² of every leaf, where the cells of a leaf weigh alike."""
-
+    @abstractmethod
     def cross(self) -> Reals:
         """x for the pairs of siblings of the present level."""
 
+    @abstractmethod
     def merge(self, left: Reals, right: Reals) -> None:
         """Go one level up, with the shares w_1 and w_2 of each pair."""
 
+    @abstractmethod
     def back(self, crossed: Reals) -> Reals:
         """Go one level down, given the derivative of something by x there: its derivative by w_1 minus that by w_2.
 
         Only what later overlaps owe to these shares counts.
         """
 
+    @abstractmethod
     def gram(self, depth: int) -> Reals:
         """Σ_q α_c·α_d for any two blocks of a level that was left on the way up; the diagonal may hold anything."""
 
@@ -57,16 +60,13 @@ def overlap_of(workload: Queries, tree: BlockTree) -> Overlap:
     return (MeansOverlap if workload.count << tree.depth <= LARGEST_TABLE else TableOverlap)(workload, tree)
 
 
-class StackOverlap:
+class StackOverlap(Overlap):
     """Query sets one below the other add up."""
 
     def __init__(self, parts: Sequence[Overlap]) -> None:
         self.parts = parts
         self.sweeps = all(part.sweeps for part in parts)
-
-    def energies(self) -> Reals:
-        """The sum of the parts'."""
-        return np.asarray(sum(part.energies() for part in self.parts))
+        self.energy = np.asarray(sum(part.energy for part in parts))
 
     def cross(self) -> Reals:
         """The sum of the parts'."""
@@ -86,20 +86,14 @@ class StackOverlap:
         return np.asarray(sum(part.gram(depth) for part in self.parts))
 
 
-class ConstantOverlap:
+class ConstantOverlap(Overlap):
     """No query of the identity touches two blocks, and the total is 1 on all."""
-
-    sweeps = True
 
     def __init__(self, workload: Identity | Total, tree: BlockTree) -> None:
         sizes = np.diff(tree.boundaries[-1])
         self.energy = 1 / sizes if isinstance(workload, Identity) else np.ones(sizes.size)
         self.value = float(isinstance(workload, Total))
         self.pairs = 1 << max(0, tree.depth - 1)
-
-    def energies(self) -> Reals:
-        """1/L for the L cells of a leaf, each asked for by itself, or 1."""
-        return self.energy
 
     def cross(self) -> Reals:
         """0 or 1."""
@@ -119,15 +113,13 @@ class ConstantOverlap:
         return np.full((1 << depth, 1 << depth), self.value)
 
 
-class IntervalOverlap:
+class IntervalOverlap(Overlap):
     """Prefixes, or all intervals.
 
     Let C_i be the weighted part of a block that lies up to its cell i, F = Σ_i C_i over its L cells. The prefixes that
     end in the right block have α = 1 on the left one, later ones have 1 on both: F_right + (cells after). Intervals may
     also begin in the left block, at cell i with 1 − C_{i−1} of it, Σ = L + 1 − F; beginning and end are independent.
     """
-
-    sweeps = True
 
     def __init__(self, workload: Prefix | AllRange, tree: BlockTree) -> None:
         self.energy = tree_energies(workload, [tree.boundaries[-1]], np.ones(tree.cells), None)[0]
@@ -141,10 +133,6 @@ class IntervalOverlap:
         self.shares: list[tuple[Reals, Reals]] = []
         self.prefixes = isinstance(workload, Prefix)
         self.by_reach = np.zeros(1)
-
-    def energies(self) -> Reals:
-        """In closed form."""
-        return self.energy
 
     def _starts_and_ends(self) -> tuple[Reals | float, Reals]:
         level, reach = len(self.shares), self.reach[-1]
@@ -187,10 +175,8 @@ class IntervalOverlap:
 _CHUNK_BITS = 22
 
 
-class RangesOverlap:
+class RangesOverlap(Overlap):
     """Each range begins in one block and ends in another, with a part of each, and covers those between."""
-
-    sweeps = True
 
     def __init__(self, workload: Ranges, tree: BlockTree) -> None:
         lower, upper = workload.lower[:, 0], workload.upper[:, 0]
@@ -207,10 +193,6 @@ class RangesOverlap:
             _covered(begin, end, 1 << max(0, tree.depth - level)) for level, (begin, end) in enumerate(self.ends)
         ]
         self.by_parts = (np.zeros(head.size), np.zeros(head.size))
-
-    def energies(self) -> Reals:
-        """As for any tree."""
-        return self.energy
 
     def cross(self) -> Reals:
         """Ranges that begin or end in a pair, and those that cover it."""
@@ -356,20 +338,14 @@ def slot_means(workload: Queries, tree: BlockTree) -> Iterator[Reals]:
         yield slots
 
 
-class MeansOverlap:
+class MeansOverlap(Overlap):
     """α of every query on every block of the present level, and of those below for the way back."""
-
-    sweeps = True
 
     def __init__(self, workload: Queries, tree: BlockTree) -> None:
         self.means = [np.concatenate([means.T for means in slot_means(workload, tree)], axis=1)]  # blocks × queries
         self.energy = np.asarray(np.square(self.means[0]).sum(axis=1)[slots_of(tree)])
         self.shares: list[tuple[Reals, Reals]] = []
         self.by_means = np.zeros((1, workload.count))
-
-    def energies(self) -> Reals:
-        """Sums of squares."""
-        return self.energy
 
     def cross(self) -> Reals:
         """Sums of products."""
@@ -398,7 +374,7 @@ class MeansOverlap:
         return np.asarray(means @ means.T)
 
 
-class TableOverlap:
+class TableOverlap(Overlap):
     """Workloads that are too large to be held, read a few times, upwards only.
 
     WᵀW over the present blocks is kept inside groups of up to 64 neighbours: six levels grow out of it by adding up
@@ -413,6 +389,7 @@ class TableOverlap:
         self.profile = np.zeros(self.blocks)
         self.profile[slots_of(tree)] = 1
         self._read()
+        self.energy = np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)[slots_of(tree)]
 
     def _read(self) -> None:
         size = min(_GROUP, self.blocks, max(2, 1 << ((LARGEST_TABLE // self.blocks).bit_length() - 1)))
@@ -421,10 +398,6 @@ class TableOverlap:
             means = (slots * self.profile).reshape(len(slots), self.blocks, -1).sum(axis=-1)
             grouped = means.reshape(len(slots), -1, size)
             self.table += np.matmul(grouped.transpose(1, 2, 0), grouped.transpose(1, 0, 2))
-
-    def energies(self) -> Reals:
-        """The diagonal, at the start."""
-        return np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)[slots_of(self.tree)]
 
     def cross(self) -> Reals:
         """The entries beside the diagonal."""

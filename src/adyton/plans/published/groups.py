@@ -29,7 +29,8 @@ from adyton.plans.hierarchies import AdaptiveHierarchy
 from adyton.plans.registry import SEVERAL, algorithms, plan_named, plan_type
 from adyton.plans.striped import OneByOne
 from adyton.queries import Identity, Measurement, Partition, Queries, Ranges, Stack
-from adyton.queries.domain_trees import along_curve, curve, tree_of_groups
+from adyton.queries.domain_trees import along_curve, curve
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.solvers import least_squares, solver
 from adyton.solving.trees import BlockAnswers
 from adyton.strategies.base import Strategy
@@ -84,6 +85,16 @@ class Ahp(Plan):
         answers, variances = tree.ordered(cells.answers)[places], tree.ordered(cells.variances)[places]
         known = BlockAnswers.none(tree, total).with_level(1, counts)
         return tree.unordered(known.with_answers(tree.level_starts[2] + places, answers, variances).cells())
+
+
+def tree_of_groups(groups: Partition) -> BlockTree:
+    """The whole domain, the groups of a partition of all cells, and the cells in their groups.
+
+    >>> tree_of_groups(Partition([1, 0, 1])).order
+    array([1, 0, 2])
+    """
+    cells, bounds = np.arange(groups.cells + 1), np.append(0, np.cumsum(groups.sizes))
+    return BlockTree(groups.cells, [[0, groups.cells], bounds, cells], np.argsort(groups.labels, kind="stable"))
 
 
 @dataclass(frozen=True, kw_only=True)

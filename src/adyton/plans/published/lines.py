@@ -118,7 +118,9 @@ def _bucket_part(workload: Queries, buckets: int) -> float:
     """The part of the weight with which the workload's error would be least if the buckets were of equal length."""
     even = np.arange(buckets + 1) * workload.cells // buckets
     strategies = [_strategy(workload, even, part) for part in _BUCKET_PARTS]
-    errors = [solver(one.queries, one.variances(Fraction(1))).total_variance(workload) for one in strategies]
+    errors = [
+        solver(strategy.queries, strategy.variances(Fraction(1))).total_variance(workload) for strategy in strategies
+    ]
     return _BUCKET_PARTS[int(np.argmin(errors))]
 
 

@@ -27,7 +27,7 @@ from adyton.partitions.similar_counts import kd_partition
 from adyton.plans.algorithm import Positive, Share, Within, whole_number
 from adyton.plans.base import CountsRows, Plan, Tasks
 from adyton.queries import Grid, Hierarchy, Identity, Partition, Queries
-from adyton.queries.domain_trees import blocks_of, boxes_in_boxes, halved_boxes
+from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
 from adyton.queries.hierarchy import BlockTree, block_sums, spread
 from adyton.solving.solvers import least_squares
 from adyton.solving.trees import BlockAnswers
@@ -168,15 +168,15 @@ class HybridTree(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Medians, then one measurement of the tree."""
-        each = self.median_share * epsilon / max(1, self.median_rounds)
+        a_round = self.median_share * epsilon / max(1, self.median_rounds)
         sides = x.shape if len(x.shape) == 2 else (1, x.cells)
         boxes = [_Box(np.arange(x.cells).reshape(sides), x)]
         stages, spent = [boxes], Fraction(0)
         for number in range(1, self.median_rounds + 1):
             if all(box.cells.size == 1 for box in boxes):
                 break
-            boxes = [half for box in boxes for half in _halve(box, each)]
-            spent += each  # siblings in parallel; a box with cells to cut was cut in every round before
+            boxes = [half for box in boxes for half in _halve(box, a_round)]
+            spent += a_round  # siblings in parallel; a box with cells to cut was cut in every round before
             if number % 2 == 0:
                 stages.append(boxes)
         tree = _tree(x.shape, stages, boxes)
@@ -301,3 +301,20 @@ class Dyadic(Plan):
         answers = counts.answers.astype(np.float64)
         known = BlockAnswers.none(tree).with_answers(blocks_of(tree, blocks), answers, counts.variances)
         return tree.unordered(block_posterior(known))
+
+
+def blocks_of(tree: BlockTree, partition: Partition) -> Places:
+    """The smallest blocks that hold the groups of a partition.
+
+    >>> from adyton.queries.domain_trees import tree_of_halves
+    >>> blocks_of(tree_of_halves(4), Partition([0, 0, 1, 2])).tolist()
+    [1, 5, 6]
+    """
+    places = np.argsort(tree.ordered(partition.labels), kind="stable")
+    ends = np.cumsum(partition.sizes)
+    first, last = places[ends - partition.sizes], places[ends - 1]
+    blocks = np.zeros(partition.groups, dtype=np.int64)
+    for start, level in zip(tree.level_starts, tree.boundaries, strict=False):
+        holder = np.searchsorted(level, first, side="right") - 1
+        blocks = np.where(last < level[holder + 1], start + holder, blocks)
+    return blocks
