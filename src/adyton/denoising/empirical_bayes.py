@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +14,10 @@ from adyton.compiling import compiled
 from adyton.denoising.intensities import (
     Intensities,
     blended,
-    cautious,
+    denoised,
     distribution,
     first_shares,
-    intensities,
-    read,
     relearnt,
-    settled,
 )
 from adyton.errors import BadInput
 from adyton.whole import as_shape
@@ -41,29 +39,24 @@ HASTE = 1.8
 def empirical_bayes(noisy: npt.ArrayLike, epsilon: float, *, settle: bool = False) -> Reals:
     """Shrink a noisy histogram towards what its own counts say about counts in general.
 
-    Measured was every cell, with discrete Laplace noise of rate *epsilon*. The true counts are thought to be Poisson
+    Every cell was measured, with discrete Laplace noise of rate *epsilon*. The true counts are thought to be Poisson
     with intensities from an unknown distribution, which is fitted to the noisy counts by EM, for every trial by itself;
     the result is the posterior mean of every count (Robbins, "An empirical Bayes approach to statistics", 1956; Laird,
     "Nonparametric maximum likelihood estimation of a mixing distribution", 1978). It is never negative, costs no
     privacy and does not depend on the order of the cells.
 
-    *settle* keeps measured counts where they are better guesses than posterior means, if every cell is judged by
-    itself, and on few cells most of them always (see :func:`.intensities.settled`).
+    With *settle*, for errors that are judged cell by cell, measured counts are kept where they are better guesses than
+    posterior means, and on few cells the estimate stays close to them (see :func:`.intensities.settled`).
 
     >>> empirical_bayes([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 57.0, 0.0]
     """
-    table = intensities(epsilon)
-    values, trials = read(noisy)
-    for trial in trials:
-        bins, likelihood, moment = table.seen(trial)
-        prior = fit_prior(bins, likelihood[0], table)
-        tables = (moment, *table.sides(trial)) if settle else (moment,)
-        means = [((expected[0] @ prior) / (likelihood[0] @ prior))[bins] for expected in tables]
-        shrunk = settled(trial, means[0], means[1], means[2], epsilon) if settle else means[0]
-        trial[:] = np.where(trial > table.limit, trial, shrunk)
-    estimate = trials.reshape(values.shape)
-    return cautious(values, estimate, epsilon) if settle else estimate
+    return denoised(noisy, epsilon, _under_prior, settle=settle)
+
+
+def _under_prior(table: Intensities, bins: Integers, likelihood: Reals, tables: Sequence[Reals]) -> list[Reals]:
+    prior = fit_prior(bins, likelihood[0], table)
+    return [((expected[0] @ prior) / (likelihood[0] @ prior))[bins] for expected in tables]
 
 
 def fit_prior(bins: Integers, likelihood: Reals, table: Intensities) -> Reals:
@@ -143,7 +136,7 @@ NEGLIGIBLE = -40.0
 def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...]) -> Reals:
     """Smooth a noisy histogram of any number of axes by what lies around each cell.
 
-    Measured was every cell, with discrete Laplace noise of rate *epsilon*; the last axis has the cells of *domain* in
+    Every cell was measured, with discrete Laplace noise of rate *epsilon*; the last axis has the cells of *domain* in
     row-major order. The cells of a window around a cell, itself left out, are thought to share its level, and so give
     the odds of its levels; windows of several sizes and the prior of all cells (as in ``empirical_bayes``) are judges
     whose mixture is the prior of the cell. How far the judges are trusted, and how even, scattered or spiky the cells
@@ -156,27 +149,25 @@ def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...
     >>> with_neighbours([0, 1, 0, 0, 30, 28, -1, 33, 31], 1.0, (3, 3)).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 30.0, 28.0, 0.0, 33.0, 31.0]
     """
-    shape = as_shape(domain)
-    table = intensities(epsilon)
-    values, trials = read(noisy)
-    if values.shape[-1] != math.prod(shape):
+    shape, given = as_shape(domain), np.shape(noisy)
+    if given[-1:] != (math.prod(shape),):
         raise BadInput(
             f"noisy must have the {math.prod(shape)} cells of the domain {shape} in its last axis, given an array of "
-            f"shape {values.shape}."
+            f"shape {given}."
         )
-    for trial in trials:
-        trial[:] = np.where(trial > table.limit, trial, _smoothed(trial, table, shape))
-    return trials.reshape(values.shape)
+    return denoised(noisy, epsilon, partial(_smoothed, shape))
 
 
-def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals:
-    bins, likelihood, moment = table.seen(trial)
+def _smoothed(
+    shape: tuple[int, ...], table: Intensities, bins: Integers, likelihood: Reals, tables: Sequence[Reals]
+) -> list[Reals]:
+    (moment,) = tables
     pooled = fit_prior(bins, likelihood[0], table)
     plain, plain_moment = likelihood[0] @ pooled, moment[0] @ pooled
     sides = SIDES.get(len(shape), MORE_AXES)
     arrivals = np.tile((pooled + table.base) / 2, (len(sides), 1))
     trust = np.full(len(sides) + 1, 1 / (len(sides) + 1))
-    shares, spikes, estimate = first_shares(likelihood.shape[0], SCATTERED, SPIKES), pooled, np.empty(trial.size)
+    shares, spikes, estimate = first_shares(likelihood.shape[0], SCATTERED, SPIKES), pooled, np.empty(bins.size)
     for _ in range(WINDOW_STEPS):
         evidence = blended(likelihood, table.kind, shares, spikes)
         means = blended(moment, table.kind, shares, spikes)
@@ -189,7 +180,7 @@ def _smoothed(trial: Reals, table: Intensities, shape: tuple[int, ...]) -> Reals
         believed += 1 + np.pad(landed.sum(axis=1), (0, 1))
         trust = believed / believed.sum()
         arrivals = np.stack([distribution(counts, table.base, ARRIVALS) for counts in landed])
-    return estimate
+    return [estimate]
 
 
 def _slabs(

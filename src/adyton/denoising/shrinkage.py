@@ -30,7 +30,7 @@ _FEWEST = 4
 def james_stein(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> Reals:
     """Shrink a least-squares estimate from the levels of a tree, block by block, from the top downwards.
 
-    Measured were the blocks of each of *block_sizes* (powers of two, ascending), with noise of the given *variances*.
+    The blocks of each of *block_sizes* (powers of two, ascending) were measured, with noise of the given *variances*.
     Inside a block, let c be the differences of its m children (the blocks of the next smaller size) from even shares.
     They carry noise of variance σ² each, and become c·max(0, 1 − s·(m − 1)σ²/‖c‖²) for the strength s (James and Stein,
     "Estimation with quadratic loss", 1961); the sum of the block stays. Cells are along the last axis.
@@ -71,7 +71,7 @@ INHERITED = 0.6
 def polya_tree(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> Reals:
     """Shrink a least-squares estimate from the levels of a tree: the differences between halves of blocks, top-down.
 
-    Measured were the blocks of each of *block_sizes* (powers of two, ascending), with noise of the given *variances*.
+    The blocks of each of *block_sizes* (powers of two, ascending) were measured, with noise of the given *variances*.
     Then the difference d̂ of a block's halves has independent noise of a known variance S². A block of M rows is thought
     to divide with d ~ Σ_k π_k·N(0, τ_k²M² + M): rows fall on either side by chance (M), and the halves are unequal by a
     factor τ of their sum. Each component gives the posterior mean d̂·v/(v + S²). The weights π are fitted to each level
@@ -176,7 +176,8 @@ def _divide(
     means: Reals,
     inherited: float,
 ) -> None:
-    """Divide each block between its halves by the posterior mean of their difference, and hand its posterior down."""
+    """Divide each block between its halves by the posterior mean of their difference; the halves inherit its
+    posterior."""
     for i in range(blocks):
         node, total, mean = first + i, 0.0, 0.0
         for part in range(len(mixture)):
@@ -249,7 +250,7 @@ def isotonic(values: npt.ArrayLike) -> Reals:
 
 @compiled
 def _pool_adjacent_violators(values: Reals, means: Reals, ends: Places) -> int:
-    """Write down the means of the pools and where they end; how many there are.
+    """Fill in the means of the pools and where they end; returns how many there are.
 
     The pools so far have rising means. A new value is a pool of its own; as long as the pool before it has a mean that
     is not smaller, the two become one. Each value is pooled once, so the time is linear.

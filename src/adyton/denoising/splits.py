@@ -250,7 +250,7 @@ START = (0.25, 0.15, 0.2, 0.25, 0.15)
 TABLE = 48
 """Splits into two parts that are both smaller than this are tabulated one by one."""
 SIZES = 60
-"""Powers of two that are told apart, at most,"""
+"""The most powers of two that are distinguished,"""
 SMALLEST = 6
 """and the first of them that splits with a larger part can have."""
 _LAWS = len(SPREADS)
@@ -265,7 +265,7 @@ _NEIGHBOURS = 0.5
 _LEAST = 1e-4
 """The least weight of a law."""
 _FEW = 1e-7
-"""Fewer splits than this are none."""
+"""Fewer splits than this are ignored."""
 
 
 @lru_cache(maxsize=1)
@@ -299,12 +299,12 @@ def finer(weights: Reals, halvings: int, sizes: int) -> Reals:
 
 
 def size_of(counts: Reals) -> Places:
-    """The power of two below each count, among those that are told apart where one part of a split is large."""
+    """The power of two below each count, among those that are distinguished where one part of a split is large."""
     return np.asarray(np.clip(np.frexp(np.maximum(counts, 1))[1] - 1, SMALLEST, SIZES - 1), dtype=np.int64)
 
 
 def table_places(levels: Places, means: Reals, sizes: int) -> tuple[Places, Places]:
-    """Where the splits of nodes stand in the tables of all levels, and those with one large part."""
+    """Where the splits of nodes are in the tables of all levels, and those with one large part."""
     tables = levels * _width(sizes)
     return tables, tables + _SPLITS + (size_of(means) - SMALLEST) * _EDGE
 

@@ -1,4 +1,7 @@
-"""Plans: every algorithm as a short program of operators."""
+"""Plans: every algorithm for counts as a short program of operators; those that ``auto`` never takes in ``published``.
+
+Start with :class:`adyton.plans.base.Plan`; :mod:`adyton.plans.registry` lists all plans by name.
+"""
 
 from adyton.plans.algorithm import Positive, Share, Whole, Within
 from adyton.plans.base import Estimate, ExpectedError, Plan, Tasks

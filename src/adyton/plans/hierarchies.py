@@ -177,9 +177,9 @@ class AdaptiveHierarchy(CountsRows):
 
 @dataclass(frozen=True, kw_only=True)
 class StagedHierarchy(CountsRows):
-    """Coarse blocks first; then, in each part of the domain, finer blocks or one last precise look, whichever the
-    answers so far promise more from. The estimate is for the most part the posterior mean under a law, learnt from the
-    answers, of how blocks divide their rows, and for the rest least squares with prefix sums that rise.
+    """Coarse blocks first; then, in each part of the domain, finer blocks or one last precise look, whichever gains
+    more, judging by the answers so far. The estimate is for the most part the posterior mean under a law, learnt from
+    the answers, of how blocks divide their rows, and for the rest least squares with prefix sums that rise.
 
     After Cormode et al., "Differentially private spatial decompositions", ICDE 2012, and Kolaczyk, "Bayesian multiscale
     models for Poisson processes", 1999.
@@ -202,9 +202,10 @@ _PLENTY = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class StagedQuadtree(CountsRows):
-    """Large squares first; then, in each part of the map, smaller ones or one last precise look, whichever the answers
-    so far promise more from. Posterior means follow, under a law, learnt from the answers, of how squares divide their
-    rows. Strong on boxes where rows are few; where there are many, all squares of a few sizes are measured at once.
+    """Large squares first; then, in each part of the map, smaller ones or one last precise look, whichever gains more,
+    judging by the answers so far. Posterior means follow, under a law, learnt from the answers, of how squares divide
+    their rows. Strong on boxes where rows are few; where there are many, all squares of a few sizes are measured at
+    once.
 
     After Cormode et al., "Differentially private spatial decompositions", ICDE 2012, and Kolaczyk, "Bayesian multiscale
     models for Poisson processes", 1999.
@@ -235,7 +236,7 @@ _LEARNT = 0.75
 
 
 def staged_estimate(known: BlockAnswers) -> Reals:
-    """The cells from blocks that were measured in stages."""
+    """The estimate of the cells, from blocks that were measured in stages."""
     return _LEARNT * block_posterior(known) + (1 - _LEARNT) * monotone_prefix(known.cells())
 
 

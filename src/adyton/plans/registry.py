@@ -1,8 +1,8 @@
-"""Things by their names: the one shape of every registry, and that of the plans.
+"""Registries: classes by their names, the registry of all plans, and simulation of a plan on public data.
 
-What a name stands for is imported when it is asked for, and nothing else is. The plans of this package stand in a
-table. Another package declares its own as entry points of the group ``adyton.plans``, by name and place; a script
-registers them. From then on they are like any other.
+A class is imported when its name is asked for, and no other is. The plans of this package are listed in a table.
+Another package declares its own as entry points of the group ``adyton.plans``, by name and place; a script registers
+them. From then on they are like any other.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LONGEST = 85
 class Registry(Generic[Kind]):
     """The classes of one kind of thing, by the name that each has as an attribute.
 
-    Those of this package stand in a table of places. Others are registered, or declared by other packages as entry
+    Those of this package are listed with their places. Others are registered, or declared by other packages as entry
     points of a group. From then on they are like any other; none takes the name of another.
 
     >>> families = Registry("family", {"knapsack": "configuration.knapsack:Knapsack"})
@@ -61,7 +61,7 @@ class Registry(Generic[Kind]):
     ) -> None:
         self._what, self._noun, self._key, self._group, self._base = what, noun or what, key, group, base
         self.places = places
-        """Where those of this package stand: ``module:class``, the module below ``adyton``."""
+        """Where those of this package are: ``module:class``, the module below ``adyton``."""
         self.added: dict[str, type[Kind]] = {}
         """Those that were registered, or loaded from other packages."""
 
@@ -88,7 +88,7 @@ class Registry(Generic[Kind]):
         return self.added[name] if name in self.added else self._loaded(self.declared()[name])
 
     def named(self, name: object, /, **options: Any) -> Kind:
-        """What has this name, with these options, once it is sure that it has them."""
+        """The class of this name, made with these options; options that it does not have are refused."""
         kind = self[name]
         allowed = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
         for option in options:
@@ -98,7 +98,7 @@ class Registry(Generic[Kind]):
         return kind(**options)
 
     def what_it_does(self, name: str) -> str:
-        """In a few words: the beginning of its own description; nothing of one that is not known."""
+        """The beginning of its own description, in a few words; empty for an unknown name."""
         words = " ".join((inspect.getdoc(self[name]) or "").split("\n\n")[0].split()) if name in self else ""
         return textwrap.shorten(re.split(r"[.:;](?:\s|$)", words)[0], _LONGEST, placeholder=" …")
 
@@ -127,13 +127,15 @@ class Registry(Generic[Kind]):
         if not (
             isinstance(kind, type) and issubclass(kind, self._base) and getattr(kind, self._key, None) == entry.name
         ):
-            raise BadInput(f"{entry.value} is declared as the {self._noun} {entry.name!r}, and is none of that name.")
+            raise BadInput(
+                f"{entry.value} is declared as the {self._noun} {entry.name!r}, and is not one of that name."
+            )
         self.register(kind)
         return self.added[entry.name]
 
 
 def standing(place: str) -> Any:
-    """What stands at ``package.module:name``."""
+    """The object at ``package.module:name``."""
     module, name = place.split(":")
     return getattr(import_module(module), name)
 
@@ -196,7 +198,7 @@ _PLACES: dict[str, tuple[str, tuple[int, ...] | None]] = {
     "uniform-grid": ("plans.published.maps:UniformGrid", _PLANE),
     "workload": ("plans.published.strategies:Workload", _ANY),
 }
-"""Where each plan of this package stands, and the numbers of dimensions that it serves."""
+"""Where each plan of this package is, and the numbers of dimensions that it serves."""
 
 ALGORITHMS = Registry[Plan](
     "algorithm", {name: place for name, (place, _) in _PLACES.items()}, noun="plan", group=GROUP, base=Plan
@@ -246,7 +248,7 @@ def plan_named(name: str, **options: Any) -> Plan:
 
 
 def _serves(name: str, ndim: int) -> bool:
-    """By the table; only plans of other packages are loaded for it, and left out if they cannot be."""
+    """By the table; only plans of other packages are loaded to find out, and left out if they cannot be loaded."""
     if name in _PLACES:
         dimensions = _PLACES[name][-1]
         return dimensions is None or ndim in dimensions

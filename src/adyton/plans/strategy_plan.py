@@ -1,7 +1,7 @@
 """Plans that measure queries which are chosen without data, and solve for the cells.
 
-Those of this chapter measure the same, whatever is asked: cells, a total, a wavelet, a tree of counts. Some measure
-every cell and then take the noise out again: the cells themselves show what the data are like.
+Those of this chapter measure the same queries for every workload: cells, a total, a wavelet, a tree of counts. Some
+measure every cell and then take the noise out again: the cells themselves show what the data are like.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class StrategyPlan(Plan):
         return ExpectedError(math.sqrt(squared), asked.count, self._kind(strategy, asked, amount, biased=x is None))
 
     def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
-        """Where they follow from what was measured, and least squares are all that is done."""
+        """Where they follow from what was measured, and nothing but least squares is done."""
         return self.linear and self.determines(workload, epsilon, queries)
 
     def moments(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
@@ -73,7 +73,7 @@ class StrategyPlan(Plan):
         return noise_moments(strategy.solver(epsilon), asked) if strategy.determines(asked, epsilon) else None
 
     def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
-        """Of the answers by least squares, which they must follow from."""
+        """Those of the answers by least squares; the queries must follow from what was measured."""
         asked = self.merging(workload).on_groups(queries)
         assert asked is not None
         size = asked.count * asked.cells
@@ -92,7 +92,7 @@ class StrategyPlan(Plan):
 
     @property
     def linear(self) -> bool:
-        """Least squares are; another program may do anything."""
+        """Least squares is linear; another program need not be."""
         plain = type(self).run is StrategyPlan.run and type(self).cells_from is StrategyPlan.cells_from
         return super().linear and plain
 
@@ -106,7 +106,7 @@ class StrategyPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedStrategyPlan(StrategyPlan):
-    """A strategy plan that measures the same, whatever is asked."""
+    """A strategy plan that measures the same queries for every workload."""
 
     most_cells = MOST_PLAIN_CELLS
     minds_workload = False
@@ -131,7 +131,7 @@ class DenoisingPlan(StrategyPlan):
     """A strategy plan with free, non-linear post-processing after (or instead of) least squares."""
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
-        """What least squares alone would have: an upper mark."""
+        """The error of least squares alone: an upper mark."""
         return replace(super().expected_error(workload, epsilon, x), kind="upper mark")
 
 
@@ -224,7 +224,7 @@ def _single_cells(workload: Queries) -> bool:
 class DenoisedCells(DenoisedCellsPlan):
     """Noise on every cell, then empirical Bayes: how often each count occurs is learnt from the noisy counts, and each
     becomes what it is on average under that distribution. Good for sparse data without order. Where every query asks
-    about one cell, a measured count is kept if nothing better is known of it, and on few cells most of it always.
+    about one cell, a measured count is kept if nothing better is known; on few cells the estimate stays close to it.
 
     After Robbins, "An empirical Bayes approach to statistics", 1956.
     """
@@ -241,7 +241,8 @@ class DenoisedCells(DenoisedCellsPlan):
 class ChangePoints(DenoisedCellsPlan):
     """Noise on every cell, then a hidden Markov chain along the cells: runs of alike cells are averaged, jumps and
     spikes are kept. In two dimensions chains run along the rows, the columns and a Hilbert curve. Where every query
-    asks about one cell, a measured count is kept if nothing better is known of it, and on few cells most of it always.
+    asks about one cell, a measured count is kept if nothing better is known; on few cells the estimate stays close to
+    it.
 
     After Baum et al., "A maximization technique occurring in the statistical analysis of probabilistic functions of
     Markov chains", 1970.

@@ -119,7 +119,7 @@ class ChangePointsStriped(StripedStrategyPlan, DenoisingPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class OneByOne(StripedPlan):
-    """A plan for one dimension that decides by what it sees: it runs in one stripe after the other."""
+    """A plan for one dimension whose measurements depend on the data: it runs in one stripe after another."""
 
     simulates_many = False
 
@@ -144,7 +144,7 @@ class OneByOne(StripedPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class StagedHierarchyStriped(OneByOne):
-    """In every stripe along one attribute coarse blocks first, then finer ones where the answers promise most: few
+    """In every stripe along one attribute coarse blocks first, then finer ones where they gain most: few
     answers where there are few rows. Good for prefix sums and ranges along an attribute with many ordered values.
 
     After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``staged-hierarchy`` in place of DAWA.

@@ -1,4 +1,7 @@
-"""Queries, partitions and measurements: the public side of every question."""
+"""Query matrices that are never written out, partitions of cells, and measurements: the public side of every question.
+
+Start with :mod:`adyton.queries.base`; the plainest query sets are in :mod:`adyton.queries.basic`.
+"""
 
 from adyton.queries.base import Queries
 from adyton.queries.basic import Cells, Identity, Marginals, Reduction, Total

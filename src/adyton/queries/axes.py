@@ -36,7 +36,7 @@ class ProductPart:
 
 
 def product_parts(workload: Queries) -> list[ProductPart] | None:  # noqa: PLR0911
-    """The workload as a union of products; None where it is none, or not seen to be one.
+    """The workload as a union of products; None where it is not known to be one.
 
     >>> [[str(factor) for factor in part.factors] for part in product_parts(Marginals((2, 3), way=1))]
     [['histogram of 2 cells', 'total'], ['total', 'histogram of 3 cells']]
@@ -72,7 +72,7 @@ def _product_of(parts: tuple[ProductPart, ...]) -> ProductPart:
 
 
 def _weighted_parts(workload: Weighted) -> list[ProductPart] | None:
-    """Where all queries of a part weigh alike: a part's queries stand together."""
+    """Where all queries of a part have the same weight; a part's queries follow one another."""
     parts = product_parts(workload.queries) if not isinstance(workload.queries, Kronecker) else None
     if np.ptp(workload.weights) == 0:
         parts = product_parts(workload.queries)
@@ -173,7 +173,7 @@ def stripe_parts(workload: Queries, axis: int) -> Parts | None:  # noqa: PLR0911
     follow one law, then E‖W·e‖² = Σ (how often)·E‖part·e′‖², for e′ the error of one stripe.
 
     For stripe s let W_s be the columns of W in it. Then E‖W·e‖² = Σ_s E‖W_s·e_s‖², and for products, marginals and
-    boxes the W_s are copies of a few query sets. None where nothing of the kind is known.
+    boxes the W_s are copies of a few query sets. None for other workloads.
 
     >>> stripe_parts(Marginals((4, 2, 3), way=1), 0)
     [(6, Identity(domain=(4,))), (12, Total(domain=(4,)))]
@@ -208,7 +208,7 @@ def stripe_parts(workload: Queries, axis: int) -> Parts | None:  # noqa: PLR0911
 
 
 def stripe_workload(workload: Queries, axis: int) -> Queries:
-    """A workload for one stripe that stands for all that is asked of the stripes: in the same proportions where they
+    """A workload for one stripe that represents all that is asked of the stripes: in the same proportions where they
     are known, and all prefix sums where they are not.
 
     >>> str(stripe_workload(Kronecker([Prefix(4), Identity(3)]), 0))

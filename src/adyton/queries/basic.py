@@ -28,7 +28,7 @@ class DomainQueries(Queries):
 
     domain: tuple[int, ...]
     one_axis: ClassVar[str] = ""
-    """What is said of a domain of several axes where one is needed; empty where any will do."""
+    """The message for a domain of several axes where only one is allowed; empty where any number is."""
 
     def __init__(self, domain: int | Sequence[int]) -> None:
         object.__setattr__(self, "domain", as_shape(domain))
@@ -66,7 +66,7 @@ class Identity(DomainQueries):
         return 1
 
     def column_groups(self) -> Partition:
-        """Every cell for itself."""
+        """Every cell by itself."""
         return Partition(np.arange(self.cells))
 
     def _gram(self) -> Reals:

@@ -302,11 +302,7 @@ class Explicit(Queries):
                 raise BadInput(
                     f"{name} must lie in 0 … {bound - 1}, given {int(numbers.min())} … {int(numbers.max())}."
                 )
-        self._sort()
-
-    def _sort(self) -> None:
-        """Row by row, and in a row from the first cell to the last; each coefficient once."""
-        order = np.lexsort((self.columns, self.places))
+        order = np.lexsort((self.columns, self.places))  # row by row, and in a row from the first cell to the last
         for name in ("places", "columns", "coefficients"):
             object.__setattr__(self, name, freeze(getattr(self, name)[order], name))
         if ((np.diff(self.places) == 0) & (np.diff(self.columns) == 0)).any():

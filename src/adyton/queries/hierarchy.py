@@ -32,7 +32,7 @@ class BlockTree:
     boundaries: tuple[Places, ...]
     """For each level where its blocks start, and at the end the number of cells."""
     order: Places | None = None
-    """Which cell stands at each place; row-major order if None."""
+    """Which cell is at each place; row-major order if None."""
     children: tuple[Places, ...] = field(init=False)
     """For each level the first part of each block on the level below, or among the cells; at the end their number."""
     even: tuple[int, ...] = field(init=False)
@@ -174,7 +174,7 @@ class Hierarchy(BlockTree, Queries):
     """The blocks of a tree: each is a query, unless ``measured`` leaves it out; queries are numbered level by level.
 
     ``boundaries`` lists for each level, from the coarsest to the finest, where its blocks start, and at the end the
-    number of cells; ``order`` says which cell stands at each place (row-major order if None).
+    number of cells; ``order`` says which cell is at each place (row-major order if None).
 
     >>> Hierarchy(4, [[0, 4], [0, 2, 4]]) @ [1, 2, 3, 4]
     array([10,  3,  7])

@@ -52,7 +52,7 @@ class Prefix(DomainQueries):
         return f"prefix sums of {self.cells:,} cells"
 
     def column_groups(self) -> Partition:
-        """Every cell for itself: each is told from the next by the prefix that ends between them."""
+        """Every cell by itself: a prefix ends between any two of them."""
         return Partition(np.arange(self.cells))
 
     def _gram(self) -> Reals:
@@ -313,7 +313,7 @@ class AllRange(DomainQueries):
         return narrow((places + 1) * (self.cells - places))
 
     def column_groups(self) -> Partition:
-        """Every cell for itself: each is told from the next by an interval that ends between them."""
+        """Every cell by itself: an interval ends between any two of them."""
         return Partition(np.arange(self.cells))
 
     def __str__(self) -> str:
@@ -395,7 +395,7 @@ def _bounds(
 
 
 _SMALLEST = 1e-12
-"""Weights beyond this, or beyond one divided by it, mean nothing."""
+"""Weights other than 0 must be at least this, and at most 1 divided by it."""
 
 
 @dataclass(frozen=True, eq=False)

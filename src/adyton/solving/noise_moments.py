@@ -69,7 +69,7 @@ def noise_moments(solver: Solver, queries: Queries) -> Moments | None:  # noqa: 
         case MarginalsSolver(), Ranges():
             return _of_ranges(solver, queries)
         case KroneckerSolver(), Marginals():
-            excess = _largest(laplace_excess(solver.least_noise))
+            excess = float(laplace_excess(solver.least_noise))
             tables = [solver.table_moments(axes) for axes in queries.axes]
             two, four = (np.concatenate([moments[place] for moments in tables]) for place in (0, 1))
             return Moments(two, excess * four)
@@ -92,10 +92,6 @@ def _summed(queries: Marginals | Ranges) -> Reals:
         return np.asarray((queries.upper - queries.lower + 1).prod(axis=1), dtype=np.float64)
     sizes = np.array(queries.sizes)
     return np.asarray(np.repeat(queries.cells / sizes, sizes))
-
-
-def _largest(values: Reals) -> float:
-    return float(np.max(values))
 
 
 def _of_ranges(solver: MarginalsSolver, queries: Ranges) -> Moments:
@@ -126,7 +122,7 @@ def determined(measured: Queries, solver: Solver, asked: Queries) -> bool:
     By structure where it is known. Otherwise by trial: true answers about cells drawn from a normal law are solved, and
     the answers to *asked* compared. Let x̂ = G·x be the solution, in which all rows of G lie in the row space of what
     was measured. A query q that does not lie there has q·G ≠ q, so that q·x̂ − q·x has a normal law of deviation
-    ‖q·G − q‖: two trials that are right to nine digits by chance are as good as impossible. A solver that
+    ‖q·G − q‖: it is practically impossible that two trials are right to nine digits by chance. A solver that
     stops before it has nine digits fails too: what it returns depends on the data by more than that.
 
     >>> from adyton.solving.solvers import solver
@@ -154,7 +150,7 @@ def narrowed(asked: Ranges) -> list[tuple[int, ...]]:
 
 
 def among(measured: Queries, asked: Queries) -> bool:
-    """Whether it shows that each of the queries is a sum of measured ones, or a multiple of one."""
+    """Whether the structure alone shows that each query is a sum of measured ones, or a multiple of one."""
     if asked is measured:
         return True
     match asked:

@@ -8,7 +8,6 @@ solved by sets of axes, stripes one by one, products axis by axis, small domains
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -45,7 +44,7 @@ def least_squares(*measurements: Measurement, nonnegative: bool = False, local: 
     """
     if not measurements:
         raise BadInput("least squares needs at least one measurement, given none.")
-    solve = _nonnegative if nonnegative else _unconstrained
+    solve = _nonnegative if nonnegative else lambda queries, noise, answers: solver(queries, noise).solve(answers)
     if local and any(measurement.mapping is not measurements[0].mapping for measurement in measurements):
         raise BadInput("local least squares is for measurements of one vector, given measurements of several.")
     if len(measurements) == 1:
@@ -58,10 +57,6 @@ def least_squares(*measurements: Measurement, nonnegative: bool = False, local: 
     variances = np.concatenate([measurement.variances for measurement in measurements])
     answers = np.concatenate([measurement.answers.astype(np.float64) for measurement in measurements], axis=-1)
     return solve(queries, variances, answers)
-
-
-def _unconstrained(queries: Queries, variances: Reals, answers: Array) -> Reals:
-    return solver(queries, variances).solve(answers)
 
 
 def _nonnegative(queries: Queries, variances: Reals, answers: Array) -> Reals:
@@ -113,7 +108,7 @@ def solver(queries: Queries, variances: npt.ArrayLike) -> Solver:  # noqa: PLR09
         return TreeSolver(tree, noise)
     if AugmentedSolver.suits(queries):
         return AugmentedSolver(queries, noise)
-    special = MarginalsSolver.of(queries, noise) or StripedSolver.of(queries, noise, solver)
+    special = MarginalsSolver.of(queries, noise) or StripedSolver.of(queries, noise)
     if special is not None:
         return special
     by_axis = noise_by_axis(queries, noise) if isinstance(queries, Kronecker) else None
@@ -326,14 +321,6 @@ def _as_trials(values: Reals) -> Reals:
 _NEARLY = 1e-12
 
 
-def striped_axis(queries: Queries) -> int | None:
-    """The axis of a product that asks the same of every stripe along it: all other factors are single cells."""
-    if not isinstance(queries, Kronecker) or any(len(factor.domain) > 1 for factor in queries.factors):
-        return None
-    others = [axis for axis, factor in enumerate(queries.factors) if not isinstance(factor, Identity)]
-    return others[0] if len(others) == 1 else None
-
-
 class StripedSolver:
     """One solver for one stripe, used for all of them at once."""
 
@@ -343,19 +330,20 @@ class StripedSolver:
         self._domain = queries.domain
 
     @classmethod
-    def of(
-        cls, queries: Queries, noise: Reals, prepare: Callable[[Queries, npt.ArrayLike], Solver]
-    ) -> StripedSolver | None:
-        """For queries of this kind whose noise is the same in every stripe; None for others."""
-        axis = striped_axis(queries)
-        if axis is None:
+    def of(cls, queries: Queries, noise: Reals) -> StripedSolver | None:
+        """For a product that asks the same of every stripe along an axis, because all other factors are single cells,
+        and whose noise is the same in every stripe; None for others."""
+        if not isinstance(queries, Kronecker) or any(len(factor.domain) > 1 for factor in queries.factors):
             return None
-        assert isinstance(queries, Kronecker)
+        others = [axis for axis, factor in enumerate(queries.factors) if not isinstance(factor, Identity)]
+        if len(others) != 1:
+            return None
+        (axis,) = others
         by_stripe = stripes_of(noise, tuple(factor.count for factor in queries.factors), axis)
         own = by_stripe[0]
         if (np.abs(by_stripe - own) > _NEARLY * own).any():
             return None
-        return cls(queries, axis, prepare(queries.factors[axis], own))
+        return cls(queries, axis, solver(queries.factors[axis], own))
 
     @property
     def complete(self) -> bool:

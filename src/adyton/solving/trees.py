@@ -141,7 +141,7 @@ _LEAST_VARIANCE = 1e-12
 class BlockAnswers:
     """Answers on the blocks of a tree whose first level is the whole domain and whose last level are the cells.
 
-    Cells that no answer tells apart share alike. Where blocks inside a block are measured, they cover it.
+    Cells that no answer distinguishes get equal shares. Where blocks inside a block are measured, they cover it.
 
     >>> from adyton.queries.domain_trees import tree_of_halves
     >>> known = BlockAnswers.none(tree_of_halves(3)).with_answers([0], [9.0], 2.0)
@@ -297,7 +297,11 @@ def nonnegative_tree_least_squares(tree: BlockTree, answers: npt.ArrayLike, prec
     sums = np.empty((len(rows), sizes.size))
     for row, weight, leaf_sums in zip(rows, row_weights, sums, strict=True):
         given, own = row.copy(), weight.copy()
-        rest = ~active_leaves(given, own, offsets, top, sizes.size)
+        corners, names = np.zeros((2, 2, sizes.size)), np.empty((2, sizes.size), dtype=np.int64)
+        corners[0, 1], names[0] = np.inf, np.arange(sizes.size)
+        active = np.zeros(sizes.size, dtype=np.bool_)  # the leaves above zero at the optimum
+        climb(given, own, offsets, top, corners, names, np.empty((2, blocks), dtype=np.int64), active)
+        rest = ~active
         given[inner:][rest], own[inner:][rest] = 0.0, np.inf  # the other leaves are held at zero
         leaf_sums[:] = np.maximum(0.0, BlockFit.of(offsets, own, sizes).estimates(given)[inner:])
     cells = sums if sizes.max() == 1 else np.repeat(sums / sizes, sizes, axis=-1)
@@ -305,7 +309,7 @@ def nonnegative_tree_least_squares(tree: BlockTree, answers: npt.ArrayLike, prec
 
 
 def _check(answers: Reals, precisions: Reals, top: int, blocks: int) -> None:
-    """Shapes and signs."""
+    """One number per block, precisions of at least 0, finite answers."""
     for name, values in (("answers", answers), ("precisions", precisions)):
         if values.ndim == 0 or values.shape[-1] != blocks:
             raise BadInput(f"the tree has {blocks} blocks, given {name} of shape {values.shape}: give one per block.")
@@ -314,15 +318,6 @@ def _check(answers: Reals, precisions: Reals, top: int, blocks: int) -> None:
     known = np.isinf(precisions[..., :top])
     if not np.isfinite(np.where(precisions > 0, answers, 0)).all() or (known & (answers[..., :top] < 0)).any():
         raise BadInput("answers must be finite, and sums that are known exactly must be at least 0.")
-
-
-def active_leaves(answers: Reals, precisions: Reals, offsets: Places, top: int, leaves: int) -> Flags:
-    """Which leaves are above zero at the optimum; the first *top* blocks have no parent, the last *leaves* no child."""
-    corners, names = np.zeros((2, 2, leaves)), np.empty((2, leaves), dtype=np.int64)
-    corners[0, 1], names[0] = np.inf, np.arange(leaves)
-    active = np.zeros(leaves, dtype=np.bool_)
-    climb(answers, precisions, offsets, top, corners, names, np.empty((2, answers.size), dtype=np.int64), active)
-    return active
 
 
 @compiled

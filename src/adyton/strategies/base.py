@@ -40,11 +40,11 @@ class Strategy:
         return _prepare(self, epsilon)
 
     def determines(self, queries: Queries, epsilon: Fraction) -> bool:
-        """Whether least squares leave nothing but noise in the answers to these queries."""
+        """Whether the answers to these queries by least squares are off by noise alone, without a bias."""
         return _determines(self, epsilon, queries)
 
     def measures(self, queries: Queries) -> bool:
-        """Whether it shows that they are among the measured ones, or sums of them."""
+        """Whether their structure alone shows that they are among the measured ones, or sums of them."""
         return among(self.queries, queries)
 
 

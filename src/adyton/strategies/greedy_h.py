@@ -258,8 +258,8 @@ def fall(
     """From the derivatives of the error by V, u and e of the blocks of a level to those of the level below it.
 
     ``own`` and ``below`` hold the rows V, u and e of both levels, ``frame`` the precision p from outside and the weight
-    ρ. Writes the rows k and π of the context, the derivative by x, and what the level below needs; but what x and the
-    w_c owe to blocks further below is left to the overlap.
+    ρ. Writes the rows k and π of the context, the derivative by x, and what the level below needs; but how x depends
+    on the w_c of blocks further below is left to the overlap.
     """
     for pair in range(cross.size):
         left, right = 2 * pair, 2 * pair + 1

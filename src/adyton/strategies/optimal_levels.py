@@ -45,7 +45,7 @@ from adyton.strategies.base import Strategy
 from adyton.whole import as_shape, halvings, whole
 
 _NOTHING = 1e-12
-"""Levels below which less than this part of the energy lies need not be told apart."""
+"""Levels below which less than this part of the energy lies are treated as one."""
 _STEPS, _LAST_STEPS, _FINALISTS, _CLOSE = 8, 300, 8, 1e-13
 """Steps for every set of levels, further ones for this many of the best, until an error falls by less than this part.
 

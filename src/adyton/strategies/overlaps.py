@@ -39,7 +39,7 @@ class Overlap(ABC):
     def back(self, crossed: Reals) -> Reals:
         """Go one level down, given the derivative of something by x there: its derivative by w_1 minus that by w_2.
 
-        Only what later overlaps owe to these shares counts.
+        Only the overlaps of the levels above depend on these shares.
         """
 
     @abstractmethod

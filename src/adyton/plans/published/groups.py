@@ -192,7 +192,7 @@ _ALLOWANCES = {"mean": 5, "median": 4}
 @dataclass(frozen=True, kw_only=True)
 class Dawa(Plan):
     """A part of the budget finds intervals of nearly equal cells; the rest counts them, with a tree of counts above
-    them that is weighted for the workload. In two dimensions both stand on a Hilbert curve.
+    them that is weighted for the workload. In two dimensions both follow a Hilbert curve.
 
     Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy",
     PVLDB 2014, with as much noise in the choice of the intervals as its Theorem 2 needs, on the one side that it needs.
@@ -241,7 +241,7 @@ def bucket_strategy(workload: Queries, order: Places | None, buckets: Partition)
 
 
 def _some(workload: Queries, leaves: int) -> Queries:
-    """Boxes along a curve are written out to weight a tree for them: of many, some at equal distances stand for all.
+    """Boxes along a curve are written out to weight a tree for them: of many, some at equal distances represent all.
 
     The weights decide how large the noise is, never what is estimated.
     """

@@ -202,16 +202,11 @@ def _halve(box: _Box, epsilon: Fraction) -> list[_Box]:
     if cells.size == 1:
         return [box]
     axis = 0 if cells.shape[0] >= cells.shape[1] else 1
-    lines = _lines(cells.shape, axis)
+    lines = Partition(np.indices(cells.shape)[axis].reshape(-1))  # the lines of the box across the axis
     cut = source.reduce(lines).select(MedianCell(), epsilon)
     parts = np.split(cells, [cut], axis=axis)
     halves = source.split(Partition((lines.labels >= cut).astype(np.int64)))
     return [_Box(part, half) for part, half in zip(parts, halves, strict=True)]
-
-
-def _lines(shape: tuple[int, ...], axis: int) -> Partition:
-    """The lines of a box across one axis, as groups of its cells."""
-    return Partition(np.indices(shape)[axis].reshape(-1))
 
 
 def _tree(domain: tuple[int, ...], stages: list[list[_Box]], boxes: list[_Box]) -> Hierarchy:

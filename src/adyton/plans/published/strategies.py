@@ -93,8 +93,8 @@ class Workload(StrategyPlan):
 class GreedyH(StrategyPlan):
     """A binary tree of counts whose blocks are weighted for the workload, over groups of cells that it treats alike.
 
-    In two dimensions the tree stands on a Hilbert curve. Li et al., "A data- and workload-aware algorithm for range
-    queries under differential privacy", PVLDB 2014, section 4.
+    In two dimensions the tree is built along a Hilbert curve. Li et al., "A data- and workload-aware algorithm for
+    range queries under differential privacy", PVLDB 2014, section 4.
     """
 
     name = "greedy-h"
@@ -152,8 +152,9 @@ only when the blocks are clearly wrong: the noise of the choice is about as larg
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateResolution(CountsRows):
-    """With little data, look at about 64 blocks instead of at all cells, unless prefix sums inside them look crooked: a
-    private choice. The blocks are denoised down a tree; cells are measured in stages. For ε·rows of a few dozens.
+    """With little data, look at about 64 blocks instead of at all cells, unless prefix sums inside them are far from
+    straight lines: a private choice. The blocks are denoised down a tree; cells are measured in stages. For ε·rows of a
+    few dozens.
 
     After Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013, who derive a resolution
     from the number of rows alone.
