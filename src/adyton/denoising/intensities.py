@@ -91,7 +91,7 @@ class Intensities:
 def denoised(
     noisy: npt.ArrayLike,
     epsilon: float,
-    means: Callable[[Intensities, Integers, Reals, Sequence[Reals]], Sequence[Reals]],
+    means: Callable[[Intensities, Integers, Reals, Sequence[Reals]], Reals | list[Reals]],
     *,
     settle: bool = False,
 ) -> Reals:

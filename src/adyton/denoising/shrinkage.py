@@ -7,7 +7,6 @@ the prefix sums. The noise of an estimate from whole levels is independent in ev
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -99,99 +98,42 @@ def _shrunk(cells: Reals, noise: LevelNoise) -> Reals:
     for level in range(height):
         first = width >> level
         sums[first // 2 : first] = sums[first : 2 * first : 2] + sums[first + 1 : 2 * first : 2]
-    mixture, likelihood, means = np.full(parts, 1 / parts), np.empty((width, parts)), np.empty((width, parts))
+    mixture = np.full(parts, 1 / parts)
     shrunk[1], belief[1] = sums[1], mixture
     for level in range(height - 1, -1, -1):
         size, first = 1 << level, width >> (level + 1)
         blocks = -(-cells.size // (2 * size))  # those that hold cells
+        own, left, right = (slice(first * k + j, (first + blocks) * k + j, k) for k, j in ((1, 0), (2, 0), (2, 1)))
         held = cells.size - 2 * size * (blocks - 1)  # by the last of them, whose halves may be unequal
-        uneven = (2 * min(size, held) - held) / held
-        variance = 2 * noise.sum_variance(size)
-        inherited = INHERITED if variance < np.inf else 1.0
+        even = np.zeros(blocks)
+        even[-1] = (2 * min(size, held) - held) / held
+        variance, inherited = 2 * noise.sum_variance(size), 1.0
+        likelihood, means = np.ones((blocks, parts)), np.zeros((blocks, parts))
         if variance < np.inf:
-            _compare(sums, shrunk, first, blocks, uneven, variance, spreads, likelihood, means)
-            _fit(mixture, belief, first, blocks, likelihood, np.empty(parts))
-        else:
-            likelihood[:blocks], means[:blocks] = 1, 0
-        _divide(shrunk, belief, first, blocks, uneven, mixture, likelihood, means, inherited)
+            excess = (sums[left] - sums[right] - sums[own] * even)[:, None]  # what even shares do not explain
+            rows = np.maximum(shrunk[own], 0.0)[:, None]
+            prior = np.square(spreads * rows) + rows  # τ²M² + M
+            whole = prior + variance
+            means = excess * (prior / whole)
+            logs = -0.5 * (excess * excess / whole + np.log(whole))
+            likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+            mixture, inherited = _fit(mixture, belief[own], likelihood), INHERITED
+        weights = ((1 - inherited) * mixture + inherited * belief[own]) * likelihood
+        weights /= weights.sum(axis=1, keepdims=True)
+        belief[left] = belief[right] = weights
+        difference = shrunk[own] * even + np.where(even < 1, (weights * means).sum(axis=1), 0.0)
+        shrunk[left], shrunk[right] = (shrunk[own] + difference) / 2, (shrunk[own] - difference) / 2
     return shrunk[width : width + cells.size]
 
 
-@compiled
-def _compare(
-    sums: Reals,
-    shrunk: Reals,
-    first: int,
-    blocks: int,
-    uneven: float,
-    variance: float,
-    spreads: Reals,
-    likelihood: Reals,
-    means: Reals,
-) -> None:
-    """The likelihood of each part of the mixture for the difference of each block's halves, and the posterior mean in
-    it; both are about what the difference is more than even shares would make it."""
-    for i in range(blocks):
-        node, highest = first + i, -np.inf
-        held = shrunk[node] if shrunk[node] > 0 else 0.0
-        excess = sums[2 * node] - sums[2 * node + 1] - sums[node] * (uneven if i == blocks - 1 else 0.0)
-        for part in range(len(spreads)):
-            prior = (spreads[part] * held) * (spreads[part] * held) + held  # τ²M² + M
-            whole = prior + variance
-            likelihood[i, part] = -0.5 * (excess * excess / whole + math.log(whole))
-            means[i, part] = excess * (prior / whole)
-            highest = max(highest, likelihood[i, part])
-        for part in range(len(spreads)):
-            likelihood[i, part] = math.exp(likelihood[i, part] - highest)
-
-
-@compiled
-def _fit(mixture: Reals, belief: Reals, first: int, blocks: int, likelihood: Reals, counts: Reals) -> None:
-    """Fit the level's own mixture by EM, from that of the level above; one block's worth of belief is even."""
+def _fit(mixture: Reals, belief: Reals, likelihood: Reals) -> Reals:
+    """The level's own mixture by EM, from that of the level above; one block's worth of belief is even."""
     for _ in range(EM_STEPS):
-        for part in range(len(mixture)):
-            counts[part] = 1.0 / len(mixture)
-        for i in range(blocks):
-            total = 0.0
-            for part in range(len(mixture)):
-                total += ((1 - INHERITED) * mixture[part] + INHERITED * belief[first + i, part]) * likelihood[i, part]
-            for part in range(len(mixture)):
-                counts[part] += (1 - INHERITED) * mixture[part] * likelihood[i, part] / total
-        total = 0.0
-        for part in range(len(mixture)):
-            total += counts[part]
-        for part in range(len(mixture)):
-            mixture[part] = counts[part] / total
-
-
-@compiled
-def _divide(
-    shrunk: Reals,
-    belief: Reals,
-    first: int,
-    blocks: int,
-    uneven: float,
-    mixture: Reals,
-    likelihood: Reals,
-    means: Reals,
-    inherited: float,
-) -> None:
-    """Divide each block between its halves by the posterior mean of their difference; the halves inherit its
-    posterior."""
-    for i in range(blocks):
-        node, total, mean = first + i, 0.0, 0.0
-        for part in range(len(mixture)):
-            weight = ((1 - inherited) * mixture[part] + inherited * belief[node, part]) * likelihood[i, part]
-            belief[2 * node, part] = weight
-            total += weight
-            mean += weight * means[i, part]
-        for part in range(len(mixture)):
-            belief[2 * node, part] /= total
-            belief[2 * node + 1, part] = belief[2 * node, part]
-        even = uneven if i == blocks - 1 else 0.0
-        difference = shrunk[node] * even + (mean / total if even < 1 else 0.0)
-        shrunk[2 * node] = (shrunk[node] + difference) / 2
-        shrunk[2 * node + 1] = (shrunk[node] - difference) / 2
+        own = (1 - INHERITED) * mixture
+        total = ((own + INHERITED * belief) * likelihood).sum(axis=1, keepdims=True)
+        counts = 1 / mixture.size + (own * likelihood / total).sum(axis=0)
+        mixture = counts / counts.sum()
+    return mixture
 
 
 @dataclass(frozen=True, eq=False)

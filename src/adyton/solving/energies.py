@@ -185,7 +185,7 @@ def _of_ranges(workload: Ranges, profile: Reals, level: Places) -> Reals:
     np.add.at(energy, last[apart], np.square(part[upper[apart]]))
     np.add.at(covered, first[apart] + 1, 1.0)
     np.add.at(covered, last[apart], -1.0)
-    return (energy + covered.cumsum())[:-1]
+    return np.asarray(energy + covered.cumsum())[:-1]
 
 
 def _cumulative(profile: Reals, level: Places) -> Reals:

@@ -52,9 +52,9 @@ class KroneckerSolver:
 
     def __init__(self, queries: Kronecker, noise: list[Reals]) -> None:
         self._queries = queries
-        pairs = [_inverse(factor, own) for factor, own in zip(queries.factors, noise, strict=True)]
-        self._inverses = [inverse for inverse, _ in pairs]
-        self._known = [complete for _, complete in pairs]
+        solved = [_inverse(factor, own) for factor, own in zip(queries.factors, noise, strict=True)]
+        self._inverses = [inverse for inverse, _ in solved]
+        self._known = [complete for _, complete in solved]
         pairs = zip(self._inverses, noise, strict=True)
         self._spreads = [inverse * np.sqrt(own) for inverse, own in pairs]  # times its transpose: the covariance
         self._sides = [factor.cells for factor in queries.factors]

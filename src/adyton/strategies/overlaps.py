@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from adyton.arrays import Places, Reals
-from adyton.compiling import compiled
+from adyton.arrays import Flags, Places, Reals
 from adyton.errors import AdytonError
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
 from adyton.queries.hierarchy import BlockTree, block_sums
@@ -175,6 +175,21 @@ class IntervalOverlap(Overlap):
 _CHUNK_BITS = 22
 
 
+class _Places(NamedTuple):
+    """Where ranges begin and end among the pairs of siblings of a level."""
+
+    begin: Places
+    end: Places
+    apart: Flags
+    """Whether they end in another pair than they begin in."""
+    inside: Flags
+    """Whether they begin and end in the two halves of one pair."""
+    even: Flags
+    """Whether they begin in the left half of a pair."""
+    odd: Flags
+    """Whether they end in the right half of a pair."""
+
+
 class RangesOverlap(Overlap):
     """Each range begins in one block and ends in another, with a part of each, and covers those between."""
 
@@ -194,19 +209,26 @@ class RangesOverlap(Overlap):
         ]
         self.by_parts = (np.zeros(head.size), np.zeros(head.size))
 
+    def _places(self) -> _Places:
+        first, last = self.ends[len(self.shares)]
+        begin, end = first >> 1, last >> 1
+        apart = begin != end
+        return _Places(begin, end, apart, ~apart & (first != last), first % 2 == 0, last % 2 == 1)
+
     def cross(self) -> Reals:
-        """Ranges that begin or end in a pair, and those that cover it."""
-        covered = self.covered[len(self.shares) + 1]
-        sums = np.zeros(covered.size)
-        cross_ranges(*self.ends[len(self.shares)], *self.parts[-1], sums)
+        """Ranges that begin or end in a pair, or both, and those that cover it."""
+        at, (head, tail), covered = self._places(), self.parts[-1], self.covered[len(self.shares) + 1]
+        sums = np.bincount(at.begin, np.where(at.inside, head * tail, 0.0), covered.size)
+        sums += np.bincount(at.begin, np.where(at.apart & at.even, head, 0.0), covered.size)
+        sums += np.bincount(at.end, np.where(at.apart & at.odd, tail, 0.0), covered.size)
         return covered + sums
 
     def merge(self, left: Reals, right: Reals) -> None:
-        """What a range holds of the block in which it begins, and of that in which it ends."""
-        head, tail = self.parts[-1]
-        above = np.zeros(head.size), np.zeros(tail.size)
-        merge_ranges(*self.ends[len(self.shares)], head, tail, left, right, *above)
-        self.parts.append(above)
+        """What a range holds of the block in which it begins, and of that in which it ends, if these are two."""
+        at, (head, tail) = self._places(), self.parts[-1]
+        heads = np.where(at.even, left[at.begin] * head + right[at.begin], right[at.begin] * head)
+        tails = np.where(at.odd, left[at.end] + right[at.end] * tail, left[at.end] * tail)
+        self.parts.append((np.where(at.apart, heads, 0.0), np.where(at.apart, tails, 0.0)))
         self.shares.append((left, right))
         self.by_parts = np.zeros(head.size), np.zeros(tail.size)
 
@@ -214,10 +236,16 @@ class RangesOverlap(Overlap):
         """Through these parts."""
         left, right = self.shares.pop()
         self.parts.pop()
-        (head, tail), (first, last), above = self.parts[-1], self.ends[len(self.shares)], self.by_parts
-        self.by_parts, pull = (np.zeros(head.size), np.zeros(tail.size)), np.zeros(crossed.size)
-        back_ranges(first, last, head, tail, left, right, crossed, *above, *self.by_parts, pull)
-        return pull
+        at, (head, tail), (by_head, by_tail) = self._places(), self.parts[-1], self.by_parts
+        begins, ends = crossed[at.begin], crossed[at.end]
+        heads = np.where(at.even, left[at.begin] * by_head + begins, right[at.begin] * by_head)
+        tails = np.where(at.odd, right[at.end] * by_tail + ends, left[at.end] * by_tail)
+        self.by_parts = (
+            np.where(at.apart, heads, np.where(at.inside, begins * tail, 0.0)),
+            np.where(at.apart, tails, np.where(at.inside, begins * head, 0.0)),
+        )
+        pull = np.bincount(at.begin, at.apart * by_head * np.where(at.even, head - 1, -head), crossed.size)
+        return pull + np.bincount(at.end, at.apart * by_tail * np.where(at.odd, 1 - tail, tail), crossed.size)
 
     def gram(self, depth: int) -> Reals:
         """Each range has a head, ones and a tail."""
@@ -240,82 +268,6 @@ def _covered(first: Places, last: Places, blocks: int) -> Reals:
     apart = first != last
     begins, ends = np.bincount(first[apart] + 1, minlength=blocks + 1), np.bincount(last[apart], minlength=blocks + 1)
     return np.asarray((begins - ends).cumsum()[:blocks], dtype=np.float64)
-
-
-@compiled
-def cross_ranges(first: Places, last: Places, head: Reals, tail: Reals, sums: Reals) -> None:
-    """Add Σ α_1·α_2 over the ranges that begin or end in a pair of siblings, or both, to its sum; a range spans blocks
-    first … last."""
-    for number in range(first.size):
-        begin, end = first[number] >> 1, last[number] >> 1
-        if begin == end:
-            if first[number] != last[number]:
-                sums[begin] += head[number] * tail[number]
-            continue
-        if first[number] % 2 == 0:
-            sums[begin] += head[number]
-        if last[number] % 2 == 1:
-            sums[end] += tail[number]
-
-
-@compiled
-def merge_ranges(
-    first: Places,
-    last: Places,
-    head: Reals,
-    tail: Reals,
-    left: Reals,
-    right: Reals,
-    heads: Reals,
-    tails: Reals,
-) -> None:
-    """Write what each range holds of the parents of the blocks in which it begins and ends, if these are two."""
-    for number in range(first.size):
-        begin, end = first[number] >> 1, last[number] >> 1
-        if begin != end:
-            even, odd = first[number] % 2 == 0, last[number] % 2 == 1
-            heads[number] = left[begin] * head[number] + right[begin] if even else right[begin] * head[number]
-            tails[number] = left[end] + right[end] * tail[number] if odd else left[end] * tail[number]
-
-
-@compiled
-def back_ranges(
-    first: Places,
-    last: Places,
-    head: Reals,
-    tail: Reals,
-    left: Reals,
-    right: Reals,
-    crossed: Reals,
-    by_head: Reals,
-    by_tail: Reals,
-    heads: Reals,
-    tails: Reals,
-    pull: Reals,
-) -> None:
-    """Write the derivatives by the heads and tails below, and add up those by w_1 minus by w_2, from the derivatives
-    above and by the overlaps."""
-    for number in range(first.size):
-        begin, end = first[number] >> 1, last[number] >> 1
-        if begin == end:
-            if first[number] != last[number]:
-                heads[number] = crossed[begin] * tail[number]
-                tails[number] = crossed[begin] * head[number]
-            continue
-        above = by_head[number]
-        if first[number] % 2 == 0:
-            heads[number] = left[begin] * above + crossed[begin]
-            pull[begin] += above * (head[number] - 1)
-        else:
-            heads[number] = right[begin] * above
-            pull[begin] -= above * head[number]
-        above = by_tail[number]
-        if last[number] % 2 == 1:
-            tails[number] = right[end] * above + crossed[end]
-            pull[end] += above * (1 - tail[number])
-        else:
-            tails[number] = left[end] * above
-            pull[end] += above * tail[number]
 
 
 LARGEST_TABLE = 1 << 23
