@@ -114,6 +114,9 @@ def energies_by_axes(workload: Queries) -> Reals | None:  # noqa: PLR0911
         case Weighted(queries=Stack() as stack):
             pairs = zip(stack.parts, stack.split(workload.weights), strict=True)
             parts = [Weighted(part, weights) for part, weights in pairs]
+        case Weighted() if np.ptp(workload.weights) == 0:
+            energies = energies_by_axes(workload.queries)
+            return None if energies is None else energies * float(workload.weights[0]) ** 2
         case _:
             products = product_parts(workload)
             if products is None:
@@ -122,8 +125,8 @@ def energies_by_axes(workload: Queries) -> Reals | None:  # noqa: PLR0911
             for part in products:
                 total += part.weight**2 * _energies_of_product([_energies_of_line(factor) for factor in part.factors])
             return total
-    energies = [energies_by_axes(part) for part in parts]
-    known = [part for part in energies if part is not None]
+    by_part = [energies_by_axes(part) for part in parts]
+    known = [part for part in by_part if part is not None]
     return np.asarray(sum(known)) if len(known) == len(parts) else None
 
 

@@ -149,11 +149,11 @@ class WeightedTree:
             by_product = by_rest * (first + second - 2 * cross) / total**2
             by_mean = by_energy / total**2
             pull = (left * (first - cross) - right * (second - cross)) * (2 * by_mean / total)
-            # ∂w_1/∂u_1 = u_2/s², ∂w_1/∂u_2 = −u_1/s²
-            pull += self.overlap.back(2 * by_mean * left * right - 2 * by_apart) / total**2
+            later = self.overlap.back(2 * by_mean * left * right - 2 * by_apart) / total**2  # ∂w_1/∂u_1 = u_2/s²
             by_inside = np.repeat(by_rest, 2)
             by_variance = _siblings(
-                by_total + by_product * right * right + pull * right, by_total + by_product * left * left - pull * left
+                by_total + by_product * right * right + pull * right + right * later,
+                by_total + by_product * left * left - pull * left - left * later,
             )
             by_energy = _siblings(by_apart + by_mean * left * left, by_apart + by_mean * right * right)
             known, squared = known + (share * weight) ** 2, free * squared  # how well the sum is known from above

@@ -189,6 +189,11 @@ class _Places(NamedTuple):
     odd: Flags
     """Whether they end in the right half of a pair."""
 
+    def added_up(self, begins: Reals, ends: Reals, pairs: int) -> Reals:
+        """For each pair the sum of what ranges add where they begin and where they end, range after range."""
+        places, values = (np.stack(two, axis=1).reshape(-1) for two in ((self.begin, self.end), (begins, ends)))
+        return np.asarray(np.bincount(places, values, pairs), dtype=np.float64)
+
 
 class RangesOverlap(Overlap):
     """Each range begins in one block and ends in another, with a part of each, and covers those between."""
@@ -218,10 +223,8 @@ class RangesOverlap(Overlap):
     def cross(self) -> Reals:
         """Ranges that begin or end in a pair, or both, and those that cover it."""
         at, (head, tail), covered = self._places(), self.parts[-1], self.covered[len(self.shares) + 1]
-        sums = np.bincount(at.begin, np.where(at.inside, head * tail, 0.0), covered.size)
-        sums += np.bincount(at.begin, np.where(at.apart & at.even, head, 0.0), covered.size)
-        sums += np.bincount(at.end, np.where(at.apart & at.odd, tail, 0.0), covered.size)
-        return covered + sums
+        begins = np.where(at.inside, head * tail, np.where(at.apart & at.even, head, 0.0))
+        return covered + at.added_up(begins, np.where(at.apart & at.odd, tail, 0.0), covered.size)
 
     def merge(self, left: Reals, right: Reals) -> None:
         """What a range holds of the block in which it begins, and of that in which it ends, if these are two."""
@@ -244,8 +247,8 @@ class RangesOverlap(Overlap):
             np.where(at.apart, heads, np.where(at.inside, begins * tail, 0.0)),
             np.where(at.apart, tails, np.where(at.inside, begins * head, 0.0)),
         )
-        pull = np.bincount(at.begin, at.apart * by_head * np.where(at.even, head - 1, -head), crossed.size)
-        return pull + np.bincount(at.end, at.apart * by_tail * np.where(at.odd, 1 - tail, tail), crossed.size)
+        by_begin, by_end = np.where(at.even, head - 1, -head), np.where(at.odd, 1 - tail, tail)
+        return at.added_up(at.apart * (by_head * by_begin), at.apart * (by_tail * by_end), crossed.size)
 
     def gram(self, depth: int) -> Reals:
         """Each range has a head, ones and a tail."""
