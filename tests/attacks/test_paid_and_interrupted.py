@@ -17,7 +17,7 @@ from adyton.cli.main import app
 from adyton.errors import KernelFailure, Unfinished
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import NoisyCount
-from adyton.plans.dawa import Dawa
+from adyton.plans.published.groups import Dawa
 from adyton.result.pending import Measurements
 from adyton.result.receipt import Receipt
 

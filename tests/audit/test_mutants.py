@@ -32,7 +32,7 @@ from adyton.kernel.recorder import Debit
 from adyton.kernel.transforms import LinearMap
 from adyton.noise import ExactNoise, Ratio, SimulatedNoise
 from adyton.plans import plan_named
-from adyton.plans.steps import CountsRows, Rows
+from adyton.plans.base import CountsRows, Rows
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queries, Total
 from adyton_lab.audit.accounting import audit_accounting
 from adyton_lab.audit.certificates import audit_certificates, cost_of

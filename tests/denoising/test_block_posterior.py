@@ -6,12 +6,15 @@ import itertools
 
 import numpy as np
 import pytest
+from split_tables import parts
 
-from adyton.denoising import split_prior, top_down
+from adyton.denoising import splits as split_laws
+from adyton.denoising import top_down
 from adyton.denoising.top_down import block_posterior
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import layout, tree_of_halves
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
 
 RATE = 1.0
@@ -21,14 +24,14 @@ VARIANCE = 1 / (2 * np.sinh(RATE / 2) ** 2)
 
 def empty(cells):
     """Halves of halves without answers."""
-    return BlockAnswers.none(BlockTree.of_halves(cells))
+    return BlockAnswers.none(tree_of_halves(cells))
 
 
 def random_tiling(tree, random, block=0):
     """Blocks that cover the domain."""
     if block >= tree.blocks - tree.cells or random.random() < 0.3:
         return [block]
-    first, last = tree.offsets[block : block + 2]
+    first, last = layout(tree).offsets[block : block + 2]
     return [one for child in range(first, last) for one in random_tiling(tree, random, child)]
 
 
@@ -44,7 +47,7 @@ def one_pass(monkeypatch):
 def test_one_pass_is_the_exact_posterior_mean(answers):
     """The left half is one leaf of two cells, the right half was cut: only the splits of the tree have a prior."""
     tree = empty(4).with_answers([0, 1, 5, 6], answers, VARIANCE)
-    splits, _ = split_prior.parts(split_prior.mixed(split_prior.start(3)), split_prior.SIZES)
+    splits, _ = parts(split_laws.mixed(split_laws.start(3)))
     total, first = 0.0, np.zeros(3)
     for left, a, b in itertools.product(range(20), repeat=3):
         truth = np.array([left + a + b, left, a, b])
@@ -99,8 +102,8 @@ def test_any_tiling_any_counts_any_noise(cells, scale, noise):
         for _ in range(2):
             tree = known.tree
             blocks = np.array(random_tiling(tree, random))
-            first = tree.starts[blocks]
-            counts = sums[first + tree.sizes[blocks]] - sums[first]
+            first = layout(tree).starts[blocks]
+            counts = sums[first + layout(tree).sizes[blocks]] - sums[first]
             answers = np.rint(counts + random.laplace(0, np.sqrt(noise / 2), blocks.size))
             known = known.with_answers(blocks, answers, noise)
         found = block_posterior(known)

@@ -8,8 +8,7 @@ from adyton.denoising.change_points import change_points
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.denoising.intensities import SCATTERED, SPIKES, blended, distribution, first_shares, intensities, relearnt
 from adyton.errors import BadInput
-from adyton.plans.registry import plan_named
-from adyton.plans.simulation import simulate
+from adyton.plans.registry import plan_named, simulate
 from adyton.queries import Identity
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from adyton.denoising.change_points import change_points
-from adyton.denoising.empirical_bayes import empirical_bayes
-from adyton.denoising.neighbours import with_neighbours
+from adyton.denoising.empirical_bayes import empirical_bayes, with_neighbours
 from adyton.denoising.shrinkage import james_stein, monotone_prefix, polya_tree
 from adyton.denoising.top_down import top_down
 from adyton.queries import Hierarchy

@@ -7,11 +7,10 @@ from adyton.denoising.shrinkage import isotonic, monotone_prefix
 from adyton.errors import BadInput
 
 
-def max_min(values, weights):
-    """f_i = max over a ≤ i of the min over b ≥ i of the weighted mean of y_a … y_b."""
+def max_min(values):
+    """f_i = max over a ≤ i of the min over b ≥ i of the mean of y_a … y_b."""
     length = len(values)
-    mean = [[np.average(values[a : b + 1], weights=weights[a : b + 1]) if b >= a else 0.0 for b in range(length)]
-            for a in range(length)]  # fmt: skip
+    mean = [[np.mean(values[a : b + 1]) if b >= a else 0.0 for b in range(length)] for a in range(length)]
     return [max(min(mean[a][b] for b in range(i, length)) for a in range(i + 1)) for i in range(length)]
 
 
@@ -19,19 +18,16 @@ def max_min(values, weights):
 def test_max_min_formula(length):
     random = np.random.default_rng(length)
     for _ in range(30):
-        values, weights = random.integers(-4, 5, length).astype(float), random.uniform(0.1, 3.0, length)
-        assert isotonic(values, weights) == pytest.approx(max_min(values, weights))
-        assert isotonic(values) == pytest.approx(max_min(values, np.ones(length)))
+        values = random.integers(-4, 5, length).astype(float)
+        assert isotonic(values) == pytest.approx(max_min(values))
 
 
 def test_trials_are_independent():
     random = np.random.default_rng(0)
-    values, weights = random.normal(size=(2, 3, 50)), random.uniform(0.5, 2.0, (2, 3, 50))
-    together, weighted = isotonic(values), isotonic(values, weights)
+    values = random.normal(size=(2, 3, 50))
+    together = isotonic(values)
     for place in np.ndindex(2, 3):
         assert together[place].tolist() == isotonic(values[place]).tolist()
-        assert weighted[place].tolist() == isotonic(values[place], weights[place]).tolist()
-    assert isotonic(values, weights[0, 0])[1, 2] == pytest.approx(isotonic(values[1, 2], weights[0, 0]))
 
 
 def test_what_rises_stays():
@@ -75,12 +71,6 @@ def test_monotone_prefix_is_the_nearest():
 def test_nothing_to_do():
     assert monotone_prefix(np.zeros((2, 5))).tolist() == np.zeros((2, 5)).tolist()
     assert isotonic(np.zeros((0, 4))).shape == (0, 4)
-
-
-@pytest.mark.parametrize("weights", [[1.0], [1.0, 0.0], [1.0, np.inf], np.ones((3, 2))])
-def test_bad_weights(weights):
-    with pytest.raises(BadInput, match="weights must be finite"):
-        isotonic([1.0, 2.0], weights)
 
 
 @pytest.mark.parametrize("values", [3.0, [1.0, np.nan], [np.inf]])

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from adyton.denoising import neighbours
-from adyton.denoising.empirical_bayes import empirical_bayes
-from adyton.denoising.neighbours import with_neighbours
+from adyton.denoising import empirical_bayes as module
+from adyton.denoising.empirical_bayes import empirical_bayes, with_neighbours
 from adyton.errors import BadInput
 
 
@@ -28,13 +27,13 @@ def hills(random, shape, high):
 
 @pytest.mark.parametrize(("shape", "slab"), [((23,), 4), ((9, 7), 1), ((9, 7), 1000), ((4, 3, 5), 1), ((1, 6), 1)])
 def test_windows_sum_over_the_cells_around(monkeypatch, shape, slab):
-    monkeypatch.setattr(neighbours, "SLAB", slab)
+    monkeypatch.setattr(module, "SLAB", slab)
     random = np.random.default_rng(1)
     logs = random.normal(size=(6, 2))
     bins = random.integers(0, 6, np.prod(shape))
     places = np.stack(np.unravel_index(np.arange(bins.size), shape), axis=1)
     seen = []
-    for place, around in neighbours._slabs(bins, logs, shape, (3, 5)):
+    for place, around in module._slabs(bins, logs, shape, (3, 5)):
         seen += range(bins.size)[place]
         for window, side in enumerate((3, 5)):
             for row, i in enumerate(range(bins.size)[place]):
@@ -68,7 +67,7 @@ def test_slabs_change_nothing(monkeypatch):
     random = np.random.default_rng(5)
     noisy = random.poisson(hills(random, (40, 30), 5)) + laplace(random, 1.0, 1200)
     whole = with_neighbours(noisy, 1.0, (40, 30))
-    monkeypatch.setattr(neighbours, "SLAB", 1)
+    monkeypatch.setattr(module, "SLAB", 1)
     assert with_neighbours(noisy, 1.0, (40, 30)) == pytest.approx(whole, rel=1e-9)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from adyton.denoising.shrinkage import SPREADS, monotone_prefix, polya_tree
 from adyton.errors import BadInput
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import tree_of_halves
 from adyton.solving.trees import BlockAnswers
 
 SIZES = [1, 2, 3, 7, 1000, 4097]
@@ -104,7 +104,7 @@ def test_closer_prefix_sums_on_uneven_data():
     truth = random.poisson(intensity)
     before, after = [], []
     for _ in range(40):
-        known = BlockAnswers.none(BlockTree.of_halves(1024))
+        known = BlockAnswers.none(tree_of_halves(1024))
         for size in (1, 16, 256):
             sums = truth.reshape(-1, size).sum(axis=1)
             blocks = np.arange(sums.size - 1, 2 * sums.size - 1)

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import betaln
 
-from adyton.denoising import split_prior
-from adyton.denoising.split_prior import SIZES, SMALLEST, SPREADS, TABLE
+from adyton.denoising import splits as split_laws
+from adyton.denoising.splits import SIZES, SMALLEST, SPREADS, TABLE
 
 
 def beta_binomial(left, right, spread):
@@ -29,8 +29,8 @@ def laws():
 
 
 def test_the_table_that_ships_has_the_laws_that_are_written_down():
-    assert np.allclose(split_prior._laws()[0], laws(), rtol=1e-9, atol=1e-15)
+    assert np.allclose(split_laws._laws()[0], laws(), rtol=1e-9, atol=1e-15)
 
 
 if __name__ == "__main__":
-    np.save(Path(split_prior.__file__).with_name("split_laws.npy"), laws())
+    np.save(Path(split_laws.__file__).with_name("split_laws.npy"), laws())

@@ -6,21 +6,21 @@ import pytest
 from adyton.denoising import top_down
 from adyton.denoising.splits import Splits, generations, least_squares
 from adyton.denoising.top_down import leaf_means, posterior
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import layout, tree_of_halves
 
 
 def measured(cells, seed=0):
     """Noisy counts of blocks of halves: the total, all of eight cells, and of single cells in some places."""
     random = np.random.default_rng(seed)
-    tree = BlockTree.of_halves(cells)
+    tree = tree_of_halves(cells)
     truth = random.poisson(np.repeat(random.gamma(0.3, 20, -(-cells // 16)), 16)[:cells])
-    coarse = np.flatnonzero(tree.sizes == 8)
+    coarse = np.flatnonzero(layout(tree).sizes == 8)
     fine = tree.level_starts[-2] + np.flatnonzero(np.repeat(random.random(-(-cells // 8)) < 0.6, 8)[:cells])
     blocks = np.sort(np.concatenate([[0], coarse, fine]))
-    splits = Splits.of(tree, blocks, tree.depth - tree.levels)
+    splits = Splits.of(tree, blocks, tree.depth - layout(tree).levels)
     sums = np.concatenate([[0], np.cumsum(truth)])
-    starts = tree.starts[splits.blocks]
-    counts = sums[starts + tree.sizes[splits.blocks]] - sums[starts]
+    starts = layout(tree).starts[splits.blocks]
+    counts = sums[starts + layout(tree).sizes[splits.blocks]] - sums[starts]
     precisions = np.where(np.isin(splits.blocks, blocks), 0.5, 0.0)
     noise = random.laplace(0, 1, counts.size).round()
     return splits, np.where(precisions > 0, counts + noise, 0.0), precisions, counts[: splits.leaves]

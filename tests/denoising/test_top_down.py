@@ -6,8 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+from split_tables import parts
 
-from adyton.denoising import split_prior, top_down
+from adyton.denoising import splits as split_laws
+from adyton.denoising import top_down
 from adyton.denoising.splits import generations, least_squares
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
@@ -43,7 +45,7 @@ def one_pass(tree, answers, rate):
 
 def first_prior(levels):
     """The prior that the passes start from, in two tables."""
-    return split_prior.parts(split_prior.mixed(split_prior.start(levels)), split_prior.SIZES)
+    return parts(split_laws.mixed(split_laws.start(levels)))
 
 
 @pytest.mark.parametrize("answers", [[3, 3, 0, 2, 1, -1, 1], [0, 0, 0, 1, -1, 0, 0], [9, 2, 8, 0, 2, 8, 0]])
@@ -64,9 +66,9 @@ def test_one_pass_is_the_exact_posterior_mean(answers):
 def test_splits_with_large_parts_follow_the_prior_by_their_smaller_part(answers):
     tree, rate = Hierarchy.of_blocks(2, [1]), 0.8
     splits, edges = first_prior(2)
-    limit = split_prior.TABLE
+    limit = split_laws.TABLE
     estimate = TreeSolver(tree, 1.0).solve(answers).sum()
-    edge = edges[1, split_prior.size_of(np.array([estimate]))[0] - split_prior.SMALLEST]
+    edge = edges[1, split_laws.size_of(np.array([estimate]))[0] - split_laws.SMALLEST]
     total, first = 0.0, np.zeros(2)
     for left, right in itertools.product(range(160), range(80)):
         prior = splits[1, left, right] if max(left, right) < limit else edge[min(left, right, limit)]
@@ -77,25 +79,25 @@ def test_splits_with_large_parts_follow_the_prior_by_their_smaller_part(answers)
 
 def test_the_prior_is_a_law_of_splits_for_wholes_of_every_size():
     splits, edges = first_prior(2)
-    for whole in range(split_prior.TABLE):
+    for whole in range(split_laws.TABLE):
         assert sum(splits[1, left, whole - left] for left in range(whole + 1)) == pytest.approx(1, abs=1e-5)
-    for size in range(split_prior.SMALLEST + 1, split_prior.SIZES):
-        edge = edges[1, size - split_prior.SMALLEST].astype(np.float64)
+    for size in range(split_laws.SMALLEST + 1, split_laws.SIZES):
+        edge = edges[1, size - split_laws.SMALLEST].astype(np.float64)
         small, between = edge[:-1], edge[-1]
-        between *= 1.5 * 2.0**size - 2 * split_prior.TABLE
+        between *= 1.5 * 2.0**size - 2 * split_laws.TABLE
         assert 2 * small.sum() + between == pytest.approx(1, abs=1e-4)
 
 
-@pytest.mark.parametrize("law", range(len(split_prior.SPREADS)))
+@pytest.mark.parametrize("law", range(len(split_laws.SPREADS)))
 def test_the_weights_of_the_prior_find_the_law_that_made_the_splits(law):
     left, right = np.arange(41), 40 - np.arange(41)
-    known = split_prior._laws()[0][left * split_prior.TABLE + right, law]
-    found = np.zeros_like(split_prior.mixed(split_prior.start(2)))
-    split_prior.parts(found, split_prior.SIZES)[0][1, left, right] = 1000 * known
-    weights = split_prior.start(2)
+    known = split_laws._laws()[0][left * split_laws.TABLE + right, law]
+    found = np.zeros_like(split_laws.mixed(split_laws.start(2)))
+    parts(found)[0][1, left, right] = 1000 * known
+    weights = split_laws.start(2)
     for _ in range(40):
-        weights = split_prior.reweighted(weights, found, 2.0)
-    learned, _ = split_prior.parts(split_prior.mixed(weights), split_prior.SIZES)
+        weights = split_laws.reweighted(weights, found, 2.0)
+    learned, _ = parts(split_laws.mixed(weights))
     assert np.abs(learned[1, left, right] - known).sum() < 0.04
     assert np.abs(first_prior(2)[0][1, left, right] - known).sum() > 0.2
 

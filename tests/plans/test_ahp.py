@@ -11,7 +11,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.partitions import similar_counts
 from adyton.plans import plan_named
-from adyton.plans.ahp import partition_share
+from adyton.plans.published.groups import partition_share
 from adyton.queries import Identity, Prefix, Reduction, Total
 
 STEPS = np.arange(40) * 1000  # every cell a group of its own, in the order of the cells

@@ -10,7 +10,8 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MECHANISMS, DawaPartition
 from adyton.noise import SimulatedNoise
-from adyton.plans import algorithms, dawa, plan_named, simulate
+from adyton.plans import algorithms, plan_named, simulate
+from adyton.plans.published import groups as dawa
 from adyton.queries import Explicit, Identity, Partition, Prefix, RandomRanges
 from adyton.queries.domain_trees import hilbert_order
 from adyton_lab.bench.published_dawa import published_dawa, published_partition

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from noisy_decisions import run, watch
 
-import adyton.plans.maps
+import adyton.plans.published.maps
 from adyton.errors import BadInput
-from adyton.plans.maps import _refine, grid_of
-from adyton.plans.steps import CountsRows
+from adyton.plans.base import CountsRows
+from adyton.plans.published.maps import _refine, grid_of
 from adyton.queries import Grid, Total
 
 X = np.random.default_rng(0).poisson(0.5, (64, 64))
@@ -19,7 +19,7 @@ CASES = [("uniform-grid", "0.05", 1.0), ("adaptive-grid", "0.08", 0.25)]
 
 def grids_follow_the_noisy_total(monkeypatch, name, epsilon, factor):
     """Whether the (coarse) grid is the one that the measured total asks for, over several runs."""
-    monkeypatch.setattr(adyton.plans.maps, "_LEAST_BLOCKS", 1)
+    monkeypatch.setattr(adyton.plans.published.maps, "_LEAST_BLOCKS", 1)
     seen = watch(monkeypatch)
     found = set()
     for seed in range(20):

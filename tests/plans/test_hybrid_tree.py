@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from noisy_decisions import run, watch
 
-import adyton.plans.maps
+import adyton.plans.published.maps
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans import plan_named
@@ -46,17 +46,17 @@ def test_the_budget_adds_up(monkeypatch, shape, rounds):
 
 
 def test_a_round_that_is_not_charged_is_caught(monkeypatch):
-    honest = adyton.plans.maps._halve
-    monkeypatch.setattr(adyton.plans.maps, "_halve", lambda box, epsilon: honest(box, epsilon / 1000))
+    honest = adyton.plans.published.maps._halve
+    monkeypatch.setattr(adyton.plans.published.maps, "_halve", lambda box, epsilon: honest(box, epsilon / 1000))
     assert not charges_add_up(monkeypatch, (17, 64), 2)
 
 
 def test_siblings_cost_as_much_as_one(monkeypatch):
     """Three rounds are seven medians, and three of them are paid."""
     chosen = []
-    honest = adyton.plans.maps._halve
+    honest = adyton.plans.published.maps._halve
     monkeypatch.setattr(
-        adyton.plans.maps, "_halve", lambda box, epsilon: (chosen.append(epsilon), honest(box, epsilon))[1]
+        adyton.plans.published.maps, "_halve", lambda box, epsilon: (chosen.append(epsilon), honest(box, epsilon))[1]
     )
     kernel, _ = run("hybrid-tree", np.ones((16, 16), dtype=int), median_rounds=3, median_share="0.3")
     assert chosen == 7 * [F(1, 10)]

@@ -8,7 +8,7 @@ import pytest
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans import plan_named, simulate
-from adyton.plans.mwem import Mwem, MwemB, MwemD, MwemStar
+from adyton.plans.published.mwem import Mwem, MwemB, MwemD, MwemStar
 from adyton.queries import Explicit, Identity, Prefix, RandomRanges, Weighted
 
 NAMES = ("mwem", "mwem*", "mwem-b", "mwem-c", "mwem-d")

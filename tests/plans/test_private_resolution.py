@@ -9,7 +9,7 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import Resolution
 from adyton.plans import plan_named, simulate
-from adyton.plans.hierarchies import _noise
+from adyton.plans.published.strategies import _noise
 from adyton.queries import Prefix
 
 CELLS = 1024

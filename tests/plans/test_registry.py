@@ -11,6 +11,7 @@ import pytest
 
 import adyton as ad
 import adyton.plans
+import adyton.plans.published
 import adyton.selection
 from adyton.errors import BadInput
 from adyton.plans import Plan, StrategyPlan, Tasks, plan_named, plan_type, register, simulate
@@ -20,7 +21,8 @@ OWN = """
     from dataclasses import dataclass
 
     from adyton.plans import StrategyPlan, Tasks
-    from adyton.strategies import hierarchies
+    from adyton.queries import Identity
+    from adyton.strategies.base import Strategy
 
 
     @dataclass(frozen=True, kw_only=True)
@@ -30,7 +32,7 @@ OWN = """
         name, serves = "elsewhere", Tasks(dimensions=(1,))
 
         def strategy(self, workload):
-            return hierarchies.identity(workload.domain)
+            return Strategy(Identity(workload.domain))
 """
 
 
@@ -63,7 +65,7 @@ def test_the_table_agrees_with_the_plan(name):
 
 def test_every_plan_of_the_package_is_in_the_table():
     found = set()
-    for room in (adyton.plans, adyton.selection):
+    for room in (adyton.plans, adyton.plans.published, adyton.selection):
         for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
             for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
                 if issubclass(kind, Plan) and hasattr(kind, "name") and kind.__module__ == module.name:

@@ -21,7 +21,6 @@ from adyton.queries import (
 from adyton.queries.axes import stripe_parts, stripe_workload, stripes_of, whole_of
 from adyton.selection.closed_form import ClosedForm, fixed_error, striped_plan
 from adyton.solving.solvers import DenseSolver, StripedSolver, solver
-from adyton.strategies import hierarchies
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels
 
 DOMAIN = (3, 8, 2)
@@ -78,7 +77,7 @@ def test_stripes_and_back(axis):
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_stripes_are_solved_as_all_cells_at_once(name):
-    queries = Kronecker([Identity(3), hierarchies.hb((8,)).queries, Identity(2)])
+    queries = Kronecker([Identity(3), plan_named("hb").strategy(Identity(8)).queries, Identity(2)])
     striped, dense = solver(queries, 2.0), DenseSolver(queries, np.full(queries.count, 2.0))
     assert isinstance(striped, StripedSolver)
     answers = np.random.default_rng(3).normal(size=(4, queries.count))
@@ -89,7 +88,7 @@ def test_stripes_are_solved_as_all_cells_at_once(name):
 
 
 def test_noise_that_differs_between_stripes_needs_another_solver():
-    queries = Kronecker([Identity(3), hierarchies.hb((8,)).queries])
+    queries = Kronecker([Identity(3), plan_named("hb").strategy(Identity(8)).queries])
     noise = np.repeat([1.0, 2.0, 3.0], queries.count // 3)
     assert not isinstance(solver(queries, noise), StripedSolver)
 

@@ -7,9 +7,10 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.plans import lines, plan_named, simulate
-from adyton.plans.lines import _shrink
-from adyton.plans.steps import CountsRows
+from adyton.plans import plan_named, simulate
+from adyton.plans.base import CountsRows
+from adyton.plans.published import lines
+from adyton.plans.published.lines import _shrink
 from adyton.queries import Identity, Prefix
 
 

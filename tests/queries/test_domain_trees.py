@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.mechanisms import DyadicPartition
-from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes
-from adyton.strategies import hierarchies
+from adyton.kernel.mechanisms.published.dyadic_partition import DyadicPartition
+from adyton.plans.published.maps import blocks_of
+from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes, layout
+from adyton.strategies import base
 
 SHAPES = [
     (1,),
@@ -116,11 +117,11 @@ def test_the_blocks_of_a_partition(domain):
         x = np.random.default_rng(seed).integers(0, 20, domain)
         kernel = Kernel.simulated(x, epsilon=1, seed=seed)
         partition = kernel.root.select(DyadicPartition(domain, Fraction(3)), Fraction(1))
-        blocks = tree.blocks_of(partition)
-        assert tree.sizes[blocks].tolist() == partition.sizes.tolist()
+        blocks = blocks_of(tree, partition)
+        assert layout(tree).sizes[blocks].tolist() == partition.sizes.tolist()
         for group, block in enumerate(blocks):
-            first = tree.starts[block]
-            inside = order[first : first + tree.sizes[block]]
+            first = layout(tree).starts[block]
+            inside = order[first : first + layout(tree).sizes[block]]
             assert sorted(inside) == np.flatnonzero(partition.labels == group).tolist()
 
 
@@ -138,4 +139,4 @@ def test_intervals_are_cut_by_their_digits(cells, branching):
 @pytest.mark.parametrize("cells", [1, 2, 3, 10, 100, 255, 256, 257, 1000, 4096])
 def test_no_branching_of_a_line_is_better_than_that_of_hb(cells):
     every = range(2, max(3, cells + 1))
-    assert hierarchies.branching((cells,)) == min(every, key=lambda b: hierarchies._average_variance(b, cells))
+    assert base.branching((cells,)) == min(every, key=lambda b: base._average_variance(b, cells))

@@ -25,7 +25,7 @@ from adyton.queries import (
     Total,
     Weighted,
 )
-from adyton.queries.block_tree import block_sums, spread
+from adyton.queries.hierarchy import block_sums, spread
 
 RANDOM = np.random.default_rng(8)
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
+from adyton.plans.published.groups import tree_of_groups
 from adyton.queries import Partition
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import layout, tree_of_halves
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
 
 SIZES = [1, 2, 3, 7, 13, 16]
@@ -16,7 +18,7 @@ SIZES = [1, 2, 3, 7, 13, 16]
 def cells_of(block, tree):
     """A row of ones where the block has cells."""
     row = np.zeros(tree.cells)
-    row[tree.starts[block] : tree.starts[block] + tree.sizes[block]] = 1
+    row[layout(tree).starts[block] : layout(tree).starts[block] + layout(tree).sizes[block]] = 1
     return row
 
 
@@ -25,14 +27,14 @@ def trees(cells):
     random = np.random.default_rng(cells)
     cuts = [random.choice(cells + 1, int(random.integers(0, cells + 1)), replace=False) for _ in range(4)]
     cuts = [np.unique(np.concatenate([[0, cells], *cuts[:level]])) for level in range(5)]
-    return BlockTree.of_halves(cells), BlockTree(cells, [*cuts, np.arange(cells + 1)])
+    return tree_of_halves(cells), BlockTree(cells, [*cuts, np.arange(cells + 1)])
 
 
 def random_tiling(tree, random, block=0):
     """Blocks that cover the domain."""
     if block >= tree.blocks - tree.cells or random.random() < 0.3:
         return [block]
-    first, last = tree.offsets[block : block + 2]
+    first, last = layout(tree).offsets[block : block + 2]
     return [one for child in range(first, last) for one in random_tiling(tree, random, child)]
 
 
@@ -65,20 +67,20 @@ def test_blocks_are_sums_of_their_cells(cells):
 
 
 def test_answers_on_one_block_are_averaged_by_precision():
-    known = BlockAnswers.none(BlockTree.of_halves(1)).with_answers([0], [10.0], 1.0).with_answers([0], [4.0], 2.0)
+    known = BlockAnswers.none(tree_of_halves(1)).with_answers([0], [10.0], 1.0).with_answers([0], [4.0], 2.0)
     assert known.cells().tolist() == [8.0]
 
 
 @pytest.mark.parametrize("cells", [1000, 4097])
 def test_large_counts_and_little_noise(cells):
     truth = np.random.default_rng(0).integers(0, 10**12, cells)
-    tree = BlockTree.of_halves(cells)
+    tree = tree_of_halves(cells)
     known = BlockAnswers.none(tree).with_answers(np.arange(tree.blocks - cells, tree.blocks), truth, 0.0)
     assert known.with_answers([0], truth.sum() + 100.0, 1.0).cells() == pytest.approx(truth, rel=1e-9, abs=1e-3)
 
 
 def test_nothing_measured():
-    assert BlockAnswers.none(BlockTree.of_halves(5)).cells().tolist() == [0.0] * 5
+    assert BlockAnswers.none(tree_of_halves(5)).cells().tolist() == [0.0] * 5
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_nothing_measured():
 )
 def test_refusals(blocks, answers, variances):
     with pytest.raises(BadInput, match=r"blocks are numbered|answers are finite"):
-        BlockAnswers.none(BlockTree.of_halves(5)).with_answers(blocks, answers, variances)
+        BlockAnswers.none(tree_of_halves(5)).with_answers(blocks, answers, variances)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -101,7 +103,7 @@ def test_groups_of_cells_in_any_order(seed):
     """Some cells and groups without answers: the smallest norm shares equally, as dense least squares do."""
     random = np.random.default_rng(seed)
     labels = random.permutation(np.append(np.arange(5), random.integers(0, 5, 7)))
-    tree = BlockTree.of_groups(Partition(labels))
+    tree = tree_of_groups(Partition(labels))
     rows = np.concatenate([np.ones((1, 12)), np.arange(5)[:, None] == labels, np.eye(12)[tree.order]])
     measured = np.flatnonzero(random.random(18) < 0.6)
     answers, variances = random.normal(0, 5, measured.size), random.uniform(0.5, 4, measured.size)
@@ -110,4 +112,4 @@ def test_groups_of_cells_in_any_order(seed):
     known = BlockAnswers.none(tree).with_answers(measured, answers, variances)
     np.testing.assert_allclose(tree.unordered(known.cells()), expected, atol=1e-9)
     with pytest.raises(BadInput):
-        BlockTree.of_groups(Partition([0, -1, 1]))
+        tree_of_groups(Partition([0, -1, 1]))

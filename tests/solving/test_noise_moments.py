@@ -5,8 +5,8 @@ import pytest
 
 from adyton.queries import Haar, Identity, Kronecker, Marginals, RandomRanges, Ranges
 from adyton.result.intervals import radius
-from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.noise_moments import Moments, laplace_excess, noise_moments
+from adyton.solving.residuals import MarginalsSolver
 from adyton.solving.solvers import DenseSolver, solver
 
 DOMAIN = (3, 4, 1, 2)

@@ -6,9 +6,9 @@ from nonnegative_oracles import binary_tree, by_enumeration, misfit, noisy_count
 from scipy.optimize import nnls
 
 from adyton.errors import BadInput
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.nonnegative import nonnegative_least_squares, optimality
-from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
+from adyton.solving.trees import nonnegative_tree_least_squares
 
 
 def solved(levels, answers, precisions):

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import brentq
 
 from adyton.errors import BadInput
-from adyton.queries.block_tree import BlockTree
-from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
-from adyton.solving.projections import project_to_ball, project_to_simplex, project_to_total
+from adyton.queries.hierarchy import BlockTree
+from adyton.solving.nonnegative import project_to_ball, project_to_simplex, project_to_total
+from adyton.solving.trees import nonnegative_tree_least_squares
 
 
 def simplex_by_enumeration(y, total):

@@ -7,8 +7,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Explicit, Identity, Prefix, RandomRanges, Stack, Total
-from adyton.queries.block_tree import BlockTree
-from adyton.queries.domain_trees import hilbert_order
+from adyton.queries.domain_trees import hilbert_order, tree_above
 from adyton.solving.trees import TreeSolver
 from adyton.strategies.greedy_h import WeightedTree, greedy_h
 from adyton.strategies.overlaps import MeansOverlap, TableOverlap, overlap_of
@@ -21,7 +20,7 @@ def workloads(cells):
 
 
 def leaves_of(cells, buckets=None, order=None):
-    return BlockTree.of_leaves(cells, np.arange(cells + 1) if buckets is None else buckets, order)
+    return tree_above(cells, np.arange(cells + 1) if buckets is None else buckets, order)
 
 
 def error_of(strategy, workload):

@@ -27,10 +27,9 @@ from adyton.queries import (
 from adyton.queries.axes import energies_by_axes
 from adyton.solving.solvers import DenseSolver, solver
 from adyton.solving.trees import TreeSolver
-from adyton.strategies import one_order as module
+from adyton.strategies import hdmm as module
 from adyton.strategies.base import Strategy
-from adyton.strategies.hdmm import hdmm, weighted_marginals
-from adyton.strategies.one_order import Problem, optimise
+from adyton.strategies.hdmm import Problem, hdmm, optimise, weighted_marginals
 
 
 def dense(queries):

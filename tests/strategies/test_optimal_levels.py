@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from adyton.errors import BadInput
+from adyton.plans import plan_named
 from adyton.queries import AllRange, Explicit, Hierarchy, Identity, Prefix, Total
 from adyton.solving.trees import TreeSolver
-from adyton.strategies import hierarchies
 from adyton.strategies.optimal_levels import (
     LevelWeights,
     level_energy_of,
@@ -34,7 +34,7 @@ def test_figures_for_prefixes():
 
 def test_six_percent_below_hb():
     """At a small ε the discrete noise has the variance of the continuous one."""
-    hb = hierarchies.hb((4096,)).solver(F(1, 1000)).total_variance(Prefix(4096)) * 1e-6
+    hb = plan_named("hb").strategy(Prefix(4096)).solver(F(1, 1000)).total_variance(Prefix(4096)) * 1e-6
     ours = squared_error(optimal_levels(4096, prefix_energy(4096)), prefix_energy(4096))
     assert math.sqrt(ours / hb) < 0.94
 

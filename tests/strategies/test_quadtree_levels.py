@@ -10,10 +10,10 @@ from adyton.queries import Explicit, Identity, Ranges, Total
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
 from adyton.queries.ranges import RandomRanges
 from adyton.solving.trees import TreeSolver
-from adyton.strategies.optimal_levels import level_strategy
-from adyton.strategies.quadtree_levels import (
+from adyton.strategies.optimal_levels import (
     denoised_levels,
     halving_energies,
+    level_strategy,
     quadtree_levels,
     quadtree_stages,
     rectangle_energies,

@@ -7,19 +7,20 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
-from adyton.plans.steps import measure_in_stages, measure_levels, run_stages
+from adyton.plans.hierarchies import measure_in_stages, measure_levels, run_stages
 from adyton.queries import AllRange, Partition, Prefix, RandomRanges
-from adyton.queries.block_tree import BlockTree
-from adyton.queries.domain_trees import halved_boxes
+from adyton.queries.domain_trees import halved_boxes, layout, tree_of_halves
 from adyton.solving.trees import BlockAnswers
 from adyton.strategies.optimal_levels import (
     LevelWeights,
+    denoised_levels,
+    halving_energies,
     level_energy_of,
     optimal_levels,
     prefix_energy,
+    quadtree_stages,
     squared_error,
 )
-from adyton.strategies.quadtree_levels import denoised_levels, halving_energies, quadtree_stages
 from adyton.strategies.staged_blocks import (
     CROWDING,
     SPREADS,
@@ -62,7 +63,7 @@ def test_trees_of_any_sides(domain, count):
         assert known.cells().sum() == pytest.approx(counts.sum(), abs=1)
         blocks = np.flatnonzero(known.precisions)
         sums = np.concatenate([[0], np.cumsum(tree.ordered(counts.reshape(-1)))])
-        expected = sums[tree.starts[blocks] + tree.sizes[blocks]] - sums[tree.starts[blocks]]
+        expected = sums[layout(tree).starts[blocks] + layout(tree).sizes[blocks]] - sums[layout(tree).starts[blocks]]
         assert known.answers[blocks] == pytest.approx(expected, abs=1)
 
 
@@ -76,7 +77,7 @@ def test_every_stage_covers_the_open_cells_once(cells):
     """Any answers at all: no cell is measured twice in a stage, and none is forgotten before it is finished."""
     random = np.random.default_rng(cells)
     for scale in (1.0, 1e3, 1e6):
-        energy, none = prefix_energy(cells), BlockAnswers.none(BlockTree.of_halves(cells))
+        energy, none = prefix_energy(cells), BlockAnswers.none(tree_of_halves(cells))
         state = StagedBlocks.begin(none, stage_levels(cells, energy, scale), energy, 1.0)
         open_cells = np.arange(cells)
         stages = 0
@@ -103,7 +104,7 @@ def test_every_stage_covers_the_open_cells_once(cells):
 
 
 def _cells(block, tree):
-    return np.arange(tree.starts[block], tree.starts[block] + tree.sizes[block])
+    return np.arange(layout(tree).starts[block], layout(tree).starts[block] + layout(tree).sizes[block])
 
 
 def test_expected_error_by_hand():
@@ -125,7 +126,7 @@ def test_expected_error_by_hand():
 def test_costs_weigh_every_level(workload):
     """With the costs per block, the error of an even tree is the closed form."""
     energy = np.array(level_energy_of(workload))
-    costs = level_costs(BlockTree.of_halves(64), energy)
+    costs = level_costs(tree_of_halves(64), energy)
     variance = 2.0 * 64 / np.array([64.0 / 2 ** (level + 1) for level in range(6)])  # of differences, from cells alone
     blocks = 2.0 ** (5 - np.arange(6))
     total = (costs[:-1] * blocks * variance).sum() * 1.0 + costs[-1] * 2.0 * 64

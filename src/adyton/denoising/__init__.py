@@ -1,1 +1,4 @@
-"""From noisy counts to likely ones: posterior means and shrinkage on public numbers, at no cost in privacy."""
+"""What takes noise out of answers again, at no cost in privacy: posterior means under priors fitted to the answers.
+
+Start with :mod:`adyton.denoising.change_points` for cells along a line, and :mod:`adyton.denoising.top_down` for trees.
+"""

@@ -21,13 +21,11 @@ from adyton.denoising.intensities import (
     SPIKES,
     Intensities,
     blended,
-    cautious,
+    denoised,
     distribution,
     first_shares,
-    intensities,
     read,
     relearnt,
-    settled,
 )
 from adyton.errors import BadInput
 
@@ -47,7 +45,7 @@ def change_points(
 ) -> Reals:
     """Smooth a noisy histogram along its order, keeping its jumps and its spikes.
 
-    Measured was every cell, with discrete Laplace noise of rate *epsilon*. Neighbouring cells are thought to share an
+    Every cell was measured, with discrete Laplace noise of rate *epsilon*. Neighbouring cells are thought to share an
     intensity λ, which from one cell to the next stays, drifts by one step of the grid, or starts afresh; the cells of a
     level are even, scattered or spikes. The rates of all these are fitted to the noisy counts by EM, for every trial by
     itself, and the result is the posterior mean of every count (Baum et al., "A maximization technique occurring in the
@@ -65,33 +63,28 @@ def change_points(
     visits. The chain then may begin on any clear level, and cell i has a further chance to start afresh, in proportion
     to 1/i. Every way begins so; where its first cells are like any others, say ``edge=False``.
 
-    *settle* keeps measured counts where they are better guesses than posterior means, if every cell is judged by
-    itself, and on few cells most of them always (see :func:`.intensities.settled`).
+    With *settle*, for errors that are judged cell by cell, measured counts are kept where they are better guesses than
+    posterior means, and on few cells the estimate stays close to them (see :func:`.intensities.settled`).
 
     >>> change_points([0, 1, -1, 0, 2, 0, 57, -1], 1.0).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 57.0, 0.0]
     """
-    table = intensities(epsilon)
-    values, trials = read(noisy)
-    ways = _read_orders(orders, values.shape[-1])
-    for trial in trials:
-        bins, likelihood, moment = table.seen(trial)
-        tables = (moment, *table.sides(trial)) if settle else (moment,)
-        blend, weights = np.zeros((len(tables), trial.size)), np.zeros_like(trial)
+    ways = _read_orders(orders, read(noisy)[0].shape[-1])
+
+    def mixture(table: Intensities, bins: Integers, likelihood: Reals, tables: Sequence[Reals]) -> Reals:
+        blend, weights = np.zeros((len(tables), bins.size)), np.zeros(bins.size)
 
         def fit(way: Integers) -> tuple[Reals, Reals]:
-            return fitted(bins[way], likelihood, tables, table, STEPS, edge, len(ways))  # noqa: B023 (used at once)
+            return fitted(bins[way], likelihood, tables, table, STEPS, edge, len(ways))
 
         with ThreadPoolExecutor(_AT_ONCE) as threads:
-            several = threads.map(fit, ways) if trial.size > _LARGE and len(ways) > 1 else map(fit, ways)
-            for way, (found, weight) in zip(ways, several, strict=True):
-                blend[:, way] += weight * found
+            several = threads.map(fit, ways) if bins.size > _LARGE and len(ways) > 1 else map(fit, ways)
+            for way, (means, weight) in zip(ways, several, strict=True):
+                blend[:, way] += weight * means
                 weights[way] += weight
-        blend /= weights
-        estimate = settled(trial, blend[0], blend[1], blend[2], epsilon) if settle else blend[0]
-        trial[:] = np.where(trial > table.limit, trial, estimate)
-    result = trials.reshape(values.shape)
-    return cautious(values, result, epsilon) if settle else result
+        return blend / weights
+
+    return denoised(noisy, epsilon, mixture, settle=settle)
 
 
 def _read_orders(orders: npt.ArrayLike | None, cells: int) -> Integers:
@@ -212,13 +205,13 @@ class _Passes:
     def concluded(self, law: _Law, tables: Sequence[Reals]) -> tuple[Reals, Reals]:
         """Posterior means, one row for each of the tables, and how well the other cells predicted each."""
         evidence, levels, cells = self._evidence(law), self._table.base.size, self._bins.size
-        means = [blended(one, self._table.kind, law.shares, law.spikes) / evidence for one in tables]
+        means = [blended(table, self._table.kind, law.shares, law.spikes) / evidence for table in tables]
         aheads = [np.ones(levels) for _ in tables]
-        found, weight = np.empty((len(tables), cells)), np.empty(cells)
+        rows, weight = np.empty((len(tables), cells)), np.empty(cells)
         for place, here in self._backwards(law, evidence):
-            for ahead, mean, row in zip(aheads, means, found, strict=True):
+            for ahead, mean, row in zip(aheads, means, rows, strict=True):
                 conclude(*here, ahead, mean, row[place], weight[place])
-        return found, weight
+        return rows, weight
 
     def _evidence(self, law: _Law) -> Reals:
         return blended(self._likelihood, self._table.kind, law.shares, law.spikes)

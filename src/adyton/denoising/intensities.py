@@ -1,6 +1,6 @@
 """What a noisy count says about the intensity of its cell: what the estimators of plain histograms share.
 
-A cell is thought to hold x ~ Poisson(λ) rows, and y = x + z was measured, P(z) ∝ e^(−ε|z|). In units of 1/ε the problem
+A cell is assumed to hold x ~ Poisson(λ) rows, and y = x + z was measured, P(z) ∝ e^(−ε|z|). In units of 1/ε the problem
 looks nearly the same for every ε, so one grid of intensities serves all of them: zero, then a few steps a factor of 1.5
 apart, then steps a factor of 1.2 apart up to about 55/ε. Noisy counts above 50/ε need no help (the noise is small
 beside them) and are left as they are.
@@ -15,6 +15,7 @@ Where every cell is judged by itself, a noisy count is kept if nothing better is
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -87,6 +88,29 @@ class Intensities:
         return places, occurs
 
 
+def denoised(
+    noisy: npt.ArrayLike,
+    epsilon: float,
+    means: Callable[[Intensities, Integers, Reals, Sequence[Reals]], Reals | list[Reals]],
+    *,
+    settle: bool = False,
+) -> Reals:
+    """Noisy counts along the last axis with the noise taken out; axes in front are independent trials.
+
+    *means* is given the tables, the bins of the counts of a trial, the likelihoods of those bins, and one or three
+    tables times the likelihood; it returns the posterior mean of each of these for every cell.
+    """
+    table = intensities(epsilon)
+    values, trials = read(noisy)
+    for trial in trials:
+        bins, likelihood, moment = table.seen(trial)
+        rows = means(table, bins, likelihood, (moment, *table.sides(trial)) if settle else (moment,))
+        estimate = settled(trial, rows[0], rows[1], rows[2], epsilon) if settle else rows[0]
+        trial[:] = np.where(trial > table.limit, trial, estimate)
+    result = trials.reshape(values.shape)
+    return cautious(values, result, epsilon) if settle else result
+
+
 def read(noisy: npt.ArrayLike) -> tuple[Reals, Reals]:
     """The noisy counts as doubles, and a fresh two-dimensional copy of them, one row a trial."""
     values = np.asarray(noisy, dtype=np.float64)
@@ -128,7 +152,7 @@ def _build(epsilon: float) -> Intensities:
     columns = np.pad(columns, ((0, 0), (0, 1), (0, 0)))
     columns[0, -1] = 1
     spread = np.stack([np.eye(grid.size), *(_lognormal(grid, deviation) for deviation in SPREADS)])
-    likelihood, moment, lean, same = (_spread_out(one, spread) for one in columns)
+    likelihood, moment, lean, same = (_spread_out(column, spread) for column in columns)
     return Intensities(
         rates=grid / epsilon,
         likelihood=likelihood,
@@ -146,12 +170,12 @@ def _build(epsilon: float) -> Intensities:
 def _spread_out(column: Reals, spread: Reals) -> Reals:
     """The column under every spread, some lines at a time: products so small are not divided among threads, which would
     wait for one another longer than they work."""
-    found = np.empty((len(spread), *column.shape))
+    result = np.empty((len(spread), *column.shape))
     for first in range(0, len(column), _LINES):
         lines = column[first : first + _LINES]
         for place, chances in enumerate(spread):
-            found[place, first : first + _LINES] = lines @ chances.T
-    return found
+            result[place, first : first + _LINES] = lines @ chances.T
+    return result
 
 
 def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals, Reals, Reals]:
@@ -334,7 +358,7 @@ def settled(noisy: Reals, means: Reals, lean: Reals, same: Reals, epsilon: float
 
 
 def cautious(noisy: Reals, denoised: Reals, epsilon: float) -> Reals:
-    """A mean of what noise was taken out of and of the measured counts y⁺ themselves: the fewer the cells, the nearer
+    """A weighted mean of the denoised counts and of the measured counts y⁺ themselves: the fewer the cells, the nearer
     to the latter.
 
     What a few cells show of the distribution of counts is mostly chance. At ε = 1 and on at most 64 cells, taking noise

@@ -68,15 +68,15 @@ def denoised_tables(
     strength = np.floor(0.5 * np.log2(means / np.sqrt(noise / 2))).astype(np.int64)
     strength = np.clip(strength - FAINTEST, 0, STRENGTHS - 1)
     owner = np.repeat(np.arange(len(sizes)), sizes)
-    found = _posterior_means(counts, means, noise, strength, owner, len(sizes))
-    parts = np.split(found, np.cumsum(sizes)[:-1])
+    cells = _posterior_means(counts, means, noise, strength, owner, len(sizes))
+    parts = np.split(cells, np.cumsum(sizes)[:-1])
     return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _posterior_means(counts: Reals, means: Reals, noise: Reals, strength: Places, owner: Places, tables: int) -> Reals:
     components = BELIEF.size
-    odds, found = np.empty((counts.size, components)), np.empty((counts.size, components))
-    _likelihoods(counts, means, noise, CENTRES, SPREADS, WIDTHS, odds, found)
+    odds, posterior = np.empty((counts.size, components)), np.empty((counts.size, components))
+    _likelihoods(counts, means, noise, CENTRES, SPREADS, WIDTHS, odds, posterior)
     pooled = np.tile(BELIEF, (STRENGTHS, 1))
     tilt = np.ones((tables, components))
     fitted, expected = np.empty_like(pooled), np.zeros_like(tilt)
@@ -92,7 +92,7 @@ def _posterior_means(counts: Reals, means: Reals, noise: Reals, strength: Places
         _occupied(odds, pooled, strength, tilt, owner, owner, occupied)
         tilt[:] = occupied / (expected + TABLE_CELLS * BELIEF)
     result = np.empty_like(counts)
-    _means(odds, pooled, strength, tilt, owner, found, result)
+    _means(odds, pooled, strength, tilt, owner, posterior, result)
     return result
 
 
@@ -114,7 +114,14 @@ def _lift(z: float) -> float:
 
 @compiled
 def _likelihoods(
-    counts: Reals, means: Reals, noise: Reals, centres: Reals, spreads: Reals, widths: Reals, odds: Reals, found: Reals
+    counts: Reals,
+    means: Reals,
+    noise: Reals,
+    centres: Reals,
+    spreads: Reals,
+    widths: Reals,
+    odds: Reals,
+    posterior: Reals,
 ) -> None:
     """How likely each noisy count is under each component, the likeliest being 1, and the mean a posteriori.
 
@@ -133,7 +140,7 @@ def _likelihoods(
                 left = math.sqrt(kept * noise[cell])
                 value += _log_tail(middle / left) - _log_tail(centre / spread)
                 middle += left * _lift(middle / left)
-            found[cell, k] = max(0.0, middle)
+            posterior[cell, k] = max(0.0, middle)
             odds[cell, k] = value
             best = max(best, value)
         for k in range(centres.size):
@@ -157,7 +164,7 @@ def _occupied(
 
 @compiled
 def _means(
-    odds: Reals, pooled: Reals, strength: Places, tilt: Reals, owner: Places, found: Reals, result: Reals
+    odds: Reals, pooled: Reals, strength: Places, tilt: Reals, owner: Places, posterior: Reals, result: Reals
 ) -> None:
     """The posterior mean of every cell."""
     for cell in range(odds.shape[0]):
@@ -165,7 +172,7 @@ def _means(
         for k in range(odds.shape[1]):
             weight = odds[cell, k] * pooled[strength[cell], k] * tilt[owner[cell], k]
             total += weight
-            mean += weight * found[cell, k]
+            mean += weight * posterior[cell, k]
         result[cell] = mean / total
 
 

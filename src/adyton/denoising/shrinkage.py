@@ -7,7 +7,6 @@ the prefix sums. The noise of an estimate from whole levels is independent in ev
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.hierarchy import BlockTree
 from adyton.whole import whole
 
 STRENGTH = 0.9
@@ -27,14 +26,12 @@ _FEWEST = 4
 """With three children or fewer, shrinking can do harm."""
 
 
-def james_stein(
-    estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float], strength: float = STRENGTH
-) -> Reals:
+def james_stein(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> Reals:
     """Shrink a least-squares estimate from the levels of a tree, block by block, from the top downwards.
 
-    Measured were the blocks of each of *block_sizes* (powers of two, ascending), with noise of the given *variances*.
+    The blocks of each of *block_sizes* (powers of two, ascending) were measured, with noise of the given *variances*.
     Inside a block, let c be the differences of its m children (the blocks of the next smaller size) from even shares.
-    They carry noise of variance σ² each, and become c·max(0, 1 − strength·(m − 1)σ²/‖c‖²) (James and Stein,
+    They carry noise of variance σ² each, and become c·max(0, 1 − s·(m − 1)σ²/‖c‖²) for the strength s (James and Stein,
     "Estimation with quadratic loss", 1961); the sum of the block stays. Cells are along the last axis.
 
     >>> flat = james_stein([4.0, 6.0, 5.0, 5.0, 101.0, 99.0, 100.0, 100.0], [1, 4], [2.0, 2.0])
@@ -56,7 +53,7 @@ def james_stein(
         parts = sums.pop()
         apart = parts - tree.spread(whole, level) * even
         norms = tree.sums(np.square(apart), level)
-        surplus = strength * (counts - 1) * noise.sum_variance(size)
+        surplus = STRENGTH * (counts - 1) * noise.sum_variance(size)
         kept = np.where(counts < _FEWEST, 1.0, 1 - surplus / np.maximum(norms, surplus + np.finfo(float).tiny))
         shrunk = tree.spread(shrunk, level) * even + tree.spread(kept, level) * apart
         whole = parts
@@ -73,7 +70,7 @@ INHERITED = 0.6
 def polya_tree(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> Reals:
     """Shrink a least-squares estimate from the levels of a tree: the differences between halves of blocks, top-down.
 
-    Measured were the blocks of each of *block_sizes* (powers of two, ascending), with noise of the given *variances*.
+    The blocks of each of *block_sizes* (powers of two, ascending) were measured, with noise of the given *variances*.
     Then the difference d̂ of a block's halves has independent noise of a known variance S². A block of M rows is thought
     to divide with d ~ Σ_k π_k·N(0, τ_k²M² + M): rows fall on either side by chance (M), and the halves are unequal by a
     factor τ of their sum. Each component gives the posterior mean d̂·v/(v + S²). The weights π are fitted to each level
@@ -101,98 +98,42 @@ def _shrunk(cells: Reals, noise: LevelNoise) -> Reals:
     for level in range(height):
         first = width >> level
         sums[first // 2 : first] = sums[first : 2 * first : 2] + sums[first + 1 : 2 * first : 2]
-    mixture, likelihood, means = np.full(parts, 1 / parts), np.empty((width, parts)), np.empty((width, parts))
+    mixture = np.full(parts, 1 / parts)
     shrunk[1], belief[1] = sums[1], mixture
     for level in range(height - 1, -1, -1):
         size, first = 1 << level, width >> (level + 1)
         blocks = -(-cells.size // (2 * size))  # those that hold cells
+        own, left, right = (slice(first * k + j, (first + blocks) * k + j, k) for k, j in ((1, 0), (2, 0), (2, 1)))
         held = cells.size - 2 * size * (blocks - 1)  # by the last of them, whose halves may be unequal
-        uneven = (2 * min(size, held) - held) / held
-        variance = 2 * noise.sum_variance(size)
-        inherited = INHERITED if variance < np.inf else 1.0
+        even = np.zeros(blocks)
+        even[-1] = (2 * min(size, held) - held) / held
+        variance, inherited = 2 * noise.sum_variance(size), 1.0
+        likelihood, means = np.ones((blocks, parts)), np.zeros((blocks, parts))
         if variance < np.inf:
-            _compare(sums, shrunk, first, blocks, uneven, variance, spreads, likelihood, means)
-            _fit(mixture, belief, first, blocks, likelihood, np.empty(parts))
-        else:
-            likelihood[:blocks], means[:blocks] = 1, 0
-        _divide(shrunk, belief, first, blocks, uneven, mixture, likelihood, means, inherited)
+            excess = (sums[left] - sums[right] - sums[own] * even)[:, None]  # what even shares do not explain
+            rows = np.maximum(shrunk[own], 0.0)[:, None]
+            prior = np.square(spreads * rows) + rows  # τ²M² + M
+            whole = prior + variance
+            means = excess * (prior / whole)
+            logs = -0.5 * (excess * excess / whole + np.log(whole))
+            likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+            mixture, inherited = _fit(mixture, belief[own], likelihood), INHERITED
+        weights = ((1 - inherited) * mixture + inherited * belief[own]) * likelihood
+        weights /= weights.sum(axis=1, keepdims=True)
+        belief[left] = belief[right] = weights
+        difference = shrunk[own] * even + np.where(even < 1, (weights * means).sum(axis=1), 0.0)
+        shrunk[left], shrunk[right] = (shrunk[own] + difference) / 2, (shrunk[own] - difference) / 2
     return shrunk[width : width + cells.size]
 
 
-@compiled
-def _compare(
-    sums: Reals,
-    shrunk: Reals,
-    first: int,
-    blocks: int,
-    uneven: float,
-    variance: float,
-    spreads: Reals,
-    likelihood: Reals,
-    means: Reals,
-) -> None:
-    """The likelihood of each part of the mixture for the difference of each block's halves, and the posterior mean in
-    it; both are about what the difference is more than even shares would make it."""
-    for i in range(blocks):
-        node, highest = first + i, -np.inf
-        held = shrunk[node] if shrunk[node] > 0 else 0.0
-        excess = sums[2 * node] - sums[2 * node + 1] - sums[node] * (uneven if i == blocks - 1 else 0.0)
-        for part in range(len(spreads)):
-            prior = (spreads[part] * held) * (spreads[part] * held) + held  # τ²M² + M
-            whole = prior + variance
-            likelihood[i, part] = -0.5 * (excess * excess / whole + math.log(whole))
-            means[i, part] = excess * (prior / whole)
-            highest = max(highest, likelihood[i, part])
-        for part in range(len(spreads)):
-            likelihood[i, part] = math.exp(likelihood[i, part] - highest)
-
-
-@compiled
-def _fit(mixture: Reals, belief: Reals, first: int, blocks: int, likelihood: Reals, counts: Reals) -> None:
-    """Fit the level's own mixture by EM, from that of the level above; one block's worth of belief is even."""
+def _fit(mixture: Reals, belief: Reals, likelihood: Reals) -> Reals:
+    """The level's own mixture by EM, from that of the level above; one block's worth of belief is even."""
     for _ in range(EM_STEPS):
-        for part in range(len(mixture)):
-            counts[part] = 1.0 / len(mixture)
-        for i in range(blocks):
-            total = 0.0
-            for part in range(len(mixture)):
-                total += ((1 - INHERITED) * mixture[part] + INHERITED * belief[first + i, part]) * likelihood[i, part]
-            for part in range(len(mixture)):
-                counts[part] += (1 - INHERITED) * mixture[part] * likelihood[i, part] / total
-        total = 0.0
-        for part in range(len(mixture)):
-            total += counts[part]
-        for part in range(len(mixture)):
-            mixture[part] = counts[part] / total
-
-
-@compiled
-def _divide(
-    shrunk: Reals,
-    belief: Reals,
-    first: int,
-    blocks: int,
-    uneven: float,
-    mixture: Reals,
-    likelihood: Reals,
-    means: Reals,
-    inherited: float,
-) -> None:
-    """Divide each block between its halves by the posterior mean of their difference, and hand its posterior down."""
-    for i in range(blocks):
-        node, total, mean = first + i, 0.0, 0.0
-        for part in range(len(mixture)):
-            weight = ((1 - inherited) * mixture[part] + inherited * belief[node, part]) * likelihood[i, part]
-            belief[2 * node, part] = weight
-            total += weight
-            mean += weight * means[i, part]
-        for part in range(len(mixture)):
-            belief[2 * node, part] /= total
-            belief[2 * node + 1, part] = belief[2 * node, part]
-        even = uneven if i == blocks - 1 else 0.0
-        difference = shrunk[node] * even + (mean / total if even < 1 else 0.0)
-        shrunk[2 * node] = (shrunk[node] + difference) / 2
-        shrunk[2 * node + 1] = (shrunk[node] - difference) / 2
+        own = (1 - INHERITED) * mixture
+        total = ((own + INHERITED * belief) * likelihood).sum(axis=1, keepdims=True)
+        counts = 1 / mixture.size + (own * likelihood / total).sum(axis=0)
+        mixture = counts / counts.sum()
+    return mixture
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,49 +172,40 @@ def level_noise(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: 
     return LevelNoise(cells, sizes, noise)
 
 
-def isotonic(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Reals:
-    """The non-decreasing sequences with the least Σ w_i·(f_i − y_i)², along the last axis; weights above 0, else 1.
+def isotonic(values: npt.ArrayLike) -> Reals:
+    """The non-decreasing sequences with the least Σ (f_i − y_i)², along the last axis.
 
     By pooling adjacent violators, in linear time (Ayer et al., "An empirical distribution function for sampling with
     incomplete information", 1955). The set of non-decreasing sequences is convex, so where the truth is one of them,
-    the result is never farther from it than *values* (in the norm of the weights), whatever the noise was.
+    the result is never farther from it than *values*, whatever the noise was.
 
     >>> isotonic([1.0, 3.0, 2.0, 2.0, 5.0]).round(3).tolist()
     [1.0, 2.333, 2.333, 2.333, 5.0]
-    >>> isotonic([3.0, 0.0], weights=[2.0, 1.0]).tolist()
-    [2.0, 2.0]
     """
     given = _read(values)
-    length = given.shape[-1]
-    own = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
-    if (weights is not None and own.shape not in (given.shape, (length,))) or not (np.isfinite(own) & (own > 0)).all():
-        raise BadInput(
-            f"weights must be finite, above 0 and of shape {given.shape} or {given.shape[-1:]}, "
-            f"given an array of shape {own.shape}."
-        )
-    result, every = np.empty_like(given), np.ascontiguousarray(np.broadcast_to(own, given.shape))
-    means, masses, ends = np.empty(length), np.empty(length), np.empty(length, dtype=np.int64)
+    result, means, ends = np.empty_like(given), np.empty(given.shape[-1]), np.empty(given.shape[-1], dtype=np.int64)
     for place in np.ndindex(given.shape[:-1]):
-        pools = _pool_adjacent_violators(given[place], every[place], means, masses, ends)
+        pools = _pool_adjacent_violators(given[place], means, ends)
         result[place] = np.repeat(means[:pools], np.diff(ends[:pools], prepend=0))
     return result
 
 
 @compiled
-def _pool_adjacent_violators(values: Reals, weights: Reals, means: Reals, masses: Reals, ends: Places) -> int:
-    """Write down the means of the pools and where they end; how many there are.
+def _pool_adjacent_violators(values: Reals, means: Reals, ends: Places) -> int:
+    """Fill in the means of the pools and where they end; returns how many there are.
 
     The pools so far have rising means. A new value is a pool of its own; as long as the pool before it has a mean that
     is not smaller, the two become one. Each value is pooled once, so the time is linear.
     """
     pools = 0
     for place in range(len(values)):
-        mean, mass = values[place], weights[place]
+        mean, first = values[place], place
         while pools > 0 and means[pools - 1] >= mean:
             pools -= 1
-            mean += (means[pools] - mean) * (masses[pools] / (masses[pools] + mass))
-            mass += masses[pools]
-        means[pools], masses[pools], ends[pools] = mean, mass, place + 1
+            start = ends[pools - 1] if pools > 0 else 0
+            mean += (means[pools] - mean) * ((first - start) / (place + 1 - start))
+            first = start
+        means[pools], ends[pools] = mean, place + 1
         pools += 1
     return pools
 

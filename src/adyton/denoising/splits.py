@@ -1,22 +1,38 @@
-"""The binary tree of those blocks of a tree that something is known about, and the counts that each of them can have.
+"""How a count splits into two parts: the tree of splits, the counts that each node can have, a prior that learns from
+the noisy counts themselves, and messages on their tree.
 
-Blocks are halved where something smaller was measured: a view of a :class:`~adyton.queries.block_tree.BlockTree` whose
+Blocks are halved where something smaller was measured: a view of a :class:`~adyton.queries.hierarchy.BlockTree` whose
 blocks have one child or two. Least squares on it bounds the possible counts of each node, its window, over which the
 noisy count of the node has a likelihood.
+
+**The prior.** A whole of n rows sends l to the left and n - l to the right with the beta-binomial probability
+
+    p_a(l | n) = C(n, l)·B(l + a, n - l + a) / B(a, a),
+
+the law of a binomial split whose odds were drawn from Beta(a, a). Small a puts nearly all on one side (empty halves are
+the rule in real maps), large a splits evenly. The prior mixes five such laws, with weights for each level of the tree
+and each power of two of n (Pólya trees; Lavine, "Some aspects of Polya tree distributions for statistical modelling",
+Annals of Statistics 1992).
+
+**The messages** go up and down the tree: how likely each count of a node, over its window of possible counts, makes
+what was measured. In the inner loops, unsigned places spare the test for negative ones, so that they can be vectorised.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
+from numpy import uint64
 
 from adyton.arrays import Flags, Integers, Places, Reals, Singles
 from adyton.compiling import cached_property, compiled
 from adyton.errors import BadInput
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import layout
+from adyton.queries.hierarchy import BlockTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +55,18 @@ class Splits:
     def of(cls, tree: BlockTree, measured: Places, levels: Places) -> Splits:
         """Where these blocks were measured, in ascending order, of those with the same cells the last; *levels* are
         those of all blocks. Where blocks inside a block were measured, they must cover it."""
-        deepest = np.full(tree.cells, -1)
-        deepest[tree.starts[measured]] = measured  # of blocks that start together, the last one stays
+        deepest, places = np.full(tree.cells, -1), layout(tree)
+        deepest[places.starts[measured]] = measured  # of blocks that start together, the last one stays
         leaves = deepest[deepest >= 0]
-        ends = np.cumsum(tree.sizes[leaves])
-        if not np.array_equal(tree.starts[leaves][1:], ends[:-1]) or not leaves.size or ends[-1] != tree.cells:
+        ends = np.cumsum(places.sizes[leaves])
+        if not np.array_equal(places.starts[leaves][1:], ends[:-1]) or not leaves.size or ends[-1] != tree.cells:
             raise BadInput("some cells lie in no measured block, or only in one of which other parts were measured.")
         halving = halving_of(tree)
         divided = np.sort(halving.meeting[ends[:-1]])[::-1]
         blocks = np.concatenate([leaves, divided])
         numbers = np.empty(tree.blocks, dtype=np.int64)
         numbers[blocks] = np.arange(blocks.size)
-        left = tree.offsets[divided]
+        left = places.offsets[divided]
         return cls(blocks, numbers[halving.homes[np.stack([left, left + 1], axis=1)]], levels[blocks])
 
 
@@ -225,3 +241,339 @@ def _fall(likelihood: Singles, starts: Places, answers: Reals, best: Places, rat
             likelihood[i] = likelihood[i - 1] * factors[v]
         for i in range(at + left - 1, at - 1, -1):
             likelihood[i] = likelihood[i + 1] * factors[v]
+
+
+SPREADS = (1e-5, 0.03, 0.3, 2.0, 30.0)
+"""The a of the laws."""
+START = (0.25, 0.15, 0.2, 0.25, 0.15)
+"""The weights that they begin with."""
+TABLE = 48
+"""Splits into two parts that are both smaller than this are tabulated one by one."""
+SIZES = 60
+"""The most powers of two that are distinguished,"""
+SMALLEST = 6
+"""and the first of them that splits with a larger part can have."""
+_LAWS = len(SPREADS)
+_SPLITS = TABLE * TABLE
+_EDGE = TABLE + 1
+_OWN = 5.0
+"""Splits' worth of belief in the weights of all levels,"""
+_SHARED = 5.0
+"""and of those in the weights of all sizes,"""
+_NEIGHBOURS = 0.5
+"""and what a split counts for the sizes next to its own."""
+_LEAST = 1e-4
+"""The least weight of a law."""
+_FEW = 1e-7
+"""Fewer splits than this are ignored."""
+
+
+@lru_cache(maxsize=1)
+def _laws() -> tuple[Reals, Places]:
+    """The laws in a table, with a column for each, and the power of two below the whole of every row.
+
+    It has p(l | l + r) for small l and r; then, for every size of the whole, the same for each small part beside a
+    large one, and the mean probability of a split into two large parts. The table is a file, which the test of it can
+    make again: to compute it takes the third of a second that SciPy's special functions take to load.
+    """
+    with (files("adyton.denoising") / "split_laws.npy").open("rb") as file:
+        laws = np.load(file, allow_pickle=False)
+    small = np.arange(TABLE)
+    sizes = np.frexp(np.maximum(small[:, None] + small, 1))[1].reshape(-1) - 1
+    return laws, np.concatenate([sizes, np.repeat(np.arange(SMALLEST, SIZES), _EDGE)]).astype(np.int64)
+
+
+def _width(sizes: int) -> int:
+    """How long the table of a level is."""
+    return _SPLITS + (sizes - SMALLEST) * _EDGE
+
+
+def start(levels: int, sizes: int = SIZES) -> Reals:
+    """Weights to begin with: level × size × law."""
+    return np.broadcast_to(START, (levels, sizes, len(START))).copy()
+
+
+def finer(weights: Reals, halvings: int, sizes: int) -> Reals:
+    """The weights that were found on a grid 2^halvings times as coarse."""
+    return np.concatenate([np.repeat(weights[:, :1], halvings, axis=1), weights], axis=1)[:, :sizes]
+
+
+def size_of(counts: Reals) -> Places:
+    """The power of two below each count, among those that are distinguished where one part of a split is large."""
+    return np.asarray(np.clip(np.frexp(np.maximum(counts, 1))[1] - 1, SMALLEST, SIZES - 1), dtype=np.int64)
+
+
+def table_places(levels: Places, means: Reals, sizes: int) -> tuple[Places, Places]:
+    """Where the splits of nodes are in the tables of all levels, and those with one large part."""
+    tables = levels * _width(sizes)
+    return tables, tables + _SPLITS + (size_of(means) - SMALLEST) * _EDGE
+
+
+def mixed(weights: Reals) -> Singles:
+    """The prior: the laws, mixed with the weights, in one table for each level, one after the other."""
+    entries = len(weights) * _width(weights.shape[1])
+    prior, nothing_found = np.empty(entries, dtype=np.float32), np.zeros(entries, dtype=np.float32)
+    _weigh(weights, *_laws(), nothing_found, prior, np.empty_like(weights))
+    return prior
+
+
+def reweighted(weights: Reals, splits: Singles, power: float) -> Reals:
+    """New weights from the expected number of splits of each kind: one step of EM.
+
+    Every level borrows from the other levels, and every size from its neighbours. The step from the old weights to the
+    new ones is raised to *power*: EM converges below 2, and near 2 twice as fast where the laws resemble each other.
+    """
+    splits.reshape(len(weights), -1)[:, [0, 1, TABLE]] = 0  # wholes of 0 and 1 split alike under all laws
+    made = np.zeros_like(weights)
+    _weigh(weights, *_laws(), splits, np.empty_like(splits), made)
+    if not np.isfinite(made).all():  # likelihoods beyond single precision: nothing was learnt
+        return weights
+    across = made.sum(axis=0)
+    near = across.copy()
+    near[1:] += _NEIGHBOURS * across[:-1]
+    near[:-1] += _NEIGHBOURS * across[1:]
+    everywhere = across.sum(axis=0) + 1.0
+    near += _SHARED * everywhere / everywhere.sum()
+    pooled = made + _OWN * near / near.sum(axis=-1, keepdims=True)
+    pooled /= pooled.sum(axis=-1, keepdims=True)
+    stepped = np.maximum(weights * (pooled / weights) ** power, _LEAST)
+    return np.asarray(stepped / stepped.sum(axis=-1, keepdims=True))
+
+
+@compiled
+def _weigh(weights: Reals, laws: Reals, sizes: Places, splits: Singles, mixed: Singles, made: Reals) -> None:
+    """Mix the laws; add to *made* how many of the splits that were found each law has made, by level and size."""
+    width = len(splits) // len(weights)
+    for level in range(len(weights)):
+        for place in range(width):
+            size, entry, total = sizes[place], level * width + place, 0.0
+            for law in range(_LAWS):
+                total += weights[level, size, law] * laws[place, law]
+            mixed[entry] = total
+            if splits[entry] > _FEW:
+                for law in range(_LAWS):
+                    made[level, size, law] += splits[entry] * (weights[level, size, law] * laws[place, law]) / total
+
+
+LEAST = np.float32(1e-30)
+"""Likelihoods that are all below this say nothing: the block then starts afresh."""
+_LEFT, _RIGHT, _SPLITS_AT, _EDGE_AT = range(4)
+"""What the loops know of a node: its children; where the prior of its splits stands, and of those with a large part."""
+
+
+class Messages:
+    """How likely each possible count of each node makes what was measured of it, inside it, and outside it.
+
+    ``own`` includes nothing else; ``inner`` includes ``own`` and is relative to its best count; ``outer`` is scaled so
+    that the posterior weights outer·inner add up to 1.
+    """
+
+    def __init__(self, tree: Splits, squares: Squares, windows: Windows, own: Singles, sizes: int) -> None:
+        self._leaves, self._squares = tree.leaves, squares
+        self._nodes = np.zeros((tree.levels.size, 4), dtype=np.int64)
+        self._nodes[tree.leaves :, : _RIGHT + 1] = tree.kids
+        self._nodes[:, _SPLITS_AT], self._nodes[:, _EDGE_AT] = table_places(tree.levels, squares.mean, sizes)
+        dense = windows.dense & (np.arange(windows.dense.size) >= tree.leaves)
+        self._joined, self._dense = tree.leaves + np.flatnonzero(~dense[tree.leaves :]), np.flatnonzero(dense)
+        self._normal = np.flatnonzero(dense & ~windows.hidden)
+        self._own, self._inner, self._outer = own, np.empty_like(own), np.empty_like(own)
+        self._spare = np.empty((2, 2 * int(windows.widths.max())), dtype=np.float32)
+
+    def pass_through(self, windows: Windows, prior: Singles) -> Singles:
+        """Fill ``inner`` and ``outer``; the splits found, each with its posterior probability, in the form of *prior*.
+
+        Where nothing is known from outside (above the root, and where what is inside a node contradicts what was
+        measured of it) the outer likelihood is even.
+        """
+        starts, low = self._starts, self._low = windows.starts, windows.low
+        own, inner, outer, (sums, rest) = self._own, self._inner, self._outer, self._spare
+        leaves, end = starts[self._leaves], starts[-1]
+        inner[:leaves], inner[leaves:end], outer[:end] = own[:leaves], 0, 0
+        if self._normal.size:
+            self._fill_normal(windows.widths[self._normal])
+        scales = np.ones(low.size, dtype=np.float32)
+        upward(self._joined, self._nodes, starts, low, prior, own, inner, scales, sums, rest)
+        parted, lost = self._joined[::-1], scales == 0
+        self._start_afresh(np.array([scales.size - 1]))
+        if lost.any():
+            self._start_afresh(self._nodes[lost, : _RIGHT + 1].T.reshape(-1))
+            parted = parted[~lost[parted]]
+        splits = np.zeros(prior.size, dtype=np.float32)
+        np.add.at(splits, self._nodes[self._dense, _EDGE_AT] + TABLE, np.float32(1))
+        parted, factors = np.ascontiguousarray(parted), 1 / scales[parted].astype(np.float64)
+        downward(parted, self._nodes, starts, low, prior, own, inner, outer, factors, splits, sums, rest)
+        return splits
+
+    def settled(self, cut: float) -> tuple[Reals, Integers, Integers]:
+        """The posterior mean of each node's count, and its least and largest counts of probability *cut* and more.
+
+        What is known of other counts is forgotten: the next pass is one over the windows between those.
+        """
+        means, ends = np.zeros(self._low.size), np.empty((2, self._low.size), dtype=np.int64)
+        settle(self._own, self._inner, self._outer, self._starts, cut, means, ends)
+        ends += self._low
+        return self._low + means, ends[0], ends[1]
+
+    def _fill_normal(self, widths: Integers) -> None:
+        """The inner likelihoods of dense nodes are those of least squares, relative to the best count."""
+        nodes = self._normal
+        centre = self._squares.inside[nodes] - self._low[nodes]
+        best = np.clip(np.rint(centre), 0, widths - 1) - centre
+        count = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths)
+        exponent = np.repeat(best * best, widths) - (count - np.repeat(centre, widths)) ** 2
+        places = np.repeat(self._starts[nodes], widths) + count
+        self._inner[places] = np.exp(exponent / np.repeat(2 * self._squares.noise[nodes], widths))
+
+    def _start_afresh(self, nodes: Places) -> None:
+        """Even outer likelihoods for these nodes."""
+        for start, end in zip(self._starts[nodes], self._starts[nodes + 1], strict=True):
+            if start < end:
+                self._outer[start:end] = 1 / np.cumsum(self._inner[start:end])[-1]
+
+
+@compiled
+def upward(
+    joined: Places,
+    nodes: Places,
+    starts: Places,
+    low: Integers,
+    prior: Singles,
+    own: Singles,
+    inner: Singles,
+    scales: Singles,
+    sums: Singles,
+    rest: Singles,
+) -> None:
+    """Fill ``inner``, from the leaves to the root.
+
+    For a parent of a and b it is the own likelihood times Σ a(l)·b(r)·p(l, r | l + r) over l + r = the count.
+    """
+    for v in joined:
+        a, b, edge = nodes[v, _LEFT], nodes[v, _RIGHT], nodes[v, _EDGE_AT]
+        start, start_a, start_b, low_a, low_b = starts[v], starts[a], starts[b], low[a], low[b]
+        end, wide_a, wide_b = starts[v + 1], starts[a + 1] - start_a, starts[b + 1] - start_b
+        few_a, few_b = min(max(TABLE - low_a, 0), wide_a), min(max(TABLE - low_b, 0), wide_b)  # counts in the table
+        shift = start + low_a + low_b - low[v]  # where the children's least sum stands
+        for i in range(wide_a + wide_b):
+            sums[i] = 0
+        row = nodes[v, _SPLITS_AT] + low_a * TABLE + low_b
+        for i in range(few_a):
+            value = inner[start_a + i]
+            for r in range(few_b):
+                both = value * inner[uint64(start_b + r)]
+                sums[uint64(i + r)] += both * prior[uint64(row + r)]
+            row += TABLE
+        for i in range(few_a):
+            value = inner[start_a + i] * prior[edge + low_a + i]
+            for r in range(few_b, wide_b):
+                sums[uint64(i + r)] += value * inner[uint64(start_b + r)]
+        if few_a < wide_a:
+            for r in range(wide_b):
+                rest[r] = inner[start_b + r] * prior[edge + (low_b + r if r < few_b else TABLE)]
+            for i in range(few_a, wide_a):
+                value = inner[start_a + i]
+                for r in range(wide_b):
+                    sums[uint64(i + r)] += value * rest[uint64(r)]
+        largest = np.float32(0)
+        for i in range(max(start, shift), min(end, shift + wide_a + wide_b - 1)):
+            inner[i] = sums[i - shift] * own[i]
+            largest = max(largest, inner[i])
+        scales[v] = largest if largest > LEAST else np.float32(0)  # below, its inverse would overflow
+        for i in range(start, end):
+            inner[i] = inner[i] / largest if largest > LEAST else np.float32(1)
+
+
+@compiled
+def downward(  # noqa: PLR0912 (a call costs as much to compile)
+    parted: Places,
+    nodes: Places,
+    starts: Places,
+    low: Integers,
+    prior: Singles,
+    own: Singles,
+    inner: Singles,
+    outer: Singles,
+    factors: Reals,
+    splits: Singles,
+    sums: Singles,
+    rest: Singles,
+) -> None:
+    """Fill ``outer``, from the root to the leaves; add each split to *found* with its posterior probability.
+
+    With g the parent's own likelihood times its outer one, that of l in a is Σ_r g(l + r)·b(r)·p(l, r | l + r). Splits
+    with a large part b are added for a, then with the two exchanged; those with two large parts are counted once.
+    """
+    for place in range(len(parted)):
+        v = parted[place]
+        a, b, edge = nodes[v, _LEFT], nodes[v, _RIGHT], nodes[v, _EDGE_AT]
+        start, start_a, start_b, low_a, low_b = starts[v], starts[a], starts[b], low[a], low[b]
+        end, wide_a, wide_b = starts[v + 1], starts[a + 1] - start_a, starts[b + 1] - start_b
+        few_a, few_b = min(max(TABLE - low_a, 0), wide_a), min(max(TABLE - low_b, 0), wide_b)  # counts in the table
+        shift = start + low_a + low_b - low[v]  # where the children's least sum stands
+        for i in range(wide_a + wide_b):
+            sums[i] = 0
+        for i in range(max(start, shift), min(end, shift + wide_a + wide_b - 1)):
+            sums[i - shift] = outer[i] * own[i] * factors[place]
+        row = nodes[v, _SPLITS_AT] + low_a * TABLE + low_b
+        for i in range(few_a):
+            value, mass = inner[start_a + i], np.float32(0)
+            for r in range(few_b):
+                split = sums[uint64(i + r)] * prior[uint64(row + r)]
+                both = split * inner[uint64(start_b + r)]
+                mass += both
+                outer[uint64(start_b + r)] += value * split
+                splits[uint64(row + r)] += value * both
+            outer[start_a + i] = mass
+            row += TABLE
+        if few_a == wide_a and few_b == wide_b:
+            continue
+        for side in range(2):
+            for r in range(wide_a):
+                rest[r] = 0
+            for i in range(few_b, wide_b):
+                value = inner[start_b + i]
+                for r in range(wide_a):
+                    rest[uint64(r)] += value * sums[uint64(i + r)]
+            for r in range(wide_a):
+                part = edge + (low_a + r if r < few_a else TABLE)
+                outer[start_a + r] += rest[r] * prior[part]
+                if r < few_a or side == 0:
+                    splits[part] += rest[r] * prior[part] * inner[start_a + r]
+            for i in range(few_a):
+                value = inner[start_a + i] * prior[edge + low_a + i]
+                for r in range(few_b, wide_b):
+                    outer[uint64(start_b + r)] += value * sums[uint64(i + r)]
+            start_a, few_a, wide_a, start_b, few_b, wide_b = start_b, few_b, wide_b, start_a, few_a, wide_a
+            low_a = low_b
+
+
+@compiled
+def settle(
+    own: Singles, inner: Singles, outer: Singles, starts: Places, cut: float, means: Reals, ends: Places
+) -> None:
+    """The mean of each window, and its first and last counts of probability *cut* and more; what is between them moves
+    to the front of ``own``. Where outer likelihoods contradict the inner ones, they are even."""
+    to = 0
+    for v in range(len(starts) - 1):
+        at, end = starts[v], starts[v + 1] - 1
+        for _ in range(2):
+            total = moment = 0.0
+            for i in range(at, end + 1):
+                weight = outer[i] * inner[i]
+                total += weight
+                moment += weight * (i - at)
+            if 0 < total < np.inf:
+                break
+            for i in range(at, end + 1):
+                outer[i] = 1
+        if at <= end:
+            means[v] = moment / total
+        least, first = np.float32(cut * total), at
+        while first < end and outer[first] * inner[first] < least:
+            first += 1
+        while first < end and outer[end] * inner[end] < least:
+            end -= 1
+        for i in range(first, end + 1):
+            own[to] = own[i]
+            to += 1
+        ends[0, v], ends[1, v] = first - at, end - at

@@ -3,7 +3,7 @@
 Least squares treats every cell alike. But real maps are empty nearly everywhere, and where they are not they are
 smooth, or rough, at all scales alike; and from tens of thousands of noisy counts one can learn which. So each block is
 thought to split its rows between its halves by a law that is fitted to the answers (empirical Bayes; see
-:mod:`adyton.denoising.split_prior`), and the estimate is the mean of the cells given **all** the answers:
+:mod:`adyton.denoising.splits`), and the estimate is the mean of the cells given **all** the answers:
 
 1. Every level of the tree is refined into halves, and each half's possible counts are bounded by least squares.
 2. Upwards, each block learns for each possible count how likely all that was measured inside it is. The exact Laplace
@@ -36,22 +36,28 @@ import numpy.typing as npt
 
 from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
-from adyton.denoising import split_prior
 from adyton.denoising.splits import (
     Generation,
+    Messages,
     Splits,
     Squares,
     Windows,
+    finer,
     generations,
     halved,
     halving_of,
     heights,
     least_squares,
     likelihoods,
+    mixed,
+    reweighted,
+    size_of,
+    start,
 )
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import layout
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
 
 MOST_LEAVES = 1 << 20
@@ -116,7 +122,7 @@ def _splits_of(tree: Hierarchy) -> tuple[Splits, Places, Places]:
     splits = Splits.of(halves, np.unique(homes), heights(halves))
     order = np.argsort(splits.blocks)
     nodes = order[np.searchsorted(splits.blocks, homes, sorter=order)]
-    return splits, nodes, halves.sizes[splits.blocks[: splits.leaves]]
+    return splits, nodes, layout(halves).sizes[splits.blocks[: splits.leaves]]
 
 
 class _Fit(NamedTuple):
@@ -172,19 +178,19 @@ def _passes(
 ) -> _Fit:
     """Passes up and down, on counts in steps of the grid, each of which narrows the windows by its cut."""
     windows, largest = Windows.around(squares, family), squares.mean.max(keepdims=True)
-    sizes = int(split_prior.size_of(largest)[0]) + 1
-    weights = split_prior.start(int(tree.levels[-1]) + 1, sizes)
+    sizes = int(size_of(largest)[0]) + 1
+    weights = start(int(tree.levels[-1]) + 1, sizes)
     if coarse is not None:
         windows = windows.narrowed(coarse.windows, _COARSER)
-        weights = split_prior.finer(coarse.weights, _HALVINGS, sizes)
-    messages = split_prior.Messages(tree, squares, windows, likelihoods(windows, answers, rates), sizes)
+        weights = finer(coarse.weights, _HALVINGS, sizes)
+    messages = Messages(tree, squares, windows, likelihoods(windows, answers, rates), sizes)
     for number, cut in enumerate(cuts):
-        found = messages.pass_through(windows, split_prior.mixed(weights))
+        splits = messages.pass_through(windows, mixed(weights))
         means, low, high = messages.settled(cut)
         windows = replace(windows, low=low, high=high)
         if number < len(cuts) - 1:
             power = 1.0 if number == 0 and coarse is None else _POWER
-            weights = split_prior.reweighted(weights, found, power)
+            weights = reweighted(weights, splits, power)
     return _Fit(means, windows, weights)
 
 
@@ -194,8 +200,8 @@ def block_posterior(known: BlockAnswers) -> Reals:
     Where blocks inside a block were measured, they must cover it; the answers on blocks of the same cells are averaged
     by precision. A domain that was not divided at all has the count that was measured, or none if that is negative.
 
-    >>> from adyton.queries.block_tree import BlockTree
-    >>> known = BlockAnswers.none(BlockTree.of_halves(8)).with_answers([1, 11, 12, 6], [3, 101, 2, -1], 2.0)
+    >>> from adyton.queries.domain_trees import tree_of_halves
+    >>> known = BlockAnswers.none(tree_of_halves(8)).with_answers([1, 11, 12, 6], [3, 101, 2, -1], 2.0)
     >>> block_posterior(known).round().tolist()
     [0.0, 0.0, 0.0, 0.0, 101.0, 0.0, 0.0, 0.0]
     """
@@ -205,13 +211,13 @@ def block_posterior(known: BlockAnswers) -> Reals:
         precisions[lower] += precisions[upper]
         answers[lower] += (answers[upper] - answers[lower]) * (precisions[upper] / precisions[lower])
         precisions[upper] = 0
-    splits = Splits.of(tree, np.flatnonzero(precisions), tree.depth - tree.levels)
+    splits = Splits.of(tree, np.flatnonzero(precisions), tree.depth - layout(tree).levels)
     leaves = splits.blocks[: splits.leaves]
     if not len(splits.kids):
         means = np.maximum(0.0, answers[leaves])
     else:
         means = leaf_means(splits, answers[splits.blocks], precisions[splits.blocks])
-    sizes = tree.sizes[leaves]
+    sizes = layout(tree).sizes[leaves]
     return np.repeat(means / sizes, sizes)
 
 
@@ -291,8 +297,8 @@ def _inside(tree: Splits, answers: Reals, precisions: Reals) -> tuple[float, flo
     """The sum of a tree and its variance, by least squares on its own answers."""
     if not len(tree.kids):
         return float(answers[0]), float(1 / precisions[0])
-    found = least_squares(generations(tree), answers, precisions)
-    return float(found.inside[-1]), float(found.noise[-1])
+    squares = least_squares(generations(tree), answers, precisions)
+    return float(squares.inside[-1]), float(squares.noise[-1])
 
 
 def _outside(above: Splits, inside: Reals, answers: Reals, precisions: Reals) -> Reals:
@@ -301,11 +307,11 @@ def _outside(above: Splits, inside: Reals, answers: Reals, precisions: Reals) ->
     Precisions add up: what all know is what it knows itself, *inside*, and what the others know.
     """
     (means, noise), leaves = inside, above.leaves
-    found = least_squares(
+    squares = least_squares(
         generations(above),
         np.concatenate([means, answers[leaves:]]),
         np.concatenate([1 / noise, precisions[leaves:]]),
     )
-    precision = np.maximum(0.0, 1 / found.variance[:leaves] - 1 / noise)
-    known = found.mean[:leaves] / found.variance[:leaves] - means / noise
+    precision = np.maximum(0.0, 1 / squares.variance[:leaves] - 1 / noise)
+    known = squares.mean[:leaves] / squares.variance[:leaves] - means / noise
     return np.stack([np.divide(known, precision, out=np.zeros(leaves), where=precision > 0), precision])

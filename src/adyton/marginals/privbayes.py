@@ -19,7 +19,7 @@ from adyton.arrays import Reals
 from adyton.choice.decision import Bought
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
-from adyton.kernel.mechanisms import MeasureTables
+from adyton.kernel.mechanisms.measure_tables import MeasureTables
 from adyton.kernel.mechanisms.published.parent_choice import ParentChoice
 from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import TablesShape
@@ -31,7 +31,7 @@ from adyton.marginals.refining import Codes, deal
 from adyton.messages import listing
 from adyton.plans.algorithm import Positive, Share, Within, whole_number
 from adyton.queries.measurement import Group, MeasuredTable
-from adyton.solving.projections import project_to_simplex
+from adyton.solving.nonnegative import project_to_simplex
 from adyton.solving.residuals import Residuals, in_order, residuals
 from adyton.strategies.table_shares import mean_absolute
 from adyton.whole import SAFE

@@ -1,8 +1,9 @@
-"""Partitions chosen without looking at the data: grids, stripes, marginals, what a workload tells apart; and groups of
-alike cells, found on noisy counts."""
+"""Partitions of the cells that cost no privacy: from the domain or the workload alone, or from noisy counts.
 
-from adyton.partitions.kd_partition import kd_partition
-from adyton.partitions.similar_counts import similar_counts
+Start with :func:`workload_partition`, the cells that a workload treats alike.
+"""
+
+from adyton.partitions.similar_counts import kd_partition, similar_counts
 from adyton.partitions.workload_based import (
     grid_partition,
     groups_by_axis,

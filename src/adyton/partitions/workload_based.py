@@ -4,6 +4,7 @@ axes (lossless reduction), the boxes of a grid, the cells of a marginal, stripes
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -133,7 +134,9 @@ def reduce_by_axis(workload: Queries, by_axis: ByAxis) -> Queries:  # noqa: PLR0
         case Marginals():
             return Marginals(sides, workload.axes)
         case Kronecker():
-            return Kronecker([_factor(factor, own) for factor, own in _by_factor(workload, by_axis)])
+            ends = [0, *itertools.accumulate(len(factor.domain) for factor in workload.factors)]
+            own = [by_axis[start:end] for start, end in itertools.pairwise(ends)]
+            return Kronecker([_factor(*pair) for pair in zip(workload.factors, own, strict=True)])
         case Stack():
             return Stack([reduce_by_axis(part, by_axis) for part in workload.parts])
         case Ranges() if all(_neighbours(groups.labels) for groups in by_axis):
@@ -148,15 +151,6 @@ def reduce_by_axis(workload: Queries, by_axis: ByAxis) -> Queries:  # noqa: PLR0
 
 def _factor(factor: Queries, own: ByAxis) -> Queries:
     return reduce_workload(factor, own[0]) if len(own) == 1 else reduce_by_axis(factor, own)
-
-
-def _by_factor(workload: Kronecker, by_axis: ByAxis) -> list[tuple[Queries, ByAxis]]:
-    """Each factor with the groups of its own axes."""
-    found, first = [], 0
-    for factor in workload.factors:
-        found.append((factor, by_axis[first : first + len(factor.domain)]))
-        first += len(factor.domain)
-    return found
 
 
 def _alike(slices: npt.NDArray[np.int64]) -> Partition:

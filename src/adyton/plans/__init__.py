@@ -1,9 +1,11 @@
-"""Plans: every algorithm as a short program of operators."""
+"""Plans: every algorithm for counts, as a short program of operators; the room inside holds those that auto never takes.
+
+Start with :class:`adyton.plans.base.Plan`; :mod:`adyton.plans.registry` lists all plans by name.
+"""
 
 from adyton.plans.algorithm import Positive, Share, Whole, Within
 from adyton.plans.base import Estimate, ExpectedError, Plan, Tasks
-from adyton.plans.registry import algorithms, plan_named, plan_type, register
-from adyton.plans.simulation import simulate
+from adyton.plans.registry import algorithms, plan_named, plan_type, register, simulate
 from adyton.plans.strategy_plan import StrategyPlan
 
 __all__ = [

@@ -1,12 +1,12 @@
-"""An algorithm: whatever can be run on a source, with its options and the check that admits it.
+"""An algorithm: anything that can be run on a source, with its options and the checks before it runs.
 
 Plans, programs for many tables, programs for numbers and learners differ in what they are asked for and in what they
-return, not in how they are admitted. How much they can take on is checked before the first measurement, because after
-it there is no way back.
+return, not in how they are checked. Memory and time are checked before the first measurement, because nothing that was
+spent comes back.
 
 Options are fields, and a field's type says what may be given for it. All are read once, when an algorithm is made:
 ``partition_share: Share = Fraction(1, 4)`` takes ``0.25``, ``"1/4"`` or ``Decimal("0.25")`` and is a fraction from then
-on; ``longest: Whole | None = None`` may be left out. What is no such number is refused, with the option's name.
+on; ``longest: Whole | None = None`` may be left out. Anything else is refused, with the option's name.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Question = TypeVar("Question")
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(ABC, Generic[Input, Question]):
-    """A frozen value: its fields are the options. What it does, :meth:`check_run` returns.
+    """A frozen value whose fields are the options. :meth:`check_run` returns what runs.
 
     It cannot tell whether a source is private, with exact noise, or public, with simulated noise: one text serves for
     both. *epsilon* is for one row, as everywhere below a session; a source of stability s is charged s times as much.
@@ -75,7 +75,8 @@ class Algorithm(ABC, Generic[Input, Question]):
 
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
-        """What can be said of it: of what a choice was told, the algorithm that it decides for may know only a part."""
+        """The names of its options. An algorithm that is chosen may have only some of those that the choice was
+        given."""
         return tuple(option.name for option in fields(cls))
 
     def prepared(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
@@ -114,7 +115,9 @@ class Algorithm(ABC, Generic[Input, Question]):
 def check_reach(epsilon: Fraction) -> None:
     """Refuse a budget with which a plan that divides it further could fail in the middle."""
     if epsilon < SMALLEST_EPSILON:
-        raise BadInput("epsilon must be at least 2^-40 for every row that a person has: below, nothing can be told.")
+        raise BadInput(
+            "epsilon must be at least 2^-40 for every row that a person has: below that, answers are nothing but noise."
+        )
     if max(epsilon.numerator.bit_length(), epsilon.denominator.bit_length()) > _MOST_BITS:
         raise BadInput(f"epsilon has more than {_MOST_BITS} bits. Write it with fewer digits.")
 
@@ -154,7 +157,7 @@ Whole: TypeAlias = Annotated[int, Within(whole_number, 1)]
 
 
 def read_options(plan: DataclassInstance) -> None:
-    """Put the value of each option in the place of what was given for it, or of its default."""
+    """Replace what was given for each option, or its default, by the value that was read from it."""
     readers = _readers(type(plan))
     for field in fields(plan):
         given = getattr(plan, field.name)
@@ -167,8 +170,8 @@ def read_options(plan: DataclassInstance) -> None:
 @lru_cache(maxsize=256)
 def _readers(plan: type[DataclassInstance]) -> dict[str, Reader]:
     """How options are read, by name, where their types say it."""
-    found = {name: _reader(hint) for name, hint in _hints(plan).items()}
-    return {name: reader for name, reader in found.items() if reader is not None}
+    readers = {name: _reader(hint) for name, hint in _hints(plan).items()}
+    return {name: reader for name, reader in readers.items() if reader is not None}
 
 
 def _hints(plan: type) -> dict[str, Any]:
@@ -186,7 +189,7 @@ def _reader(kind: Any) -> Reader | None:
     if get_origin(kind) is Literal:
         return partial(_one_of, get_args(kind))
     if NoneType in get_args(kind):
-        inner = _reader(next(one for one in get_args(kind) if one is not NoneType))
+        inner = _reader(next(part for part in get_args(kind) if part is not NoneType))
         return inner and (lambda given, name: None if given is None else inner(given, name))
     return next(filter(callable, getattr(kind, "__metadata__", ())), None)
 

@@ -1,5 +1,5 @@
-"""A plan: an algorithm that estimates the counts of all cells, as a short program of operators, with what it serves,
-which cells it merges, how much it can take on and what error to expect of it.
+"""A plan: an algorithm that estimates the counts of all cells, as a short program of operators; with the domains and
+workloads that it serves, the cells that it merges, its limits, and the error to expect of it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from adyton.partitions import (
     tells_apart,
     workload_partition,
 )
-from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS, Algorithm, Within, whole_number
+from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS, Algorithm, Share, Within, whole_number
 from adyton.queries import (
     AllRange,
     Identity,
@@ -46,35 +46,32 @@ from adyton.queries import (
 from adyton.queries.axes import product_parts
 from adyton.queries.base import Size
 from adyton.solving.noise_moments import Moments
-from adyton.solving.projections import project_to_simplex, project_to_total
+from adyton.solving.nonnegative import project_to_simplex, project_to_total
 from adyton.whole import SAFE
-
-if TYPE_CHECKING:
-    from adyton.selection.selector import Choice
 
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
 LARGEST_COEFFICIENT = 1 << 40
 _LEVELS = 8
 Effort: TypeAlias = Literal["light", "usual", "search", "dense"]
-"""What it takes to find the queries that a plan measures, and its error: next to nothing, a look at every coefficient,
+"""How much work it is to find the queries that a plan measures, and its error: hardly any, a look at every coefficient,
 a numerical optimisation, or equations for all cells at once."""
 _MOST_COEFFICIENTS = 1 << 24
 _MOST_SEARCHED, _MOST_SEARCHED_BY_AXES = 1 << 14, 1 << 21
-"""Up to how many cells an optimisation ends soon. Of marginals the weights are found on sets of axes, of products on
-each axis by itself, not on cells."""
+"""Up to how many cells an optimisation takes a short time. The weights of marginals are found on sets of axes, those of
+products on each axis by itself, not on cells."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tasks:
-    """What a plan can be asked for."""
+    """Which domains and workloads a plan is for."""
 
     dimensions: tuple[int, ...] | None = None
     """The numbers of dimensions that it serves; None for any."""
     data_dependent: bool = False
     """Whether what it measures depends on the data."""
     ordered: bool = False
-    """Whether it counts on neighbouring cells to be alike, and so is not chosen where the cells have no order."""
+    """Whether it relies on neighbouring cells being alike, and so is not chosen where the cells have no order."""
     sums: bool = False
     """Whether it is made for queries that add up many cells, and so is not chosen where all ask about single cells."""
 
@@ -94,10 +91,10 @@ class Outcome(NamedTuple):
     """What a run returns."""
 
     algorithm: str
-    """What was run in the end."""
+    """The algorithm that ran."""
     estimate: Estimate
-    choice: Choice | None = None
-    """How it was chosen, if it was."""
+    choice: Any = None
+    """How it was chosen, if it was: a :class:`adyton.selection.selector.Choice`, of which this room knows nothing."""
 
 
 def _noisy_total(given: object, name: str) -> Measurement:
@@ -118,13 +115,13 @@ class Plan(Algorithm[VectorSource, Queries]):
     most_cells: ClassVar[int] = MOST_CELLS
     """How many cells a domain can have, after those were merged that are merged."""
     effort: ClassVar[Effort] = "usual"
-    """What it takes to find what is measured, and its error."""
+    """How much work it is to find what is measured, and its error."""
     buys_total: ClassVar[bool] = False
     """Whether a noisy number of rows is bought, unless there is one already."""
     chooses: ClassVar[bool] = False
     """Whether another plan is chosen, and run."""
     variant: ClassVar[bool] = False
-    """Whether it is there to be compared with another plan, and no selector is trained to choose it unless asked to."""
+    """Whether it exists for comparison with another plan: selectors are trained to choose it only on request."""
 
     nonnegative: bool = False
     """Make the estimate non-negative, keeping its total."""
@@ -148,7 +145,7 @@ class Plan(Algorithm[VectorSource, Queries]):
             raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}, the vector has {x.shape}.")
 
     def check_run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Callable[[], Outcome]:
-        """No more to do on the merged cells than can be done."""
+        """Refuse what is too large, on the merged cells."""
         self.check_size(self.merging(workload).workload, epsilon)
         return partial(self.carry_out, x, workload, epsilon)
 
@@ -175,7 +172,7 @@ class Plan(Algorithm[VectorSource, Queries]):
         return Fraction(0)
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """Refuse what is too much to be carried out to its end; plans with costly measurements check those as well."""
+        """Refuse what would take too much memory or time; plans with costly measurements check those as well."""
         check_cells(self, workload)
         if self.serves.data_dependent and self.minds_workload:
             Size(0, _LEVELS * _coefficients(workload)).check(
@@ -197,11 +194,11 @@ class Plan(Algorithm[VectorSource, Queries]):
         return workload_partition(workload)
 
     def merging(self, workload: Queries) -> Merging:
-        """The cells to merge before anything else, if :attr:`reduce` is set: public, and decided nowhere else."""
+        """The cells to merge before anything else, if :attr:`reduce` is set: public, and decided only here."""
         return _merging(self.alike, workload) if self.reduce else Merging(None, workload)
 
     def check(self, workload: Queries) -> None:
-        """Refuse what the plan does not serve, and numbers with which floating-point arithmetic ends in nonsense."""
+        """Refuse what the plan does not serve, and numbers that are too large for floating-point arithmetic."""
         if not isinstance(workload, Queries):
             raise BadInput(f"a workload is a query set such as ad.workloads.Prefix(n), given {shorten(workload)}.")
         if workload.largest_coefficient() > LARGEST_COEFFICIENT:
@@ -252,8 +249,38 @@ class Plan(Algorithm[VectorSource, Queries]):
 
     @property
     def linear(self) -> bool:
-        """Whether the estimate is left as it is found. A public total is linear too, but it could be wrong."""
+        """Whether the estimate is not changed afterwards. A public total is linear too, but it could be wrong."""
         return not self.nonnegative and self.total is None
+
+
+class Rows(NamedTuple):
+    """The number of rows, as far as it is known, and what is left of the budget."""
+
+    number: float
+    """At least 1."""
+    left: Fraction
+    measured: tuple[Measurement, ...]
+    """The measurement of the total, to be used again in least squares; none if the total is public."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountsRows(Plan):
+    """A plan that needs the number of rows."""
+
+    buys_total = True
+
+    total_share: Share = Fraction(1, 50)
+    """The part of the budget that buys the total, if it is not public."""
+
+    def count_rows(self, x: VectorSource, epsilon: Fraction) -> Rows:
+        """The public number of rows, or the noisy one that was bought before, or else one for its part of *epsilon*."""
+        if self.total is not None:
+            return Rows(max(1.0, float(self.total)), epsilon, ())
+        if self.rows is not None:
+            here = self.rows.queries.domain == x.shape  # if cells were merged, only the number can be used
+            return Rows(max(1.0, float(self.rows.value)), epsilon, (self.rows,) if here else ())
+        total = x.measure(Total(x.shape), self.total_share * epsilon)
+        return Rows(max(1.0, float(total.value)), (1 - self.total_share) * epsilon, (total,))
 
 
 @lru_cache(maxsize=16)
@@ -267,7 +294,7 @@ def _merging(alike: Callable[[Queries], Partition], workload: Queries) -> Mergin
 class Merging:
     """The groups of cells that a plan sees in place of the cells, and the workload on them.
 
-    What runs, what it is expected to err by, and how its noise is simulated all take this one value.
+    The run, the expected error and the simulated noise all use this one value.
     """
 
     groups: Partition | None
@@ -343,7 +370,7 @@ def _asks(workload: Queries) -> bool:
 
 
 def _coefficients(workload: Queries) -> int:
-    """How many are written out: none of query sets that have shorter ways."""
+    """How many are written out: none for query sets that have a shorter way."""
     match workload:
         case Identity() | Total() | Prefix() | AllRange() | Ranges():
             return 0
@@ -370,9 +397,9 @@ class ExpectedError:
 
     ``kind`` says what the figure is: ``exact``; an ``estimate`` (by random probes, or for the least budget that a
     private choice leaves); an ``upper mark``, the error of least squares alone, where post-processing follows that is
-    meant to improve on it by an amount that depends on the data (it can also lose, on workloads that it is not made
-    for); or ``noise only`` where not all that is asked follows from what is measured: a bias comes on top that depends
-    on the data. Of a release, it can also be ``resampled`` from the estimate.
+    meant to improve on it by an amount that depends on the data (it can also make it worse, on workloads that it is not
+    made for); or ``noise only`` where not all that is asked follows from what is measured: then there is also a bias,
+    which depends on the data. Of a release, it can also be ``resampled`` from the estimate.
     """
 
     total: float

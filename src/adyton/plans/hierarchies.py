@@ -1,29 +1,46 @@
-"""Hierarchies on a line: those that measure the levels that pay, with the best weights, and those that adapt to how
-much data there is, and to where it is, as far as noisy answers have shown it.
+"""Trees of counts, on a line and on a plane: those that measure the levels that pay, with the best weights, and those
+that adapt to how much data there is, and to where it is, as far as noisy answers have shown it; and HDMM, which looks
+for the best queries of all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
 from adyton.denoising.shrinkage import james_stein, monotone_prefix, polya_tree
-from adyton.kernel import mechanisms
+from adyton.denoising.top_down import block_posterior, top_down
+from adyton.errors import BadInput
 from adyton.kernel.sources import VectorSource
-from adyton.partitions import lift
-from adyton.plans.algorithm import MOST_LONG_CELLS, Positive, Share
-from adyton.plans.base import Tasks
-from adyton.plans.registry import plan_named
-from adyton.plans.steps import CountsRows, measure_in_stages, staged_estimate
+from adyton.plans.algorithm import MOST_LONG_CELLS, Share
+from adyton.plans.base import CountsRows, Tasks
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
-from adyton.queries import Partition, Prefix, Queries
+from adyton.queries import Hierarchy, Identity, Measurement, Partition, Queries
+from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, tree_of_halves
 from adyton.solving.solvers import least_squares
+from adyton.solving.trees import BlockAnswers
 from adyton.strategies.base import Strategy
-from adyton.strategies.optimal_levels import LevelWeights, level_energy_of, optimal_levels, prefix_energy, signal_levels
+from adyton.strategies.hdmm import hdmm
+from adyton.strategies.optimal_levels import (
+    LevelWeights,
+    denoised_levels,
+    halving_energies,
+    level_energy_of,
+    level_strategy,
+    optimal_levels,
+    quadtree_levels,
+    quadtree_stages,
+    signal_levels,
+    workload_energies,
+)
+from adyton.strategies.staged_blocks import StagedBlocks, stage_levels
+from adyton.whole import halvings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +84,76 @@ class MonotoneHierarchy(DenoisingPlan, OptimalHierarchy):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OptimalQuadtree(StrategyPlan):
+    """Counts of squares inside squares, of two to four sizes only: those, with those weights, that have the least error
+    on the workload.
+
+    After Cormode et al., "Differentially private spatial decompositions", ICDE 2012, and Li et al., "Optimizing linear
+    counting queries under differential privacy", PODS 2010.
+    """
+
+    name = "optimal-quadtree"
+    serves = Tasks(dimensions=(2,), sums=True)
+
+    def strategy(self, workload: Queries) -> Strategy:
+        """The levels that are best for least squares."""
+        return _strategy(workload, denoised=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenoisedTree(DenoisingPlan):
+    """Counts of blocks inside blocks, of a few sizes, then empirical Bayes down the tree: how blocks divide their rows
+    among their parts is learnt from all the answers, and parts always add up. On a map the blocks are squares. The best
+    all-rounder: good for cells, prefix sums and boxes alike.
+
+    After Kolaczyk, "Bayesian multiscale models for Poisson processes", 1999.
+    """
+
+    name = "denoised-tree"
+    serves = Tasks(dimensions=(1, 2), ordered=True)
+
+    def strategy(self, workload: Queries) -> Strategy:
+        """The levels that are best when denoising follows."""
+        return _strategy(workload, denoised=True)
+
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+        """Posterior means on the tree."""
+        strategy = self.strategy(workload)
+        assert isinstance(strategy.queries, Hierarchy)
+        return top_down(strategy.queries, answers, strategy.variances(epsilon))
+
+
+@lru_cache(maxsize=16)
+def _strategy(workload: Queries, *, denoised: bool) -> Strategy:
+    weights = quadtree_levels(workload.domain, workload_energies(workload), denoised=denoised)
+    return level_strategy(boxes_in_boxes(workload.domain), weights[::-1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class HDMM(StrategyPlan):
+    """Queries and weights found by numerical optimisation for the workload: slow to prepare, hard to beat by strategies
+    that do not know the data.
+
+    McKenna et al., "Optimizing error of high-dimensional statistical queries under differential privacy", PVLDB 2018.
+    """
+
+    name = "hdmm"
+    serves = Tasks()
+    effort = "search"
+
+    reduce: bool = True
+
+    def strategy(self, workload: Queries) -> Strategy:
+        """The optimised queries, found once for each workload."""
+        return _optimised(workload)
+
+
+@lru_cache(maxsize=16)
+def _optimised(workload: Queries) -> Strategy:
+    return hdmm(workload)
+
+
+@dataclass(frozen=True, kw_only=True)
 class AdaptiveHierarchy(CountsRows):
     """A noisy total decides which levels of a tree are worth measuring; then the differences between halves of blocks
     are estimated by empirical Bayes, and the prefix sums are made to rise.
@@ -90,9 +177,9 @@ class AdaptiveHierarchy(CountsRows):
 
 @dataclass(frozen=True, kw_only=True)
 class StagedHierarchy(CountsRows):
-    """Coarse blocks first; then, in each part of the domain, finer blocks or one last precise look, whichever the
-    answers so far promise more from. The estimate is for the most part the posterior mean under a law, learnt from the
-    answers, of how blocks divide their rows, and for the rest least squares with prefix sums that rise.
+    """Coarse blocks first; then, in each part of the domain, finer blocks or one last precise look, whichever gains
+    more, judging by the answers so far. The estimate is for the most part the posterior mean under a law, learnt from
+    the answers, of how blocks divide their rows, and for the rest least squares with prefix sums that rise.
 
     After Cormode et al., "Differentially private spatial decompositions", ICDE 2012, and Kolaczyk, "Bayesian multiscale
     models for Poisson processes", 1999.
@@ -109,54 +196,90 @@ class StagedHierarchy(CountsRows):
         return staged_estimate(measure_in_stages(x, energy, rows.left, rows.number, rows.measured))
 
 
-_BLOCKS = 64
-"""How many blocks the coarse view has, or up to twice as many."""
-_FINE, _COARSE = Fraction("0.45"), Fraction("0.41")
-"""What is left of the error of plain least squares, on cells measured in stages and on blocks denoised down a tree.
-
-The second is what histograms of 25 rows have; the first is more than the 0.26 that they have, so that cells are chosen
-only when the blocks are clearly wrong: the noise of the choice is about as large as the difference."""
+_PLENTY = 3.0
+"""From this many ε·rows per cell on, nearly all parts of a map are worth small squares: levels are measured at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateResolution(CountsRows):
-    """With little data, look at about 64 blocks instead of at all cells, unless prefix sums inside them look crooked: a
-    private choice. The blocks are denoised down a tree; cells are measured in stages. For ε·rows of a few dozens.
+class StagedQuadtree(CountsRows):
+    """Large squares first; then, in each part of the map, smaller ones or one last precise look, whichever gains more,
+    judging by the answers so far. Posterior means follow, under a law, learnt from the answers, of how squares divide
+    their rows. Strong on boxes where rows are few; where there are many, all squares of a few sizes are measured at
+    once.
 
-    After Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013, who derive a resolution
-    from the number of rows alone.
+    After Cormode et al., "Differentially private spatial decompositions", ICDE 2012, and Kolaczyk, "Bayesian multiscale
+    models for Poisson processes", 1999.
     """
 
-    name = "private-resolution"
-    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
+    name = "staged-quadtree"
+    serves = Tasks(dimensions=(2,), data_dependent=True, ordered=True, sums=True)
     simulates_many = False
 
-    selection_share: Share = Fraction(3, 100)
-    """The part of the rest that chooses between blocks and cells."""
-    plenty: Positive = Fraction(60)
-    """From this ε·rows on, as far as it is known, cells are best, and nothing is spent on a choice."""
+    total_share: Share = Fraction(1, 100)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Total, resolution, then a tree."""
-        energy, part = level_energy_of(workload), self.selection_share
-        rows, left, _ = self.count_rows(x, epsilon)
-        size = 1 << max(0, (x.cells // _BLOCKS).bit_length() - 1)
-        if size > 1 and float(epsilon) * rows < self.plenty:
-            noise = {1: _FINE * _noise(x.cells), size: _COARSE * _noise(-(-x.cells // size))}
-            costs = {block: error / ((1 - part) * left) for block, error in noise.items()}
-            size, left = x.select(mechanisms.Resolution.at_costs(costs), part * left), (1 - part) * left
+        """Total, then stages or levels along the tree, posterior means."""
+        tree, energy = halved_boxes(x.shape), halving_energies(workload)
+        rows = self.count_rows(x, epsilon)
+        known = BlockAnswers.none(tree, rows.measured)
+        along = x.reduce(Partition(tree.unordered(np.arange(x.cells))))
+        signal = float(epsilon) * rows.number / x.cells
+        if signal > _PLENTY:
+            known = measure_levels(along, known, denoised_levels(workload), rows.left)
         else:
-            size = 1
-        if size == 1:
-            return staged_estimate(measure_in_stages(x, energy, left, rows))
-        blocks = Partition(np.arange(x.cells) // size)
-        estimate = plan_named("denoised-tree").run(x.reduce(blocks), Prefix(blocks.groups), left)
-        return lift(monotone_prefix(estimate), blocks)
+            known = run_stages(along, known, quadtree_stages(workload, signal), energy, rows.left)
+        return tree.unordered(block_posterior(known))
 
 
-@lru_cache(maxsize=64)
-def _noise(cells: int) -> Fraction:
-    """The root mean square error of prefix sums by least squares on the best levels, at ε = 1."""
-    energy = prefix_energy(cells)
-    variance = optimal_levels(cells, energy).strategy(cells).solver(Fraction(1)).total_variance(Prefix(cells))
-    return Fraction(float(np.sqrt(variance / cells)))
+_LEARNT = 0.75
+"""The weight of posterior means in the estimate; the errors of the two estimates are nearly as large, but not alike."""
+
+
+def staged_estimate(known: BlockAnswers) -> Reals:
+    """The estimate of the cells, from blocks that were measured in stages."""
+    return _LEARNT * block_posterior(known) + (1 - _LEARNT) * monotone_prefix(known.cells())
+
+
+def measure_in_stages(
+    x: VectorSource,
+    level_energy: npt.ArrayLike,
+    epsilon: Fraction,
+    rows: float,
+    measured: Sequence[Measurement] = (),
+) -> BlockAnswers:
+    """Measure a vector of about so many *rows* in stages for exactly *epsilon*; *measured* are totals known already."""
+    energy, levels = np.asarray(level_energy, dtype=np.float64), halvings(x.cells) + 1
+    if energy.shape != (levels,):
+        raise BadInput(f"level_energy must be {levels} numbers, given an array of {energy.shape}.")
+    known = BlockAnswers.none(tree_of_halves(x.cells), measured)
+    return run_stages(x, known, stage_levels(x.cells, energy, float(epsilon) * rows), energy, epsilon)
+
+
+def run_stages(
+    x: VectorSource, known: BlockAnswers, stages: LevelWeights, level_energy: npt.ArrayLike, epsilon: Fraction
+) -> BlockAnswers:
+    """Measure a vector in these stages for exactly *epsilon*; its cells are in the order of the tree."""
+    state, source = StagedBlocks.begin(known, stages, level_energy, float(epsilon)), x
+    while state.blocks.size:
+        step = state.step()
+        parts = source.split(step.split) if step.split is not None else (source, source)
+        left = (state.left * epsilon, step.share * epsilon)
+        answered = [
+            part.reduce(groups).measure(Identity(groups.groups), amount) if groups is not None else None
+            for part, groups, amount in zip(parts, step.groups, left, strict=True)
+        ]
+        state, source = state.after(step, *answered), parts[1]
+    return state.known
+
+
+def measure_levels(x: VectorSource, known: BlockAnswers, levels: LevelWeights, epsilon: Fraction) -> BlockAnswers:
+    """Measure all blocks of these sizes for exactly *epsilon*; the cells are in the order of the tree."""
+    left = Fraction(1)
+    for number, size in enumerate(levels.block_sizes):
+        share = left if number == len(levels.weights) - 1 else levels.share(number)
+        depth = len(known.tree.boundaries) - size.bit_length()
+        sizes = np.diff(known.tree.boundaries[depth])
+        blocks = x.reduce(Partition(np.repeat(np.arange(sizes.size), sizes)))
+        known = known.with_level(depth, blocks.measure(Identity(sizes.size), share * epsilon))
+        left -= share
+    return known

@@ -1,8 +1,8 @@
-"""Things by their names: the one shape of every registry, and that of the plans.
+"""Registries: classes by their names, the registry of all plans, and simulation of a plan on public data.
 
-What a name stands for is imported when it is asked for, and nothing else is. The plans of this package stand in a
-table. Another package declares its own as entry points of the group ``adyton.plans``, by name and place; a script
-registers them. From then on they are like any other.
+A class is imported when its name is asked for, and no other is. The plans of this package are listed in a table.
+Another package declares its own as entry points of the group ``adyton.plans``, by name and place; a script registers
+them. From then on they are like any other.
 """
 
 from __future__ import annotations
@@ -19,9 +19,15 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from adyton.errors import BadInput
+from adyton.exact import Rational, positive
+from adyton.kernel.kernel import Kernel
 from adyton.messages import listing, no_such, shorten, suggestion
-from adyton.plans.base import Plan
+from adyton.plans.base import Estimate, Plan
+from adyton.queries import Queries
 from adyton.whole import whole
 
 Kind = TypeVar("Kind")
@@ -32,13 +38,13 @@ _LONGEST = 85
 class Registry(Generic[Kind]):
     """The classes of one kind of thing, by the name that each has as an attribute.
 
-    Those of this package stand in a table of places. Others are registered, or declared by other packages as entry
+    Those of this package are listed with their places. Others are registered, or declared by other packages as entry
     points of a group. From then on they are like any other; none takes the name of another.
 
-    >>> found = Registry("family", {"knapsack": "configuration.knapsack:Knapsack"})
-    >>> found.names(), "knapsack" in found, found["knapsack"].__name__
+    >>> families = Registry("family", {"knapsack": "configuration.knapsack:Knapsack"})
+    >>> families.names(), "knapsack" in families, families["knapsack"].__name__
     (['knapsack'], True, 'Knapsack')
-    >>> found["sack"]
+    >>> families["sack"]
     Traceback (most recent call last):
     adyton.errors.BadInput: there is no family 'sack'. There are 'knapsack'. Did you mean 'knapsack'?
     """
@@ -55,7 +61,7 @@ class Registry(Generic[Kind]):
     ) -> None:
         self._what, self._noun, self._key, self._group, self._base = what, noun or what, key, group, base
         self.places = places
-        """Where those of this package stand: ``module:class``, the module below ``adyton``."""
+        """Where those of this package are: ``module:class``, the module below ``adyton``."""
         self.added: dict[str, type[Kind]] = {}
         """Those that were registered, or loaded from other packages."""
 
@@ -77,12 +83,12 @@ class Registry(Generic[Kind]):
         if not isinstance(name, str) or name not in self:
             raise BadInput(no_such(self._what, name, self))
         if name in self.places:
-            found: type[Kind] = standing(f"adyton.{self.places[name]}")
-            return found
+            kind: type[Kind] = standing(f"adyton.{self.places[name]}")
+            return kind
         return self.added[name] if name in self.added else self._loaded(self.declared()[name])
 
     def named(self, name: object, /, **options: Any) -> Kind:
-        """What has this name, with these options, once it is sure that it has them."""
+        """The class of this name, made with these options; options that it does not have are refused."""
         kind = self[name]
         allowed = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
         for option in options:
@@ -92,7 +98,7 @@ class Registry(Generic[Kind]):
         return kind(**options)
 
     def what_it_does(self, name: str) -> str:
-        """In a few words: the beginning of its own description; nothing of one that is not known."""
+        """The beginning of its own description, in a few words; empty for an unknown name."""
         words = " ".join((inspect.getdoc(self[name]) or "").split("\n\n")[0].split()) if name in self else ""
         return textwrap.shorten(re.split(r"[.:;](?:\s|$)", words)[0], _LONGEST, placeholder=" …")
 
@@ -115,19 +121,21 @@ class Registry(Generic[Kind]):
     def _loaded(self, entry: EntryPoint) -> type[Kind]:
         """Import what another package declares, and register it if it did not do so itself."""
         try:
-            found = entry.load()
+            kind = entry.load()
         except Exception as problem:
             raise BadInput(f"the {self._noun} {entry.name!r} ({entry.value}) cannot be loaded: {problem}.") from problem
         if not (
-            isinstance(found, type) and issubclass(found, self._base) and getattr(found, self._key, None) == entry.name
+            isinstance(kind, type) and issubclass(kind, self._base) and getattr(kind, self._key, None) == entry.name
         ):
-            raise BadInput(f"{entry.value} is declared as the {self._noun} {entry.name!r}, and is none of that name.")
-        self.register(found)
+            raise BadInput(
+                f"{entry.value} is declared as the {self._noun} {entry.name!r}, and is not one of that name."
+            )
+        self.register(kind)
         return self.added[entry.name]
 
 
 def standing(place: str) -> Any:
-    """What stands at ``package.module:name``."""
+    """The object at ``package.module:name``."""
     module, name = place.split(":")
     return getattr(import_module(module), name)
 
@@ -145,52 +153,52 @@ _LINE, _PLANE, _BOTH, _ANY = (1,), (2,), (1, 2), None
 SEVERAL = tuple(range(2, 65))
 """Two dimensions or more."""
 _PLACES: dict[str, tuple[str, tuple[int, ...] | None]] = {
-    "adaptive-grid": ("plans.maps:AdaptiveGrid", _PLANE),
+    "adaptive-grid": ("plans.published.maps:AdaptiveGrid", _PLANE),
     "adaptive-hierarchy": ("plans.hierarchies:AdaptiveHierarchy", _LINE),
-    "adaptive-hierarchy-striped": ("plans.striped:AdaptiveHierarchyStriped", SEVERAL),
-    "ahp": ("plans.ahp:Ahp", _BOTH),
-    "ahp*": ("plans.ahp:AhpStar", _BOTH),
-    "cdf": ("plans.ahp:Cdf", _LINE),
-    "change-points": ("plans.denoised:ChangePoints", _BOTH),
+    "adaptive-hierarchy-striped": ("plans.published.groups:AdaptiveHierarchyStriped", SEVERAL),
+    "ahp": ("plans.published.groups:Ahp", _BOTH),
+    "ahp*": ("plans.published.groups:AhpStar", _BOTH),
+    "cdf": ("plans.published.groups:Cdf", _LINE),
+    "change-points": ("plans.strategy_plan:ChangePoints", _BOTH),
     "change-points-striped": ("plans.striped:ChangePointsStriped", SEVERAL),
-    "dawa": ("plans.dawa:Dawa", _BOTH),
-    "dawa-striped": ("plans.striped:DawaStriped", SEVERAL),
-    "denoised-cells": ("plans.denoised:DenoisedCells", _ANY),
-    "denoised-neighbours": ("plans.denoised:DenoisedNeighbours", _ANY),
-    "denoised-tree": ("plans.quadtrees:DenoisedTree", _BOTH),
-    "dpcube": ("plans.maps:DPCube", _BOTH),
-    "dyadic": ("plans.maps:Dyadic", _BOTH),
-    "efpa": ("plans.lines:Efpa", _LINE),
-    "greedy-h": ("plans.workload_strategies:GreedyH", _BOTH),
-    "h2": ("plans.strategy_plan:H2", _LINE),
+    "dawa": ("plans.published.groups:Dawa", _BOTH),
+    "dawa-striped": ("plans.published.groups:DawaStriped", SEVERAL),
+    "denoised-cells": ("plans.strategy_plan:DenoisedCells", _ANY),
+    "denoised-neighbours": ("plans.published.strategies:DenoisedNeighbours", _ANY),
+    "denoised-tree": ("plans.hierarchies:DenoisedTree", _BOTH),
+    "dpcube": ("plans.published.maps:DPCube", _BOTH),
+    "dyadic": ("plans.published.maps:Dyadic", _BOTH),
+    "efpa": ("plans.published.lines:Efpa", _LINE),
+    "greedy-h": ("plans.published.strategies:GreedyH", _BOTH),
+    "h2": ("plans.published.strategies:H2", _LINE),
     "hb": ("plans.strategy_plan:HB", _ANY),
     "hb-striped": ("plans.striped:HBStriped", SEVERAL),
-    "hdmm": ("plans.workload_strategies:HDMM", _ANY),
-    "hybrid-tree": ("plans.maps:HybridTree", _PLANE),
+    "hdmm": ("plans.hierarchies:HDMM", _ANY),
+    "hybrid-tree": ("plans.published.maps:HybridTree", _PLANE),
     "identity": ("plans.strategy_plan:IdentityPlan", _ANY),
     "monotone-hierarchy": ("plans.hierarchies:MonotoneHierarchy", _LINE),
-    "mwem": ("plans.mwem:Mwem", _ANY),
-    "mwem*": ("plans.mwem:MwemStar", _ANY),
-    "mwem-b": ("plans.mwem:MwemB", _ANY),
-    "mwem-c": ("plans.mwem:MwemC", _ANY),
-    "mwem-d": ("plans.mwem:MwemD", _ANY),
+    "mwem": ("plans.published.mwem:Mwem", _ANY),
+    "mwem*": ("plans.published.mwem:MwemStar", _ANY),
+    "mwem-b": ("plans.published.mwem:MwemB", _ANY),
+    "mwem-c": ("plans.published.mwem:MwemC", _ANY),
+    "mwem-d": ("plans.published.mwem:MwemD", _ANY),
     "optimal-hierarchy": ("plans.hierarchies:OptimalHierarchy", _LINE),
-    "optimal-quadtree": ("plans.quadtrees:OptimalQuadtree", _PLANE),
-    "php": ("plans.lines:Php", _LINE),
-    "private-resolution": ("plans.hierarchies:PrivateResolution", _LINE),
+    "optimal-quadtree": ("plans.hierarchies:OptimalQuadtree", _PLANE),
+    "php": ("plans.published.lines:Php", _LINE),
+    "private-resolution": ("plans.published.strategies:PrivateResolution", _LINE),
     "privelet": ("plans.strategy_plan:Privelet", _ANY),
     "pythia": ("selection.pythia:Pythia", _ANY),
-    "quadtree": ("plans.strategy_plan:Quadtree", _PLANE),
+    "quadtree": ("plans.published.strategies:Quadtree", _PLANE),
     "staged-hierarchy": ("plans.hierarchies:StagedHierarchy", _LINE),
     "staged-hierarchy-striped": ("plans.striped:StagedHierarchyStriped", SEVERAL),
-    "staged-quadtree": ("plans.quadtrees:StagedQuadtree", _PLANE),
-    "striped": ("plans.striped:Striped", SEVERAL),
-    "structure-first": ("plans.lines:StructureFirst", _LINE),
+    "staged-quadtree": ("plans.hierarchies:StagedQuadtree", _PLANE),
+    "striped": ("plans.published.groups:Striped", SEVERAL),
+    "structure-first": ("plans.published.lines:StructureFirst", _LINE),
     "uniform": ("plans.strategy_plan:Uniform", _ANY),
-    "uniform-grid": ("plans.maps:UniformGrid", _PLANE),
-    "workload": ("plans.workload_strategies:Workload", _ANY),
+    "uniform-grid": ("plans.published.maps:UniformGrid", _PLANE),
+    "workload": ("plans.published.strategies:Workload", _ANY),
 }
-"""Where each plan of this package stands, and the numbers of dimensions that it serves."""
+"""Where each plan of this package is, and the numbers of dimensions that it serves."""
 
 ALGORITHMS = Registry[Plan](
     "algorithm", {name: place for name, (place, _) in _PLACES.items()}, noun="plan", group=GROUP, base=Plan
@@ -240,7 +248,7 @@ def plan_named(name: str, **options: Any) -> Plan:
 
 
 def _serves(name: str, ndim: int) -> bool:
-    """By the table; only plans of other packages are loaded for it, and left out if they cannot be."""
+    """By the table; only plans of other packages are loaded to find out, and left out if they cannot be loaded."""
     if name in _PLACES:
         dimensions = _PLACES[name][-1]
         return dimensions is None or ndim in dimensions
@@ -249,3 +257,50 @@ def _serves(name: str, ndim: int) -> bool:
     except BadInput as problem:
         warnings.warn(str(problem), stacklevel=3)
         return False
+
+
+def simulate(
+    name: str | Plan,
+    x: npt.ArrayLike,
+    workload: Queries,
+    epsilon: Rational,
+    *,
+    seed: int | None = None,
+    trials: int | None = None,
+    **options: Any,
+) -> Estimate:
+    """Estimates of *public* counts by an algorithm, with simulated noise: in the shape of *x*, or (trials, \\*x.shape).
+
+    They protect nobody. For private data, open a kernel or a session.
+
+    >>> import adyton as ad
+    >>> ad.simulate("hb", [3, 0, 5, 1], ad.workloads.Prefix(4), 1.0, seed=0, trials=10).shape
+    (10, 4)
+    """
+    plan = name if isinstance(name, Plan) else plan_named(name, **options)
+    counts, amount = public_counts(x), positive(epsilon, "epsilon")
+    number = None if trials is None else whole(trials, "trials", 1)
+    seeds = np.random.SeedSequence(None if seed is None else whole(seed, "seed", 0))
+
+    def run(own: np.random.SeedSequence, at_once: int | None) -> Estimate:
+        source = Kernel.simulated(counts, epsilon=amount, seed=own, trials=at_once).root
+        plan.admit(source, workload, amount)
+        return plan.carry_out(source, workload, amount).estimate
+
+    if number is None or plan.simulates_many:
+        return run(seeds, number)
+    return np.stack([run(own, None) for own in seeds.spawn(number)])
+
+
+def public_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Whole numbers of at least 0, or an error."""
+    counts = np.asarray(x)
+    if counts.ndim == 0 or counts.size == 0:
+        raise BadInput(f"counts are an array with at least one cell, given an array of shape {counts.shape}.")
+    if counts.dtype.kind == "f" and np.isfinite(counts).all() and (counts == np.rint(counts)).all():
+        raise BadInput("counts are whole numbers, given floating-point ones. Convert them with x.astype(int).")
+    if counts.dtype.kind not in "iu":
+        raise BadInput(f"counts are whole numbers, given an array of {counts.dtype} with other values.")
+    if int(counts.min()) < 0:
+        raise BadInput(f"counts are at least 0, given {int(counts.min())}.")
+    return counts

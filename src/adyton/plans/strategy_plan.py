@@ -1,6 +1,7 @@
 """Plans that measure queries which are chosen without data, and solve for the cells.
 
-Those of this chapter measure the same, whatever is asked: cells, a total, a wavelet, trees of counts.
+Those of this chapter measure the same queries for every workload: cells, a total, a wavelet, a tree of counts. Some
+measure every cell and then take the noise out again: the cells themselves show what the data are like.
 """
 
 from __future__ import annotations
@@ -9,20 +10,23 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Array, Reals
+from adyton.denoising.change_points import change_points
+from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.sources import VectorSource
-from adyton.plans.algorithm import MOST_PLAIN_CELLS
+from adyton.plans.algorithm import MOST_LONG_CELLS, MOST_PLAIN_CELLS
 from adyton.plans.base import ErrorKind, ExpectedError, Plan, Tasks
-from adyton.queries import Queries
+from adyton.queries import Haar, Identity, Kronecker, Queries, Total
+from adyton.queries.domain_trees import boxes_in_boxes, hilbert_order, snake_order
 from adyton.solving.noise_moments import Moments, noise_moments
-from adyton.strategies import hierarchies
-from adyton.strategies.base import Strategy
+from adyton.strategies.base import Strategy, branching, without_root
 
 _MOST_WRITTEN = 1 << 30
 
@@ -57,7 +61,7 @@ class StrategyPlan(Plan):
         return ExpectedError(math.sqrt(squared), asked.count, self._kind(strategy, asked, amount, biased=x is None))
 
     def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
-        """Where they follow from what was measured, and least squares are all that is done."""
+        """Where they follow from what was measured, and nothing but least squares is done."""
         return self.linear and self.determines(workload, epsilon, queries)
 
     def moments(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
@@ -69,7 +73,7 @@ class StrategyPlan(Plan):
         return noise_moments(strategy.solver(epsilon), asked) if strategy.determines(asked, epsilon) else None
 
     def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
-        """Of the answers by least squares, which they must follow from."""
+        """Those of the answers by least squares; the queries must follow from what was measured."""
         asked = self.merging(workload).on_groups(queries)
         assert asked is not None
         size = asked.count * asked.cells
@@ -88,7 +92,7 @@ class StrategyPlan(Plan):
 
     @property
     def linear(self) -> bool:
-        """Least squares are; another program may do anything."""
+        """Least squares is linear; another program need not be."""
         plain = type(self).run is StrategyPlan.run and type(self).cells_from is StrategyPlan.cells_from
         return super().linear and plain
 
@@ -102,10 +106,24 @@ class StrategyPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedStrategyPlan(StrategyPlan):
-    """A strategy plan that measures the same, whatever is asked."""
+    """A strategy plan that measures the same queries for every workload."""
 
     most_cells = MOST_PLAIN_CELLS
     minds_workload = False
+
+    @staticmethod
+    @abstractmethod
+    def on(domain: tuple[int, ...]) -> Strategy:
+        """The queries to measure on this domain."""
+
+    def strategy(self, workload: Queries) -> Strategy:
+        """Found once for each domain."""
+        return _on(type(self), workload.domain)
+
+
+@lru_cache(maxsize=64)
+def _on(plan: type[FixedStrategyPlan], domain: tuple[int, ...]) -> Strategy:
+    return plan.on(domain)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +131,7 @@ class DenoisingPlan(StrategyPlan):
     """A strategy plan with free, non-linear post-processing after (or instead of) least squares."""
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
-        """What least squares alone would have: an upper mark."""
+        """The error of least squares alone: an upper mark."""
         return replace(super().expected_error(workload, epsilon, x), kind="upper mark")
 
 
@@ -128,9 +146,10 @@ class IdentityPlan(FixedStrategyPlan):
     serves = Tasks()
     effort = "light"
 
-    def strategy(self, workload: Queries) -> Strategy:
+    @staticmethod
+    def on(domain: tuple[int, ...]) -> Strategy:
         """Every cell."""
-        return hierarchies.identity(workload.domain)
+        return Strategy(Identity(domain))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,9 +162,10 @@ class Uniform(FixedStrategyPlan):
     name = "uniform"
     serves = Tasks()
 
-    def strategy(self, workload: Queries) -> Strategy:
-        """The total."""
-        return hierarchies.total(workload.domain)
+    @staticmethod
+    def on(domain: tuple[int, ...]) -> Strategy:
+        """The total alone."""
+        return Strategy(Total(domain))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,24 +179,11 @@ class Privelet(FixedStrategyPlan):
     serves = Tasks()
     effort = "light"
 
-    def strategy(self, workload: Queries) -> Strategy:
+    @staticmethod
+    def on(domain: tuple[int, ...]) -> Strategy:
         """The wavelet along every axis."""
-        return hierarchies.privelet(workload.domain)
-
-
-@dataclass(frozen=True, kw_only=True)
-class H2(FixedStrategyPlan):
-    """A binary tree of counts, all levels measured alike, made consistent by least squares.
-
-    Hay et al., "Boosting the accuracy of differentially private histograms through consistency", PVLDB 2010.
-    """
-
-    name = "h2"
-    serves = Tasks(dimensions=(1,))
-
-    def strategy(self, workload: Queries) -> Strategy:
-        """The binary tree."""
-        return hierarchies.h2(workload.domain)
+        waves = [Haar(side) for side in domain]
+        return Strategy(waves[0] if len(waves) == 1 else Kronecker(waves))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,21 +196,75 @@ class HB(FixedStrategyPlan):
     name = "hb"
     serves = Tasks()
 
-    def strategy(self, workload: Queries) -> Strategy:
+    @staticmethod
+    def on(domain: tuple[int, ...]) -> Strategy:
         """The tree without its root."""
-        return hierarchies.hb(workload.domain)
+        return Strategy(without_root(boxes_in_boxes(domain, branching(domain))))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quadtree(FixedStrategyPlan):
-    """Counts of squares inside squares, more precise towards the cells, made consistent by least squares.
+class DenoisedCellsPlan(DenoisingPlan):
+    """Every cell is measured with the whole budget."""
 
-    Cormode et al., "Differentially private spatial decompositions", ICDE 2012.
-    """
-
-    name = "quadtree"
-    serves = Tasks(dimensions=(2,))
+    def minds(self, workload: Queries) -> object:
+        """Whether every query asks about one cell."""
+        return _single_cells(workload)
 
     def strategy(self, workload: Queries) -> Strategy:
-        """The quadtree with geometric weights."""
-        return hierarchies.quadtree(workload.domain)
+        """Every cell."""
+        return _on(IdentityPlan, workload.domain)
+
+
+def _single_cells(workload: Queries) -> bool:
+    """Whether every query asks about one cell, so that no errors are added up."""
+    return workload.largest_row_sum() <= 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenoisedCells(DenoisedCellsPlan):
+    """Noise on every cell, then empirical Bayes: how often each count occurs is learnt from the noisy counts, and each
+    becomes what it is on average under that distribution. Good for sparse data without order. Where every query asks
+    about one cell, a measured count is kept if nothing better is known; on few cells the estimate stays close to it.
+
+    After Robbins, "An empirical Bayes approach to statistics", 1956.
+    """
+
+    name = "denoised-cells"
+    serves = Tasks()
+
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+        """Empirical Bayes."""
+        return empirical_bayes(answers, float(epsilon), settle=_single_cells(workload))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangePoints(DenoisedCellsPlan):
+    """Noise on every cell, then a hidden Markov chain along the cells: runs of alike cells are averaged, jumps and
+    spikes are kept. In two dimensions chains run along the rows, the columns and a Hilbert curve. Where every query
+    asks about one cell, a measured count is kept if nothing better is known; on few cells the estimate stays close to
+    it.
+
+    After Baum et al., "A maximization technique occurring in the statistical analysis of probabilistic functions of
+    Markov chains", 1970.
+    """
+
+    name = "change-points"
+    serves = Tasks(dimensions=(1, 2), ordered=True)
+    most_cells = MOST_LONG_CELLS
+
+    edge: bool = True
+    """Assume that the first cells of an attribute differ from each other more than later ones do: good for amounts,
+    durations and counts, which begin at zero. In two dimensions it has no effect."""
+
+    def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
+        """Posterior means under the chains."""
+        ways, single = _ways(workload.domain), _single_cells(workload)
+        return change_points(answers, float(epsilon), ways, edge=self.edge and ways is None, settle=single)
+
+
+@lru_cache(maxsize=16)
+def _ways(domain: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
+    """The ways through a domain of two dimensions."""
+    if len(domain) == 1:
+        return None
+    return np.stack([snake_order(domain, 0), snake_order(domain, 1), hilbert_order(domain)])

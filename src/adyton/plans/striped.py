@@ -17,15 +17,12 @@ import numpy as np
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.kernel.sources import VectorSource
-from adyton.messages import shorten
 from adyton.partitions import stripe_partition
 from adyton.plans.algorithm import MOST_PLAIN_CELLS, MOST_STRIPES, Within, whole_number
 from adyton.plans.base import Merging, Plan, Tasks, check_cells
-from adyton.plans.dawa import Dawa
-from adyton.plans.denoised import ChangePoints
-from adyton.plans.hierarchies import AdaptiveHierarchy, StagedHierarchy
-from adyton.plans.registry import SEVERAL, algorithms, plan_named, plan_type
-from adyton.plans.strategy_plan import HB, DenoisingPlan, StrategyPlan
+from adyton.plans.hierarchies import StagedHierarchy
+from adyton.plans.registry import SEVERAL
+from adyton.plans.strategy_plan import HB, ChangePoints, DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Kronecker, Queries
 from adyton.queries.axes import along_axis, stripe_workload, stripes_of, whole_of
 from adyton.strategies.base import Strategy
@@ -122,7 +119,7 @@ class ChangePointsStriped(StripedStrategyPlan, DenoisingPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class OneByOne(StripedPlan):
-    """A plan for one dimension that decides by what it sees: it runs in one stripe after the other."""
+    """A plan for one dimension whose measurements depend on the data: it runs in one stripe after another."""
 
     simulates_many = False
 
@@ -145,64 +142,9 @@ class OneByOne(StripedPlan):
         return whole_of(np.stack(cells), workload.domain, axis)
 
 
-def _line_plan(given: object, name: str) -> str:
-    """The name of a plan that serves one dimension."""
-    if not isinstance(given, str) or given not in algorithms(1) or plan_type(given).chooses:
-        raise BadInput(
-            f"{name} must be the name of an algorithm for one dimension, such as 'staged-hierarchy' or 'dawa', given "
-            f"{shorten(given)}."
-        )
-    return given
-
-
-@dataclass(frozen=True, kw_only=True)
-class Striped(OneByOne):
-    """Any plan for one dimension, run in every stripe along one attribute: the other attributes are fixed in a stripe,
-    so that no row is in two of them, and each gets the whole budget.
-
-    After Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, §7.1.
-    """
-
-    name = "striped"
-    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True)
-
-    inner: Annotated[str, _line_plan] = "staged-hierarchy"
-    """The plan in a stripe, by its name."""
-
-    @property
-    def along(self) -> Plan:
-        """What runs in a stripe."""
-        return plan_named(self.inner)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DawaStriped(OneByOne):
-    """DAWA in every stripe along one attribute: intervals of nearly equal cells, and a tree of counts above them.
-
-    Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, plan 13, with as
-    much noise in the choice of the intervals as DAWA's proof needs.
-    """
-
-    name = "dawa-striped"
-    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True)
-    along = Dawa()
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdaptiveHierarchyStriped(OneByOne):
-    """In every stripe along one attribute a noisy total decides which levels of a tree are worth measuring.
-
-    After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``adaptive-hierarchy`` in place of DAWA.
-    """
-
-    name = "adaptive-hierarchy-striped"
-    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True, sums=True)
-    along = AdaptiveHierarchy()
-
-
 @dataclass(frozen=True, kw_only=True)
 class StagedHierarchyStriped(OneByOne):
-    """In every stripe along one attribute coarse blocks first, then finer ones where the answers promise most: few
+    """In every stripe along one attribute coarse blocks first, then finer ones where they gain most: few
     answers where there are few rows. Good for prefix sums and ranges along an attribute with many ordered values.
 
     After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``staged-hierarchy`` in place of DAWA.

@@ -1,15 +1,15 @@
-"""Queries, partitions and measurements: the public side of every question."""
+"""Query matrices that are never written out, partitions of cells, and measurements: the public side of every question.
+
+Start with :mod:`adyton.queries.base`; the plainest query sets are in :mod:`adyton.queries.basic`.
+"""
 
 from adyton.queries.base import Queries
-from adyton.queries.basic import Cells, Identity, Reduction, Total
-from adyton.queries.combined import Kronecker, Product, Stack
-from adyton.queries.derived import OnGroups, Weighted
-from adyton.queries.explicit import Explicit
+from adyton.queries.basic import Cells, Identity, Marginals, Reduction, Total
+from adyton.queries.combined import Explicit, Kronecker, Product, Stack
 from adyton.queries.hierarchy import Haar, Hierarchy
-from adyton.queries.marginals import Marginals
 from adyton.queries.measurement import MeasuredTable, Measurement, Noisy, NoisyValue
 from adyton.queries.partition import Partition
-from adyton.queries.ranges import AllRange, Grid, Prefix, RandomRanges, Ranges
+from adyton.queries.ranges import AllRange, Grid, OnGroups, Prefix, RandomRanges, Ranges, Weighted
 
 __all__ = [
     "AllRange",

@@ -20,11 +20,9 @@ import numpy as np
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput
 from adyton.queries.base import Queries
-from adyton.queries.basic import Identity, Total
+from adyton.queries.basic import Identity, Marginals, Total
 from adyton.queries.combined import Kronecker, Stack
-from adyton.queries.derived import Weighted
-from adyton.queries.marginals import Marginals
-from adyton.queries.ranges import Prefix, Ranges
+from adyton.queries.ranges import Prefix, Ranges, Weighted
 from adyton.whole import whole
 
 
@@ -38,7 +36,7 @@ class ProductPart:
 
 
 def product_parts(workload: Queries) -> list[ProductPart] | None:  # noqa: PLR0911
-    """The workload as a union of products; None where it is none, or not seen to be one.
+    """The workload as a union of products; None where it is not known to be one.
 
     >>> [[str(factor) for factor in part.factors] for part in product_parts(Marginals((2, 3), way=1))]
     [['histogram of 2 cells', 'total'], ['total', 'histogram of 3 cells']]
@@ -51,13 +49,13 @@ def product_parts(workload: Queries) -> list[ProductPart] | None:  # noqa: PLR09
         case Marginals():
             return [ProductPart(1.0, _axis_factors(workload.domain, axes)) for axes in workload.axes]
         case Kronecker():
-            found = [product_parts(factor) for factor in workload.factors]
-            known = [parts for parts in found if parts is not None]
-            return [_product_of(chosen) for chosen in itertools.product(*known)] if len(known) == len(found) else None
+            lists = [product_parts(factor) for factor in workload.factors]
+            known = [parts for parts in lists if parts is not None]
+            return [_product_of(chosen) for chosen in itertools.product(*known)] if len(known) == len(lists) else None
         case Stack():
-            found = [product_parts(part) for part in workload.parts]
-            known = [parts for parts in found if parts is not None]
-            return list(itertools.chain(*known)) if len(known) == len(found) else None
+            lists = [product_parts(part) for part in workload.parts]
+            known = [parts for parts in lists if parts is not None]
+            return list(itertools.chain(*known)) if len(known) == len(lists) else None
         case Weighted():
             return _weighted_parts(workload)
         case _:
@@ -74,7 +72,7 @@ def _product_of(parts: tuple[ProductPart, ...]) -> ProductPart:
 
 
 def _weighted_parts(workload: Weighted) -> list[ProductPart] | None:
-    """Where all queries of a part weigh alike: a part's queries stand together."""
+    """Where all queries of a part have the same weight; a part's queries follow one another."""
     parts = product_parts(workload.queries) if not isinstance(workload.queries, Kronecker) else None
     if np.ptp(workload.weights) == 0:
         parts = product_parts(workload.queries)
@@ -103,24 +101,33 @@ def energies_by_axes(workload: Queries) -> Reals | None:  # noqa: PLR0911
     if len(workload.domain) == 1:
         return _energies_of_line(workload)
     match workload:
-        case Identity() | Total():
-            return _energies_of_product([_energies_of_line(type(workload)(side)) for side in workload.domain])
-        case Marginals():
-            return np.asarray(sum(_energies_of_marginal(workload.domain, axes) for axes in workload.axes))
+        case Ranges():
+            return _energies_of_boxes(workload, np.ones(workload.count))
+        case Weighted(queries=Ranges() as boxes):
+            return _energies_of_boxes(boxes, workload.weights)
         case Kronecker():
             factors = [energies_by_axes(factor) for factor in workload.factors]
             known = [factor for factor in factors if factor is not None]
             return _energies_of_product(known) if len(known) == len(factors) else None
         case Stack():
-            parts = [energies_by_axes(part) for part in workload.parts]
-            known = [part for part in parts if part is not None]
-            return np.asarray(sum(known)) if len(known) == len(parts) else None
-        case Ranges():
-            return _energies_of_boxes(workload, np.ones(workload.count))
-        case Weighted():
-            return _energies_of_weighted(workload)
+            parts: Sequence[Queries] = workload.parts
+        case Weighted(queries=Stack() as stack):
+            pairs = zip(stack.parts, stack.split(workload.weights), strict=True)
+            parts = [Weighted(part, weights) for part, weights in pairs]
+        case Weighted() if np.ptp(workload.weights) == 0:
+            energies = energies_by_axes(workload.queries)
+            return None if energies is None else energies * float(workload.weights[0]) ** 2
         case _:
-            return None
+            products = product_parts(workload)
+            if products is None:
+                return None
+            total = np.zeros(1 << len(workload.domain))
+            for part in products:
+                total += part.weight**2 * _energies_of_product([_energies_of_line(factor) for factor in part.factors])
+            return total
+    by_part = [energies_by_axes(part) for part in parts]
+    known = [part for part in by_part if part is not None]
+    return np.asarray(sum(known)) if len(known) == len(parts) else None
 
 
 def _energies_of_line(workload: Queries) -> Reals:
@@ -134,13 +141,6 @@ def _energies_of_product(factors: Sequence[Reals]) -> Reals:
     return functools.reduce(lambda low, high: np.multiply.outer(high, low).reshape(-1), factors)
 
 
-def _energies_of_marginal(domain: tuple[int, ...], axes: tuple[int, ...]) -> Reals:
-    sides = enumerate(domain)
-    return _energies_of_product(
-        [np.array([1.0, side - 1.0]) if axis in axes else np.array([side, 0.0]) for axis, side in sides]
-    )
-
-
 def _energies_of_boxes(workload: Ranges, weights: Reals) -> Reals:
     """A side of length k out of n has k²/n and k − k²/n."""
     lengths = (workload.upper - workload.lower + 1).astype(np.float64)
@@ -152,30 +152,6 @@ def _energies_of_boxes(workload: Ranges, weights: Reals) -> Reals:
             pair = np.stack([own**2 / side, own - own**2 / side], axis=1)
             table = (pair[:, :, None] * table[:, None, :]).reshape(len(own), -1)
         total += table.sum(axis=0)
-    return total
-
-
-def _energies_of_weighted(workload: Weighted) -> Reals | None:
-    """Where all queries of a part weigh alike."""
-    inner, weights = workload.queries, workload.weights
-    match inner:
-        case Ranges():
-            return _energies_of_boxes(inner, weights)
-        case Marginals():
-            parts: list[Queries] = [Marginals(inner.domain, [axes]) for axes in inner.axes]
-        case Stack():
-            parts = list(inner.parts)
-        case _:
-            parts = [inner]
-    total = np.zeros(1 << len(workload.domain))
-    for part, own in zip(parts, np.split(weights, np.cumsum([part.count for part in parts])[:-1]), strict=True):
-        even = np.ptp(own) == 0
-        if not even and not isinstance(inner, Stack):
-            return None
-        energies = energies_by_axes(part if even else Weighted(part, own))
-        if energies is None:
-            return None
-        total += energies * (float(own[0]) ** 2 if even else 1.0)
     return total
 
 
@@ -200,7 +176,7 @@ def stripe_parts(workload: Queries, axis: int) -> Parts | None:  # noqa: PLR0911
     follow one law, then E‖W·e‖² = Σ (how often)·E‖part·e′‖², for e′ the error of one stripe.
 
     For stripe s let W_s be the columns of W in it. Then E‖W·e‖² = Σ_s E‖W_s·e_s‖², and for products, marginals and
-    boxes the W_s are copies of a few query sets. None where nothing of the kind is known.
+    boxes the W_s are copies of a few query sets. None for other workloads.
 
     >>> stripe_parts(Marginals((4, 2, 3), way=1), 0)
     [(6, Identity(domain=(4,))), (12, Total(domain=(4,)))]
@@ -224,14 +200,18 @@ def stripe_parts(workload: Queries, axis: int) -> Parts | None:  # noqa: PLR0911
         case Kronecker():
             return _stripes_of_product(workload, along)
         case Stack():
-            found = [stripe_parts(part, along) for part in workload.parts]
-            return None if any(one is None for one in found) else _added_up(one for one in found if one is not None)
+            lists = [stripe_parts(part, along) for part in workload.parts]
+            return (
+                None
+                if any(parts is None for parts in lists)
+                else _added_up(parts for parts in lists if parts is not None)
+            )
         case _:
             return None
 
 
 def stripe_workload(workload: Queries, axis: int) -> Queries:
-    """A workload for one stripe that stands for all that is asked of the stripes: in the same proportions where they
+    """A workload for one stripe that represents all that is asked of the stripes: in the same proportions where they
     are known, and all prefix sums where they are not.
 
     >>> str(stripe_workload(Kronecker([Prefix(4), Identity(3)]), 0))
@@ -300,9 +280,9 @@ def _stripes_of_boxes(workload: Ranges, along: int) -> Parts | None:
     return [(int(number), Ranges(line, lower[met == number], upper[met == number])) for number in numbers]
 
 
-def _added_up(found: Iterable[Parts]) -> Parts:
+def _added_up(lists: Iterable[Parts]) -> Parts:
     """All parts; single cells and totals, which compare as equal, are counted together."""
     times: dict[Queries, int] = {}
-    for number, queries in (pair for parts in found for pair in parts):
+    for number, queries in (pair for parts in lists for pair in parts):
         times[queries] = times.get(queries, 0) + number
     return [(number, queries) for queries, number in times.items()]

@@ -1,13 +1,13 @@
 """Queries: linear counting queries over the cells of a domain, as a matrix that is never written out.
 
-With them stands what it takes to answer a request: public bounds, known before anything is paid, and what is allowed of
-them.
+The chapter ends with the memory and the time that a request takes: public bounds, known before anything is paid, and
+the limits for them.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -29,28 +29,13 @@ SLOW_DRAW = 1 << 12
 """As many steps take as long as one draw of noise whose scale is too long for machine arithmetic."""
 
 
-class Queries(Coefficients, ABC):
+class Queries(Coefficients):
     """A set of linear counting queries: one row per query, one coefficient per cell, whole numbers as a rule.
 
     Subclasses are frozen values. They work on arrays of int64, float64 or Python integers alike, whose last axis holds
     the cells (or the answers) and whose other axes are independent vectors; the public methods here choose a number
     type in which nothing can wrap around.
     """
-
-    domain: tuple[int, ...]
-
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """How many queries there are."""
-
-    @abstractmethod
-    def _apply(self, cells: Array) -> Array:
-        """W·x along the last axis."""
-
-    @abstractmethod
-    def _transpose(self, answers: Array) -> Array:
-        """Wᵀ·y along the last axis."""
 
     def _absolute_transpose(self, weights: Array) -> Array:
         """For each cell i, Σ_q |q_i|·weight_q. Query sets with negative coefficients have their own."""
@@ -65,7 +50,7 @@ class Queries(Coefficients, ABC):
         return 1
 
     def size(self) -> Size:
-        """What it takes to answer all of them once. As a rule every cell and every answer is touched a few times."""
+        """The memory and time to answer all of them once. As a rule every cell and every answer is used a few times."""
         count = self.count
         return Size(2 * count, 2 * (self.cells + count))
 
@@ -189,18 +174,18 @@ def add_at(sums: Array, places: Integers, values: Array) -> None:
 
 
 class Size(NamedTuple):
-    """Upper bounds on the numbers that are held at one time, and on the steps of arithmetic. They are rough: what
-    matters is that nothing which is allowed can exhaust the memory, or never end."""
+    """Upper bounds on how many numbers are held at one time, and on the steps of arithmetic. They are rough: they must
+    only make sure that no allowed request exhausts the memory or runs without end."""
 
     numbers: int
     steps: int
 
     def then(self, other: Size) -> Size:
-        """One after the other: what the first has held is free again."""
+        """One after the other: the memory of the first is free again."""
         return Size(max(self.numbers, other.numbers), self.steps + other.steps)
 
     def check(self, what: Callable[[], str], advice: str) -> None:
-        """Refuse what is too large, with a sentence about *what*: its words are asked for only then.
+        """Refuse what is too large, with a sentence about *what*, which is called only then.
 
         >>> Size(1 << 40, 1).check(lambda: "this histogram", "Ask for less.")
         Traceback (most recent call last):
@@ -224,7 +209,7 @@ def _gigabytes(numbers: int) -> str:
 
 
 def _rounded(steps: int) -> str:
-    """To one digit, in words that can be read.
+    """In billions, as words.
 
     >>> _rounded(8_589_934_592), _rounded(51_000_000_000_000)
     ('9 billion', '51,000 billion')

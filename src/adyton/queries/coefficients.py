@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,6 @@ from adyton.arrays import Array, Integers, Reals
 from adyton.errors import BadInput
 from adyton.queries.partition import Partition
 from adyton.whole import IntegerArray, whole
-
-if TYPE_CHECKING:
-    from adyton.queries.base import Queries
 
 _CHUNK = 1 << 22
 """How many coefficients are written out at a time, where rows have to be."""
@@ -25,21 +23,41 @@ _LARGEST_REAL = 1 << 52
 """Whole numbers below this, and the sum of two of them, are exact in double precision."""
 
 
-class Coefficients:
-    """What every query set can say about its matrix; those with a shorter way have their own."""
+class Coefficients(ABC):
+    """A matrix that is never written out as a whole, and what can be said about it; query sets with a shorter way have
+    their own."""
 
-    if TYPE_CHECKING:  # what a query set has
-        domain: tuple[int, ...]
+    domain: tuple[int, ...]
 
-        @property
-        def count(self) -> int: ...  # noqa: D102
-        @property
-        def cells(self) -> int: ...  # noqa: D102
-        def _apply(self, cells: Array) -> Array: ...
-        def _transpose(self, answers: Array) -> Array: ...
-        def _plain_sensitivity(self) -> int: ...
-        def _whole_form(self) -> Queries: ...
-        def largest_coefficient(self) -> int: ...  # noqa: D102
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many queries there are."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many cells the domain has."""
+
+    @abstractmethod
+    def _apply(self, cells: Array) -> Array:
+        """W·x along the last axis."""
+
+    @abstractmethod
+    def _transpose(self, answers: Array) -> Array:
+        """Wᵀ·y along the last axis."""
+
+    @abstractmethod
+    def largest_coefficient(self) -> int:
+        """max_{q,i} |q_i|, or a bound on it."""
+
+    @abstractmethod
+    def _plain_sensitivity(self) -> int:
+        """The largest L1 norm of a column."""
+
+    @abstractmethod
+    def _whole_form(self) -> Coefficients:
+        """Queries with whole coefficients that tell apart all cells that these do."""
 
     def largest_pair(self) -> int:
         """max_i |q_i| + |r_i| over two different queries q and r, or a bound on it.
@@ -120,7 +138,7 @@ class Coefficients:
         at most 2^-b for numbers of b bits, and of at most 2^-128 for all products.
         """
         queries = self._whole_form()
-        room = 62 - queries.sensitivity().bit_length()  # |v·W| < 2^b · sensitivity
+        room = 62 - queries._plain_sensitivity().bit_length()  # |v·W| < 2^b · sensitivity
         bits, kind = (room, np.int64) if room >= _FEWEST_BITS else (62, object)
         random = np.random.default_rng(np.random.SeedSequence(queries.count))
         for _ in range(-(-_CERTAINTY // bits)):

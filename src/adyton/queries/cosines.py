@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from adyton.arrays import Array, Integers, Places, Reals
 from adyton.compiling import compiled
@@ -34,8 +33,7 @@ class Cosines(Queries):
     that depend on (2j + 1)k modulo 4n alone and have the cosine's symmetries exactly. So the even rows are the same
     problem on half the cells, after cell j was added to cell n − 1 − j, and the odd rows are sums over differences of
     such cells: about n²/3 products for all rows. If n is a power of 2, the odd numbers modulo 4n are ±5^a, which
-    turns these sums into Σ_a x_a·t_(a+c), over neighbouring entries of one small table, which are taken in halves with
-    three products in place of four.
+    turns these sums into Σ_a x_a·t_(a+c), over neighbouring entries of one small table.
 
     >>> Cosines(4, 2) @ [1, 2, 3, 5]
     array([184549376, -96761720])
@@ -197,14 +195,10 @@ def _odd_rows(table: Array, differences: Array, rows: Integers, step: int) -> Ar
     size = table.size // (4 * step)
     if size & (size - 1) or not rows.size:
         return sums_around(table, differences, rows, 1)
-    _, places, signs = _powers(size)
+    powers, places, signs = _powers(size)
     ordered = np.empty_like(differences)
     ordered[:, places] = differences * signs
-    if differences.dtype == np.int64 and 2 * rows.size > places.size:
-        sums = all_sums_along(_wave_in_parts(size * step, step), ordered)[:, places[: rows.size]]
-    else:
-        sums = sums_along(_wave(size * step, step), ordered, places[: rows.size])
-    return sums * signs[: rows.size]
+    return sums_along(table[powers * step], ordered, places[: rows.size]) * signs[: rows.size]
 
 
 def _odd_cells(table: Array, rows: Array, size: int, step: int, signed: bool) -> Array:
@@ -216,20 +210,6 @@ def _odd_cells(table: Array, rows: Array, size: int, step: int, signed: bool) ->
     ordered = np.zeros((len(rows), size // 2), dtype=rows.dtype)
     ordered[:, places[: rows.shape[1]]] = rows * signs[: rows.shape[1]]
     return sums_along(table[powers * step], ordered, places) * signs
-
-
-@lru_cache(maxsize=64)
-def _wave(cells: int, step: int) -> npt.NDArray[np.int32]:
-    """The table at 5^a·step, a = 0, 1, 2, …"""
-    wave = _table(cells, Cosines(cells, 1).bits)[_powers(cells // step)[0] * step].astype(np.int32)
-    wave.flags.writeable = False
-    return wave
-
-
-@lru_cache(maxsize=64)
-def _wave_in_parts(cells: int, step: int) -> Array:
-    """The same, for sums at all places at once."""
-    return table_in_parts(_wave(cells, step))
 
 
 def _by_digits(work: Callable[[IntegerArray], IntegerArray], values: IntegerArray, reach: int) -> IntegerArray:
@@ -244,52 +224,12 @@ def _by_digits(work: Callable[[IntegerArray], IntegerArray], values: IntegerArra
 
 
 _SMALL = 1 << 31
-_SHORTEST = 256
-"""Sums of fewer products are not taken apart any further."""
 
 
 def sums_along(table: Array, values: Array, places: Places) -> Array:
     """Σ_a values[t, a]·table[a + places[r]] for every row t of values and every r."""
     sums = np.zeros((len(values), places.size), dtype=values.dtype)
-    _along_the_table(*_alike(table[None], values), places, sums)
-    return sums
-
-
-def table_in_parts(table: Array) -> Array:
-    """A table of twice as many numbers as there are values, for :func:`all_sums_along`: three parts out of each.
-
-    With A, B, C the sums along the quarters 0 and 1, 1 and 2, 2 and 3 of a table, and x, y the halves of the values,
-    the sums are (A·x + B·y, B·x + C·y) = (P + (A − B)·x, P + (C − B)·y) for P = B·(x + y): three products of half the
-    length in place of four (Karatsuba and Ofman, 1962), and so on down to short ones.
-    """
-    parts = table[None].astype(np.int64)
-    while parts.shape[1] > 2 * _SHORTEST and parts.shape[1] % 4 == 0 and largest(parts) < _SMALL // 2:
-        half = parts.shape[1] // 2
-        middle = parts[:, half // 2 : half // 2 + half]
-        parts = np.stack([middle, parts[:, :half] - middle, parts[:, half:] - middle], axis=1).reshape(-1, half)
-    return parts.astype(np.int32) if largest(parts) < _SMALL else parts
-
-
-def all_sums_along(parts: Array, values: Array) -> Array:
-    """Σ_a values[t, a]·table[a + c] for every row t of values and every c below their length, of whole numbers.
-
-    What wraps around on the way does no harm: the sums themselves fit.
-    """
-    length, width = values.shape[1], parts.shape[1] // 2
-    pieces: Array = values
-    while pieces.shape[1] > width:
-        half = pieces.shape[1] // 2
-        left, right = pieces[:, :half], pieces[:, half:]
-        three = np.empty((len(pieces), 3, half), dtype=pieces.dtype)
-        np.add(left, right, out=three[:, 0])
-        three[:, 1], three[:, 2] = left, right
-        pieces = np.reshape(three, (-1, half))
-    sums: Array = np.zeros(pieces.shape, dtype=values.dtype)
-    _along_the_table(*_alike(parts, pieces), np.arange(width), sums)
-    while sums.shape[1] < length:
-        half = sums.shape[1]
-        three = sums.reshape(-1, 3, half)
-        sums = (three[:, :1] + three[:, 1:]).reshape(-1, 2 * half)
+    _along_the_table(*_alike(table, values), places, sums)
     return sums
 
 
@@ -302,16 +242,16 @@ def sums_around(table: Array, values: Array, factors: Places, first: int, stride
 
 def _alike(table: Array, values: Array) -> tuple[Array, Array]:
     """Both in one number type, of 32 bits where they fit: products of those are fast, and made in 64 bits."""
-    if values.dtype != np.float64 and largest(values) < _SMALL and (table.dtype == np.int32 or largest(table) < _SMALL):
+    if values.dtype != np.float64 and largest(values) < _SMALL and largest(table) < _SMALL:
         return np.ascontiguousarray(table, dtype=np.int32), np.ascontiguousarray(values, dtype=np.int32)
     return np.ascontiguousarray(table, dtype=values.dtype), np.ascontiguousarray(values)
 
 
 @compiled
-def _along_the_table(tables: Array, values: Array, places: Places, sums: Array) -> None:
+def _along_the_table(table: Array, values: Array, places: Places, sums: Array) -> None:
     length = values.shape[1]
     for trial in range(values.shape[0]):
-        own, table = values[trial], tables[trial % tables.shape[0]]
+        own = values[trial]
         for row in range(places.size):
             part = table[places[row] : places[row] + length]
             total = sums[trial, row]

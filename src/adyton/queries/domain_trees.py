@@ -1,18 +1,25 @@
-"""Trees of blocks that cut the axes of a domain again and again, and orders of its cells along which boxes are
-intervals.
+"""Trees of blocks and orders of cells, for those who plan and solve: trees that cut the axes of a domain again and
+again, orders along which boxes are intervals, trees above given blocks, and where the blocks of a tree are.
+
+A measurement needs none of it: what is measured is checked by the constructors of :mod:`adyton.queries.hierarchy`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from adyton.arrays import Places
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.hierarchy import BlockTree
+from adyton.queries.partition import Partition
 from adyton.whole import as_shape, halvings, whole
 
 
@@ -140,6 +147,18 @@ def hilbert_order(domain: int | Sequence[int]) -> Places:
     return np.argsort(distance, kind="stable")
 
 
+@lru_cache(maxsize=16)
+def curve(domain: tuple[int, ...]) -> Places | None:
+    """The order of the cells along a Hilbert curve: None for a line, which stays as it stands."""
+    return None if len(domain) == 1 else hilbert_order(domain)
+
+
+@lru_cache(maxsize=16)
+def along_curve(domain: tuple[int, ...]) -> Partition:
+    """Each cell as a group of its own, numbered along the curve: reducing by it puts the cells in order."""
+    return Partition(np.argsort(hilbert_order(domain)))
+
+
 def snake_order(domain: Sequence[int], axis: int) -> Places:
     """The cells of a two-dimensional domain line by line along an axis, to and fro, so that each step is one cell.
 
@@ -153,3 +172,99 @@ def snake_order(domain: Sequence[int], axis: int) -> Places:
     lines = (table.T if axis == 0 else table).copy()
     lines[1::2] = lines[1::2, ::-1]
     return lines.reshape(-1)
+
+
+def tree_of_halves(cells: int) -> BlockTree:
+    """Blocks of … 8, 4, 2 and 1 cells inside the whole domain, the last of each level cut where the domain ends."""
+    return _halves(whole(cells, "cells", 1))
+
+
+@lru_cache(maxsize=16)
+def _halves(cells: int) -> BlockTree:
+    return BlockTree.of_sizes(cells, [1 << level for level in range(halvings(cells), -1, -1)])
+
+
+def tree_above(domain: int | Sequence[int], leaves: npt.ArrayLike, order: npt.ArrayLike | None = None) -> BlockTree:
+    """A balanced binary tree above blocks with these boundaries: leaf i is in block ⌊i·2^d/leaves⌋ at depth d.
+
+    >>> tree_above(5, [0, 3, 4, 5]).boundaries
+    (array([0, 5]), array([0, 4, 5]), array([0, 3, 4, 5]))
+    """
+    finest = BlockTree(domain, [leaves], order)
+    (bounds,), count = finest.boundaries, finest.blocks
+    firsts = [-(-np.arange((1 << depth) + 1) * count >> depth) for depth in range((count - 1).bit_length())]
+    children = [*(2 * np.arange(first.size) for first in firsts[:-1]), *firsts[-1:], bounds]
+    return _fitting(finest, [*(bounds[first] for first in firsts), bounds], children)
+
+
+def from_root_to_cells(tree: BlockTree) -> BlockTree:
+    """The same tree with the whole domain as its first level, and the cells as its last."""
+    levels, children = list(tree.boundaries), list(tree.children)
+    if levels[0].size > 2:
+        children.insert(0, np.array([0, levels[0].size - 1]))
+        levels.insert(0, np.array([0, tree.cells]))
+    if levels[-1].size - 1 < tree.cells:
+        levels.append(np.arange(tree.cells + 1))
+        children.append(levels[-1])
+    return _fitting(tree, levels, children)
+
+
+def _fitting(tree: BlockTree, boundaries: Sequence[Places], children: Sequence[Places]) -> BlockTree:
+    """Other levels on the same cells, which are known to fit each other: nothing is checked again."""
+    other: BlockTree = object.__new__(BlockTree)
+    object.__setattr__(other, "domain", tree.domain)
+    other._keep(tuple(boundaries), tree.order, tuple(children))
+    return other
+
+
+def layout(tree: BlockTree) -> Layout:
+    """Where the blocks of a tree are, kept beside the tree: what is measured holds its own fields only."""
+    if tree not in _LAYOUTS:
+        _LAYOUTS[tree] = Layout(tree.boundaries, tree.children, tree.level_starts)
+    return _LAYOUTS[tree]
+
+
+_LAYOUTS: WeakKeyDictionary[BlockTree, Layout] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What follows for every block from where the levels are cut, computed when it is first asked for.
+
+    >>> layout(tree_of_halves(4)).sizes.tolist()
+    [4, 2, 2, 1, 1, 1, 1]
+    """
+
+    boundaries: tuple[Places, ...]
+    children: tuple[Places, ...]
+    level_starts: tuple[int, ...]
+
+    @cached_property
+    def starts(self) -> Places:
+        """The first place of each block."""
+        return np.concatenate([level[:-1] for level in self.boundaries])
+
+    @cached_property
+    def sizes(self) -> Places:
+        """How many cells each block has."""
+        return np.concatenate([np.diff(level) for level in self.boundaries])
+
+    @cached_property
+    def offsets(self) -> Places:
+        """The number of the first child of each block above the finest level, and at the end the number of blocks."""
+        below = zip(self.children[:-1], self.level_starts[1:], strict=False)
+        return np.concatenate([*(children[:-1] + first for children, first in below), self.level_starts[-1:]])
+
+    @cached_property
+    def levels(self) -> Places:
+        """The level of each block."""
+        return np.repeat(np.arange(len(self.boundaries)), np.diff(self.level_starts))
+
+    @cached_property
+    def _keys(self) -> Places:
+        """Levels and starts as one number, which rises from block to block."""
+        return self.levels * int(self.boundaries[0][-1]) + self.starts
+
+    def blocks_at(self, levels: Places, places: Places) -> Places:
+        """The blocks of these levels that hold these places."""
+        return np.searchsorted(self._keys, levels * int(self.boundaries[0][-1]) + places, side="right") - 1

@@ -1,6 +1,6 @@
 """What the kernel returns: noisy answers, a noisy number, noisy tables, and how noisy they are.
 
-What was measured on a vector that was derived from another one is a measurement of that one, too.
+A measurement of a derived vector is also a measurement of the vector that it was derived from.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Measurement:
     mapping: Queries | None = None
     """The queries on the first vector whose answers were the cells that were measured; None for that vector itself."""
     counted: str = ""
-    """Which rows were counted, in a few words, where somebody said that it is not all of them."""
+    """Which rows were counted, in a few words, if not all of them."""
 
     def on_first_vector(self) -> Queries:
         """The queries, asked of the vector that the measured one was derived from."""

@@ -24,7 +24,7 @@ from adyton.result.misfits import Misfits, not_counted
 from adyton.result.receipt import Receipt, RowsCounted
 from adyton.result.sheets import Sheets
 from adyton.schema import Schema
-from adyton.solving.projections import project_to_simplex
+from adyton.solving.nonnegative import project_to_simplex
 from adyton.tasks import Task
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.plans.base import Plan
-from adyton.plans.simulation import simulate
+from adyton.plans.registry import simulate
 from adyton.queries import Queries
 from adyton.result.result import Look
 

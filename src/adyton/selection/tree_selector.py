@@ -18,7 +18,7 @@ from adyton.kernel.sources import VectorSource
 from adyton.queries import Queries
 from adyton.selection.selector import CELLS, Choice, Selector, Training, feature_named
 from adyton.selection.workload_kinds import cheapest, kind_of
-from adyton.solving.projections import project_to_ball
+from adyton.solving.nonnegative import project_to_ball
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,4 @@
-"""From noisy answers to cells by least squares: public arithmetic on public numbers, at no cost in privacy."""
+"""From noisy answers to cells, by least squares, and the error that the estimate has: arithmetic on public numbers.
+
+Start with :mod:`adyton.solving.solvers`, which chooses the solver that suits the queries.
+"""

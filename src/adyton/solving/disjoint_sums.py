@@ -1,8 +1,8 @@
 """A growing history of noisy sums over disjoint cells, and histograms that fit it.
 
 Every round adds one set of linear queries that share no cell, with their noisy answers. Cells that no query so far
-tells apart are kept as one group, so that a few ranges on a long domain cost next to nothing. The sets
-are replayed by multiplicative updates.
+tells apart are kept as one group, so that a few ranges on a long domain take little time. The sets are
+replayed by multiplicative updates.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _KNOWN = 1e-3
 class DisjointSums:
     """The history: sets of sums over disjoint cells, and the total as it is known so far.
 
-    ``total`` has the variance ``total_variance``, 0 for a total that is public. Sets that count every cell once tell
-    about the total, too: it is then the mean of all that is known of it, weighted by precision.
+    ``total`` has the variance ``total_variance``, 0 for a total that is public. Sets that count every cell once are
+    answers about the total, too: it is then the mean of all of these, weighted by precision.
     """
 
     def __init__(self, cells: int, total: float, total_variance: float = 0.0) -> None:
@@ -105,7 +105,7 @@ class DisjointSums:
         times (less often where that would take long): x_i ← x_i·exp(q_i·η), rescaled to the total. The published
         step η = (y − q·x)/2·total is a cautious one towards the point where q·x = y; here it is Newton's, so that few
         replays do what hundreds did. An exponent λ is drawn back by *pull* standard deviations of the noise: the
-        replays end where y − q·x = pull·σ·λ for every answer, the least relative entropy plus a fine on misfits.
+        replays end where y − q·x = pull·σ·λ for every answer: relative entropy plus a penalty on residuals is least.
         """
         total = self.total
         answers, starts, labels = [], [0], self._labels.astype(np.int32, order="C")
@@ -152,14 +152,14 @@ class DisjointSums:
         weights = smallest / np.concatenate([[first], *map(np.full, map(len, self._answers), self._deviations)])
         answers = np.concatenate([[self._first], *self._answers])
         start = self._mass * (self.total / self._mass.sum()) / scale
-        found = None
+        solution = None
         if self._sizes.size <= _FEW and answers.size <= _FEW:
             table = np.zeros((answers.size, self._sizes.size))
             table[rows, columns] = coefficients
-            found = _few(table * weights[:, None], answers * weights, start)
-        if found is None:
-            found = _many(rows, columns, coefficients, answers, weights, start, tolerance)
-        fitted = found * scale
+            solution = _few(table * weights[:, None], answers * weights, start)
+        if solution is None:
+            solution = _many(rows, columns, coefficients, answers, weights, start, tolerance)
+        fitted = solution * scale
         if fitted.sum() > 0:
             self._mass = fitted
         return np.asarray((fitted / self._sizes)[self._group])

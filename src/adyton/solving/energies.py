@@ -8,21 +8,22 @@ time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import singledispatch
 
 import numpy as np
 
 from adyton.arrays import Places, Reals
 from adyton.compiling import compiled
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.block_tree import BlockTree, block_sums, spread
+from adyton.queries.hierarchy import BlockTree, block_sums, spread
 
 Levels = Sequence[Places]
 Order = Places | None
 _EVEN = 1e-9
 
 
-def tree_energies(workload: Queries, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+def tree_energies(  # noqa: PLR0911
+    workload: Queries, levels: Levels, profile: Reals, order: Order
+) -> list[Reals]:
     """For each level, Σ_q (Σ_{i in v} profile_i·q_i / Σ_{i in v} profile_i)² for every block v.
 
     *levels* are boundaries of blocks over the cells in the given *order*, from the coarsest to the finest; *profile*
@@ -31,20 +32,33 @@ def tree_energies(workload: Queries, levels: Levels, profile: Reals, order: Orde
     >>> tree_energies(Identity(4), [np.array([0, 2, 4])], np.ones(4), None)
     [array([0.5, 0.5])]
     """
-    if isinstance(workload, Ranges) and len(workload.domain) == 2:
-        boxes = _energies_of_boxes(workload, levels, profile, order)
-        if boxes is not None:
-            return boxes
-    in_order = order is None or isinstance(workload, Identity | Total | Stack)
-    method = _energies if in_order else _energies_by_rows
-    return method(workload, levels, profile, order)
+    energies = None
+    match workload:
+        case Identity():
+            squares = np.square(profile)
+            return [block_sums(squares, level) / np.square(block_sums(profile, level)) for level in levels]
+        case Total():
+            return [np.ones(level.size - 1) for level in levels]
+        case Stack():
+            parts = [tree_energies(part, levels, profile, order) for part in workload.parts]
+            return [np.asarray(sum(energies)) for energies in zip(*parts, strict=True)]
+        case Prefix() if order is None:
+            return [_of_prefixes(workload.cells, profile, level) for level in levels]
+        case AllRange() if order is None:
+            return [_of_intervals(workload.cells, profile, level) for level in levels]
+        case Ranges() if len(workload.domain) == 1 and order is None:
+            return [_of_ranges(workload, profile, level) for level in levels]
+        case Ranges() if len(workload.domain) == 2:
+            energies = _energies_of_boxes(workload, levels, profile, order)
+    return _energies_by_rows(workload, levels, profile, order) if energies is None else energies
 
 
 def held_energies(workload: Queries, tree: BlockTree) -> Reals:
     """What the vectors that are constant on the blocks of a level hold of the trace of WᵀW, for each level of a tree
     from the finest upwards: Σ_blocks (cells of the block)·Σ_q α_q², α_q the mean of q over the block.
 
-    >>> held_energies(Identity(4), BlockTree.of_halves(4))
+    >>> from adyton.queries.domain_trees import tree_of_halves
+    >>> held_energies(Identity(4), tree_of_halves(4))
     array([4., 2., 1.])
     """
     energies = tree_energies(workload, tree.boundaries, np.ones(workload.cells), tree.order)
@@ -139,78 +153,39 @@ def _energies_by_rows(workload: Queries, levels: Levels, profile: Reals, order: 
     return totals
 
 
-@singledispatch
-def _energies(workload: Queries, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
-    return _energies_by_rows(workload, levels, profile, order)
-
-
-@_energies.register
-def _(workload: Identity, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
-    squares = np.square(profile)
-    return [block_sums(squares, level) / np.square(block_sums(profile, level)) for level in levels]
-
-
-@_energies.register
-def _(workload: Total, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
-    return [np.ones(level.size - 1) for level in levels]
-
-
-@_energies.register
-def _(workload: Stack, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
-    parts = [tree_energies(part, levels, profile, order) for part in workload.parts]
-    return [np.asarray(sum(energies)) for energies in zip(*parts, strict=True)]
-
-
-@_energies.register
-def _(workload: Prefix, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+def _of_prefixes(cells: int, profile: Reals, level: Places) -> Reals:
     """The prefixes that end in v have α = C_i, the weighted part of v up to i; those that end later have α = 1."""
-    return [
-        block_sums(np.square(_cumulative(profile, level)), level) + (workload.cells - level[1:]) for level in levels
-    ]
+    return np.asarray(block_sums(np.square(_cumulative(profile, level)), level) + (cells - level[1:]))
 
 
-@_energies.register
-def _(workload: AllRange, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
+def _of_intervals(cells: int, profile: Reals, level: Places) -> Reals:
     """Intervals that begin before v and end in it, begin before and end after, begin in it and end after, or lie in it.
 
     With D = (0, C_1, …, C_L = 1): ΣD², before and after; Σ(1 − D)² for those that begin in v; and inside
     Σ_{a<b} (D_b − D_a)² = (L + 1)·ΣD² − (ΣD)².
     """
-    results = []
-    for level in levels:
-        part = _cumulative(profile, level)
-        sizes = np.diff(level)
-        before, after = level[:-1], workload.cells - level[1:]
-        first, second = block_sums(part, level), block_sums(np.square(part), level)
-        begins = sizes + 1 - 2 * first + second  # Σ over D_0 … D_L of (1 − D)², where the last term is 0
-        inside = (sizes + 1) * second - np.square(first)
-        results.append(before * second + before * after + after * begins + inside)
-    return results
+    part, sizes = _cumulative(profile, level), np.diff(level)
+    before, after = level[:-1], cells - level[1:]
+    first, second = block_sums(part, level), block_sums(np.square(part), level)
+    begins = sizes + 1 - 2 * first + second  # Σ over D_0 … D_L of (1 − D)², where the last term is 0
+    inside = (sizes + 1) * second - np.square(first)
+    return np.asarray(before * second + before * after + after * begins + inside)
 
 
-@_energies.register
-def _(workload: Ranges, levels: Levels, profile: Reals, order: Order) -> list[Reals]:
-    """Per level a range begins in one block, ends in another (or the same), and covers those between."""
-    if len(workload.domain) > 1:
-        return _energies_by_rows(workload, levels, profile, order)
+def _of_ranges(workload: Ranges, profile: Reals, level: Places) -> Reals:
+    """A range begins in one block, ends in another (or the same), and covers those between."""
     lower, upper = workload.lower[:, 0], workload.upper[:, 0]
-    results = []
-    for level in levels:
-        part = _cumulative(profile, level)
-        before = part - profile / spread(block_sums(profile, level), level)  # the part of the block before cell i
-        first = np.searchsorted(level, lower, side="right") - 1
-        last = np.searchsorted(level, upper, side="right") - 1
-        same = first == last
-        energy = np.zeros(level.size)
-        np.add.at(energy, first[same], np.square(part[upper[same]] - before[lower[same]]))
-        apart = ~same
-        np.add.at(energy, first[apart], np.square(1 - before[lower[apart]]))
-        np.add.at(energy, last[apart], np.square(part[upper[apart]]))
-        covered = np.zeros(level.size)
-        np.add.at(covered, first[apart] + 1, 1.0)
-        np.add.at(covered, last[apart], -1.0)
-        results.append((energy + covered.cumsum())[:-1])
-    return results
+    part = _cumulative(profile, level)
+    before = part - profile / spread(block_sums(profile, level), level)  # the part of the block before cell i
+    first, last = (np.searchsorted(level, ends, side="right") - 1 for ends in (lower, upper))
+    same, apart = first == last, first != last
+    energy, covered = np.zeros((2, level.size))
+    np.add.at(energy, first[same], np.square(part[upper[same]] - before[lower[same]]))
+    np.add.at(energy, first[apart], np.square(1 - before[lower[apart]]))
+    np.add.at(energy, last[apart], np.square(part[upper[apart]]))
+    np.add.at(covered, first[apart] + 1, 1.0)
+    np.add.at(covered, last[apart], -1.0)
+    return np.asarray(energy + covered.cumsum())[:-1]
 
 
 def _cumulative(profile: Reals, level: Places) -> Reals:

@@ -30,8 +30,8 @@ import numpy.typing as npt
 from adyton.arrays import Reals
 from adyton.queries import Identity, Marginals, Queries, Ranges, Stack, Weighted
 from adyton.queries.measurement import Group
-from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.product_solver import KroneckerSolver
+from adyton.solving.residuals import MarginalsSolver
 from adyton.solving.solvers import CellSolver, Solver
 
 _MOST_WRITTEN = 1 << 28
@@ -69,9 +69,9 @@ def noise_moments(solver: Solver, queries: Queries) -> Moments | None:  # noqa: 
         case MarginalsSolver(), Ranges():
             return _of_ranges(solver, queries)
         case KroneckerSolver(), Marginals():
-            excess = _largest(laplace_excess(solver.least_noise))
+            excess = float(laplace_excess(solver.least_noise))
             tables = [solver.table_moments(axes) for axes in queries.axes]
-            two, four = (np.concatenate([one[place] for one in tables]) for place in (0, 1))
+            two, four = (np.concatenate([moments[place] for moments in tables]) for place in (0, 1))
             return Moments(two, excess * four)
         case CellSolver(), Marginals() | Ranges() if solver.noise.min() == solver.noise.max():
             noise, summed = float(solver.noise[0]), _summed(queries)
@@ -94,10 +94,6 @@ def _summed(queries: Marginals | Ranges) -> Reals:
     return np.asarray(np.repeat(queries.cells / sizes, sizes))
 
 
-def _largest(values: Reals) -> float:
-    return float(np.max(values))
-
-
 def _of_ranges(solver: MarginalsSolver, queries: Ranges) -> Moments:
     """Of a box of cells: its variance, and at most the kurtosis of a single cell of its table."""
     law, groups = TableMoments(solver.sides, solver.measured, solver.parts), narrowed(queries)
@@ -109,8 +105,8 @@ def _of_ranges(solver: MarginalsSolver, queries: Ranges) -> Moments:
 
 def _of_marginals(solver: MarginalsSolver, queries: Marginals) -> Moments:
     law = TableMoments(solver.sides, solver.measured, solver.parts)
-    found = [law.of(tuple(map(str, axes))) for axes in queries.axes]
-    two, four = (np.repeat([one[place] for one in found], queries.sizes) for place in (0, 1))
+    moments = [law.of(tuple(map(str, axes))) for axes in queries.axes]
+    two, four = (np.repeat([pair[place] for pair in moments], queries.sizes) for place in (0, 1))
     return Moments(two, four)
 
 
@@ -126,7 +122,7 @@ def determined(measured: Queries, solver: Solver, asked: Queries) -> bool:
     By structure where it is known. Otherwise by trial: true answers about cells drawn from a normal law are solved, and
     the answers to *asked* compared. Let x̂ = G·x be the solution, in which all rows of G lie in the row space of what
     was measured. A query q that does not lie there has q·G ≠ q, so that q·x̂ − q·x has a normal law of deviation
-    ‖q·G − q‖: two trials that are right to nine digits by chance are as good as impossible. A solver that
+    ‖q·G − q‖: it is practically impossible that two trials are right to nine digits by chance. A solver that
     stops before it has nine digits fails too: what it returns depends on the data by more than that.
 
     >>> from adyton.solving.solvers import solver
@@ -154,7 +150,7 @@ def narrowed(asked: Ranges) -> list[tuple[int, ...]]:
 
 
 def among(measured: Queries, asked: Queries) -> bool:
-    """Whether it shows that each of the queries is a sum of measured ones, or a multiple of one."""
+    """Whether the structure alone shows that each query is a sum of measured ones, or a multiple of one."""
     if asked is measured:
         return True
     match asked:
@@ -200,7 +196,7 @@ class TableMoments:
             for name in group:
                 self._with[name].append(number)
         apart = [self._apart(number) for number in range(len(self._measured))]
-        self._two, self._four = (math.fsum(one[place] for one in apart) for place in (0, 1))
+        self._two, self._four = (math.fsum(pair[place] for pair in apart) for place in (0, 1))
 
     def of(self, group: Group) -> tuple[float, float]:
         """The variance and the fourth cumulant of each cell; parts that nothing was measured of count as 0."""
@@ -276,8 +272,8 @@ class TableMoments:
         """What a table adds that has no attribute in common with the one asked, for V_∅/Π_Q n_i = 1."""
         group, noise = self._measured[number]
         cells = float(math.prod(self._sides[name] for name in group))
-        each = 1 / (noise * cells)
-        return cells * each**2 * noise, cells * each**4 * noise**2 * self._excess[number]
+        coefficient = 1 / (noise * cells)
+        return cells * coefficient**2 * noise, cells * coefficient**4 * noise**2 * self._excess[number]
 
     def _coefficients(self, number: int, asked: Group) -> list[tuple[float, float]]:
         """The coefficients of the cells of a measured table, and how many have each."""
@@ -285,7 +281,7 @@ class TableMoments:
         shared = [name for name in group if name in asked]
         subsets: list[Group] = [()]
         for name in shared:
-            subsets = [one for subset in subsets for one in (subset, (*subset, name))]
+            subsets = [wider for subset in subsets for wider in (subset, (*subset, name))]
         values = [self._gain(group, asked, part, noise) for part in subsets]
         counts = [float(math.prod(self._sides[name] for name in group if name not in asked))] * len(values)
         stride = len(values)

@@ -7,6 +7,10 @@ handful of rounds does for counting queries; on hierarchies, where the inverse o
 to be freed again. When pivoting cycles, projected Newton steps take over from the best point seen (Bertsekas,
 "Projected Newton methods for optimization problems with simple constraints", SIAM J. Control Optim. 1982): each of
 them lowers the misfit.
+
+**Projections.** The nearest point with a given total, with a given total and no negative cell, or with a bounded sum of
+absolute values. With Gaussian noise of one variance, the nearest point of a set that holds the truth is the most likely
+one. All functions take trials along leading axes.
 """
 
 from __future__ import annotations
@@ -24,7 +28,10 @@ from adyton.errors import BadInput
 PATIENCE = 12
 """Rounds of pivoting without fewer misplaced cells than ever before, until projected Newton steps take over."""
 
+
 _COARSE, _FINE = 1e-3, 1e-5
+
+
 _HALVINGS = 0.5 ** np.arange(16)
 
 
@@ -94,8 +101,8 @@ def optimality(
     """
     x = np.asarray(estimate, dtype=np.float64)
     fit = Fit.of(forward, adjoint, answers, precisions, absolute_adjoint)
-    found = fit.optimality(x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
-    return np.where((x < 0).any(axis=-1), np.inf, found)
+    distance = fit.optimality(x.reshape(-1, x.shape[-1])).reshape(x.shape[:-1])
+    return np.where((x < 0).any(axis=-1), np.inf, distance)
 
 
 def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals, Reals]:
@@ -111,9 +118,9 @@ def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals
             break
         x, residual = part.minimise(x, free, precision)
         feasible = np.maximum(x, 0.0)
-        found = part.optimality(feasible)
-        better = found < reached[trials]
-        best[trials[better]], reached[trials[better]] = feasible[better], found[better]
+        distance = part.optimality(feasible)
+        better = distance < reached[trials]
+        best[trials[better]], reached[trials[better]] = feasible[better], distance[better]
         wrong = np.where(free, x < 0, part.gradient(residual) < 0)
         misplaced = wrong.sum(axis=-1)
         patience = np.where(misplaced < fewest, PATIENCE, patience - 1)
@@ -121,7 +128,7 @@ def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals
         fine = np.where(misplaced <= 1 + x.shape[-1] / 1000, 0.3 * tolerance, _FINE)
         precision = np.where(misplaced <= 1 + x.shape[-1] / 100, np.minimum(precision, fine), precision)
         free ^= wrong
-        going = (found > tolerance) & (patience > 0)
+        going = (distance > tolerance) & (patience > 0)
         trials, part = trials[going], part.only(going)
         x, free, fewest = x[going], free[going], fewest[going]
         precision, patience = precision[going], patience[going]
@@ -130,8 +137,8 @@ def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals
 
 def _descend(fit: Fit, x: Reals, tolerance: float, rounds: int) -> tuple[Reals, float]:
     """Projected Newton steps on one trial; each takes the best of some paths max(0, x + step · direction)."""
-    found = float(fit.optimality(x)[0])
-    best, reached = x, found
+    distance = float(fit.optimality(x)[0])
+    best, reached = x, distance
     for _ in range(rounds):
         if reached <= tolerance:
             break
@@ -140,23 +147,25 @@ def _descend(fit: Fit, x: Reals, tolerance: float, rounds: int) -> tuple[Reals, 
         pace = dot(down, down) / max(float(fit.curvature(down)[0]), np.finfo(np.float64).tiny)
         near = min(float(length(x - np.maximum(x + pace * down, 0.0))[0]), 1e-3 * float(x.max()))
         free = (x > near) | (gradient < 0)  # the rest is at zero or close to it, and the gradient pushes it down
-        newton = fit.minimise(x, free, np.array([max(0.3 * tolerance, 0.01 * found)]))[0] - x
+        newton = fit.minimise(x, free, np.array([max(0.3 * tolerance, 0.01 * distance)]))[0] - x
         ahead = np.concatenate([x + _HALVINGS[:, None] * step for step in (newton, pace * down)])
         moves = np.maximum(ahead, 0.0) - x
         gains = dot(gradient, moves) + fit.curvature(moves) / 2  # the change of the misfit, without cancellation
         if gains.min() >= 0:
             break
         x = x + moves[[gains.argmin()]]
-        found = float(fit.optimality(x)[0])
-        if found < reached:
-            best, reached = x, found
+        distance = float(fit.optimality(x)[0])
+        if distance < reached:
+            best, reached = x, distance
     return best[0], reached
 
 
 Operator = Callable[[Reals], Reals]
 
+
 ROUNDING = 1e-8
 """A residual below this part of the answer may come from rounding: no gradient is judged against less."""
+
 
 MOST_STEPS = 2000
 """Conjugate gradients stop here at the latest."""
@@ -274,3 +283,61 @@ def dot(first: Reals, second: Reals) -> Reals:
 def length(values: Reals) -> Reals:
     """Euclidean lengths along the last axis."""
     return np.sqrt(dot(values, values))
+
+
+def project_to_total(estimates: npt.ArrayLike, total: npt.ArrayLike) -> Reals:
+    """Share out among all cells, evenly, what is missing from a known total.
+
+    >>> project_to_total([4, 5], total=12)
+    array([5.5, 6.5])
+    """
+    y = _estimates(estimates)
+    goal = np.asarray(total, dtype=np.float64)[..., None]
+    moved: Reals = y + (goal - y.sum(axis=-1, keepdims=True)) / y.shape[-1]
+    return moved
+
+
+def project_to_simplex(estimates: npt.ArrayLike, total: npt.ArrayLike) -> Reals:
+    """The nearest x ≥ 0 with Σ x_i = total; all zeros for a total of at most 0.
+
+    x_i = max(0, y_i − price), where the price makes the sum right (Held, Wolfe and Crowder, "Validation of subgradient
+    optimization", 1974). Sorted by y_i, the cells above zero come first. O(n log n).
+
+    >>> project_to_simplex([4, 3, -2], total=5)
+    array([3., 2., 0.])
+    """
+    y, goal = _estimates(estimates), np.maximum(np.asarray(total, dtype=np.float64), 0.0)[..., None]
+    y = np.broadcast_to(y, np.broadcast_shapes(y.shape, goal.shape))
+    order = np.argsort(-y, axis=-1, kind="stable")
+    high, places = np.take_along_axis(y, order, axis=-1), np.arange(y.shape[-1])
+    prices = (np.cumsum(high, axis=-1) - goal) / (places + 1)  # if only the first k + 1 stay above zero
+    stay = np.maximum(1, (high > prices).sum(axis=-1, keepdims=True))
+    chosen = np.empty(y.shape, dtype=np.bool_)
+    np.put_along_axis(chosen, order, places < stay, axis=-1)
+    # summed once more, without the rounding of long cumulative sums
+    price = (np.where(chosen, y, 0).sum(axis=-1, keepdims=True) - goal) / stay
+    return np.where(chosen & (goal > 0), np.maximum(y - price, 0.0), 0.0)
+
+
+def project_to_ball(estimates: npt.ArrayLike, radius: npt.ArrayLike) -> Reals:
+    """The nearest point with Σ |x_i| ≤ radius: unchanged inside the ball, else shrunk towards zero by one amount.
+
+    Duchi et al., "Efficient projections onto the ℓ1-ball for learning in high dimensions", ICML 2008.
+
+    >>> project_to_ball([3, -2, 0.5], radius=3)
+    array([ 2., -1.,  0.])
+    """
+    y, bound = _estimates(estimates), np.asarray(radius, dtype=np.float64)
+    if not (bound >= 0).all():
+        raise BadInput("radius must be at least 0.")
+    magnitudes = np.abs(y)
+    outside = magnitudes.sum(axis=-1, keepdims=True) > bound[..., None]
+    return np.where(outside, np.copysign(project_to_simplex(magnitudes, bound), y), y)
+
+
+def _estimates(values: npt.ArrayLike) -> Reals:
+    """Finite numbers along at least one axis."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 0 or array.shape[-1] == 0 or not np.isfinite(array).all():
+        raise BadInput("estimates must be finite numbers, one per cell along the last axis, and at least one.")
+    return array

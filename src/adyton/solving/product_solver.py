@@ -20,7 +20,7 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.queries import AllRange, Haar, Hierarchy, Identity, Kronecker, Marginals, Queries, Ranges, Stack
 from adyton.queries.axes import product_parts
-from adyton.queries.block_tree import block_sums, spread
+from adyton.queries.hierarchy import block_sums, spread
 from adyton.solving.trees import TreeSolver
 
 LARGEST_FACTOR, LARGEST_SOLVED = 4096, 8192
@@ -52,9 +52,9 @@ class KroneckerSolver:
 
     def __init__(self, queries: Kronecker, noise: list[Reals]) -> None:
         self._queries = queries
-        found = [_inverse(factor, own) for factor, own in zip(queries.factors, noise, strict=True)]
-        self._inverses = [inverse for inverse, _ in found]
-        self._known = [complete for _, complete in found]
+        solved = [_inverse(factor, own) for factor, own in zip(queries.factors, noise, strict=True)]
+        self._inverses = [inverse for inverse, _ in solved]
+        self._known = [complete for _, complete in solved]
         pairs = zip(self._inverses, noise, strict=True)
         self._spreads = [inverse * np.sqrt(own) for inverse, own in pairs]  # times its transpose: the covariance
         self._sides = [factor.cells for factor in queries.factors]

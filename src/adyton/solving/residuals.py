@@ -24,9 +24,12 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Array, Integers, Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import listing, no_such, shorten
+from adyton.queries import Marginals, Queries, Ranges
+from adyton.queries.axes import energies_by_axes
 from adyton.queries.measurement import Group, MeasuredTable
 
 
@@ -71,14 +74,7 @@ class Residuals:
 
     def variance(self, *group: str) -> float:
         """The variance of each cell of the table of a group; infinite where the table is not determined."""
-        names = in_order(group, self.sides)
-        total = 0.0
-        for subset in _subsets(names):
-            inside = math.prod(1 - 1 / self.sides[name] for name in subset)
-            if inside:
-                outside = math.prod(self.sides[name] for name in names if name not in subset)
-                total += self.variances.get(subset, math.inf) * inside / outside**2
-        return total
+        return self.mean_variance(group, {})
 
     def mean_variance(self, group: Group, energies: Mapping[str, tuple[float, float]]) -> float:
         """The mean variance of many sums over a table, which are all products of weights along its attributes.
@@ -99,7 +95,7 @@ class Residuals:
         """The parts of a table of which nothing was measured; none if the table is determined."""
         names = in_order(group, self.sides)
         trivial = {name for name in names if self.sides[name] == 1}  # an axis of one cell has no part of its own
-        return tuple(one for one in _subsets(names) if one not in self.variances and not trivial & set(one))
+        return tuple(subset for subset in _subsets(names) if subset not in self.variances and not trivial & set(subset))
 
 
 def residuals(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> Residuals:
@@ -110,10 +106,10 @@ def residuals(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> Re
     """
     weights: dict[Group, float] = {}
     sums: dict[Group, Reals] = {}
-    for one in measured:
-        group, counts = _read(sides, one)
+    for table in measured:
+        group, counts = _read(sides, table)
         for subset, part, cells in _split(group, counts, sides):
-            weight = 1 / (one.variance * cells)
+            weight = 1 / (table.variance * cells)
             weights[subset] = weights.get(subset, 0.0) + weight
             sums[subset] = sums[subset] + weight * part if subset in sums else weight * part
     if not weights:
@@ -162,36 +158,36 @@ def in_order(group: Sequence[str], sides: Mapping[str, int]) -> Group:
     return tuple(sorted(group, key=list(sides).index)) if len(group) > 1 else tuple(group)
 
 
-def _read(sides: Mapping[str, int], one: MeasuredTable) -> tuple[Group, Reals]:
+def _read(sides: Mapping[str, int], table: MeasuredTable) -> tuple[Group, Reals]:
     """The group in order, and its counts with the axes in that order."""
-    group = in_order(one.group, sides)
-    counts = np.asarray(one.counts, dtype=np.float64)
+    group = in_order(table.group, sides)
+    counts = np.asarray(table.counts, dtype=np.float64)
     leading = counts.ndim - len(group)
-    shape = tuple(sides[name] for name in one.group)
+    shape = tuple(sides[name] for name in table.group)
     if leading < 0 or counts.shape[leading:] != shape:
-        raise BadInput(f"the table of {listing(one.group)} has the shape {shape}, given counts of {counts.shape}.")
-    if not (math.isfinite(one.variance) and one.variance > 0 and np.isfinite(counts).all()):
+        raise BadInput(f"the table of {listing(table.group)} has the shape {shape}, given counts of {counts.shape}.")
+    if not (math.isfinite(table.variance) and table.variance > 0 and np.isfinite(counts).all()):
         raise BadInput(
-            f"the table of {listing(one.group)} needs finite counts and a variance above 0, given the variance "
-            f"{shorten(one.variance)}."
+            f"the table of {listing(table.group)} needs finite counts and a variance above 0, given the variance "
+            f"{shorten(table.variance)}."
         )
-    order = [leading + one.group.index(name) for name in group]
+    order = [leading + table.group.index(name) for name in group]
     return group, counts.transpose((*range(leading), *order))
 
 
 def _split(group: Group, counts: Reals, sides: Mapping[str, int]) -> Iterator[tuple[Group, Reals, int]]:
     """Every subset of a group, its part, and how many cells were added up for each number of it."""
     leading = counts.ndim - len(group)
-    found: list[tuple[Group, Reals, int]] = [((), counts, 1)]
+    parts: list[tuple[Group, Reals, int]] = [((), counts, 1)]
     for place, name in enumerate(group):
         axis, side = leading + place, sides[name]
         wider = []
-        for subset, part, cells in found:
+        for subset, part, cells in parts:
             total = part.sum(axis=axis, keepdims=True)
             wider.append((subset, total, cells * side))
             wider.append(((*subset, name), part - total / side, cells))
-        found = wider
-    for subset, part, cells in found:
+        parts = wider
+    for subset, part, cells in parts:
         kept = tuple(sides[name] for name in subset)
         yield subset, part.reshape((*counts.shape[:leading], *kept)), cells
 
@@ -208,3 +204,130 @@ def _undetermined(group: Group, lacking: tuple[Group, ...]) -> str:
         f"the table of {listing(group)} is not determined: no measured table has {listing(largest)}"
         f"{' together' if len(largest) > 1 else ''}. Measure one that has, or ask for fewer attributes."
     )
+
+
+MOST_AXES = 16
+_NEARLY = 1e-9
+
+
+class MarginalsSolver:
+    """Marginals of a domain that fits in memory, each with noise of its own variance: exact, and linear in the cells.
+
+    Let the marginal over the axes S have variance v_S. Then Aᵀ·D⁻¹·A has one eigenvalue for every set T of axes, on the
+    functions that depend on these axes together (:mod:`adyton.queries.axes`):
+
+        λ_T = Σ_{S ⊇ T} (1/v_S)·Π_{i ∉ S} n_i.
+
+    So the estimate is Σ_T P_T·Aᵀ·D⁻¹·y/λ_T, and its error on a workload Σ_T tr(P_T·WᵀW)/λ_T. Along one axis, a mean in
+    the first place and differences from it in all others tell the two kinds of functions apart.
+    """
+
+    exact = True
+
+    def __init__(self, queries: Marginals, noise: Reals) -> None:
+        self._queries, self._noise = queries, noise
+        precision = precisions(queries.domain, queries.axes, [1 / own[0] for own in _by_marginal(queries, noise)])
+        self._inverse = np.divide(1, precision, out=np.zeros_like(precision), where=precision > 0)
+        self._there = _dimensions(queries.domain) > 0
+        self.sides = {str(axis): side for axis, side in enumerate(queries.domain)}
+        groups = [tuple(map(str, axes)) for axes in queries.axes]
+        noises = [float(own[0]) for own in _by_marginal(queries, noise)]
+        self.measured = list(zip(groups, noises, strict=True))
+        """What was measured, in the words of :mod:`adyton.solving.residuals`: sets of axes and variances."""
+
+    @cached_property
+    def parts(self) -> dict[Group, float]:
+        """The variance of each part of which something was measured."""
+        return dict(part_variances(self.sides, self.measured).variances)
+
+    @classmethod
+    def of(cls, queries: Queries, noise: Reals) -> MarginalsSolver | None:
+        """For marginals whose cells have equal noise; None for others."""
+        if not isinstance(queries, Marginals) or len(queries.domain) > MOST_AXES:
+            return None
+        even = all(np.ptp(own) <= _NEARLY * own[0] for own in _by_marginal(queries, noise))
+        return cls(queries, noise) if even else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the marginal over all axes that have more than one value was measured."""
+        return bool((self._inverse[self._there] > 0).all())
+
+    def solve(self, answers: Array) -> Reals:
+        """One step forth and one back along every axis."""
+        return self._divided(self._queries.transpose(np.asarray(answers, dtype=np.float64) / self._noise))
+
+    def variances(self, rows: Reals) -> Reals:
+        """q·(Aᵀ·D⁻¹·A)⁺·q."""
+        return np.asarray((rows * self._divided(np.asarray(rows, dtype=np.float64))).sum(axis=-1))
+
+    def box_variances(self, lower: Integers, upper: Integers) -> Reals:
+        """The same for sums over boxes: Σ_T V_T·Π_T k_i(1 − k_i/n_i)·Π_{∉T} (k_i/n_i)², k_i cells along each axis."""
+        sides = np.array(self._queries.domain, dtype=np.float64)
+        long = (upper - lower + 1).astype(np.float64)
+        spread, level = long * (1 - long / sides), np.square(long / sides)
+        variances = np.zeros(len(long))
+        for group, variance in self.parts.items():
+            inside = np.array([str(axis) in group for axis in range(sides.size)])
+            variances += variance * np.where(inside, spread, level).prod(axis=1)
+        return variances
+
+    def total_variance(self, workload: Queries) -> float:
+        """By sets of axes where the energies are known, else query by query."""
+        energies = energies_by_axes(workload) if workload.domain == self._queries.domain else None
+        if energies is not None:
+            return float(energies @ self._inverse)
+        if isinstance(workload, Ranges):
+            return float(self.box_variances(workload.lower, workload.upper).sum())
+        return float(sum(self.variances(rows).sum() for rows in workload.rows()))
+
+    def _divided(self, cells: Reals) -> Reals:
+        """Σ_T P_T·z/λ_T."""
+        domain = self._queries.domain
+        leading = cells.ndim - 1
+        table = cells.reshape(*cells.shape[:-1], *domain).copy()
+        for axis in range(leading, table.ndim):
+            mean = table.mean(axis=axis, keepdims=True)
+            table -= mean
+            table[_first(table.ndim, axis)] = mean
+        factors = self._inverse.reshape((2,) * len(domain)).transpose()  # the first axis has the lowest bit
+        table *= factors[np.ix_(*((np.arange(side) > 0).astype(np.int64) for side in domain))]
+        for axis in range(leading, table.ndim):
+            mean = table[_first(table.ndim, axis)].copy()
+            table[_first(table.ndim, axis)] = 0
+            table[_first(table.ndim, axis)] = -table.sum(axis=axis, keepdims=True)
+            table += mean
+        return table.reshape(cells.shape)
+
+
+def precisions(domain: tuple[int, ...], sets: tuple[tuple[int, ...], ...], weights: list[float]) -> Reals:
+    """λ_T for every set T of axes, numbered by its bits, from 1/v_S for the measured sets."""
+    measured = np.zeros(1 << len(domain))
+    for axes, weight in zip(sets, weights, strict=True):
+        others = np.prod([side for axis, side in enumerate(domain) if axis not in axes], dtype=np.float64)
+        measured[sum(1 << axis for axis in axes)] += weight * others
+    return over_supersets(measured)
+
+
+def over_supersets(values: Reals) -> Reals:
+    """For every set the sum over all sets that contain it."""
+    table = values.reshape((2,) * (values.size.bit_length() - 1)).astype(np.float64)
+    for axis in range(table.ndim):
+        table = np.flip(np.flip(table, axis).cumsum(axis=axis), axis)
+    return table.reshape(-1)
+
+
+def _by_marginal(queries: Marginals, noise: Reals) -> list[Reals]:
+    return np.split(noise, np.cumsum(queries.sizes)[:-1])
+
+
+def _dimensions(domain: tuple[int, ...]) -> Reals:
+    """Of the space of every set of axes."""
+    numbers = np.arange(1 << len(domain))
+    members = (numbers[:, None] >> np.arange(len(domain)) & 1).astype(bool)
+    return np.asarray(np.where(members, np.array(domain, dtype=np.float64) - 1, 1.0).prod(axis=1))
+
+
+def _first(dimensions: int, axis: int) -> tuple[slice, ...]:
+    """The first place along an axis, which is kept."""
+    return tuple(slice(0, 1) if other == axis else slice(None) for other in range(dimensions))

@@ -8,7 +8,6 @@ solved by sets of axes, stripes one by one, products axis by axis, small domains
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,13 +19,12 @@ from adyton.partitions import lift
 from adyton.queries import Grid, Haar, Hierarchy, Identity, Kronecker, Measurement, Queries, Reduction, Stack, Total
 from adyton.queries.axes import stripe_parts, stripes_of, whole_of
 from adyton.queries.base import MOST_STEPS
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import tree_of_halves
 from adyton.solving.energies import tree_energies
-from adyton.solving.marginals_solver import MarginalsSolver
 from adyton.solving.nonnegative import nonnegative_least_squares
-from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
 from adyton.solving.product_solver import AugmentedSolver, KroneckerSolver, noise_by_axis
-from adyton.solving.trees import TreeSolver
+from adyton.solving.residuals import MarginalsSolver
+from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
 
 
 def least_squares(*measurements: Measurement, nonnegative: bool = False, local: bool = False) -> Reals:
@@ -46,7 +44,7 @@ def least_squares(*measurements: Measurement, nonnegative: bool = False, local: 
     """
     if not measurements:
         raise BadInput("least squares needs at least one measurement, given none.")
-    solve = _nonnegative if nonnegative else _unconstrained
+    solve = _nonnegative if nonnegative else lambda queries, noise, answers: solver(queries, noise).solve(answers)
     if local and any(measurement.mapping is not measurements[0].mapping for measurement in measurements):
         raise BadInput("local least squares is for measurements of one vector, given measurements of several.")
     if len(measurements) == 1:
@@ -59,10 +57,6 @@ def least_squares(*measurements: Measurement, nonnegative: bool = False, local: 
     variances = np.concatenate([measurement.variances for measurement in measurements])
     answers = np.concatenate([measurement.answers.astype(np.float64) for measurement in measurements], axis=-1)
     return solve(queries, variances, answers)
-
-
-def _unconstrained(queries: Queries, variances: Reals, answers: Array) -> Reals:
-    return solver(queries, variances).solve(answers)
 
 
 def _nonnegative(queries: Queries, variances: Reals, answers: Array) -> Reals:
@@ -114,7 +108,7 @@ def solver(queries: Queries, variances: npt.ArrayLike) -> Solver:  # noqa: PLR09
         return TreeSolver(tree, noise)
     if AugmentedSolver.suits(queries):
         return AugmentedSolver(queries, noise)
-    special = MarginalsSolver.of(queries, noise) or StripedSolver.of(queries, noise, solver)
+    special = MarginalsSolver.of(queries, noise) or StripedSolver.of(queries, noise)
     if special is not None:
         return special
     by_axis = noise_by_axis(queries, noise) if isinstance(queries, Kronecker) else None
@@ -219,7 +213,7 @@ class HaarSolver:
     def total_variance(self, workload: Queries) -> float:
         """Σ_j ‖W·h_j‖²·σ_j² / ‖h_j‖⁴; for h = left − right, ‖W·h‖² = 2‖W·left‖² + 2‖W·right‖² − ‖W·(left + right)‖²."""
         queries = self._queries
-        levels = BlockTree.of_halves(queries.cells).boundaries
+        levels = tree_of_halves(queries.cells).boundaries
         means = tree_energies(workload, levels, np.ones(queries.cells), None)
         sums = [mean * np.square(np.diff(level)) for mean, level in zip(means, levels, strict=True)]
         norms = [sums[0]]
@@ -309,8 +303,8 @@ class IterativeSolver:
         from scipy.sparse.linalg import lsmr
 
         adjoint = self._operator().adjoint()
-        found = [lsmr(adjoint, row, **self._until)[0] for row in _as_trials(rows)]
-        return np.asarray(np.square(np.array(found)).sum(axis=-1).reshape(rows.shape[:-1]))
+        solutions = [lsmr(adjoint, row, **self._until)[0] for row in _as_trials(rows)]
+        return np.asarray(np.square(np.array(solutions)).sum(axis=-1).reshape(rows.shape[:-1]))
 
     def total_variance(self, workload: Queries) -> float:
         """E‖z‖² over workloads combined with random signs (Hutchinson), or the sum itself for few queries."""
@@ -327,14 +321,6 @@ def _as_trials(values: Reals) -> Reals:
 _NEARLY = 1e-12
 
 
-def striped_axis(queries: Queries) -> int | None:
-    """The axis of a product that asks the same of every stripe along it: all other factors are single cells."""
-    if not isinstance(queries, Kronecker) or any(len(factor.domain) > 1 for factor in queries.factors):
-        return None
-    others = [axis for axis, factor in enumerate(queries.factors) if not isinstance(factor, Identity)]
-    return others[0] if len(others) == 1 else None
-
-
 class StripedSolver:
     """One solver for one stripe, used for all of them at once."""
 
@@ -344,19 +330,20 @@ class StripedSolver:
         self._domain = queries.domain
 
     @classmethod
-    def of(
-        cls, queries: Queries, noise: Reals, prepare: Callable[[Queries, npt.ArrayLike], Solver]
-    ) -> StripedSolver | None:
-        """For queries of this kind whose noise is the same in every stripe; None for others."""
-        axis = striped_axis(queries)
-        if axis is None:
+    def of(cls, queries: Queries, noise: Reals) -> StripedSolver | None:
+        """For a product that asks the same of every stripe along an axis, because all other factors are single cells,
+        and whose noise is the same in every stripe; None for others."""
+        if not isinstance(queries, Kronecker) or any(len(factor.domain) > 1 for factor in queries.factors):
             return None
-        assert isinstance(queries, Kronecker)
+        others = [axis for axis, factor in enumerate(queries.factors) if not isinstance(factor, Identity)]
+        if len(others) != 1:
+            return None
+        (axis,) = others
         by_stripe = stripes_of(noise, tuple(factor.count for factor in queries.factors), axis)
         own = by_stripe[0]
         if (np.abs(by_stripe - own) > _NEARLY * own).any():
             return None
-        return cls(queries, axis, prepare(queries.factors[axis], own))
+        return cls(queries, axis, solver(queries.factors[axis], own))
 
     @property
     def complete(self) -> bool:

@@ -35,9 +35,10 @@ from adyton.arrays import Reals
 from adyton.compiling import compiled
 from adyton.errors import BadInput
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import tree_above
+from adyton.queries.hierarchy import BlockTree
 from adyton.strategies.base import Strategy
-from adyton.strategies.overlaps import Overlap, overlap_of
+from adyton.strategies.overlaps import Overlap, overlap_of, slots_of
 from adyton.whole import whole
 
 SWEEPS = 10
@@ -67,7 +68,7 @@ def greedy_h(
         raise BadInput(f"a strategy is chosen for queries, given {type(workload).__name__}.")
     cells = np.arange(workload.cells + 1)
     places = None if order is None or np.array_equal(np.reshape(np.asarray(order), -1), cells[:-1]) else order
-    tree = WeightedTree(workload, BlockTree.of_leaves(workload.domain, cells if buckets is None else buckets, places))
+    tree = WeightedTree(workload, tree_above(workload.domain, cells if buckets is None else buckets, places))
     tree.improve(whole(sweeps, "sweeps", 0))
     return tree.strategy()
 
@@ -81,17 +82,17 @@ _NOTHING = 1e-11
 class WeightedTree:
     """The shares λ of all blocks, level by level, and the error that they lead to; at first those of equation 9.
 
-    The tree is one :meth:`~.BlockTree.of_leaves`: 2^d blocks at a depth d, some of the deepest without a leaf.
+    The tree is one :func:`.tree_above`: 2^d blocks at a depth d, some of the deepest without a leaf.
     """
 
     def __init__(self, workload: Queries, tree: BlockTree, overlap: Overlap | None = None) -> None:
         self.tree, self.depth = tree, tree.depth
         self.overlap = overlap = overlap_of(workload, tree) if overlap is None else overlap
-        filled = tree.slots
+        filled = slots_of(tree)
         self.shares = [np.zeros(1 << depth) for depth in range(self.depth)]
         self.states = [np.zeros((3, 1 << depth)) for depth in range(self.depth + 1)]  # V, u and e
         self.states[-1][1, filled] = 1
-        self.states[-1][2, filled] = overlap.energies()
+        self.states[-1][2, filled] = overlap.energy
         self.crosses = self.shares.copy()
         self._rise(
             [2.0 ** (-depth / 2) for depth in range(self.depth)],
@@ -131,22 +132,33 @@ class WeightedTree:
         self.error = float(inside + variance * energy)
 
     def _fall(self) -> list[Reals]:
-        """For each level, k and π of every block."""
+        """For each level, k and π of every block, from the derivatives of the error by V, u and e, level by level."""
         _, variance, energy = self.states[0]
-        by_own = np.stack([np.ones(1), energy, variance])  # the derivatives of V + u·e by V, u and e
-        frame = np.array([[0.0], [1.0]])
+        by_inside, by_variance, by_energy = np.ones(1), energy, variance  # the derivatives of V + u·e
+        known, weight = np.zeros(1), np.ones(1)  # the precision p from outside, and the weight ρ to distribute
         contexts = []
         for depth in range(self.depth):
-            own, below, cross = self.states[depth], self.states[depth + 1], self.crosses[depth]
-            context, crossed = np.empty_like(frame), np.empty(cross.size)
-            by_below, frame_below = np.empty_like(below), np.empty((2, 2 * cross.size))
-            fall(below, cross, self.shares[depth], own, by_own, frame, context, crossed, by_below, frame_below)
-            left, right = below[1, 0::2], below[1, 1::2]
-            pull = self.overlap.back(crossed) / (left + right) ** 2  # ∂w_1/∂u_1 = u_2/s², ∂w_1/∂u_2 = −u_1/s²
-            by_below[1, 0::2] += right * pull
-            by_below[1, 1::2] -= left * pull
-            by_own, frame = by_below, frame_below
-            contexts.append(context)
+            cross, share, own = self.crosses[depth], self.shares[depth], self.states[depth][1]
+            (left, right), (first, second) = ((row[0::2], row[1::2]) for row in self.states[depth + 1][1:])
+            total, free, squared = left + right, (1 - share) ** 2, weight**2
+            outside = np.divide(known, squared, out=np.zeros_like(known), where=weight > 0)
+            contexts.append(np.stack([squared * by_variance * (1 + outside * own) ** 2, outside]))
+            by_rest = np.divide(by_inside, free, out=np.zeros_like(free), where=free > 0)
+            by_total = by_variance * free / (free + share**2 * total) ** 2
+            by_apart = by_rest * left * right / total
+            by_product = by_rest * (first + second - 2 * cross) / total**2
+            by_mean = by_energy / total**2
+            pull = (left * (first - cross) - right * (second - cross)) * (2 * by_mean / total)
+            later = self.overlap.back(2 * by_mean * left * right - 2 * by_apart) / total**2  # ∂w_1/∂u_1 = u_2/s²
+            by_inside = np.repeat(by_rest, 2)
+            by_variance = _siblings(
+                by_total + by_product * right * right + pull * right + right * later,
+                by_total + by_product * left * left - pull * left - left * later,
+            )
+            by_energy = _siblings(by_apart + by_mean * left * left, by_apart + by_mean * right * right)
+            known, squared = known + (share * weight) ** 2, free * squared  # how well the sum is known from above
+            known = _siblings(*(_beside(known, squared, other) for other in (right, left)))
+            weight = np.repeat(weight * (1 - share), 2)
         return contexts
 
     def blocks(self, depth: int = 0) -> tuple[list[npt.NDArray[np.int64]], Reals]:
@@ -158,7 +170,7 @@ class WeightedTree:
         rest = np.ones(1 << depth)
         for level in range(depth, self.depth + 1):
             share = self.shares[level] if level < self.depth else np.ones(rest.size)
-            weights = rest * share if level < self.depth else rest[self.tree.slots]
+            weights = rest * share if level < self.depth else rest[slots_of(self.tree)]
             rest = np.repeat(rest * (1 - share), 2)
             if weights.any():
                 levels.append(self.tree.boundaries[level])
@@ -215,22 +227,22 @@ def rise(
     """
     for pair in range(cross.size):
         left, right = 2 * pair, 2 * pair + 1
-        one, two = below[1, left], below[1, right]
+        left_variance, right_variance = below[1, left], below[1, right]
         first, second = below[2, left], below[2, right]
-        total = one + two
-        parts[0, pair], parts[1, pair] = one / total, two / total
+        total = left_variance + right_variance
+        parts[0, pair], parts[1, pair] = left_variance / total, right_variance / total
         apart = parts[0, pair] ** 2 * first + parts[1, pair] ** 2 * second
         together = 2 * parts[0, pair] * parts[1, pair] * cross[pair]
         inside = below[0, left] + below[0, right]
-        nothing = _NOTHING * (inside + one * first + two * second)
-        rest = inside + one * parts[1, pair] * (first + second - 2 * cross[pair])
+        nothing = _NOTHING * (inside + left_variance * first + right_variance * second)
+        rest = inside + left_variance * parts[1, pair] * (first + second - 2 * cross[pair])
         rest = rest if rest > nothing else 0.0
-        if one * two == 0:
+        if left_variance * right_variance == 0:
             share[pair] = 0.0
         else:
             within, gain, outside = rest, context[0, pair], context[1, pair]
             if decay >= 0:
-                within = inside + one * parts[1, pair] * (first + second - 2 * decay * cross[pair])
+                within = inside + left_variance * parts[1, pair] * (first + second - 2 * decay * cross[pair])
                 within = within if within > nothing else 0.0
                 gain, outside = apart + decay * together, 0.0
             best = best_share(within, gain, total, outside)
@@ -241,48 +253,12 @@ def rise(
         above[2, pair] = apart + together
 
 
-@compiled
-def fall(
-    below: Reals,
-    cross: Reals,
-    share: Reals,
-    own: Reals,
-    by_own: Reals,
-    frame: Reals,
-    context: Reals,
-    crossed: Reals,
-    by_below: Reals,
-    frame_below: Reals,
-) -> None:
-    """From the derivatives of the error by V, u and e of the blocks of a level to those of the level below it.
+def _siblings(left: Reals, right: Reals) -> Reals:
+    """One value for each left and each right half, in the order of the blocks."""
+    return np.stack([left, right], axis=1).reshape(-1)
 
-    ``own`` and ``below`` hold the rows V, u and e of both levels, ``frame`` the precision p from outside and the weight
-    ρ. Writes the rows k and π of the context, the derivative by x, and what the level below needs; but what x and the
-    w_c owe to blocks further below is left to the overlap.
-    """
-    for pair in range(cross.size):
-        left, right = 2 * pair, 2 * pair + 1
-        weight = frame[1, pair]
-        context[1, pair] = frame[0, pair] / weight**2 if weight > 0 else 0.0
-        context[0, pair] = weight**2 * by_own[1, pair] * (1 + context[1, pair] * own[1, pair]) ** 2
-        one, two = below[1, left], below[1, right]
-        total = one + two
-        free = (1 - share[pair]) ** 2
-        by_rest = by_own[0, pair] / free if free > 0 else 0.0
-        by_total = by_own[1, pair] * free / (free + share[pair] ** 2 * total) ** 2
-        by_apart = by_rest * one * two / total
-        by_product = by_rest * (below[2, left] + below[2, right] - 2 * cross[pair]) / total**2
-        energy = by_own[2, pair] / total**2
-        pull = one * (below[2, left] - cross[pair]) - two * (below[2, right] - cross[pair])
-        pull *= 2 * energy / total
-        by_below[0, left] = by_below[0, right] = by_rest
-        by_below[1, left] = by_total + by_product * two * two + pull * two
-        by_below[1, right] = by_total + by_product * one * one - pull * one
-        by_below[2, left] = by_apart + energy * one * one
-        by_below[2, right] = by_apart + energy * two * two
-        crossed[pair] = 2 * energy * one * two - 2 * by_apart
-        known = frame[0, pair] + (share[pair] * weight) ** 2  # how well the sum is known, but for the inside
-        squared = free * weight**2
-        frame_below[0, left] = known * squared / (squared + known * two) if known > 0 else 0.0
-        frame_below[0, right] = known * squared / (squared + known * one) if known > 0 else 0.0
-        frame_below[1, left] = frame_below[1, right] = weight * (1 - share[pair])
+
+def _beside(known: Reals, squared: Reals, other: Reals) -> Reals:
+    """How well the sum of a half is known from outside: from that of both, and what is known inside the other half."""
+    whole = squared + known * other
+    return np.divide(known * squared, whole, out=np.zeros_like(known), where=known > 0)

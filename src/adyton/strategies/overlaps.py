@@ -6,40 +6,43 @@ of its children's profiles, with the shares w_1 and w_2 = 1 − w_1. A slot of t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from adyton.arrays import Places, Reals
-from adyton.compiling import compiled
+from adyton.arrays import Flags, Places, Reals
 from adyton.errors import AdytonError
 from adyton.queries import AllRange, Identity, Prefix, Queries, Ranges, Stack, Total
-from adyton.queries.block_tree import BlockTree, block_sums
+from adyton.queries.hierarchy import BlockTree, block_sums
 from adyton.solving.energies import tree_energies
 
 
-class Overlap(Protocol):
+class Overlap(ABC):
     """A workload, seen from one level after the other: upwards with cross and merge, then down again with back."""
 
-    sweeps: bool
+    sweeps: bool = True
     """Whether there is a way back."""
+    energy: Reals
+    """Σ_q α² of every leaf, where the cells of a leaf weigh alike."""
 
-    def energies(self) -> Reals:
-        """Σ_q α² of every leaf, where the cells of a leaf weigh alike."""
-
+    @abstractmethod
     def cross(self) -> Reals:
         """x for the pairs of siblings of the present level."""
 
+    @abstractmethod
     def merge(self, left: Reals, right: Reals) -> None:
         """Go one level up, with the shares w_1 and w_2 of each pair."""
 
+    @abstractmethod
     def back(self, crossed: Reals) -> Reals:
         """Go one level down, given the derivative of something by x there: its derivative by w_1 minus that by w_2.
 
-        Only what later overlaps owe to these shares counts.
+        Only the overlaps of the levels above depend on these shares.
         """
 
+    @abstractmethod
     def gram(self, depth: int) -> Reals:
         """Σ_q α_c·α_d for any two blocks of a level that was left on the way up; the diagonal may hold anything."""
 
@@ -57,16 +60,13 @@ def overlap_of(workload: Queries, tree: BlockTree) -> Overlap:
     return (MeansOverlap if workload.count << tree.depth <= LARGEST_TABLE else TableOverlap)(workload, tree)
 
 
-class StackOverlap:
+class StackOverlap(Overlap):
     """Query sets one below the other add up."""
 
     def __init__(self, parts: Sequence[Overlap]) -> None:
         self.parts = parts
         self.sweeps = all(part.sweeps for part in parts)
-
-    def energies(self) -> Reals:
-        """The sum of the parts'."""
-        return np.asarray(sum(part.energies() for part in self.parts))
+        self.energy = np.asarray(sum(part.energy for part in parts))
 
     def cross(self) -> Reals:
         """The sum of the parts'."""
@@ -86,20 +86,14 @@ class StackOverlap:
         return np.asarray(sum(part.gram(depth) for part in self.parts))
 
 
-class ConstantOverlap:
+class ConstantOverlap(Overlap):
     """No query of the identity touches two blocks, and the total is 1 on all."""
-
-    sweeps = True
 
     def __init__(self, workload: Identity | Total, tree: BlockTree) -> None:
         sizes = np.diff(tree.boundaries[-1])
         self.energy = 1 / sizes if isinstance(workload, Identity) else np.ones(sizes.size)
         self.value = float(isinstance(workload, Total))
         self.pairs = 1 << max(0, tree.depth - 1)
-
-    def energies(self) -> Reals:
-        """1/L for the L cells of a leaf, each asked for by itself, or 1."""
-        return self.energy
 
     def cross(self) -> Reals:
         """0 or 1."""
@@ -119,7 +113,7 @@ class ConstantOverlap:
         return np.full((1 << depth, 1 << depth), self.value)
 
 
-class IntervalOverlap:
+class IntervalOverlap(Overlap):
     """Prefixes, or all intervals.
 
     Let C_i be the weighted part of a block that lies up to its cell i, F = Σ_i C_i over its L cells. The prefixes that
@@ -127,11 +121,9 @@ class IntervalOverlap:
     also begin in the left block, at cell i with 1 − C_{i−1} of it, Σ = L + 1 − F; beginning and end are independent.
     """
 
-    sweeps = True
-
     def __init__(self, workload: Prefix | AllRange, tree: BlockTree) -> None:
         self.energy = tree_energies(workload, [tree.boundaries[-1]], np.ones(tree.cells), None)[0]
-        firsts = np.searchsorted(tree.slots, np.arange((1 << tree.depth) + 1))  # the first leaf from each slot on
+        firsts = np.searchsorted(slots_of(tree), np.arange((1 << tree.depth) + 1))  # the first leaf from each slot on
         levels = [tree.boundaries[-1][firsts], *tree.boundaries[-2::-1]]
         self.edges = [level.astype(np.float64) for level in levels]
         sizes = np.diff(self.edges[0])
@@ -141,10 +133,6 @@ class IntervalOverlap:
         self.shares: list[tuple[Reals, Reals]] = []
         self.prefixes = isinstance(workload, Prefix)
         self.by_reach = np.zeros(1)
-
-    def energies(self) -> Reals:
-        """In closed form."""
-        return self.energy
 
     def _starts_and_ends(self) -> tuple[Reals | float, Reals]:
         level, reach = len(self.shares), self.reach[-1]
@@ -187,14 +175,32 @@ class IntervalOverlap:
 _CHUNK_BITS = 22
 
 
-class RangesOverlap:
-    """Each range begins in one block and ends in another, with a part of each, and covers those between."""
+class _Places(NamedTuple):
+    """Where ranges begin and end among the pairs of siblings of a level."""
 
-    sweeps = True
+    begin: Places
+    end: Places
+    apart: Flags
+    """Whether they end in another pair than they begin in."""
+    inside: Flags
+    """Whether they begin and end in the two halves of one pair."""
+    even: Flags
+    """Whether they begin in the left half of a pair."""
+    odd: Flags
+    """Whether they end in the right half of a pair."""
+
+    def added_up(self, begins: Reals, ends: Reals, pairs: int) -> Reals:
+        """For each pair the sum of what ranges add where they begin and where they end, range after range."""
+        places, values = (np.stack(two, axis=1).reshape(-1) for two in ((self.begin, self.end), (begins, ends)))
+        return np.asarray(np.bincount(places, values, pairs), dtype=np.float64)
+
+
+class RangesOverlap(Overlap):
+    """Each range begins in one block and ends in another, with a part of each, and covers those between."""
 
     def __init__(self, workload: Ranges, tree: BlockTree) -> None:
         lower, upper = workload.lower[:, 0], workload.upper[:, 0]
-        bounds, slots = tree.boundaries[-1], tree.slots
+        bounds, slots = tree.boundaries[-1], slots_of(tree)
         self.energy = tree_energies(workload, [bounds], np.ones(tree.cells), None)[0]
         first = np.searchsorted(bounds, lower, side="right") - 1
         last = np.searchsorted(bounds, upper, side="right") - 1
@@ -208,23 +214,24 @@ class RangesOverlap:
         ]
         self.by_parts = (np.zeros(head.size), np.zeros(head.size))
 
-    def energies(self) -> Reals:
-        """As for any tree."""
-        return self.energy
+    def _places(self) -> _Places:
+        first, last = self.ends[len(self.shares)]
+        begin, end = first >> 1, last >> 1
+        apart = begin != end
+        return _Places(begin, end, apart, ~apart & (first != last), first % 2 == 0, last % 2 == 1)
 
     def cross(self) -> Reals:
-        """Ranges that begin or end in a pair, and those that cover it."""
-        covered = self.covered[len(self.shares) + 1]
-        sums = np.zeros(covered.size)
-        cross_ranges(*self.ends[len(self.shares)], *self.parts[-1], sums)
-        return covered + sums
+        """Ranges that begin or end in a pair, or both, and those that cover it."""
+        at, (head, tail), covered = self._places(), self.parts[-1], self.covered[len(self.shares) + 1]
+        begins = np.where(at.inside, head * tail, np.where(at.apart & at.even, head, 0.0))
+        return covered + at.added_up(begins, np.where(at.apart & at.odd, tail, 0.0), covered.size)
 
     def merge(self, left: Reals, right: Reals) -> None:
-        """What a range holds of the block in which it begins, and of that in which it ends."""
-        head, tail = self.parts[-1]
-        above = np.zeros(head.size), np.zeros(tail.size)
-        merge_ranges(*self.ends[len(self.shares)], head, tail, left, right, *above)
-        self.parts.append(above)
+        """What a range holds of the block in which it begins, and of that in which it ends, if these are two."""
+        at, (head, tail) = self._places(), self.parts[-1]
+        heads = np.where(at.even, left[at.begin] * head + right[at.begin], right[at.begin] * head)
+        tails = np.where(at.odd, left[at.end] + right[at.end] * tail, left[at.end] * tail)
+        self.parts.append((np.where(at.apart, heads, 0.0), np.where(at.apart, tails, 0.0)))
         self.shares.append((left, right))
         self.by_parts = np.zeros(head.size), np.zeros(tail.size)
 
@@ -232,10 +239,16 @@ class RangesOverlap:
         """Through these parts."""
         left, right = self.shares.pop()
         self.parts.pop()
-        (head, tail), (first, last), above = self.parts[-1], self.ends[len(self.shares)], self.by_parts
-        self.by_parts, pull = (np.zeros(head.size), np.zeros(tail.size)), np.zeros(crossed.size)
-        back_ranges(first, last, head, tail, left, right, crossed, *above, *self.by_parts, pull)
-        return pull
+        at, (head, tail), (by_head, by_tail) = self._places(), self.parts[-1], self.by_parts
+        begins, ends = crossed[at.begin], crossed[at.end]
+        heads = np.where(at.even, left[at.begin] * by_head + begins, right[at.begin] * by_head)
+        tails = np.where(at.odd, right[at.end] * by_tail + ends, left[at.end] * by_tail)
+        self.by_parts = (
+            np.where(at.apart, heads, np.where(at.inside, begins * tail, 0.0)),
+            np.where(at.apart, tails, np.where(at.inside, begins * head, 0.0)),
+        )
+        by_begin, by_end = np.where(at.even, head - 1, -head), np.where(at.odd, 1 - tail, tail)
+        return at.added_up(at.apart * (by_head * by_begin), at.apart * (by_tail * by_end), crossed.size)
 
     def gram(self, depth: int) -> Reals:
         """Each range has a head, ones and a tail."""
@@ -260,110 +273,34 @@ def _covered(first: Places, last: Places, blocks: int) -> Reals:
     return np.asarray((begins - ends).cumsum()[:blocks], dtype=np.float64)
 
 
-@compiled
-def cross_ranges(first: Places, last: Places, head: Reals, tail: Reals, sums: Reals) -> None:
-    """Add Σ α_1·α_2 over the ranges that begin or end in a pair of siblings, or both, to its sum; a range spans blocks
-    first … last."""
-    for number in range(first.size):
-        begin, end = first[number] >> 1, last[number] >> 1
-        if begin == end:
-            if first[number] != last[number]:
-                sums[begin] += head[number] * tail[number]
-            continue
-        if first[number] % 2 == 0:
-            sums[begin] += head[number]
-        if last[number] % 2 == 1:
-            sums[end] += tail[number]
-
-
-@compiled
-def merge_ranges(
-    first: Places,
-    last: Places,
-    head: Reals,
-    tail: Reals,
-    left: Reals,
-    right: Reals,
-    heads: Reals,
-    tails: Reals,
-) -> None:
-    """Write what each range holds of the parents of the blocks in which it begins and ends, if these are two."""
-    for number in range(first.size):
-        begin, end = first[number] >> 1, last[number] >> 1
-        if begin != end:
-            even, odd = first[number] % 2 == 0, last[number] % 2 == 1
-            heads[number] = left[begin] * head[number] + right[begin] if even else right[begin] * head[number]
-            tails[number] = left[end] + right[end] * tail[number] if odd else left[end] * tail[number]
-
-
-@compiled
-def back_ranges(
-    first: Places,
-    last: Places,
-    head: Reals,
-    tail: Reals,
-    left: Reals,
-    right: Reals,
-    crossed: Reals,
-    by_head: Reals,
-    by_tail: Reals,
-    heads: Reals,
-    tails: Reals,
-    pull: Reals,
-) -> None:
-    """Write the derivatives by the heads and tails below, and add up those by w_1 minus by w_2, from the derivatives
-    above and by the overlaps."""
-    for number in range(first.size):
-        begin, end = first[number] >> 1, last[number] >> 1
-        if begin == end:
-            if first[number] != last[number]:
-                heads[number] = crossed[begin] * tail[number]
-                tails[number] = crossed[begin] * head[number]
-            continue
-        above = by_head[number]
-        if first[number] % 2 == 0:
-            heads[number] = left[begin] * above + crossed[begin]
-            pull[begin] += above * (head[number] - 1)
-        else:
-            heads[number] = right[begin] * above
-            pull[begin] -= above * head[number]
-        above = by_tail[number]
-        if last[number] % 2 == 1:
-            tails[number] = right[end] * above + crossed[end]
-            pull[end] += above * (1 - tail[number])
-        else:
-            tails[number] = left[end] * above
-            pull[end] += above * tail[number]
-
-
 LARGEST_TABLE = 1 << 23
 """So many means of queries over blocks can be held; more are read again and again."""
 _GROUP = 64
 
 
+def slots_of(tree: BlockTree) -> Places:
+    """Where the leaves of a tree made by :func:`.tree_above` are among the 2^depth places of its last level."""
+    count = tree.boundaries[-1].size - 1
+    return (np.arange(count) << tree.depth) // count
+
+
 def slot_means(workload: Queries, tree: BlockTree) -> Iterator[Reals]:
     """α of some queries at a time on the slots of the leaves, 0 on the empty ones."""
-    bounds, filled = tree.boundaries[-1], tree.slots
+    bounds, filled = tree.boundaries[-1], slots_of(tree)
     for rows in workload.rows():
         slots = np.zeros((len(rows), 1 << tree.depth))
         slots[:, filled] = block_sums(tree.ordered(rows), bounds) / np.diff(bounds)
         yield slots
 
 
-class MeansOverlap:
+class MeansOverlap(Overlap):
     """α of every query on every block of the present level, and of those below for the way back."""
-
-    sweeps = True
 
     def __init__(self, workload: Queries, tree: BlockTree) -> None:
         self.means = [np.concatenate([means.T for means in slot_means(workload, tree)], axis=1)]  # blocks × queries
-        self.energy = np.asarray(np.square(self.means[0]).sum(axis=1)[tree.slots])
+        self.energy = np.asarray(np.square(self.means[0]).sum(axis=1)[slots_of(tree)])
         self.shares: list[tuple[Reals, Reals]] = []
         self.by_means = np.zeros((1, workload.count))
-
-    def energies(self) -> Reals:
-        """Sums of squares."""
-        return self.energy
 
     def cross(self) -> Reals:
         """Sums of products."""
@@ -392,7 +329,7 @@ class MeansOverlap:
         return np.asarray(means @ means.T)
 
 
-class TableOverlap:
+class TableOverlap(Overlap):
     """Workloads that are too large to be held, read a few times, upwards only.
 
     WᵀW over the present blocks is kept inside groups of up to 64 neighbours: six levels grow out of it by adding up
@@ -405,8 +342,9 @@ class TableOverlap:
         self.workload, self.tree = workload, tree
         self.blocks = 1 << tree.depth
         self.profile = np.zeros(self.blocks)
-        self.profile[tree.slots] = 1
+        self.profile[slots_of(tree)] = 1
         self._read()
+        self.energy = np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)[slots_of(tree)]
 
     def _read(self) -> None:
         size = min(_GROUP, self.blocks, max(2, 1 << ((LARGEST_TABLE // self.blocks).bit_length() - 1)))
@@ -415,10 +353,6 @@ class TableOverlap:
             means = (slots * self.profile).reshape(len(slots), self.blocks, -1).sum(axis=-1)
             grouped = means.reshape(len(slots), -1, size)
             self.table += np.matmul(grouped.transpose(1, 2, 0), grouped.transpose(1, 0, 2))
-
-    def energies(self) -> Reals:
-        """The diagonal, at the start."""
-        return np.diagonal(self.table, axis1=1, axis2=2).reshape(-1)[self.tree.slots]
 
     def cross(self) -> Reals:
         """The entries beside the diagonal."""

@@ -24,7 +24,8 @@ import numpy.typing as npt
 from adyton.arrays import Flags, Places, Reals
 from adyton.compiling import compiled
 from adyton.queries import Measurement, Partition
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import layout
+from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
 from adyton.strategies.optimal_levels import LevelWeights, optimal_levels
 
@@ -60,7 +61,8 @@ def stage_levels(cells: int, level_energy: npt.ArrayLike, signal: float) -> Leve
 def level_costs(tree: BlockTree, level_energy: npt.ArrayLike) -> Reals:
     """What a squared error of 1 costs the workload: in the difference of two blocks of 2^l cells; last, in the total.
 
-    >>> level_costs(BlockTree.of_halves(2), [0.5, 2.5])
+    >>> from adyton.queries.domain_trees import tree_of_halves
+    >>> level_costs(tree_of_halves(2), [0.5, 2.5])
     array([0.25, 1.25])
     """
     halved = [tree.cells]  # the cells of blocks that have two halves, level by level
@@ -111,7 +113,7 @@ class StagedBlocks:
 
     def levels(self, blocks: Places) -> Places:
         """How often each block is halved until single cells are left."""
-        return self.costs.size - 1 - self.known.tree.levels[blocks]
+        return self.costs.size - 1 - layout(self.known.tree).levels[blocks]
 
     def step(self) -> Step:
         """The blocks to measure now."""
@@ -123,7 +125,7 @@ class StagedBlocks:
         else:
             finest = min(self.costs.size, self.stages.block_sizes[-1].bit_length()) - 1
             finished, cuts = np.full(1, last), np.full(1, finest)
-        sizes = self.known.tree.sizes
+        sizes = layout(self.known.tree).sizes
         parts = [self._cut(self.blocks[which], cuts[which]) for which in (finished, ~finished)]
         mixed = finished.any() and not finished.all()
         split = Partition(np.repeat(~finished, sizes[self.blocks]).astype(np.int64)) if mixed else None
@@ -179,7 +181,7 @@ class StagedBlocks:
 
     def after(self, step: Step, finished: Measurement | None, going_on: Measurement | None) -> StagedBlocks:
         """What is open, and known, after the answers of a step."""
-        known, starts = self.known, self.known.tree.starts
+        known, starts = self.known, layout(self.known.tree).starts
         for blocks, answered in ((step.finished, finished), (step.going_on, going_on)):
             if answered is not None:
                 known = known.with_answers(blocks, answered.answers.astype(np.float64), answered.variances)
@@ -191,7 +193,7 @@ class StagedBlocks:
 
     def _cut(self, blocks: Places, cuts: Places) -> Places:
         """Some of the open blocks, cut into blocks of these levels."""
-        tree, depths = self.known.tree, self.costs.size - 1 - cuts
+        tree, depths = layout(self.known.tree), self.costs.size - 1 - cuts
         starts = tree.starts[blocks]
         first, last = tree.blocks_at(depths, starts), tree.blocks_at(depths, starts + tree.sizes[blocks] - 1)
         counts = last - first + 1

@@ -61,7 +61,7 @@ def table_shares(
     """
     wanted = tuple(groups) if asked is None else tuple(asked)
     importance = (1.0,) * len(wanted) if weights is None else tuple(map(float, weights))
-    if len(importance) != len(wanted) or not all(math.isfinite(one) and one > 0 for one in importance):
+    if len(importance) != len(wanted) or not all(math.isfinite(weight) and weight > 0 for weight in importance):
         raise BadInput(f"each of the {len(wanted)} tables needs a weight above 0, given {listing(importance)}.")
     along = tuple((energies or {}).items())
     return dict(_found(tuple(sides.items()), tuple(groups), wanted, importance, along))
@@ -162,8 +162,8 @@ class _Problem:
         from scipy.optimize import minimize
 
         options: Any = {"maxiter": 500, "ftol": 1e-11, "gtol": 1e-7}
-        found = minimize(self.logarithm, np.log(self.start), jac=True, method="L-BFGS-B", options=options)
-        shares = np.exp(found.x - found.x.max())
+        result = minimize(self.logarithm, np.log(self.start), jac=True, method="L-BFGS-B", options=options)
+        shares = np.exp(result.x - result.x.max())
         shares /= shares.sum()
         kept = np.where(shares > _NEGLIGIBLE * shares.max(), shares, 0.0)
         return kept if self.error(kept / kept.sum()) <= self.error(shares) * 1.0001 else shares
@@ -216,12 +216,12 @@ def covering(
     place = {name: number for number, name in enumerate(names)}
     cells = np.array([sides[name] for name in names], dtype=np.float64)
     spread, alone = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
-    for (one, other), weight in zip(pairs, weights or [1.0] * len(pairs), strict=True):
-        first, second = place[one], place[other]
-        spread[first, second] = spread[second, first] = weight * math.sqrt(sides[one] * sides[other])
-        alone[first, second] = alone[second, first] = math.sqrt(weight * sides[one] * sides[other])
-    found: list[Group] = []
-    queue = [(0.0, place[one], place[other]) for one, other in pairs]
+    for (name, other), weight in zip(pairs, weights or [1.0] * len(pairs), strict=True):
+        first, second = place[name], place[other]
+        spread[first, second] = spread[second, first] = weight * math.sqrt(sides[name] * sides[other])
+        alone[first, second] = alone[second, first] = math.sqrt(weight * sides[name] * sides[other])
+    groups: list[Group] = []
+    queue = [(0.0, place[name], place[other]) for name, other in pairs]
     heapq.heapify(queue)
     while queue:
         _, first, second = heapq.heappop(queue)
@@ -231,10 +231,10 @@ def covering(
         if queue and ratio > queue[0][0]:  # a ratio only grows as pairs are covered: another may be the best now
             heapq.heappush(queue, (ratio, first, second))
             continue
-        found.append(tuple(names[member] for member in sorted(group)))
+        groups.append(tuple(names[member] for member in sorted(group)))
         inside = np.ix_(group, group)
         spread[inside] = alone[inside] = 0.0
-    return tuple(found)
+    return tuple(groups)
 
 
 def _grown(cells: Reals, spread: Reals, alone: Reals, start: list[int]) -> tuple[float, list[int]]:

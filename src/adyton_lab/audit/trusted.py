@@ -70,11 +70,8 @@ CORE: Mapping[str, tuple[str, ...]] = {
     "queries and their sensitivity": (
         "queries.base",
         "queries.basic",
-        "queries.block_tree",
         "queries.combined",
-        "queries.explicit",
         "queries.hierarchy",
-        "queries.marginals",
         "queries.partition",
     ),
     "how texts and times are read": ("schema.reading", "schema.time_formats"),
@@ -91,7 +88,7 @@ ADDED: Mapping[str, tuple[str, ...]] = {
     "rows that stay on servers": SERVERS,
     "sheets and databases in files": ("kernel.engines", "kernel.engines.databases", "kernel.reading.sheets"),
     "published algorithms": ("kernel.mechanisms.published.", "queries.cosines", "queries.domain_trees"),
-    "query sets that a person names": ("queries.coefficients", "queries.derived", "queries.ranges"),
+    "query sets that a person names": ("queries.coefficients", "queries.ranges"),
     "configuration on private instances": (
         "kernel.instances.",
         "noise.exponential",
@@ -134,7 +131,6 @@ PUBLIC: Mapping[str, str] = {
     "queries": "names the room",
     "queries.coefficients": "matrices written out: no measurement of the core asks for them",
     "queries.measurement": "results: noisy answers and what is known about them",
-    "queries.tree_layout": "other ways to make a tree of blocks, which its constructor checks again",
     "schema": "names the room",
     **dict.fromkeys(
         NUMBERS, "public numbers: what they lead to is put into its range wherever it is counted; they see no value"

@@ -11,8 +11,7 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.queries import Hierarchy
 from adyton.solving.nonnegative import optimality
-from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
-from adyton.solving.trees import TreeSolver
+from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
 from adyton_lab.bench.timing import timed
 
 

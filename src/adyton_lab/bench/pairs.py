@@ -17,7 +17,7 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.marginals.pair_model import Pair
 from adyton.marginals.program import Wanted, measured, modelled, program_named
-from adyton.solving.projections import project_to_simplex
+from adyton.solving.nonnegative import project_to_simplex
 from adyton_lab.corpus.many_attributes import PublicTable, public_table, tables_in
 
 WAYS = ("auto", "all-pairs", "select-pairs")

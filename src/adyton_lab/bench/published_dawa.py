@@ -21,6 +21,7 @@ from adyton.plans.dawa import bucket_strategy
 from adyton.plans.simulation import public_counts
 from adyton.plans.steps import curve
 from adyton.queries import Partition, Queries
+from adyton.queries.domain_trees import curve
 from adyton.solving.solvers import solver
 
 SHARE = Fraction(1, 4)

@@ -24,10 +24,9 @@ from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition, Lea
 from adyton.kernel.mechanisms.published.windows import mean_costs
 from adyton.partitions import lift
 from adyton.plans import simulate
-from adyton.plans.dawa import Dawa, bucket_strategy
-from adyton.plans.steps import boundaries
+from adyton.plans.published.groups import Dawa, boundaries, bucket_strategy
 from adyton.queries import Hierarchy, Identity, Partition, Queries, Ranges
-from adyton.queries.block_tree import BlockTree
+from adyton.queries.domain_trees import tree_above
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton_lab.bench.published_dawa import published_dawa, published_partition
@@ -92,7 +91,7 @@ def measured(x: Integers, workload: Queries, buckets: Partition, way: str, epsil
 def _tree(workload: Queries, buckets: Partition, way: str) -> Strategy:
     if way == "greedy":
         return bucket_strategy(workload, None, buckets)
-    queries = Hierarchy.of_tree(BlockTree.of_leaves(workload.cells, boundaries(buckets)))
+    queries = Hierarchy.of_tree(tree_above(workload.cells, boundaries(buckets)))
     levels = queries.query_levels()
     return Strategy(queries, np.exp2(levels / 3) if way == "geometric" else np.ones(levels.size))
 

@@ -15,8 +15,7 @@ import numpy as np
 from adyton.arrays import Integers, Reals
 from adyton.plans import simulate
 from adyton.queries import Hierarchy, Queries, RandomRanges, Ranges
-from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
-from adyton.solving.trees import TreeSolver
+from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
 from adyton_lab.bench.shapes import shapes
 from adyton_lab.engine import distances
 from adyton_lab.reproduce.outcomes import Job

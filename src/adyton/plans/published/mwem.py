@@ -17,8 +17,7 @@ from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.algorithm import Share, Whole, Within, whole_number
-from adyton.plans.base import Tasks
-from adyton.plans.steps import CountsRows
+from adyton.plans.base import CountsRows, Tasks
 from adyton.queries import Explicit, Partition, Queries, Reduction
 from adyton.queries.base import Size
 from adyton.solving.disjoint_sums import DisjointSums

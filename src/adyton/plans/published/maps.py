@@ -23,13 +23,12 @@ from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.partitions import lift
-from adyton.partitions.kd_partition import kd_partition
+from adyton.partitions.similar_counts import kd_partition
 from adyton.plans.algorithm import Positive, Share, Within, whole_number
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.steps import CountsRows
+from adyton.plans.base import CountsRows, Plan, Tasks
 from adyton.queries import Grid, Hierarchy, Identity, Partition, Queries
-from adyton.queries.block_tree import BlockTree, block_sums, spread
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes
+from adyton.queries.hierarchy import BlockTree, block_sums, spread
 from adyton.solving.solvers import least_squares
 from adyton.solving.trees import BlockAnswers
 
@@ -169,15 +168,15 @@ class HybridTree(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Medians, then one measurement of the tree."""
-        each = self.median_share * epsilon / max(1, self.median_rounds)
+        a_round = self.median_share * epsilon / max(1, self.median_rounds)
         sides = x.shape if len(x.shape) == 2 else (1, x.cells)
         boxes = [_Box(np.arange(x.cells).reshape(sides), x)]
         stages, spent = [boxes], Fraction(0)
         for number in range(1, self.median_rounds + 1):
             if all(box.cells.size == 1 for box in boxes):
                 break
-            boxes = [half for box in boxes for half in _halve(box, each)]
-            spent += each  # siblings in parallel; a box with cells to cut was cut in every round before
+            boxes = [half for box in boxes for half in _halve(box, a_round)]
+            spent += a_round  # siblings in parallel; a box with cells to cut was cut in every round before
             if number % 2 == 0:
                 stages.append(boxes)
         tree = _tree(x.shape, stages, boxes)
@@ -203,16 +202,11 @@ def _halve(box: _Box, epsilon: Fraction) -> list[_Box]:
     if cells.size == 1:
         return [box]
     axis = 0 if cells.shape[0] >= cells.shape[1] else 1
-    lines = _lines(cells.shape, axis)
+    lines = Partition(np.indices(cells.shape)[axis].reshape(-1))  # the lines of the box across the axis
     cut = source.reduce(lines).select(MedianCell(), epsilon)
     parts = np.split(cells, [cut], axis=axis)
     halves = source.split(Partition((lines.labels >= cut).astype(np.int64)))
     return [_Box(part, half) for part, half in zip(parts, halves, strict=True)]
-
-
-def _lines(shape: tuple[int, ...], axis: int) -> Partition:
-    """The lines of a box across one axis, as groups of its cells."""
-    return Partition(np.indices(shape)[axis].reshape(-1))
 
 
 def _tree(domain: tuple[int, ...], stages: list[list[_Box]], boxes: list[_Box]) -> Hierarchy:
@@ -300,5 +294,22 @@ class Dyadic(Plan):
         counts = x.reduce(blocks).measure(Identity(blocks.groups), left)
         tree = halved_boxes(x.shape)
         answers = counts.answers.astype(np.float64)
-        known = BlockAnswers.none(tree).with_answers(tree.blocks_of(blocks), answers, counts.variances)
+        known = BlockAnswers.none(tree).with_answers(blocks_of(tree, blocks), answers, counts.variances)
         return tree.unordered(block_posterior(known))
+
+
+def blocks_of(tree: BlockTree, partition: Partition) -> Places:
+    """The smallest blocks that hold the groups of a partition.
+
+    >>> from adyton.queries.domain_trees import tree_of_halves
+    >>> blocks_of(tree_of_halves(4), Partition([0, 0, 1, 2])).tolist()
+    [1, 5, 6]
+    """
+    places = np.argsort(tree.ordered(partition.labels), kind="stable")
+    ends = np.cumsum(partition.sizes)
+    first, last = places[ends - partition.sizes], places[ends - 1]
+    blocks = np.zeros(partition.groups, dtype=np.int64)
+    for start, level in zip(tree.level_starts, tree.boundaries, strict=False):
+        holder = np.searchsorted(level, first, side="right") - 1
+        blocks = np.where(last < level[holder + 1], start + holder, blocks)
+    return blocks

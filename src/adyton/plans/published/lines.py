@@ -19,11 +19,11 @@ from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import VectorSource
 from adyton.plans.algorithm import Positive, Share, Whole
-from adyton.plans.base import Plan, Tasks
-from adyton.plans.steps import CountsRows, boundaries
+from adyton.plans.base import CountsRows, Plan, Tasks
+from adyton.plans.published.groups import boundaries
 from adyton.queries import Hierarchy, Queries
-from adyton.queries.block_tree import block_sums, spread
 from adyton.queries.cosines import Cosines
+from adyton.queries.hierarchy import block_sums, spread
 from adyton.solving.solvers import least_squares, solver
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
@@ -118,7 +118,9 @@ def _bucket_part(workload: Queries, buckets: int) -> float:
     """The part of the weight with which the workload's error would be least if the buckets were of equal length."""
     even = np.arange(buckets + 1) * workload.cells // buckets
     strategies = [_strategy(workload, even, part) for part in _BUCKET_PARTS]
-    errors = [solver(one.queries, one.variances(Fraction(1))).total_variance(workload) for one in strategies]
+    errors = [
+        solver(strategy.queries, strategy.variances(Fraction(1))).total_variance(workload) for strategy in strategies
+    ]
     return _BUCKET_PARTS[int(np.argmin(errors))]
 
 

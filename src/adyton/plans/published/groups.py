@@ -1,0 +1,317 @@
+"""Plans that find groups of nearly equal cells first, and measure the cells of a group together.
+
+AHP groups cells of similar counts, and so does CDF, the plan that introduces εKTELO; DAWA finds intervals that fit the
+data, then takes counts that fit the workload. Last come plans for one dimension, run in every stripe of a domain.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Literal
+
+import numpy as np
+
+from adyton.arrays import Places, Reals
+from adyton.errors import BadInput
+from adyton.exact import exact, positive
+from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
+from adyton.kernel.operators import check_request
+from adyton.kernel.shapes import VectorShape
+from adyton.kernel.sources import VectorSource
+from adyton.messages import shorten
+from adyton.partitions import lift
+from adyton.partitions.similar_counts import similar_counts
+from adyton.plans.algorithm import Positive, Share, Whole, Within
+from adyton.plans.base import CountsRows, Plan, Tasks
+from adyton.plans.hierarchies import AdaptiveHierarchy
+from adyton.plans.registry import SEVERAL, algorithms, plan_named, plan_type
+from adyton.plans.striped import OneByOne
+from adyton.queries import Identity, Measurement, Partition, Queries, Ranges, Stack
+from adyton.queries.domain_trees import along_curve, curve
+from adyton.queries.hierarchy import BlockTree
+from adyton.solving.solvers import least_squares, solver
+from adyton.solving.trees import BlockAnswers
+from adyton.strategies.base import Strategy
+from adyton.strategies.greedy_h import greedy_h
+
+_CLEAR = 4
+"""Groups whose mean is this many times the threshold hardly hold cells that only noise has lifted there."""
+
+
+_SHARES = {100: 0.7, 500: 0.9, 1e3: 0.9, 1e4: 0.8, 5e5: 0.7, 1e6: 0.5, 5e6: 0.5, 1e7: 0.3}
+"""The part of the budget for the groups, by ε times the number of rows; in between it changes with the logarithm."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ahp(Plan):
+    """Noisy cells are grouped with others of similar counts; then each group is measured. Good for data in which few
+    counts occur often, in any order.
+
+    The groups are post-processing of the first answers, so their privacy is that of the answers. Groups far above the
+    threshold keep what those answers said about their cells: both measurements are fitted by least squares. In groups
+    near it, the cells were chosen by their noise, and only the group's own answer counts.
+
+    Zhang et al., "Towards accurate histogram publication under differential privacy", SDM 2014.
+    """
+
+    name = "ahp"
+    serves = Tasks(dimensions=(1, 2), data_dependent=True)
+    simulates_many = False
+    minds_workload = False
+
+    partition_share: Share = Fraction(17, 20)
+    """The part of the budget that finds the groups: ρ in the paper."""
+    eta: Annotated[Fraction, Within(positive, 0, 10**6)] = Fraction(7, 20)
+    """Noisy counts up to η·ln n / ε₁ are taken for 0."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure cells, group them, measure groups, least squares."""
+        return self.on_groups(x, epsilon, self.partition_share)
+
+    def on_groups(
+        self, x: VectorSource, epsilon: Fraction, part: Fraction, total: tuple[Measurement, ...] = ()
+    ) -> Reals:
+        """The program with *part* of *epsilon* for finding the groups, and a total that is known already."""
+        rest = (1 - part) * epsilon
+        groups, cells, threshold = similar_groups(x, self.eta, part * epsilon, rest)
+        counts = x.reduce(groups).measure(Identity(groups.groups), rest)
+        sizes = groups.sizes
+        means = np.bincount(groups.labels, cells.answers.astype(np.float64)) / sizes
+        clear = (means > _CLEAR * threshold) | (sizes == 1)
+        tree = tree_of_groups(groups)
+        places = np.flatnonzero(tree.ordered(clear[groups.labels]))
+        answers, variances = tree.ordered(cells.answers)[places], tree.ordered(cells.variances)[places]
+        known = BlockAnswers.none(tree, total).with_level(1, counts)
+        return tree.unordered(known.with_answers(tree.level_starts[2] + places, answers, variances).cells())
+
+
+def tree_of_groups(groups: Partition) -> BlockTree:
+    """The whole domain, the groups of a partition of all cells, and the cells in their groups.
+
+    >>> tree_of_groups(Partition([1, 0, 1])).order
+    array([1, 0, 2])
+    """
+    cells, bounds = np.arange(groups.cells + 1), np.append(0, np.cumsum(groups.sizes))
+    return BlockTree(groups.cells, [[0, groups.cells], bounds, cells], np.argsort(groups.labels, kind="stable"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AhpStar(CountsRows, Ahp):
+    """AHP with a share for the groups that depends on a noisy number of rows.
+
+    Zhang et al., "Towards accurate histogram publication under differential privacy", SDM 2014; the shares are those of
+    Hay et al., "Principled evaluation of differentially private algorithms using DPBench", SIGMOD 2016.
+    """
+
+    name = "ahp*"
+
+    partition_share: Share | None = None  # type: ignore[assignment]
+    """The part of the budget that finds the groups; by default it follows from the number of rows."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """A noisy total, then AHP with the share that suits it."""
+        rows = self.count_rows(x, epsilon)
+        part = self.partition_share or partition_share(rows.number * float(epsilon))
+        return self.on_groups(x, rows.left, part, rows.measured)
+
+
+def partition_share(signal: float) -> Fraction:
+    """The part of the budget for the groups, by ε times the number of rows.
+
+    >>> partition_share(50), partition_share(1e5)
+    (Fraction(7, 10), Fraction(741, 1000))
+    """
+    part = np.interp(math.log(signal), np.log(list(_SHARES)), list(_SHARES.values()))
+    return Fraction(round(1000 * float(part)), 1000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cdf(Plan):
+    """Groups of similar counts as in AHP, their counts with noise, and the cells of at least 0 that fit them best: the
+    prefix sums of the estimate are a distribution function. It rises everywhere, and ranges over many empty cells are
+    biased upwards.
+
+    Zhang et al., "εKTELO: a framework for defining differentially private computations", SIGMOD 2018, Algorithm 1,
+    from its line 5 on. The lines before it choose the rows and the attribute:
+
+    >>> import adyton as ad, pyarrow
+    >>> schema = ad.Schema({"sex": ad.Categorical(["F", "M"]), "age": ad.Integer(0, 99), "salary": ad.Integer(0, 49)})
+    >>> rows = {"sex": ["M", "F", "M", "M"], "age": [31, 35, 38, 52], "salary": [20, 31, 20, 44]}
+    >>> table = ad.Kernel(pyarrow.table(rows), schema=schema, epsilon=1).root
+    >>> salaries = table.where("sex = 'M' and age >= 30 and age <= 39").select("salary").vectorize()
+    >>> prefixes = ad.workloads.Prefix(50)
+    >>> distribution = prefixes @ Cdf().estimate(salaries, prefixes, epsilon=1)
+    >>> distribution.shape
+    (50,)
+    """
+
+    name = "cdf"
+    serves = Tasks(dimensions=(1,), data_dependent=True, ordered=True)
+    simulates_many = False
+    minds_workload = False
+
+    partition_share: Share = Fraction(1, 2)
+    """The part of the budget that finds the groups."""
+    eta: Positive = Fraction(7, 20)
+    """Noisy counts up to η·ln n / ε₁ are taken for 0."""
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Partition, reduce, measure, non-negative least squares."""
+        rest = (1 - self.partition_share) * epsilon
+        groups, _, _ = similar_groups(x, self.eta, self.partition_share * epsilon, rest)
+        counts = x.reduce(groups).measure(Identity(groups.groups), rest)
+        return lift(least_squares(counts, nonnegative=True, local=True), groups)
+
+
+def similar_groups(
+    x: VectorSource, eta: Fraction, epsilon: Fraction, rest: Fraction
+) -> tuple[Partition, Measurement, float]:
+    """Measure the cells with *epsilon* and group those that *rest* would hardly tell apart: groups, cells, threshold.
+
+    Counts up to the threshold η·ln n / ε are taken for 0: noise lifts few of n empty cells above it.
+    """
+    threshold = float(eta) * math.log(x.cells) / float(epsilon)
+    cells = x.measure(Identity(x.shape), epsilon)
+    return similar_counts(cells.answers, 2 / float(rest) ** 2, threshold), cells, threshold
+
+
+_LARGEST_TABLE = 1 << 13
+
+
+_FEWEST_BOXES = 32
+
+
+_SWEEPS = 4
+
+
+_ALLOWANCES = {"mean": 5, "median": 4}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dawa(Plan):
+    """A part of the budget finds intervals of nearly equal cells; the rest counts them, with a tree of counts above
+    them that is weighted for the workload. In two dimensions both follow a Hilbert curve.
+
+    Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy",
+    PVLDB 2014, with as much noise in the choice of the intervals as its Theorem 2 needs, on the one side that it needs.
+    """
+
+    name = "dawa"
+    serves = Tasks(dimensions=(1, 2), data_dependent=True, ordered=True)
+    simulates_many = False
+
+    partition_share: Share = Fraction(1, 4)
+    """The part of the budget that chooses the intervals."""
+    allowance: Annotated[Fraction, Within(exact, 0)] | None = None
+    """Each interval costs 1/ε₂ for the noise of its count, as in the paper, and this many times 1/ε₁: the least of all
+    noisy costs is that of many short intervals with lucky noise, unless every interval has to make up for it. Both
+    are public. 5 if None, or 4 with the median; 0 is the paper's."""
+    lengths: Literal["powers", "all"] = "powers"
+    """How many cells an interval may have: ``powers`` of two, or ``all`` numbers."""
+    longest: Whole | None = None
+    """The most cells of an interval; None for no limit."""
+    centre: Literal["mean", "median"] = "mean"
+    """What makes cells nearly equal: a small distance from their ``mean``, as in the paper, or from their ``median``,
+    whose choice needs about half of the noise."""
+
+    def check_size(self, workload: Queries, epsilon: Fraction) -> None:
+        """The costs of all intervals are held."""
+        super().check_size(workload, epsilon)
+        line = VectorShape((workload.cells,))
+        check_request(DawaPartition(lengths=self.lengths, longest=self.longest), line, epsilon)
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Partition, weighted tree, least squares."""
+        choosing, counting = self.partition_share * epsilon, (1 - self.partition_share) * epsilon
+        allowance = _ALLOWANCES[self.centre] if self.allowance is None else self.allowance
+        order = curve(x.shape)
+        line = x if order is None else x.reduce(along_curve(x.shape))
+        cost = 1 / counting + allowance / choosing
+        buckets = line.select(DawaPartition(cost, self.lengths, self.longest, self.centre), choosing)
+        counts = bucket_strategy(workload, order, buckets).measure(x, counting)
+        return solver(counts.queries, counts.variances).solve(counts.answers)
+
+
+def bucket_strategy(workload: Queries, order: Places | None, buckets: Partition) -> Strategy:
+    """Greedy-H over the buckets, for a workload that is answered as if the cells of a bucket were equal."""
+    bounds, sweeps = boundaries(buckets), _SWEEPS if order is None else 0
+    return greedy_h(_some(workload, bounds.size - 1), order, buckets=bounds, sweeps=sweeps)
+
+
+def _some(workload: Queries, leaves: int) -> Queries:
+    """Boxes along a curve are written out to weight a tree for them: of many, some at equal distances represent all.
+
+    The weights decide how large the noise is, never what is estimated.
+    """
+    most = max(_FEWEST_BOXES, _LARGEST_TABLE // leaves)
+    if len(workload.domain) == 1 or not isinstance(workload, Ranges) or workload.count <= most:
+        return workload
+    chosen = np.linspace(0, workload.count - 1, most).astype(np.int64)
+    boxes = Ranges(workload.domain, workload.lower[chosen], workload.upper[chosen])
+    return Stack([boxes, Identity(workload.domain)])
+
+
+def boundaries(intervals: Partition) -> Places:
+    """Where intervals begin that are numbered from the left, and at the end the number of cells.
+
+    >>> boundaries(Partition([0, 0, 1, 2]))
+    array([0, 2, 3, 4])
+    """
+    return np.append(np.flatnonzero(np.diff(intervals.labels, prepend=-1)), intervals.cells)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DawaStriped(OneByOne):
+    """DAWA in every stripe along one attribute: intervals of nearly equal cells, and a tree of counts above them.
+
+    Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, plan 13, with as
+    much noise in the choice of the intervals as DAWA's proof needs.
+    """
+
+    name = "dawa-striped"
+    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True)
+    along = Dawa()
+
+
+def _line_plan(given: object, name: str) -> str:
+    """The name of a plan that serves one dimension."""
+    if not isinstance(given, str) or given not in algorithms(1) or plan_type(given).chooses:
+        raise BadInput(
+            f"{name} must be the name of an algorithm for one dimension, such as 'staged-hierarchy' or 'dawa', given "
+            f"{shorten(given)}."
+        )
+    return given
+
+
+@dataclass(frozen=True, kw_only=True)
+class Striped(OneByOne):
+    """Any plan for one dimension, run in every stripe along one attribute: the other attributes are fixed in a stripe,
+    so that no row is in two of them, and each gets the whole budget.
+
+    After Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, §7.1.
+    """
+
+    name = "striped"
+    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True)
+
+    inner: Annotated[str, _line_plan] = "staged-hierarchy"
+    """The plan in a stripe, by its name."""
+
+    @property
+    def along(self) -> Plan:
+        """What runs in a stripe."""
+        return plan_named(self.inner)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveHierarchyStriped(OneByOne):
+    """In every stripe along one attribute a noisy total decides which levels of a tree are worth measuring.
+
+    After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``adaptive-hierarchy`` in place of DAWA.
+    """
+
+    name = "adaptive-hierarchy-striped"
+    serves = Tasks(dimensions=SEVERAL, data_dependent=True, ordered=True, sums=True)
+    along = AdaptiveHierarchy()
