@@ -79,7 +79,7 @@ class Wanted:
     @classmethod
     def by(cls, task: Marginals, schema: Schema) -> Wanted:
         """The tables of a task, given the schema of its attributes."""
-        return cls.of(schema, task.groups(schema), task.importance(schema), task.along(schema))
+        return cls.of(schema, task.tables(schema), task.importance(schema), task.along(schema))
 
     @classmethod
     def fitting(cls, task: Marginals, schema: Schema) -> Wanted:

@@ -21,18 +21,15 @@ from adyton.schema.attributes import Attribute
 from adyton.schema.calendar import written_at
 from adyton.schema.times import Times
 
-Asked: TypeAlias = Literal["cells", "prefixes", "ranges"]
+AlongKind: TypeAlias = Literal["cells", "prefixes", "ranges"]
+"""What is asked along an attribute."""
+Cells: TypeAlias = npt.NDArray[np.int64]
+"""The numbers of some cells of an attribute."""
 _MOST_LISTED = 1024
-_SAMPLE, _SEED = 2000, 1
-"""Of a longer axis, so many ranges drawn at random stand for all: the same ones for everybody."""
-
-
+_SAMPLE, RANGES_SEED = 2000, 1
+"""Where there are too many ranges to list them, this many drawn at random stand for all: always the same ones."""
 _ROUNDING = 4
 """How many units in the last place a computed edge may be off."""
-
-
-Cells: TypeAlias = npt.NDArray[np.int64]
-
 MOST_QUERIES, _MOST_COEFFICIENTS = 1_000_000, 1 << 25
 _LARGEST, _LARGEST_EXACT = 2**200, 2**53
 _ENDS = ("from", "to")
@@ -371,30 +368,36 @@ def _text(border: float) -> str:
     return str(border) if isinstance(border, int) else f"{border:.15g}"
 
 
+def range_queries(shape: tuple[int, ...]) -> AllRange | Ranges:
+    """All intervals of a short axis; of longer ones, and of several axes, a sample that stands for all."""
+    if len(shape) == 1 and shape[0] <= _MOST_LISTED:
+        return AllRange(shape)
+    return RandomRanges(shape, _SAMPLE, seed=RANGES_SEED)
+
+
 @dataclass(frozen=True)
 class Along:
     """The queries along an attribute of *side* cells; with *total*, "any" is one of them."""
 
     side: int
-    asked: Asked = "cells"
+    kind: AlongKind = "cells"
     total: bool = False
 
     def queries(self) -> Queries:
         """As queries about the cells of the attribute."""
-        match self.asked:
+        match self.kind:
             case "cells":
                 own: Queries = Identity(self.side)
             case "prefixes":
                 own = Prefix(self.side)
             case "ranges":
-                listed = self.side <= _MOST_LISTED
-                own = AllRange(self.side) if listed else RandomRanges((self.side,), _SAMPLE, seed=_SEED)
+                own = range_queries((self.side,))
         return Stack([own, Total(self.side)]) if self.total else own
 
     @property
     def count(self) -> int:
         """How many there are, all ranges counted."""
-        own = self.side * (self.side + 1) // 2 if self.asked == "ranges" else self.side
+        own = self.side * (self.side + 1) // 2 if self.kind == "ranges" else self.side
         return own + self.total
 
     @property
@@ -405,7 +408,7 @@ class Along:
         ((0.75, 0.0625), (0.625, 0.46875))
         """
         lengths = np.arange(1, self.side + 1, dtype=np.float64)
-        match self.asked:
+        match self.kind:
             case "cells":
                 lengths, times = np.ones(1), np.full(1, float(self.side))
             case "prefixes":
