@@ -94,7 +94,3 @@ class LearningOutlook(Outlook):
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:
         """Unknown."""
         return {self.method: None}
-
-    def error_at(self, epsilon: Fraction) -> float:
-        """Refused."""
-        raise BadInput("the error of a classifier depends on the data and has no closed form. Name a budget.")

@@ -65,9 +65,7 @@ class Batch:
         shares = sum((entry.share for entry in entries if entry.share is not None), Fraction(0))
         left = (total or Fraction(0)) - own
         if shares and total is None:
-            raise BadInput(
-                "say what may be spent on all requests: epsilon (--epsilon 1); or give each its own."
-            )
+            raise BadInput("say what may be spent on all requests: epsilon (--epsilon 1); or give each its own.")
         if left < 0 and total is not None:
             raise BadInput(
                 f"the requests ask for ε = {display(own)} themselves, of {display(total)} in all. Ask for less."
