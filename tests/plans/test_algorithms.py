@@ -13,7 +13,7 @@ from adyton.kernel.operators import MOST_TRANSFORMS
 from adyton.learning.model import MODELS
 from adyton.learning.registry import LEARNERS
 from adyton.marginals.program import PROGRAMS as TABLES
-from adyton.marginals.program import Wanted
+from adyton.marginals.program import TableSet
 from adyton.plans.algorithm import Algorithm
 from adyton.plans.registry import ALGORITHMS
 from adyton.queries import Identity
@@ -37,7 +37,7 @@ def case(kind, name, epsilon=1):
         kernel = Kernel.simulated(np.arange(16), epsilon=epsilon, seed=1)
         return algorithm, kernel, kernel.root, Identity(16)
     kernel = Kernel.simulated_table(CODES, SCHEMA, epsilon=epsilon, seed=1)
-    wanted = Wanted.of(SCHEMA, [("a", "b"), ("a", "label"), ("b", "label")])
+    wanted = TableSet.of(SCHEMA, [("a", "b"), ("a", "label"), ("b", "label")])
     numbers = GroupedNumbers.of(ASKED.get(name, ad.Summary("b", by="a")), SCHEMA)
     return algorithm, kernel, kernel.root, {"tables": wanted, "learners": "label", "numbers": numbers}[kind]
 

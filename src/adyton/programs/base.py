@@ -105,17 +105,14 @@ class Outlook(ABC):
     misfits: MisfitShare
     chooses: bool
     """Whether one of several is chosen privately."""
+    size: str
+    """How much is released, in a few words; empty where there is nothing to say."""
     cells: int | None = None
     """How many cells are estimated, if any."""
     queries: int | None = None
     """How many queries the task asks about them."""
     advice: str = "Name a budget."
     """What to do where no error is known beforehand."""
-
-    @property
-    @abstractmethod
-    def size(self) -> str:
-        """How much is released, in a few words; empty where there is nothing to say."""
 
     @abstractmethod
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:

@@ -83,7 +83,7 @@ class LearningOutlook(Outlook):
     ending = "How well a model predicts depends on the data; the report says how the method did on public tables."
 
     @property
-    def size(self) -> str:
+    def size(self) -> str:  # type: ignore[override]
         """By its attributes."""
         return f"{len(self.schema.names)} attributes"
 

@@ -160,7 +160,7 @@ class CountsOutlook(Outlook):
         return self.workload.count
 
     @property
-    def size(self) -> str:
+    def size(self) -> str:  # type: ignore[override]
         """By its cells."""
         return f"{self.cells:,} cells"
 

@@ -93,7 +93,7 @@ class NumbersOutlook(Outlook):
         return self.numbers.schema
 
     @property
-    def size(self) -> str:
+    def size(self) -> str:  # type: ignore[override]
         """By its groups, if there are any."""
         return f"{self.numbers.groups:,} groups" if self.numbers.groups > 1 else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,9 +13,8 @@ from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.sources import TableSource
 from adyton.marginals.deciding import LEAST_REST
-from adyton.marginals.program import AUTO, NAMED, PROGRAMS, Outcome, TablesProgram, Wanted, program_named
-from adyton.marginals.select_pairs import AllPairs, AllTables, direct_shares
-from adyton.marginals.table_errors import least_squares_error
+from adyton.marginals.program import AUTO, NAMED, PROGRAMS, Outcome, TableSet, TablesProgram, program_named
+from adyton.marginals.select_pairs import AllPairs, AllTables
 from adyton.marginals.tables_release import TablesRelease
 from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS
 from adyton.plans.base import ExpectedError
@@ -44,7 +44,7 @@ class Tables(Program):
 
     request: Request
     schema: Schema
-    wanted: Wanted
+    wanted: TableSet
     way: TablesProgram
     coarser: tuple[str, ...]
     """What is read in fewer cells than the table's schema has, in words."""
@@ -55,7 +55,7 @@ class Tables(Program):
         if not measures_tables(request, schema):
             return Counts.of(request, schema)
         task = _marginals(request)
-        wanted = Wanted.fitting(task, task.select(schema))
+        wanted = TableSet.fitting(task, task.select(schema))
         wanted.check()
         way = program_named(request.algorithm, **request.options)
         coarser = tuple(changes(schema.select(wanted.schema.names), wanted.schema))
@@ -124,7 +124,7 @@ class TablesOutlook(Outlook):
     """What can be known of many tables beforehand."""
 
     task: Marginals
-    wanted: Wanted
+    wanted: TableSet
     names: tuple[str, ...]
     """The programs that could run."""
     chooses: bool
@@ -146,7 +146,7 @@ class TablesOutlook(Outlook):
         return self.wanted.queries
 
     @property
-    def size(self) -> str:
+    def size(self) -> str:  # type: ignore[override]
         """By the cells of the tables."""
         return f"{self.cells:,} cells"
 
@@ -163,10 +163,12 @@ class TablesOutlook(Outlook):
         errors = dict[str, ExpectedError | None].fromkeys(self.names)
         row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
         for name in _LINEAR & errors.keys():
-            shares = self.wanted.shares() if name == AllPairs.name else direct_shares(self.wanted)
+            shares = self.wanted.shares() if name == AllPairs.name else self.wanted.direct_shares()
             variances = MeasureTables(tuple(range(len(shares))), tuple(shares.values())).variances(row_epsilon)
             squares = part_variances(self.wanted.sides, zip(shares, variances.tolist(), strict=True))
-            errors[name] = least_squares_error(squares, self.wanted)
+            total = sum(self.wanted.summed_variance(squares, group) for group in self.wanted.groups)
+            if math.isfinite(total):
+                errors[name] = ExpectedError(math.sqrt(total), self.wanted.queries, "upper mark")
         return errors
 
     @property
