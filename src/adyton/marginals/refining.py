@@ -223,8 +223,8 @@ class ModelRows:
 
     def tables(self) -> dict[tuple[str, ...], Reals]:
         """All pairs, or the only attribute: what the rows are compared with."""
-        singles = {(name,): table for name, table in self.model.singles.items()}
-        return dict(self.model.all_pairs().items()) or singles
+        tables: dict[tuple[str, ...], Reals] = dict(self.model.all_pairs().items())
+        return tables or {(name,): table for name, table in self.model.singles.items()}
 
 
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -186,24 +186,24 @@ class TablesRelease(Released):
                 lines.append((0.0, math.inf, 0.0))
                 continue
             weights = {name: self._weights(name, box[name]) for name in group}
-            law = (
-                self.law.of_sums(group[0], weights.pop(group[0])[None], weights)
-                if group
-                else np.array(self.law.of(()))[:, None]
-            )
-            lines.append((_inside(squares.table(*group), group, box), float(law[0][0]), float(law[1][0])))
-        bounds = self._around(self.answer(queries), *np.array(lines).T, rate)
+            law = self.law.of(())
+            if group:
+                two, four = self.law.of_sums(group[0], weights.pop(group[0])[None], weights)
+                law = float(two[0]), float(four[0])
+            lines.append((_inside(squares.table(*group), group, box), *law))
+        centres, variances, fourths = np.array(lines).T
+        bounds = self._around(self.answer(queries), centres, Moments(variances, fourths), rate)
         return replace(bounds, counted=self.counted_rows)
 
     def _weights(self, name: str, cells: Cells) -> Reals:
         """1 for each of these cells of an attribute, 0 for the others."""
         return np.isin(np.arange(self.wanted.sides[name]), cells).astype(float)
 
-    def _around(self, counts: Reals, centres: Reals, variances: Reals, fourths: Reals, confidence: float) -> Interval:
+    def _around(self, counts: Reals, centres: Reals, moments: Moments, confidence: float) -> Interval:
         """The bounds of least squares, wide enough to hold the counts, too; none where the variance is infinite."""
-        known = np.isfinite(variances)
-        far = radius(Moments(np.where(known, variances, 1.0), np.where(known, fourths, 0.0)), confidence)
-        far = np.where(known, far, np.inf)
+        known = np.isfinite(moments.variances)
+        finite = Moments(np.where(known, moments.variances, 1.0), moments.fourths)
+        far = np.where(known, radius(finite, confidence), np.inf)
         lower, upper = np.minimum(centres - far, counts), np.maximum(centres + far, counts)
         lower = np.where(known, np.maximum(lower, np.minimum(counts, 0.0)), lower)  # no true count is below 0
         return self._interval(counts, lower, upper, confidence, "" if known.all() else NO_BOUNDS)
@@ -232,7 +232,8 @@ class TablesRelease(Released):
             weights[:, part.cells] = rows
             laws.append(self.law.of_sums(part.attribute, weights, others))
         centres = np.asarray(queries @ _sliced(squares.table(*part.group), part), dtype=np.float64)
-        far = radius(Moments(*map(np.concatenate, zip(*laws, strict=True))), confidence)
+        variances, fourths = map(np.concatenate, zip(*laws, strict=True))
+        far = radius(Moments(variances, fourths), confidence)
         return self._interval(centres, centres - far, centres + far, confidence)
 
     def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
@@ -461,8 +462,9 @@ def table_interval(release: TablesRelease, group: Group, confidence: float) -> I
     counts, squares = release.table(*group).counts, release.estimated.squares
     lacking = squares.missing(*group)
     centres = np.zeros(counts.shape) if lacking else squares.table(*group)
-    law = (math.inf, 0.0) if lacking else release.law.of(group)
-    return release._around(counts, centres, *(np.full(counts.shape, moment) for moment in law), confidence)
+    variance, fourth = (math.inf, 0.0) if lacking else release.law.of(group)
+    moments = Moments(np.full(counts.shape, variance), np.full(counts.shape, fourth))
+    return release._around(counts, centres, moments, confidence)
 
 
 def _inside(table: Reals, group: Group, box: Mapping[str, Cells]) -> float:

@@ -155,8 +155,8 @@ def _quantiles(numbers: GroupedNumbers, known: dict[str, Part], confidence: floa
                 1 / float(coarse.epsilon),
             )
         return chosen_figures(numbers, part.numbers, counted, float(part.epsilon), confidence)
-    part = known.get("curve") or known.get("cells")
-    return [] if part is None else curve_figures(numbers, part.numbers.astype(float), part.error, confidence)
+    curve = known.get("curve") or known.get("cells")
+    return [] if curve is None else curve_figures(numbers, curve.numbers.astype(float), curve.error, confidence)
 
 
 # ---- moments --------------------------------------------------------------------------------------------------------
