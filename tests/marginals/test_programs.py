@@ -10,7 +10,7 @@ from rough_tables import SIDES, distance, rows, table
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
-from adyton.marginals.program import MOST_CELLS, PROGRAMS, TableSet, modelled, program_named
+from adyton.marginals.program import MOST_CELLS, PROGRAMS, TableSet, program_named
 
 SCHEMA = ad.Schema({name: ad.Integer(0, side - 1) for name, side in SIDES.items()})
 EVERY = TableSet.of(SCHEMA, list(itertools.combinations(SIDES, 2)))
@@ -44,7 +44,7 @@ def test_tables_are_near_the_truth():
     errors = {}
     for name in OURS:
         outcome = run(name, Fraction(1, 2), data=data)[1]
-        errors[name] = distance(modelled(EVERY, outcome.measured).model.all_pairs(), data)
+        errors[name] = distance(program_named(name).estimate(EVERY, outcome.measured).model.all_pairs(), data)
     assert max(errors.values()) < 0.02
     assert run("auto", Fraction(1, 2))[1].algorithm == "all-pairs"
     assert run("auto", Fraction(1, 500))[1].algorithm == "select-pairs"
@@ -53,7 +53,7 @@ def test_tables_are_near_the_truth():
 def test_enormous_budgets_give_the_truth():
     data = rows()
     outcome = run("all-pairs", Fraction(1000), data=data)[1]
-    found = modelled(EVERY, outcome.measured)
+    found = program_named("all-pairs").estimate(EVERY, outcome.measured)
     assert np.allclose(found.squares.table("a", "d"), table(data, ("a", "d")))
 
 
@@ -92,7 +92,7 @@ def test_one_attribute_needs_no_pairs():
     for name in PROGRAMS:
         kernel, outcome = run(name, Fraction(1), alone)
         assert kernel.remaining == 0
-        assert modelled(alone, outcome.measured).model.table("d").how == "measured"
+        assert program_named("auto").estimate(alone, outcome.measured).model.table("d").how == "measured"
 
 
 def test_too_large_tables_are_refused_with_the_size_and_a_way_out():

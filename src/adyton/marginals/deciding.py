@@ -175,7 +175,7 @@ class Way:
     top_up: Fraction
 
     def decision(self, attributes: int, rest: Fraction, why: str = "") -> Decision:
-        """For so many attributes, with *rest* of the budget."""
+        """The decision for this number of attributes, with *rest* of the budget."""
         possible = math.comb(attributes, 2)
         if self.pairs is None:
             return Decision(True, Fraction(0), possible, rest, why)

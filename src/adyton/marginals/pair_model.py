@@ -34,7 +34,7 @@ _FORM, _TABLES = "adyton pair model 1", ("pairs", "fitted")
 
 @dataclass(frozen=True, eq=False)
 class ModelTable:
-    """The counts of a group of attributes, and how they were got."""
+    """The counts of a group of attributes, and where they come from."""
 
     group: tuple[str, ...]
     counts: Reals
@@ -72,7 +72,7 @@ class PairModel:
         pairs: Mapping[Pair, Reals],
         errors: Mapping[tuple[str, ...], float] | None = None,
     ) -> PairModel:
-        """With the forest of largest mutual information. The pairs stand in the order of the attributes."""
+        """With the forest of largest mutual information. The names of a pair are in the order of the attributes."""
         forest = Forest.heaviest(tuple(singles), {pair: mutual_information(table) for pair, table in pairs.items()})
         known = dict(errors or {})
         return cls(MappingProxyType(dict(singles)), MappingProxyType(dict(pairs)), forest, MappingProxyType(known))
@@ -88,7 +88,7 @@ class PairModel:
         return float(next(iter(self.singles.values())).sum())
 
     def table(self, *group: str) -> ModelTable:
-        """The counts over some attributes, an axis for each in the order given, and how they were got."""
+        """The counts over some attributes, an axis for each in the order given, and where they come from."""
         sides = self.sides
         names = in_order(group, sides)
         cells = math.prod(sides[name] for name in names)
@@ -107,7 +107,7 @@ class PairModel:
         return ModelTable(group, counts.transpose([names.index(name) for name in group]).copy(), how)
 
     def pair(self, pair: Pair) -> tuple[Reals, How]:
-        """The table of two attributes in the order of the schema, and how it was got."""
+        """The table of two attributes in the order of the schema, and where it comes from."""
         if pair in self.fitted:
             return self.fitted[pair], "measured" if pair in self.pairs else "fitted to pairs"
         if pair in self.pairs:
@@ -126,7 +126,7 @@ class PairModel:
         return {pair: self.pair(pair)[0] for pair in itertools.combinations(self.singles, 2)}
 
     def how(self, group: Sequence[str]) -> How:
-        """How a table was got, without making it."""
+        """Where a table comes from, without computing it."""
         names = in_order(group, self.sides)
         if len(names) == 2:
             return self.pair((names[0], names[1]))[1]

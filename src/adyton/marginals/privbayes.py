@@ -57,12 +57,12 @@ class PrivBayes(TablesProgram):
     choosing: Share = Fraction(3, 10)
     """The part that the network costs, of what the number of rows leaves; the tables get the rest."""
     useful: Positive = Fraction(4)
-    """θ: a table is a candidate if its cells hold so many rows on average, in units of the noise of one."""
+    """θ: a table is a candidate if its cells hold at least this many rows on average, in units of their noise."""
     rows: Annotated[int, Within(whole_number, 0, SAFE)] | None = None
     """The number of rows, where it is public."""
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
-        """The choice among, and the measurement of, as many tables as there could be."""
+        """The choice and the measurement of the largest possible number of tables."""
         TableSet.of(wanted.schema, list(itertools.combinations(wanted.sides, 2)) or wanted.groups).check()
         groups = self.candidates(wanted.sides, math.inf)
         shape, least = TablesShape(wanted.schema, groups), epsilon / (1 << 10)
@@ -111,11 +111,11 @@ class PrivBayes(TablesProgram):
         """From the first attribute on."""
         return ParentChoice(tuple(range(len(groups))), groups[0])
 
-    def estimate(self, wanted: TableSet, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimates:
-        """Products of the conditional tables; least squares only for what is to be without bias."""
+    def estimate(self, wanted: TableSet, measured: Iterable[MeasuredTable]) -> Estimates:
+        """Products of the conditional tables; least squares only for estimates without bias."""
         tables = list(measured)
         squares = residuals(wanted.sides, tables)
-        return Estimates(squares, self.model(wanted, tables, squares) if kept is None else kept)
+        return Estimates(squares, self.model(wanted, tables, squares))
 
     def model(self, wanted: TableSet, measured: Sequence[MeasuredTable], squares: Residuals) -> PairModel:
         """All pairs, by the network; where it is a tree, those that were not measured follow by paths."""

@@ -24,7 +24,7 @@ from adyton.kernel.recorder import Ended
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource, TablesSource
 from adyton.marginals.estimating import Estimates, estimated
-from adyton.marginals.pair_model import Pair, PairModel, Parts
+from adyton.marginals.pair_model import Pair, Parts
 from adyton.marginals.refining import refined
 from adyton.messages import listing, shorten
 from adyton.plans.algorithm import Algorithm
@@ -32,10 +32,11 @@ from adyton.plans.registry import ALGORITHMS, Registry
 from adyton.queries.measurement import Group, MeasuredTable, NoisyTables
 from adyton.schema import Schema
 from adyton.schema.cell_groups import coarsened
-from adyton.solving.residuals import Residuals, in_order, residuals
+from adyton.solving.residuals import Residuals, in_order
 from adyton.strategies.table_shares import covering, table_shares
 from adyton.tasks import Marginals
 from adyton.tasks.questions import Along
+from adyton.tasks.request import AUTO
 
 MOST_CELLS = 1 << 22
 """How many cells the tables may have together: about a minute of work, and a gigabyte."""
@@ -47,7 +48,7 @@ _COARSER = (1024, 512, 256, 128, 64, 32, 16)
 
 @dataclass(frozen=True, eq=False)
 class TableSet:
-    """Some groups of attributes, of which each has a weight: how much the error of its table matters.
+    """Groups of attributes with weights, which say how much the error of each table matters.
 
     >>> from adyton.schema import Boolean, Integer
     >>> schema = Schema({"age": Integer(0, 99, step=10), "sex": Boolean(), "ill": Boolean()})
@@ -60,7 +61,7 @@ class TableSet:
     groups: tuple[Group, ...]
     weights: tuple[float, ...]
     along: Mapping[str, Along] = field(default_factory=dict)
-    """What is asked along those attributes of which not every cell alone is."""
+    """What is asked along an attribute, where that is not each cell."""
 
     @classmethod
     def of(
@@ -70,7 +71,7 @@ class TableSet:
         weights: Sequence[float] | None = None,
         along: Mapping[str, Along] | None = None,
     ) -> TableSet:
-        """For some groups of attributes of a schema; all weigh the same where nothing is said."""
+        """For some groups of attributes of a schema; the default weight is 1."""
         wanted = tuple(tuple(group) for group in groups)
         heavy = (1.0,) * len(wanted) if weights is None else tuple(map(float, weights))
         return cls(schema, wanted, heavy, dict(along or {}))
@@ -82,8 +83,8 @@ class TableSet:
 
     @classmethod
     def fitting(cls, task: Marginals, schema: Schema) -> TableSet:
-        """The same, with coarser cells for long attributes of numbers where the tables would be too large: as many as
-        fit, out of a fixed list. It is decided by the schema alone."""
+        """The same, with coarser cells for long attributes of numbers where the tables would be too large: the finest
+        that fit, out of a fixed list. It depends on the schema alone."""
         exact = cls.by(task, schema)
         sets = itertools.chain([exact], (cls.by(task, coarsened(schema, most)) for most in _COARSER))
         fitting = (own for own in sets if max(own.all_cells, *map(own.size, own.groups)) <= MOST_CELLS)
@@ -112,20 +113,24 @@ class TableSet:
                 pairs[pair] = pairs.get(pair, 0.0) + weight
         return pairs
 
+    @cached_property
+    def group_weights(self) -> dict[Group, float]:
+        """The weight of each group, which may be given several times."""
+        weights: dict[Group, float] = {}
+        for group, weight in zip(self.groups, self.weights, strict=True):
+            weights[group] = weights.get(group, 0.0) + weight
+        return weights
+
     @property
     def singles(self) -> tuple[Group, ...]:
-        """Every attribute by itself."""
+        """Every attribute as a group of its own."""
         return tuple((name,) for name in self.sides)
 
     @property
     def alone(self) -> dict[Group, float]:
         """The attributes that are in no pair, with their weights."""
         paired = {name for pair in self.pairs for name in pair}
-        return {
-            single: sum(weight for group, weight in zip(self.groups, self.weights, strict=True) if group == single)
-            for single in self.singles
-            if single[0] not in paired
-        }
+        return {single: self.group_weights.get(single, 0.0) for single in self.singles if single[0] not in paired}
 
     @property
     def ordered(self) -> tuple[str, ...]:
@@ -145,21 +150,21 @@ class TableSet:
 
     @property
     def queries(self) -> int:
-        """How many queries about them are asked: their cells, if nothing else is said."""
+        """How many queries about them are asked: by default, one for each cell."""
         return sum(self.asked_of(group) for group in self.groups)
 
     def asked_of(self, group: Group) -> int:
         """How many queries about a table are asked."""
         return math.prod(self.along[name].count if name in self.along else self.sides[name] for name in group)
 
-    @property
+    @cached_property
     def energies(self) -> dict[str, tuple[float, float]]:
-        """What the variances of these queries follow from, by attribute; see :class:`adyton.tasks.questions.Along`."""
+        """What the variances of these queries depend on, by attribute; see :class:`adyton.tasks.questions.Along`."""
         return {name: along.energy for name, along in self.along.items()}
 
     @cached_property
     def cover(self) -> tuple[Group, ...]:
-        """The tables to measure for all pairs, and what is in none: pairs, and larger ones that hold several."""
+        """The tables to measure for all pairs (pairs, or larger tables with several), and the attributes in no pair."""
         return (*covering(self.sides, list(self.pairs), list(self.pairs.values())), *self.alone)
 
     @property
@@ -177,9 +182,7 @@ class TableSet:
 
     def direct_shares(self) -> Mapping[Group, Fraction]:
         """The shares of a budget for measuring the tables themselves."""
-        weights: dict[Group, float] = {}
-        for group, weight in zip(self.groups, self.weights, strict=True):
-            weights[group] = weights.get(group, 0.0) + weight
+        weights = self.group_weights
         return table_shares(self.sides, list(weights), weights=list(weights.values()), energies=self.energies)
 
     def summed_variance(self, squares: Residuals, group: Group) -> float:
@@ -211,20 +214,20 @@ class TableSet:
 
 
 ROWS = "rows"
-"""The name of a noisy number of rows that was bought."""
+"""The name of a noisy number of rows that was measured to decide by."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What was measured, by which program in the end, and why by that."""
+    """What was measured, by which program in the end, and why by this one."""
 
     algorithm: str
     measured: tuple[MeasuredTable, ...]
     why: str
     bought: tuple[Bought, ...] = ()
-    """What was looked at to decide."""
+    """What was measured to decide."""
     ended: BaseException | None = None
-    """What ended the program before it came to its end, if something did."""
+    """What ended the program early, if something did."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +243,7 @@ _NOTES: ContextVar[Notes | None] = ContextVar("notes", default=None)
 
 @dataclass(frozen=True, kw_only=True)
 class TablesProgram(Algorithm[TableSource, TableSet]):
-    """A way to measure many tables: :meth:`run` is its text, a short program of operators."""
+    """A way to measure many tables: :meth:`run` is a short program of operators."""
 
     def measure(self, source: TableSource, wanted: TableSet, epsilon: Rational) -> Outcome:
         """Measure what the wanted tables follow from, spending exactly *epsilon*."""
@@ -266,9 +269,11 @@ class TablesProgram(Algorithm[TableSource, TableSet]):
         finally:
             _NOTES.reset(before)
 
-    def estimate(self, wanted: TableSet, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimates:
-        """From what was measured to all tables, or to a model that was *kept*; it costs no privacy."""
-        return modelled(wanted, measured, kept)
+    def estimate(self, wanted: TableSet, measured: Iterable[MeasuredTable]) -> Estimates:
+        """From what was measured to all tables: least squares, the denoised pairs, and all pairs fitted together. It
+        costs no privacy."""
+        estimates = estimated(wanted.sides, measured, ordered=wanted.ordered)
+        return replace(estimates, model=refined(estimates.model))
 
     def check_asked(self, source: TableSource, wanted: TableSet) -> None:
         """Refuse tables that are too large."""
@@ -288,7 +293,7 @@ class TablesProgram(Algorithm[TableSource, TableSet]):
 
     @abstractmethod
     def run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
-        """The text, once it was admitted: spends exactly *epsilon*."""
+        """The program itself, after it was admitted: it spends exactly *epsilon*."""
 
 
 def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fraction) -> NoisyTables:
@@ -302,23 +307,13 @@ def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fr
 
 
 def note(look: Bought) -> Bought:
-    """Note what was bought to decide by."""
+    """Note what was measured to decide by."""
     notes = _NOTES.get()
     if notes is not None:
         notes.bought.append(look)
     return look
 
 
-def modelled(wanted: TableSet, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimates:
-    """Least squares, the denoised pairs, and all pairs fitted together, or a model that was *kept*. It costs no
-    privacy."""
-    if kept is not None:
-        return Estimates(residuals(wanted.sides, measured), kept)
-    estimates = estimated(wanted.sides, measured, ordered=wanted.ordered)
-    return replace(estimates, model=refined(estimates.model))
-
-
-AUTO = "auto"
 PROGRAMS = Registry[TablesProgram](
     "program for many tables",
     {

@@ -33,7 +33,7 @@ Codes = npt.NDArray[np.int32]
 Gaps = npt.NDArray[np.float32]
 """What each cell of a table has too many."""
 State = npt.NDArray[np.uint64]
-"""One number of 64 bits: where a stream of random numbers stands."""
+"""One number of 64 bits: the state of a stream of random numbers."""
 ROWS = 1 << 17
 """How many rows are fitted: their rounding is small beside any noise."""
 FEWEST_SWEEPS, MOST_SWEEPS, WORK = 4, 12, 2400
@@ -74,8 +74,8 @@ def _near(model: PairModel, pair: Pair, table: Reals) -> bool:
 
 
 def along_forest(model: PairModel, count: int, random: np.random.Generator) -> Codes:
-    """Rows, one column each: the first attribute of a tree by its own table, every other by its pair with the one
-    before it. The numbers are cells; one line for each attribute."""
+    """Rows as columns of cell numbers, with a line for each attribute: the root of a tree is drawn from its own table,
+    every other attribute from its pair with the attribute before it."""
     names = list(model.singles)
     codes = np.zeros((len(names), count), dtype=np.int32)
     deck, nothing = np.empty(count, dtype=np.int32), np.zeros(count, dtype=np.int32)

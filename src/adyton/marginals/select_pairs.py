@@ -55,12 +55,12 @@ class SelectPairs(TablesProgram):
 
     name = "select-pairs"
     pairs: Whole | None = None
-    """How many pairs are chosen; by default as many as the number of rows can carry."""
+    """How many pairs are chosen; by default as many as the number of rows supports."""
     label: str | None = None
     """An attribute that rows are to predict: its pairs are measured first, and then one for each attribute."""
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
-        """The choice of as many pairs as there may be."""
+        """The choice of the largest possible number of pairs."""
         super().check(wanted, epsilon)
         if self.label is not None and self.label not in wanted.sides:
             raise BadInput(no_such("attribute", self.label, wanted.sides))

@@ -40,7 +40,7 @@ from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.result.tables import TABLES
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.noise_moments import Moments, TableMoments
-from adyton.solving.residuals import in_order
+from adyton.solving.residuals import in_order, residuals
 from adyton.tasks import Marginals
 from adyton.tasks.questions import Cells, as_boxes
 from adyton.whole import SAFE
@@ -106,7 +106,9 @@ class TablesRelease(Released):
     @cached_property
     def estimated(self) -> Estimates:
         """Least squares, and the model; the same measurements always give the same."""
-        return program_named(self.algorithm, **self.options).estimate(self.wanted, self.measured, self.kept)
+        if self.kept is not None:
+            return Estimates(residuals(self.wanted.sides, self.measured), self.kept)
+        return program_named(self.algorithm, **self.options).estimate(self.wanted, self.measured)
 
     @cached_property
     def law(self) -> TableMoments:
@@ -145,7 +147,7 @@ class TablesRelease(Released):
         return Table(group, self.labels(group), counts, "least squares", error, counted=self.counted_rows)
 
     def _error_columns(self) -> dict[str, list[Any]]:
-        """For each table that was asked for: its cells, its expected total variation if known, and how it was got."""
+        """For each table that was asked for: cells, expected total variation if known, and where it comes from."""
         return {
             "table": [" × ".join(group) for group in self.groups],
             "cells": [self.wanted.size(group) for group in self.groups],

@@ -172,7 +172,7 @@ class Outlook(ABC):
     word: ClassVar[str] = "typical error"
     """What the error is called."""
     title: ClassVar[str] = "typical error of an answer"
-    """What stands over a table of errors."""
+    """The heading of a table of errors."""
     pictured: ClassVar[bool] = True
     """Whether the candidates have one error each, which can be drawn against ε."""
 

@@ -30,7 +30,7 @@ from adyton.tasks import Marginals
 from adyton.tasks.request import Request
 
 MANY_ATTRIBUTES = 5
-"""From so many on, ``auto`` measures tables of two attributes one by one."""
+"""From this many attributes on, ``auto`` measures tables of two attributes one by one."""
 _LINEAR = {AllPairs.name, AllTables.name}
 """Programs whose error is known beforehand."""
 
@@ -97,7 +97,7 @@ class Tables(Program):
 
 
 def measures_tables(request: Request, schema: Schema) -> bool:
-    """Whether a release is made of tables that are measured one by one: by public facts alone."""
+    """Whether a release is made of tables that are measured one by one; only public information decides."""
     task, algorithm = _marginals(request), request.algorithm
     selected = task.select(schema)
     if algorithm in NAMED:

@@ -218,9 +218,9 @@ class Session(Budgeted, Keeper):
     def cut_off(self, epsilon: Rational, *, most: int) -> CutOff:
         """What the limit on the rows of a unit leaves out, spending *epsilon* once, however many rows a unit has.
 
-        How many units have more rows than ``rows_per_unit``, and how many of their rows are left out, counting *most*
-        rows of each at the most: ``session.cut_off("0.1", most=100)``. All that is left out cannot be measured, since
-        one unit may have any number of rows, so that this number is "at least". A larger *most* makes it noisier.
+        How many units have more rows than ``rows_per_unit``, and how many of their rows are left out, counting at most
+        *most* rows of each: ``session.cut_off("0.1", most=100)``. The total cannot be measured, since one unit may have
+        any number of rows, so that this number is "at least". A larger *most* makes it noisier.
         """
         return cast("RowsCut", self._ask(Request.of(RowsLeftOut(most), epsilon))).found
 

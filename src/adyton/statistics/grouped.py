@@ -126,7 +126,7 @@ class Figures:
 def tail(scales: Reals, far: Reals) -> Reals:
     """P(|Σ η_j| > far) for η_j ~ Laplace(scale_j), the scales along the last axis.
 
-    The kernel's noise is discrete, on a grid that is fine against its scale; it is taken for continuous here.
+    The kernel's noise is discrete, on a grid that is fine beside its scale; here it is treated as continuous.
 
     With partial fractions of Π 1/(1 + b_j²s²): Σ_i e^(−t/b_i) · Π_{j≠i} b_i²/(b_i² − b_j²).
 
@@ -161,7 +161,7 @@ def radius(scales: Reals, confidence: float) -> Reals:
 
 
 def _apart(scales: Reals) -> Reals:
-    """The scales from the largest to the least, none of them close to the one before."""
+    """The scales from the largest to the least, none of them close to the previous one."""
     ordered = -np.sort(-np.abs(scales), axis=-1)
     for place in range(1, ordered.shape[-1]):
         ordered[..., place] = np.minimum(ordered[..., place], ordered[..., place - 1] * (1 - _GAP))

@@ -281,7 +281,7 @@ def _edge(rejected: Callable[[Reals], Flags], low: Reals, high: Reals) -> Reals:
 _TYPICAL = 0.25
 """Where between the bounds a mean is taken to lie for the errors of variances."""
 _NODES = 48
-"""This many values of each of two noises stand for all."""
+"""How many values represent each of two noises."""
 _PLACES = (0.05, 0.15, 0.3, 0.5)
 """Where means are taken to lie when groups are small."""
 

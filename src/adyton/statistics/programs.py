@@ -41,9 +41,9 @@ from adyton.statistics.quantiles import (
     rank_scales,
 )
 from adyton.tasks.numbers import quantile_name
+from adyton.tasks.request import AUTO
 from adyton.whole import IntegerArray
 
-AUTO = "auto"
 MOST_CELLS = 1 << 22
 """Quantiles are chosen among at most this many cells."""
 MOST_CHOICES = 1 << 17

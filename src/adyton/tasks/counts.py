@@ -25,7 +25,7 @@ from adyton.whole import whole
 _MOST_AXES = 32
 """Arrays have at most 64 axes, and of a table that fits in memory at most 27 have more than one cell."""
 _LARGEST = 100_000
-"""The largest number of rows that units are told apart by."""
+"""The largest number of rows of a unit that has a class of its own."""
 
 
 _NO_ORDER = "{name} has no order, so that it has no {what}. Ask for a histogram of it."
@@ -119,7 +119,7 @@ class Ranges(_Named):
         return selected
 
     def workload(self, schema: Schema) -> Queries:
-        """All intervals of a short axis; of longer ones, and of several axes, a sample that stands for all."""
+        """All intervals of a short axis; of longer ones, and of several axes, a sample that represents all."""
         ranges = range_queries(schema.shape)
         if isinstance(ranges, AllRange):
             return ranges
@@ -295,7 +295,7 @@ class RowsPerUnit(Histogram):
         return schema.per_unit(name, self.most).select(name)
 
     def axes(self, schema: Schema) -> dict[str, tuple[Label, ...]]:
-        """Numbers of rows; the last class holds all units that have as many or more.
+        """Numbers of rows; the last class holds all units with that many rows or more.
 
         >>> from adyton.schema import Integer
         >>> task = RowsPerUnit(3)
@@ -381,7 +381,7 @@ class Units(Count):
 
 @dataclass(frozen=True)
 class RowsLeftOut(Units):
-    """What the limit on the rows of a unit leaves out, counting *most* rows of each at the most.
+    """What the limit on the rows of a unit leaves out, counting at most *most* rows of each.
 
     >>> print(RowsLeftOut(100))
     units and rows that the limit leaves out, up to 100 rows of each

@@ -88,12 +88,12 @@ _ALONG = ("ranges", "prefixes", "totals")
 class Marginals(Task):
     """All tables of *way* attributes, out of some or all attributes, summed over the others; or *sets* of attributes.
 
-    Every cell of a table is asked for. Along the attributes in *ranges* all intervals are, along those in *prefixes*
-    all counts up to a value, and along those in *totals* the count of any value, too: within each table, in every
-    combination with the other attributes. *weights* say of some tables how much their error matters; others have the
-    weight 1. They count where tables are measured by themselves, not over the whole domain. With *cells*, attributes of
-    numbers are read in at most so many cells, each made of neighbouring ones of the schema. A point's name stands for
-    its two axes, and *way* counts axes.
+    Every cell of a table is asked for. Along the attributes in *ranges* these are all intervals, along those in
+    *prefixes* all counts up to a value, and along those in *totals* the count of any value, too: within each table, in
+    every combination with the other attributes. *weights* say how much the error of some tables matters; others have
+    the weight 1. They matter where tables are measured one by one, not over the whole domain. With *cells*, attributes
+    of numbers are read in at most that many cells, each made of neighbouring cells of the schema. The name of a point
+    means its two axes, and *way* counts axes.
 
     >>> print(Marginals(way=2, attrs=["age", "sex", "department"]))
     2-way marginals of age × sex × department
@@ -176,7 +176,7 @@ class Marginals(Task):
                     raise BadInput(f"{name} has no order, so that it has no {what}. Leave it out of {what}.")
 
     def along(self, schema: Schema) -> dict[str, Along]:
-        """What is asked along the attributes of which not every cell alone is."""
+        """What is asked along the attributes, where that is not each cell."""
         kinds: dict[str, AlongKind] = dict.fromkeys(axes_in(self.prefixes, schema), "prefixes")
         kinds |= dict.fromkeys(axes_in(self.ranges, schema), "ranges")
         totals = axes_in(self.totals, schema)
@@ -225,7 +225,7 @@ class Marginals(Task):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The order, and the names if some are named; or the sets; and the weights that are given."""
+        """The number of attributes and their names, or the sets; the weights; and what is asked along attributes."""
         plain: dict[str, Any] = {"task": self.kind}
         if self.way is not None:
             plain["way"] = self.way
@@ -259,7 +259,7 @@ class Marginals(Task):
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Marginals:
-        """All tables of so many attributes, or those that are named."""
+        """All tables of a number of attributes, or those that are named."""
         tables = given.get("marginal")
         if tables and "attributes" in given:
             raise BadInput("--attributes belongs to --marginals: a --marginal names its own. Leave it out.")

@@ -33,7 +33,7 @@ class Option:
     reads: type = str
     """What it takes: ``str``, ``int``, ``Path``, ``list[str]`` where it can be given again, ``bool`` for a flag."""
     asks: bool = True
-    """Whether it asks for the task by itself; else it goes with one that does."""
+    """Whether it asks for the task; else it describes more closely what another option asks for."""
 
     @property
     def key(self) -> str:
@@ -134,7 +134,7 @@ _KEYS = ("task", "epsilon", "where", "algorithm", "options", "misfits")
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asks for: a task, its budget, which rows, which algorithm with which options.
+    """A task with its budget: of which rows, by which algorithm, with which options.
 
     >>> from adyton.tasks import Histogram
     >>> request = Request.of(Histogram("age"), "0.5", where="sex = 'F'")

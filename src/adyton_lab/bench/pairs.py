@@ -16,7 +16,7 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.marginals.pair_model import Pair
-from adyton.marginals.program import TableSet, measured, modelled, program_named
+from adyton.marginals.program import TableSet, measured, program_named
 from adyton.solving.projections import project_to_simplex
 from adyton_lab.corpus.many_attributes import PublicTable, public_table, tables_in
 
@@ -110,8 +110,9 @@ def _record(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
 def run(way: str, table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int) -> tuple[str, dict[Pair, Reals]]:
     """What was done in the end, and the tables of all pairs."""
     kernel = Kernel.simulated_table(table.codes, table.schema, epsilon=epsilon, seed=seed)
-    outcome = program_named(way).measure(kernel.root, wanted, epsilon)
-    return outcome.algorithm, modelled(wanted, outcome.measured).model.all_pairs()
+    program = program_named(way)
+    outcome = program.measure(kernel.root, wanted, epsilon)
+    return outcome.algorithm, program.estimate(wanted, outcome.measured).model.all_pairs()
 
 
 def _independent(table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int) -> dict[Pair, Reals]:
