@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.marginals.program import Wanted
+from adyton.marginals.program import TableSet
 from adyton.schema import Categorical, Integer, Schema
 from adyton_lab.bench.pairs import distance, run, true_pairs
 from adyton_lab.corpus.many_attributes import PublicTable
@@ -36,7 +36,7 @@ for key, found in theirs.items():
             }
         )
         table = PublicTable(name, schema, given[f"{name}.codes"])
-        wanted = Wanted.of(schema, list(itertools.combinations(schema.names, 2)))
+        wanted = TableSet.of(schema, list(itertools.combinations(schema.names, 2)))
         begun = time.process_time()
         _, pairs = run("auto", table, wanted, Fraction(epsilon), 0)
         ours[name, epsilon] = distance(pairs, true_pairs(table)), time.process_time() - begun

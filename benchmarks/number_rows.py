@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from adyton.statistics.asked import Asked
+from adyton.statistics.grouped import GroupedNumbers
 from adyton.tasks import Mean
 from adyton_lab.bench.numbers import cell_width
 from adyton_lab.corpus.number_tables import JUDGED, number_rows
@@ -16,8 +16,8 @@ from adyton_lab.corpus.number_tables import JUDGED, number_rows
 found = {}
 for case in JUDGED:
     rows = number_rows(case, sys.argv[1], public=True)
-    asked = Asked.of(Mean(case.attribute), case.schema)
+    numbers = GroupedNumbers.of(Mean(case.attribute), case.schema)
     facts = np.array([float(case.numbers.min), float(case.numbers.max), cell_width(rows), len(rows.grouped(True))])
     found |= {f"{case}.values": rows.values, f"{case}.lines": rows.lines, f"{case}.facts": facts}
-    found |= {f"{case}.cells": asked.middles}
+    found |= {f"{case}.cells": numbers.middles}
 np.savez_compressed(sys.argv[2], **found)

@@ -23,7 +23,7 @@ from adyton.tasks import Histogram, Option, register
 @dataclass(frozen=True, init=False, repr=False)
 class ByParity(Histogram):
     kind = "parity"
-    asked_by = (
+    command_options = (
         Option("parity", "Rows with even and odd numbers.", "A"),
         Option("parity-words", "For --parity: words for both.", "EVEN,ODD", asks=False),
     )
@@ -77,11 +77,11 @@ def test_two_tasks_cannot_share_an_option(monkeypatch):
 
     class Mine(Histogram):
         kind = "mine"
-        asked_by = (Option("count", "Something else.", "A"),)
+        command_options = (Option("count", "Something else.", "A"),)
 
     register(Mine)
     with pytest.raises(BadInput, match="two kinds of task are asked for by --count"):
-        reading.asking()
+        reading.command_options()
 
 
 def test_options_are_not_inherited(monkeypatch):
@@ -91,4 +91,4 @@ def test_options_are_not_inherited(monkeypatch):
         kind = "mine"
 
     register(Mine)
-    assert Mine not in [task for _, tasks in reading.asking() for task in tasks]
+    assert Mine not in [task for _, tasks in reading.command_options() for task in tasks]

@@ -9,28 +9,27 @@ from rough_tables import PAIRS, SIDES, measured, rows, table
 from adyton.marginals import deciding
 from adyton.marginals.deciding import (
     WAYS,
-    Outlook,
+    Evidence,
     decide,
+    evidence,
     label_stages,
-    look,
-    outlook,
+    look_shares,
     pair_shares,
-    penalties,
     single_shares,
     stages,
 )
 from adyton.marginals.estimating import estimated
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.program import Wanted
+from adyton.marginals.program import TableSet
 from adyton.schema import Integer, Schema
 
-EVERY = Wanted.of(Schema({name: Integer(0, side - 1) for name, side in SIDES.items()}), PAIRS)
+EVERY = TableSet.of(Schema({name: Integer(0, side - 1) for name, side in SIDES.items()}), PAIRS)
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("attributes", [2, 5, 24])
 def test_every_way_spends_the_budget_exactly(way, attributes):
-    spent = look(dict.fromkeys(map(str, range(attributes)), 5), 3000.0, 0.7)
+    spent = look_shares(dict.fromkeys(map(str, range(attributes)), 5), 3000.0, 0.7)
     possible = attributes * (attributes - 1) // 2
     decision = WAYS[way].decision(attributes, spent.rest)
     labelled = label_stages(decision, attributes, attributes - 1, possible)
@@ -51,30 +50,30 @@ def test_every_way_spends_the_budget_exactly(way, attributes):
 
 
 def test_a_look_costs_less_where_rows_are_many():
-    few, many = look(SIDES, 500.0, 0.1), look(SIDES, 1e7, 1.0)
+    few, many = look_shares(SIDES, 500.0, 0.1), look_shares(SIDES, 1e7, 1.0)
     assert (few.first, few.distance, few.rest) == (deciding.FIRST, deciding.DISTANCE, deciding.LEAST_REST)
-    assert many == deciding.Look(deciding.COUNT, deciding.LEAST_FIRST, deciding.LEAST_DISTANCE)
-    assert look(SIDES, -50.0, 1.0) == few  # a noisy count may be below 0
+    assert many == deciding.LookShares(deciding.COUNT, deciding.LEAST_FIRST, deciding.LEAST_DISTANCE)
+    assert look_shares(SIDES, -50.0, 1.0) == few  # a noisy count may be below 0
 
 
 def test_noise_and_signal_decide():
     rest = Fraction(9, 10)
-    chosen = [decide(Outlook(10, *seen), rest) for seen in [(200.0, 0.01, 0.2), (3.0, 0.1, 0.15), (0.01, 0.5, 0.6)]]
+    chosen = [decide(Evidence(10, *seen), rest) for seen in [(200.0, 0.01, 0.2), (3.0, 0.1, 0.15), (0.01, 0.5, 0.6)]]
     assert chosen[0].every_pair
     assert 0 < chosen[1].pairs < 45
     assert chosen[2].pairs <= 5
     assert all(one.top_up + one.rest == rest for one in chosen)
     assert "dependence" in chosen[0].why
-    assert decide(Outlook(10, 3.0, 0.1, -0.4), rest).rest <= rest  # β is noisy: it may be below 0
+    assert decide(Evidence(10, 3.0, 0.1, -0.4), rest).rest <= rest  # β is noisy: it may be below 0
 
 
-def test_outlook_tells_noise_and_dependence():
+def test_evidence_has_noise_and_dependence():
     data, epsilon = rows(), 0.5
     singles = measured(data, [(name,) for name in SIDES], epsilon=0.025)
     model = estimated(SIDES, singles).model
     exactly = np.mean([np.abs(table(data, pair) - model.predicted(pair)).sum() for pair in PAIRS])
     shares, known = EVERY.shares(), [(one.group, one.variance) for one in singles]
-    seen = outlook(model, known, float(exactly), epsilon, 0.93 * epsilon, shares, PAIRS)
+    seen = evidence(model, known, float(exactly), epsilon, 0.93 * epsilon, shares, PAIRS)
     assert seen.attributes == 6
     assert 0.7 * exactly / (2 * model.total) < seen.dependence < exactly / (2 * model.total)
     assert seen.signal == pytest.approx(model.total * epsilon / sum(SIDES[a] * SIDES[b] for a, b in PAIRS))
@@ -101,7 +100,6 @@ def test_shares_sum_to_at_most_one():
     shares = pair_shares(tables, 10.0)
     assert sum(shares) <= 1
     assert shares[1] < shares[0] < shares[2]
-    assert penalties({("a", "b"): np.array([[3.0, 30.0]])}, 10.0) == {("a", "b"): 13.0}
 
 
 def test_a_part_of_the_cells_is_expected_to_have_rows():

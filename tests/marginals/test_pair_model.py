@@ -7,7 +7,7 @@ import pytest
 from rough_tables import PAIRS, SIDES, rows, table
 
 from adyton.errors import BadInput
-from adyton.marginals.pair_model import Forest, PairModel, mutual_information
+from adyton.marginals.pair_model import Forest, PairModel, mutual_information, total_variation
 
 CHAIN = (("a", "b"), ("b", "c"), ("d", "e"))
 
@@ -67,9 +67,9 @@ def test_three_attributes_have_their_pairs(model):
 
 def test_expected_error_is_known_of_measured_pairs(model):
     shrunk = np.minimum(4.0, model.pairs["a", "b"]).sum() / (2 * model.total)
-    assert model.expected_error(("a", "b")) == pytest.approx(shrunk)
-    assert model.expected_error(("b", "c")) is None  # no noise was told
-    assert model.expected_error(("a", "f")) is None
+    assert total_variation(model, ("a", "b")) == pytest.approx(shrunk)
+    assert total_variation(model, ("b", "c")) is None  # its noise is unknown
+    assert total_variation(model, ("a", "f")) is None
 
 
 def test_json_gives_the_same_model(model):

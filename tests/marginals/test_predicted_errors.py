@@ -9,7 +9,7 @@ from rough_tables import SIDES, rows, table
 
 import adyton as ad
 from adyton.kernel.kernel import Kernel
-from adyton.marginals.program import Wanted, program_named
+from adyton.marginals.program import TableSet, program_named
 from adyton.plans import plan_named, simulate
 from adyton.queries import Marginals, Weighted
 from adyton.solving.residuals import residuals
@@ -34,7 +34,7 @@ def test_linear_plans_err_as_they_say(name, workload):
 def test_residual_least_squares_err_as_they_say():
     """Over all pairs, with the noise that the kernel adds to the tables that all-pairs measures."""
     schema = ad.Schema({name: ad.Integer(0, side - 1) for name, side in SIDES.items()})
-    wanted, data = Wanted.of(schema, list(itertools.combinations(SIDES, 2))), rows()
+    wanted, data = TableSet.of(schema, list(itertools.combinations(SIDES, 2))), rows()
     squared = expected = 0.0
     for seed in range(25):
         kernel = Kernel.simulated_table(data, schema, epsilon=1, seed=seed)

@@ -12,12 +12,12 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.marginals import privbayes
 from adyton.marginals.privbayes import BayesNetwork
-from adyton.marginals.program import Wanted, program_named
+from adyton.marginals.program import TableSet, program_named
 from adyton.queries.measurement import MeasuredTable
 
 SIDES = {"a": 2, "b": 3, "c": 2, "d": 4, "e": 2}
 SCHEMA = ad.Schema({name: ad.Integer(0, side - 1) for name, side in SIDES.items()})
-EVERY = Wanted.of(SCHEMA, list(itertools.combinations(SIDES, 2)))
+EVERY = TableSet.of(SCHEMA, list(itertools.combinations(SIDES, 2)))
 GROUPS = (("a", "b"), ("a", "b", "d"), ("b", "c", "d"), ("a", "c", "e"))
 
 

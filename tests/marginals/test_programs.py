@@ -10,10 +10,10 @@ from rough_tables import SIDES, distance, rows, table
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel.kernel import Kernel
-from adyton.marginals.program import MOST_CELLS, PROGRAMS, Wanted, modelled, program_named
+from adyton.marginals.program import MOST_CELLS, PROGRAMS, TableSet, program_named
 
 SCHEMA = ad.Schema({name: ad.Integer(0, side - 1) for name, side in SIDES.items()})
-EVERY = Wanted.of(SCHEMA, list(itertools.combinations(SIDES, 2)))
+EVERY = TableSet.of(SCHEMA, list(itertools.combinations(SIDES, 2)))
 
 OURS = ("auto", "all-pairs", "select-pairs")
 """Those that measure what is wanted; the others measure a network of all attributes."""
@@ -44,7 +44,7 @@ def test_tables_are_near_the_truth():
     errors = {}
     for name in OURS:
         outcome = run(name, Fraction(1, 2), data=data)[1]
-        errors[name] = distance(modelled(EVERY, outcome.measured).model.all_pairs(), data)
+        errors[name] = distance(program_named(name).estimate(EVERY, outcome.measured).model.all_pairs(), data)
     assert max(errors.values()) < 0.02
     assert run("auto", Fraction(1, 2))[1].algorithm == "all-pairs"
     assert run("auto", Fraction(1, 500))[1].algorithm == "select-pairs"
@@ -53,17 +53,17 @@ def test_tables_are_near_the_truth():
 def test_enormous_budgets_give_the_truth():
     data = rows()
     outcome = run("all-pairs", Fraction(1000), data=data)[1]
-    found = modelled(EVERY, outcome.measured)
+    found = program_named("all-pairs").estimate(EVERY, outcome.measured)
     assert np.allclose(found.squares.table("a", "d"), table(data, ("a", "d")))
 
 
 def test_chosen_sets_and_weights_count():
-    some = Wanted.of(SCHEMA.select(["a", "b", "f"]), [("a", "b"), ("f",)], [5.0, 1.0])
+    some = TableSet.of(SCHEMA.select(["a", "b", "f"]), [("a", "b"), ("f",)], [5.0, 1.0])
     kernel, outcome = run("all-pairs", Fraction(1), some)
     assert {one.group for one in outcome.measured} == {("a", "b"), ("f",)}
-    even = Wanted.of(some.schema, some.groups)
+    even = TableSet.of(some.schema, some.groups)
     assert even.shares()["a", "b"] < some.shares()["a", "b"]
-    star = Wanted.of(SCHEMA, [("a", "b"), ("a", "c"), ("d", "e"), ("f",)])
+    star = TableSet.of(SCHEMA, [("a", "b"), ("a", "c"), ("d", "e"), ("f",)])
     for name in OURS:
         kernel, outcome = run(name, Fraction(1), star)
         assert kernel.remaining == 0
@@ -88,16 +88,16 @@ def test_pairs_with_a_label_come_first():
 
 
 def test_one_attribute_needs_no_pairs():
-    alone = Wanted.of(SCHEMA.select(["d"]), [("d",)])
+    alone = TableSet.of(SCHEMA.select(["d"]), [("d",)])
     for name in PROGRAMS:
         kernel, outcome = run(name, Fraction(1), alone)
         assert kernel.remaining == 0
-        assert modelled(alone, outcome.measured).model.table("d").how == "measured"
+        assert program_named("auto").estimate(alone, outcome.measured).model.table("d").how == "measured"
 
 
 def test_too_large_tables_are_refused_with_the_size_and_a_way_out():
     big = ad.Schema({"zip": ad.Integer(0, 9999), "age": ad.Integer(0, 999), "sex": ad.Boolean()})
-    wanted = Wanted.of(big, list(itertools.combinations(big.names, 2)))
+    wanted = TableSet.of(big, list(itertools.combinations(big.names, 2)))
     kernel = Kernel.simulated_table(np.zeros((5, 3), dtype=int), big, epsilon=1, seed=1)
     with pytest.raises(BadInput, match=rf"the limit is {MOST_CELLS:,}.*'zip' \(10,000 cells\).*sets"):
         program_named("auto").measure(kernel.root, wanted, 1)

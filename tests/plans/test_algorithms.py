@@ -13,11 +13,11 @@ from adyton.kernel.operators import MOST_TRANSFORMS
 from adyton.learning.model import MODELS
 from adyton.learning.registry import LEARNERS
 from adyton.marginals.program import PROGRAMS as TABLES
-from adyton.marginals.program import Wanted
+from adyton.marginals.program import TableSet
 from adyton.plans.algorithm import Algorithm
 from adyton.plans.registry import ALGORITHMS
 from adyton.queries import Identity
-from adyton.statistics.asked import Asked
+from adyton.statistics.grouped import GroupedNumbers
 from adyton.statistics.programs import PROGRAMS as NUMBERS
 
 SCHEMA = ad.Schema({"a": ad.Integer(0, 2), "b": ad.Integer(0, 3), "label": ad.Boolean()})
@@ -37,8 +37,8 @@ def case(kind, name, epsilon=1):
         kernel = Kernel.simulated(np.arange(16), epsilon=epsilon, seed=1)
         return algorithm, kernel, kernel.root, Identity(16)
     kernel = Kernel.simulated_table(CODES, SCHEMA, epsilon=epsilon, seed=1)
-    wanted = Wanted.of(SCHEMA, [("a", "b"), ("a", "label"), ("b", "label")])
-    numbers = Asked.of(ASKED.get(name, ad.Summary("b", by="a")), SCHEMA)
+    wanted = TableSet.of(SCHEMA, [("a", "b"), ("a", "label"), ("b", "label")])
+    numbers = GroupedNumbers.of(ASKED.get(name, ad.Summary("b", by="a")), SCHEMA)
     return algorithm, kernel, kernel.root, {"tables": wanted, "learners": "label", "numbers": numbers}[kind]
 
 
@@ -88,6 +88,6 @@ def test_models_by_kind():
 
 def test_a_program_that_does_not_tell_what_is_asked_for():
     algorithm, kernel, source, _ = case("numbers", "sums")
-    with pytest.raises(BadInput, match="sums does not tell the mean of b.*Name shares"):
-        algorithm.prepared(source, Asked.of(ad.Mean("b"), SCHEMA), F(1))
+    with pytest.raises(BadInput, match="sums does not measure the mean of b.*Name shares"):
+        algorithm.prepared(source, GroupedNumbers.of(ad.Mean("b"), SCHEMA), F(1))
     assert kernel.spent == 0

@@ -12,6 +12,7 @@ import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import KernelFailure, Unfinished, UnfinishedRelease
 from adyton.kernel.sources import TablesSource
+from adyton.marginals.program import TablesProgram
 
 NAMES = tuple("abcde")
 SCHEMA = ad.Schema({name: ad.Integer(0, 2) for name in NAMES})
@@ -102,7 +103,7 @@ def test_the_command_line_prints_or_writes_it_and_fails(monkeypatch, frame, tmp_
     assert "ended early" in done.stderr
     assert "The release is in" in " ".join(done.stderr.split())
     assert len(ad.TablesRelease.load(tmp_path / "out").measured) >= len(NAMES)
-    monkeypatch.setattr("adyton.marginals.program.modelled", fail)  # nothing can be made of it: it is printed
+    monkeypatch.setattr(TablesProgram, "estimate", fail)  # nothing can be made of it: it is printed
     done = CliRunner().invoke(app, [*given, "--quiet"])
     assert done.exit_code == 1
     assert len(json.loads(done.stdout)["measured"]) >= len(NAMES)

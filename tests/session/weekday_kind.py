@@ -135,7 +135,7 @@ class Weekday(Histogram):
 
     kind = "weekday"
     answered_by = CountWeekdays
-    asked_by = (Option("weekday", "Rows by the weekday of a date.", "A"),)
+    command_options = (Option("weekday", "Rows by the weekday of a date.", "A"),)
     attributes: tuple[str, ...]
 
     @classmethod

@@ -7,9 +7,9 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.statistics.asked import Asked, radius, tail
+from adyton.statistics.grouped import GroupedNumbers, radius, tail
 from adyton.statistics.parts import Part, reported
-from adyton.statistics.programs import PROGRAMS, weigh
+from adyton.statistics.programs import PROGRAMS, rank
 
 TRIALS = 4000
 SCHEMA = ad.Schema({"g": ad.Integer(0, TRIALS - 1), "x": ad.Integer(0, 1000)})
@@ -38,14 +38,14 @@ def test_bounds_of_means_hold_at_their_rate(rows, epsilon):
     values = np.clip(np.random.default_rng(rows).gamma(2, 100, rows).astype(int), 0, 1000)
     truth = {"count": rows, "mean": values.mean(), "variance": values.var(), "deviation": values.std()}
     for task, degree in ((ad.Mean("x", by="g"), 1), (ad.Variance("x", by="g"), 2)):
-        asked = Asked.of(task, SCHEMA)
-        for one in reported(asked, [shares_of(values, degree, epsilon, degree)], 0.95):
+        numbers = GroupedNumbers.of(task, SCHEMA)
+        for one in reported(numbers, [shares_of(values, degree, epsilon, degree)], 0.95):
             inside = np.mean((one.lower <= truth[one.name]) & (truth[one.name] <= one.upper))
             assert inside == pytest.approx(0.95, abs=0.015) if one.kind == "exact" else inside > 0.9
             off = np.sqrt(np.mean((one.estimate - truth[one.name]) ** 2))
             if rows * epsilon > 100:
                 assert off == pytest.approx(np.sqrt(np.mean(one.error**2)), rel=0.1)
-                expected = PROGRAMS.named("shares").errors(asked, F(str(epsilon)))[one.name]
+                expected = PROGRAMS.named("shares").errors(numbers, F(str(epsilon)))[one.name]
                 assert one.name in ("variance", "deviation") or off == pytest.approx(
                     expected / (1 if one.name == "count" else rows), rel=0.2
                 )
@@ -58,22 +58,24 @@ def test_quantiles_by_choice_hold_theirs_mostly():
     values = np.clip(np.random.default_rng(8).gamma(2, 1000, rows).astype(int), 0, 4999)
     codes = np.column_stack([np.repeat(np.arange(groups), rows), np.tile(values, groups)])
     kernel = ad.Kernel.simulated_table(codes, schema, epsilon=1, seed=5)
-    asked = Asked.of(ad.Quantiles("x", "median", by="g"), schema)
-    assert weigh(asked, epsilon).chosen == "choice"
-    parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, asked, epsilon)]
+    numbers = GroupedNumbers.of(ad.Quantiles("x", "median", by="g"), schema)
+    assert rank(numbers, epsilon).chosen == "choice"
+    parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, numbers, epsilon)]
     assert kernel.spent == epsilon
-    (one,) = reported(asked, parts, 0.95)
+    (one,) = reported(numbers, parts, 0.95)
     truth = np.quantile(values, 0.5, method="inverted_cdf")
     assert np.mean((one.lower <= truth) & (truth <= one.upper)) > 0.9
     ranks = np.searchsorted(np.sort(values), one.estimate) - rows / 2
-    assert np.sqrt(np.mean(ranks**2)) == pytest.approx(PROGRAMS.named("choice").errors(asked, epsilon)["50%"], rel=0.3)
+    assert np.sqrt(np.mean(ranks**2)) == pytest.approx(
+        PROGRAMS.named("choice").errors(numbers, epsilon)["50%"], rel=0.3
+    )
 
 
 def test_what_is_chosen():
     few = ad.Schema({"x": ad.Integer(0, 1), "y": ad.Integer(0, 999), "z": ad.Numeric(0, 1, bins=3)})
 
     def chosen(task):
-        return weigh(Asked.of(task, few), F(1)).chosen
+        return rank(GroupedNumbers.of(task, few), F(1)).chosen
 
     assert chosen(ad.Mean("y")) == chosen(ad.Variance("z")) == "shares"
     assert chosen(ad.Sum("y")) == "sums"
@@ -86,10 +88,10 @@ def test_what_is_chosen():
 def test_ranges_with_too_many_cells():
     """Sums and means need no cells; for quantiles the sentence says what to do."""
     wide = ad.Schema({"x": ad.Integer(0, 10**12)})
-    assert weigh(Asked.of(ad.Mean("x"), wide), F(1)).chosen == "shares"
+    assert rank(GroupedNumbers.of(ad.Mean("x"), wide), F(1)).chosen == "shares"
     for task in (ad.Quantiles("x"), ad.Summary("x")):
         with pytest.raises(BadInput, match="Declare a larger"):
-            weigh(Asked.of(task, wide), F(1))
+            rank(GroupedNumbers.of(task, wide), F(1))
 
 
 @pytest.mark.parametrize("algorithm", ["cdf", "histogram", "choice"])
@@ -97,9 +99,9 @@ def test_every_way_to_quantiles(algorithm):
     schema = ad.Schema({"g": ad.Integer(0, 1), "x": ad.Integer(0, 63, nulls="level")})
     codes = np.column_stack([np.arange(6400) % 2, np.arange(6400) // 2 % 65])
     kernel = ad.Kernel.simulated_table(codes, schema, epsilon=50, seed=1)
-    asked = Asked.of(ad.Quantiles("x", [0, "0.25", 0.5, 1], by="g"), schema)
-    parts = [step() for step in PROGRAMS.named(algorithm).steps(kernel.root, asked, F(50))]
-    for one, truth in zip(reported(asked, parts, 0.95), (0, 16, 32, 63), strict=True):
+    numbers = GroupedNumbers.of(ad.Quantiles("x", [0, "0.25", 0.5, 1], by="g"), schema)
+    parts = [step() for step in PROGRAMS.named(algorithm).steps(kernel.root, numbers, F(50))]
+    for one, truth in zip(reported(numbers, parts, 0.95), (0, 16, 32, 63), strict=True):
         assert np.abs(one.estimate - truth).max() <= 1.5
         assert (one.lower <= one.estimate).all()
         assert (one.estimate <= one.upper).all()
@@ -110,9 +112,9 @@ def test_bounds_of_a_quantile_that_all_rows_share():
     """Counts say that nothing lies on either side: the bounds are the cell, not the range."""
     schema = ad.Schema({"x": ad.Integer(0, 999)})
     kernel = ad.Kernel.simulated_table(np.full((5000, 1), 700), schema, epsilon=1, seed=5)
-    asked = Asked.of(ad.Quantiles("x"), schema)
-    parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, asked, F(1))]
-    for one in reported(asked, parts, 0.95):
+    numbers = GroupedNumbers.of(ad.Quantiles("x"), schema)
+    parts = [step() for step in PROGRAMS.named("choice").steps(kernel.root, numbers, F(1))]
+    for one in reported(numbers, parts, 0.95):
         assert (one.lower[0], one.estimate[0], one.upper[0]) == (700, 700, 700)
 
 
@@ -120,8 +122,8 @@ def test_what_is_told_of_small_groups():
     """A mean of hardly any rows is not off by more than the range; of many rows the error is the noise's."""
 
     def off(rows):
-        asked = Asked.of(ad.Mean("x", rows=rows), SCHEMA)
-        return PROGRAMS.named("shares").errors(asked, F(1))["mean"] / rows
+        numbers = GroupedNumbers.of(ad.Mean("x", rows=rows), SCHEMA)
+        return PROGRAMS.named("shares").errors(numbers, F(1))["mean"] / rows
 
     assert off(1) < 500
     assert off(10**6) == pytest.approx(1000 * 1.189 / 10**6, rel=0.01)

@@ -143,7 +143,7 @@ def test_bounds_that_are_missing():
 def test_other_refusals(session, tmp_path):
     with pytest.raises(BadInput, match="no algorithm for numbers 'hb'"):
         session.release(ad.Mean("age"), epsilon=1, algorithm="hb")
-    with pytest.raises(BadInput, match="does not tell the mean"):
+    with pytest.raises(BadInput, match="does not measure the mean"):
         session.release(ad.Mean("age"), epsilon=1, algorithm="choice")
     with pytest.raises(BadInput, match="no options"):
         session.release(ad.Mean("age"), epsilon=1, share=1)

@@ -1,6 +1,6 @@
 """What a person asks for on the command line: the options of all tasks, which releasing and planning share.
 
-Every kind of task says by which options it is asked for (:attr:`adyton.tasks.Task.asked_by`): a command that takes
+Every kind of task has options that ask for it (:attr:`adyton.tasks.Task.command_options`): a command that takes
 ``**asked`` gets all of them, those of kinds that somebody has registered too.
 """
 
@@ -53,7 +53,7 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
     own = inspect.signature(function, eval_str=True)
     parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
     if len(parameters) < len(own.parameters):
-        from adyton.tasks.request import asking
+        from adyton.tasks.request import command_options
 
         needed = [one for one in parameters if one.default is one.empty]
         more = [
@@ -66,7 +66,7 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
                     typer.Option(str(option), metavar=option.metavar, help=option.help),
                 ],
             )
-            for option, _ in asking()
+            for option, _ in command_options()
         ]
         rest = [one.replace(kind=one.KEYWORD_ONLY) for one in parameters if one not in needed]
         function.__signature__ = own.replace(parameters=[*needed, *more, *rest])  # type: ignore[attr-defined]
@@ -75,9 +75,9 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
 
 def task_of(asked: Mapping[str, Any], otherwise: str) -> Task:
     """The one task that was asked for; *otherwise* begins the sentence that says how to ask."""
-    from adyton.tasks.request import asked_task, ways_to_ask
+    from adyton.tasks.request import task_from_options, ways_to_ask
 
-    found = asked_task(asked)
+    found = task_from_options(asked)
     if found is None:
         raise BadInput(f"{otherwise}: {ways_to_ask()}.")
     return found

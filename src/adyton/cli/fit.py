@@ -79,7 +79,7 @@ def command(
     from adyton.result.result import AS_IT_IS
     from adyton.result.staging import staged
     from adyton.session import Session
-    from adyton.tasks.base import names_of
+    from adyton.tasks.request import names_of
 
     if out_folder is None and not as_json:
         raise BadInput("a model that is kept nowhere would be paid for and lost. Give --out FOLDER, or --json.")

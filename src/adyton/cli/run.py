@@ -120,8 +120,8 @@ def _check(batch: Batch, schema: Any) -> None:
 
 def _carry_out(session: Session, batch: Batch, folder: Path, found: dict[str, Result], *, quiet: bool) -> None:
     """Ask one by one; each is in its folder before the next is asked."""
-    with batch.opened(session, folder, found) as steps:
-        for step in steps.values():
+    with batch.opened(session._kernel, folder, found) as steps:
+        for step in steps:
             place = step.place
             assert place is not None
 
@@ -133,7 +133,7 @@ def _carry_out(session: Session, batch: Batch, folder: Path, found: dict[str, Re
 
             session.last = None
             try:
-                ask = partial(step.ask, session.keep)
+                ask = partial(step.run, session.keep)
                 delivered(session, ask, hand_over, step.name, place=place, quiet=quiet)
             except AdytonError:
                 notes().print("The requests after it were not asked: the same command goes on with them.")

@@ -21,7 +21,7 @@ from adyton.messages import no_such, shorten
 from adyton.queries import Queries
 from adyton.schema import Schema
 from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
-from adyton.tasks.base import Task
+from adyton.tasks.request import Task
 from adyton.whole import whole
 
 Parameter: TypeAlias = float | tuple[float, ...]

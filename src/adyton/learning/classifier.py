@@ -13,7 +13,7 @@ from adyton.messages import listing, shorten
 from adyton.queries import Queries
 from adyton.schema import Schema
 from adyton.schema.plain_values import as_plain, as_text, of_kind, part_of
-from adyton.tasks.base import Task
+from adyton.tasks.request import Task
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -1,1 +1,4 @@
-"""Models of tables with many attributes, made of noisy tables of few: any table, synthetic rows, which way to go."""
+"""Tables of many attributes from noisy tables of few: which to measure, a model of them, any table, synthetic rows.
+
+Start with ``program``: the tables that are asked for, and what a program is; ``tables_release`` is the result.
+"""

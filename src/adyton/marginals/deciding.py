@@ -1,12 +1,13 @@
-"""Which way to go with many attributes: measure all pairs, or choose some; how many, and with which shares.
+"""How tables of many attributes are measured: all pairs, or some; how many, and with which shares of the budget.
 
-Public functions of public numbers. The way of a plan that uses them:
+Public functions of public numbers. A program that uses them takes these steps:
 
-1. the number of rows, COUNT of the budget; then :func:`look` tells what the next two may cost: 2. the 1-way tables,
-divided by :func:`single_shares`; 3. β, the mean over all pairs of ‖M − M̂‖₁ with M̂ independence; 4. :func:`outlook`
-and :func:`decide`: all pairs with the rest, or the 1-way tables once more and some pairs; 5. in the second case,
-:func:`stages`: in each, pairs are chosen by ‖M − M̂‖₁ − Σ min(b, M̂), with b = ``scale`` the noise that each would be
-measured with, and then measured with the shares of :func:`pair_shares`.
+1. the number of rows, for COUNT of the budget; :func:`look_shares` then says what the next two steps may cost;
+2. the 1-way tables, divided by :func:`single_shares`;
+3. β, the mean over all pairs of ‖M − M̂‖₁, where M̂ assumes independence;
+4. :func:`evidence` and :func:`decide`: all pairs with the rest, or the 1-way tables once more and some pairs;
+5. in the second case, :func:`stages`: in each, pairs are chosen by ‖M − M̂‖₁ − Σ min(b, M̂), with b = ``scale`` the noise
+   that each would be measured with, and then measured with the shares of :func:`pair_shares`.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ FIRST, DISTANCE = Fraction(5, 100), Fraction(2, 100)
 LEAST_FIRST, LEAST_DISTANCE = Fraction(1, 200), Fraction(2, 1000)
 """and at least these."""
 LEAST_REST = 1 - COUNT - FIRST - DISTANCE
-"""So much is left for pairs at least."""
+"""At least this part is left for pairs."""
 CLEAR, CLEAR_DISTANCE = 0.01, 0.002
-"""Between them, as much as it takes until noise gives the 1-way tables this total variation, and β that one."""
+"""Between these bounds, what it takes for noise of this total variation in the 1-way tables, and of that in β."""
 
 PLENTY, ENOUGH, SOME = 2.0, 0.5, 0.08
-"""Rows times ε for each cell of the pairs: from ENOUGH on all pairs may be measured, below SOME none is. From PLENTY on
-two pairs are chosen for each attribute, from ENOUGH on one, from SOME on half of one."""
+"""Rows times ε for each cell of the pairs: from ENOUGH on, all pairs may be measured; below SOME, none is. From PLENTY
+on, two pairs are chosen for each attribute, from ENOUGH on one, from SOME on half a pair."""
 WORTH = 0.45
 """All pairs are measured if their noise is less than this part of what independence gets wrong."""
 
@@ -53,8 +54,8 @@ def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What is spent before anything is decided. Shares are parts of the whole budget."""
+class LookShares:
+    """What is spent before anything is decided, as parts of the whole budget."""
 
     count: Fraction
     first: Fraction
@@ -66,22 +67,18 @@ class Look:
         return 1 - self.count - self.first - self.distance
 
 
-def look(sides: Mapping[str, int], rows: float, epsilon: float) -> Look:
+def look_shares(sides: Mapping[str, int], rows: float, epsilon: float) -> LookShares:
     """How much to spend on the 1-way tables and β, by a noisy number of rows.
 
     >>> narrow = {"a": 4, "b": 4, "c": 4}
-    >>> look(narrow, 1000, 1.0), look(narrow, 1e6, 1.0).rest
-    (Look(count=Fraction(1, 500), first=Fraction(1, 20), distance=Fraction(1, 50)), Fraction(991, 1000))
+    >>> look_shares(narrow, 1e6, 1.0).rest, look_shares(narrow, 1000, 1.0)
+    (Fraction(991, 1000), LookShares(count=Fraction(1, 500), first=Fraction(1, 20), distance=Fraction(1, 50)))
     """
     roots = np.sqrt(np.array(list(sides.values()), dtype=np.float64))
     strength = 2 * max(rows, 1.0) * epsilon
     first = float(roots.mean() * roots.sum()) / (CLEAR * strength)
     distance = 1 / (CLEAR_DISTANCE * strength)
-    return Look(
-        COUNT,
-        _between(LEAST_FIRST, first, FIRST),
-        _between(LEAST_DISTANCE, distance, DISTANCE),
-    )
+    return LookShares(COUNT, _between(LEAST_FIRST, first, FIRST), _between(LEAST_DISTANCE, distance, DISTANCE))
 
 
 def _between(least: Fraction, value: float, most: Fraction) -> Fraction:
@@ -92,31 +89,31 @@ def _between(least: Fraction, value: float, most: Fraction) -> Fraction:
 def occupied(
     model: PairModel, shares: Mapping[Group, Fraction], pairs: Iterable[Pair], epsilon: float
 ) -> dict[Pair, float]:
-    """Which part of the cells of each pair the model expects to hold more rows than noise, Σ min(1, M̂/b) + 2 of them,
-    if *epsilon* is spent by these *shares*: what is below the noise is shrunk away, whatever was measured."""
+    """The part of the cells of each pair, Σ min(1, M̂/b) + 2 of them, that is expected to hold more rows than noise
+    if *epsilon* is spent by these *shares*: counts below the noise are shrunk to nothing, whatever was measured."""
     variances = [(group, 2 / (epsilon * float(share)) ** 2) for group, share in shares.items()]
     squares = part_variances(model.sides, variances)
-    found = {}
+    parts = {}
     for pair in pairs:
         table, scale = model.predicted(pair), math.sqrt(squares.variance(*pair) / 2)
-        found[pair] = (float(np.minimum(1.0, table / scale).sum()) + 2) / (table.size + 2)
-    return found
+        parts[pair] = (float(np.minimum(1.0, table / scale).sum()) + 2) / (table.size + 2)
+    return parts
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Evidence:
     """What is known before pairs are measured."""
 
     attributes: int
     signal: float
-    """Rows times ε for each cell of all pairs."""
+    """Rows times ε per cell of all pairs."""
     noise: float
     """The mean total variation that is expected if all pairs are measured with the rest of the budget."""
     dependence: float
     """The mean total variation of independence, from β, less what noise has added to it."""
 
 
-def outlook(
+def evidence(
     model: PairModel,
     measured: Iterable[tuple[Group, float]],
     distance: float,
@@ -124,7 +121,7 @@ def outlook(
     rest: float,
     shares: Mapping[Group, Fraction],
     pairs: Iterable[Pair],
-) -> Outlook:
+) -> Evidence:
     """From the model of the 1-way tables, their cell variances, β, the whole ε and what of it is left for pairs.
 
     *pairs* are those that matter, and *shares* how they would be measured.
@@ -142,22 +139,22 @@ def outlook(
         cells += table.size
     inflated, blur = distance / (2 * total), _blur(sides, known, wanted, total)
     dependence = math.sqrt(max(0.0, inflated) ** 2 - blur**2) if inflated > blur else 0.0
-    return Outlook(len(sides), total * epsilon / cells, float(np.mean(errors)), dependence)
+    return Evidence(len(sides), total * epsilon / cells, float(np.mean(errors)), dependence)
 
 
 def _blur(
     sides: Mapping[str, int], measured: Sequence[tuple[Group, float]], pairs: Sequence[Pair], total: float
 ) -> float:
-    """The mean total variation that the noise of the 1-way tables alone puts between independence and a pair: part of
-    β, which therefore says too much where rows are few. Independent errors add up in squares."""
+    """The mean total variation between independence and a pair that comes from the noise of the 1-way tables alone. It
+    is a part of β, which is too large where rows are few. Squares of independent errors add up."""
     squares = part_variances(sides, measured)
     single = {name: side * mean_absolute(squares.variance(name)) / (2 * total) for name, side in sides.items()}
-    return float(np.mean([min(1.0, math.hypot(single[one], single[other])) for one, other in pairs]))
+    return float(np.mean([min(1.0, math.hypot(*(single[name] for name in pair))) for pair in pairs]))
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The way to go. Shares are parts of the whole budget."""
+    """Which tables to measure. Shares are parts of the whole budget."""
 
     every_pair: bool
     top_up: Fraction
@@ -178,7 +175,7 @@ class Way:
     top_up: Fraction
 
     def decision(self, attributes: int, rest: Fraction, why: str = "") -> Decision:
-        """For so many attributes, with *rest* of the budget."""
+        """The decision for this number of attributes, with *rest* of the budget."""
         possible = math.comb(attributes, 2)
         if self.pairs is None:
             return Decision(True, Fraction(0), possible, rest, why)
@@ -196,37 +193,32 @@ WAYS = {
     "a quarter of one": Way(Fraction(1, 4), Fraction(85, 100)),
     "no pairs": Way(Fraction(0), Fraction(1)),
 }
-"""What can be decided for."""
+"""The possible decisions."""
 
 
-def decide(seen: Outlook, rest: Fraction, *, every: bool = True, pairs: int | None = None) -> Decision:
-    """All pairs if their noise is small beside what independence gets wrong; else as many as the signal allows.
+def decide(seen: Evidence, rest: Fraction, *, every: bool = True, pairs: int | None = None) -> Decision:
+    """All pairs if their noise is small beside the error of independence; else as many as the signal allows.
 
     *rest* is what is left of the budget. Unless *every* pair may be measured, some are chosen: as many as *pairs*, if a
     number is given.
 
-    >>> decide(Outlook(10, signal=3.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
+    >>> decide(Evidence(10, signal=3.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
     True
-    >>> decide(Outlook(10, signal=0.2, noise=0.3, dependence=0.2), Fraction(9, 10)).pairs
+    >>> decide(Evidence(10, signal=0.2, noise=0.3, dependence=0.2), Fraction(9, 10)).pairs
     5
     """
     if pairs is not None:
-        return _so_many(seen.attributes, pairs, rest)
-    name = way_for(seen.signal, seen.noise, seen.dependence, every=every)
+        return _exactly(seen.attributes, pairs, rest)
+    bounds = {"two an attribute": PLENTY, "one an attribute": ENOUGH, "half of one": SOME}
+    name = next((name for name, least in bounds.items() if seen.signal >= least), "no pairs")
+    if every and seen.signal >= ENOUGH and seen.noise < WORTH * seen.dependence:
+        name = "all pairs"
     why = f"{name}: noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}"
     return WAYS[name].decision(seen.attributes, rest, why)
 
 
-def way_for(signal: float, noise: float, dependence: float, *, every: bool = True) -> str:
-    """The name of the way to go, one of :data:`WAYS`."""
-    if every and signal >= ENOUGH and noise < WORTH * dependence:
-        return "all pairs"
-    bounds = {"two an attribute": PLENTY, "one an attribute": ENOUGH, "half of one": SOME}
-    return next((name for name, least in bounds.items() if signal >= least), "no pairs")
-
-
-def _so_many(attributes: int, pairs: int, rest: Fraction) -> Decision:
-    """As many pairs as somebody asked for; the 1-way tables get as much as in the way that is most alike."""
+def _exactly(attributes: int, pairs: int, rest: Fraction) -> Decision:
+    """As many pairs as the request names; the 1-way tables get as much as in the way with the nearest number."""
     top_ups = {way.pairs * attributes: way.top_up for way in WAYS.values() if way.pairs}
     top_up = rest * top_ups[min(top_ups, key=lambda usual: abs(usual - pairs))]
     return Decision(False, top_up, pairs, rest - top_up, f"{pairs:,} pairs, as asked for")
@@ -257,29 +249,29 @@ class Stage:
 
 @dataclass(frozen=True)
 class Stages:
-    """What the 1-way tables get once more, as a part of the whole budget, and what comes then."""
+    """What the 1-way tables get once more, as a part of the whole budget, and the stages after that."""
 
     top_up: Fraction
     stages: tuple[Stage, ...]
 
 
 def stages(decision: Decision, longest: int, possible: int) -> Stages:
-    """First a forest, of *longest* pairs at most, then any of the *possible* pairs; each stage gets its part of the
-    budget by the number of its pairs.
+    """First a forest, of at most *longest* pairs, then any of the *possible* pairs; stages divide the budget by the
+    number of their pairs.
 
-    >>> from adyton.marginals.deciding import WAYS
-    >>> [(one.pairs, one.forest) for one in stages(WAYS["two an attribute"].decision(6, Fraction(1)), 5, 15).stages]
+    >>> plan = stages(WAYS["two an attribute"].decision(6, Fraction(1)), 5, 15)
+    >>> [(stage.pairs, stage.forest) for stage in plan.stages]
     [(5, True), (7, False)]
     """
     pairs = 0 if decision.every_pair else min(decision.pairs, possible)
     counts = [count for count in (min(pairs, longest), pairs - min(pairs, longest)) if count]
-    made = [_stage(one, decision.rest * one / pairs, forest=place == 0) for place, one in enumerate(counts)]
+    made = [_stage(count, decision.rest * count / pairs, forest=place == 0) for place, count in enumerate(counts)]
     return Stages(decision.top_up, tuple(made))
 
 
 def label_stages(decision: Decision, attributes: int, own: int, possible: int) -> Stages:
-    """Where one attribute is a label, its *own* pairs come first, and then any others, one for each attribute: rows
-    that are to teach a classifier must have them."""
+    """Where one attribute is a label, its *own* pairs come first, and then any others, one for each attribute: a
+    classifier that learns from the rows needs them."""
     left = decision.top_up + decision.rest
     others = min(attributes, possible - own)
     if not decision.pairs or not own:
@@ -296,11 +288,6 @@ def _stage(pairs: int, share: Fraction, *, forest: bool) -> Stage:
 def pair_shares(predicted: Sequence[Reals], scale: float) -> list[Fraction]:
     """How to divide a stage's budget over its chosen pairs: ε_q ∝ √(Σ min(1, M̂/b) + 2). They sum to at most 1.
 
-    Cells that are expected to be empty cost nothing: they are shrunk away afterwards.
+    Cells that are expected to be empty need no budget: they are shrunk to nothing afterwards.
     """
     return on_grid(np.sqrt([float(np.minimum(1.0, table / scale).sum()) + 2 for table in predicted]))
-
-
-def penalties(predicted: Mapping[Pair, Reals], scale: float) -> dict[Pair, float]:
-    """What measuring a pair would cost in error: Σ min(b, M̂)."""
-    return {pair: float(np.minimum(scale, table).sum()) for pair, table in predicted.items()}

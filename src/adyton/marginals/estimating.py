@@ -21,15 +21,15 @@ from adyton.solving.residuals import Residuals, in_order, residual, residuals
 from adyton.strategies.table_shares import mean_absolute
 
 FEW_CELLS = 3
-"""A table of at most so many cells shows nothing about cells in general."""
+"""A table of at most this many cells says nothing about cells in general."""
 _LEAST = 1e-6
 PASSES = 2
-"""Once around independence, then, for pairs off the forest, around what the forest says."""
+"""Once around independence, then, for pairs outside the forest, around what the forest predicts."""
 
 
 @dataclass(frozen=True, eq=False)
-class Estimated:
-    """What measured tables say: without bias, by least squares, and with the least error known, by the model."""
+class Estimates:
+    """Estimates from measured tables: without bias, by least squares, and with the least error known, by the model."""
 
     squares: Residuals
     model: PairModel
@@ -41,14 +41,14 @@ def estimated(
     *,
     ordered: Collection[str] = (),
     passes: int = PASSES,
-) -> Estimated:
+) -> Estimates:
     """Least squares of everything that was measured, and the model of the pairs among it.
 
     Every attribute must be in a measured table. *ordered* are those whose neighbouring cells are alike.
 
     >>> noisy = [MeasuredTable(("a",), [61, 39], 2.0), MeasuredTable(("a", "b"), [[50, 9], [3, 41]], 8.0)]
-    >>> found = estimated({"a": 2, "b": 2}, noisy)
-    >>> found.model.table("b").counts.round().tolist(), found.model.table("a", "b").how
+    >>> model = estimated({"a": 2, "b": 2}, noisy).model
+    >>> model.table("b").counts.round().tolist(), model.table("a", "b").how
     ([52.0, 49.0], 'measured')
     """
     tables = list(measured)
@@ -62,32 +62,32 @@ def estimated(
     pairs = [pair for pair in own if min(sides[name] for name in pair) > 1]
     errors: dict[Group, float] = {pair: mean_absolute(squares.variance(*pair), own[pair]) for pair in pairs}
     errors |= {(name,): mean_absolute(squares.variance(name)) for name in sides}
-    for one in tables:
-        if len(one.group) > 2:
-            errors[in_order(one.group, sides)] = mean_absolute(squares.variance(*one.group), one.variance)
+    for table in tables:
+        if len(table.group) > 2:
+            errors[in_order(table.group, sides)] = mean_absolute(squares.variance(*table.group), table.variance)
     model = PairModel.of(singles, {}, {})
     if not pairs:
-        return Estimated(squares, PairModel.of(singles, {}, errors))
+        return Estimates(squares, PairModel.of(singles, {}, errors))
     for number in range(passes):
         loose = [pair for pair in pairs if pair not in model.forest.pairs]
         if number and not loose:
             break
         model = PairModel.of(singles, _denoised(squares, pairs, model), errors)
-    return Estimated(squares, model)
+    return Estimates(squares, model)
 
 
 def _own_variances(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> dict[Pair, float]:
     """For every pair in a measured table, what :func:`mean_absolute` is to know of its own noise. A cell that sums k
     noises of variance v has k·v, and a k-th of their kurtosis: as if its own noise had the variance k·v·√k."""
-    found: dict[Pair, float] = {}
-    for one in measured:
-        group = in_order(one.group, sides)
+    variances: dict[Pair, float] = {}
+    for table in measured:
+        group = in_order(table.group, sides)
         cells = math.prod(sides[name] for name in group)
         for first, second in itertools.combinations(group, 2):
             summed = cells / (sides[first] * sides[second])
-            precision = 1 / (one.variance * summed**1.5)
-            found[first, second] = 1 / (1 / found.get((first, second), math.inf) + precision)
-    return found
+            precision = 1 / (table.variance * summed**1.5)
+            variances[first, second] = 1 / (1 / variances.get((first, second), math.inf) + precision)
+    return variances
 
 
 def _single(squares: Residuals, name: str, total: float, ordered: bool) -> Reals:
@@ -98,9 +98,9 @@ def _single(squares: Residuals, name: str, total: float, ordered: bool) -> Reals
 def _denoised(squares: Residuals, pairs: Sequence[Pair], model: PairModel) -> dict[Pair, Reals]:
     """The measured pairs, each shrunk towards its prediction, and raked to the 1-way tables.
 
-    A pair of the forest is predicted by independence: the forest's own word for it is the pair itself. Others are
-    predicted by what fits best between independence and the forest. Of the measurement only the pair's own part is
-    used, the part that the 1-way tables say nothing about.
+    A pair of the forest is predicted by independence, since the forest's prediction is the pair itself. Others are
+    predicted by what fits best between independence and the forest. Only the part of the measurement is used that does
+    not follow from the 1-way tables.
     """
     independent = PairModel.of(model.singles, {}, {})
     predicted, noisy, variances = [], [], []
@@ -119,18 +119,18 @@ def _denoised(squares: Residuals, pairs: Sequence[Pair], model: PairModel) -> di
     }
 
 
-def _between(one: Reals, other: Reals, part: Reals) -> Reals:
-    """The point between two predictions whose own part is nearest to the measured one.
+def _between(first: Reals, second: Reals, part: Reals) -> Reals:
+    """The point between two predictions whose own part is nearest to the measured *part*.
 
-    Neither was made with this measurement, so that its noise favours none: where the forest only follows noise, what
-    comes out is near independence.
+    Neither was made with this measurement, so that its noise favours none: where the forest only follows noise, the
+    result is near independence.
     """
-    step = residual(other - one)
+    step = residual(second - first)
     length = float((step * step).sum())
     if not length > 0:
-        return one
-    way = float((step * (part - residual(one))).sum()) / length
-    return np.asarray(one + min(1.0, max(0.0, way)) * (other - one))
+        return first
+    way = float((step * (part - residual(first))).sum()) / length
+    return np.asarray(first + min(1.0, max(0.0, way)) * (second - first))
 
 
 def denoised_single(noisy: Reals, variance: float, *, ordered: bool = False) -> Reals:
@@ -148,10 +148,10 @@ def denoised_single(noisy: Reals, variance: float, *, ordered: bool = False) -> 
     return np.maximum(_LEAST, shrunk)
 
 
-def wider_table(estimated: Estimated, group: Group) -> Reals | None:
-    """The counts, an axis for each attribute in the order given; None for tables that were not measured.
+def wider_table(estimated: Estimates, group: Group) -> Reals | None:
+    """The counts of a measured table of three or more attributes, an axis for each in the order given; else None.
 
-    The prediction is what the pairs of the table say. Counts are not negative, and sum to the number of rows.
+    They are shrunk towards what the pairs of the table predict, are not negative, and sum to the number of rows.
     """
     model, squares = estimated.model, estimated.squares
     if len(group) < 3 or in_order(group, model.sides) not in model.errors:

@@ -1,5 +1,5 @@
 """A model of a table with many attributes: its 1-way tables, those of some pairs, and the maximum spanning forest of
-these, which carry most of what attributes say about one another.
+these, which carries most of the dependence between attributes.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from adyton.errors import BadInput
 from adyton.messages import listing
 from adyton.solving.residuals import in_order
 
+Pair: TypeAlias = tuple[str, str]
 How: TypeAlias = Literal["measured", "by a path", "independent", "fitted to pairs"]
 """Where a table comes from: it was measured and denoised; conditionals were multiplied along measured pairs; nothing
 measured connects its attributes; or its pairs were fitted."""
 
 MOST_CELLS = 1 << 24
-"""The largest table that is worked out."""
+"""The largest table that is computed."""
 _LEAST, _NEAR = 1e-9, 1e-5
-ROUNDS = 15
+_ROUNDS = 15
 """Of iterative proportional fitting."""
-_FORM = "adyton pair model 1"
+_FORM, _TABLES = "adyton pair model 1", ("pairs", "fitted")
 
 
 @dataclass(frozen=True, eq=False)
 class ModelTable:
-    """The counts of a group of attributes, and how they were got."""
+    """The counts of a group of attributes, and where they come from."""
 
     group: tuple[str, ...]
     counts: Reals
@@ -44,9 +45,9 @@ class ModelTable:
 class PairModel:
     """Every attribute's own table, the tables of measured pairs, and the forest that connects them.
 
-    Of a pair that was not measured the model thinks that its attributes depend on each other through the attributes on
-    the path between them alone (Chow and Liu, "Approximating discrete probability distributions with dependence
-    trees", 1968), and where there is no path, not at all; unless rows were fitted to all measured pairs together.
+    The attributes of a pair that was not measured are assumed to depend on each other only through the attributes on
+    the path between them (Chow and Liu, "Approximating discrete probability distributions with dependence trees",
+    1968), and not at all where there is no path; unless rows were fitted to all measured pairs together.
 
     >>> singles = {"a": np.array([6.0, 2.0]), "b": np.array([4.0, 4.0]), "c": np.array([7.0, 1.0])}
     >>> model = PairModel.of(singles, {("a", "b"): np.array([[4.0, 2.0], [0.0, 2.0]])})
@@ -71,7 +72,7 @@ class PairModel:
         pairs: Mapping[Pair, Reals],
         errors: Mapping[tuple[str, ...], float] | None = None,
     ) -> PairModel:
-        """With the forest of largest mutual information. The pairs stand in the order of the attributes."""
+        """With the forest of largest mutual information. The names of a pair are in the order of the attributes."""
         forest = Forest.heaviest(tuple(singles), {pair: mutual_information(table) for pair, table in pairs.items()})
         known = dict(errors or {})
         return cls(MappingProxyType(dict(singles)), MappingProxyType(dict(pairs)), forest, MappingProxyType(known))
@@ -87,7 +88,7 @@ class PairModel:
         return float(next(iter(self.singles.values())).sum())
 
     def table(self, *group: str) -> ModelTable:
-        """The counts over some attributes, an axis for each in the order given, and how they were got."""
+        """The counts over some attributes, an axis for each in the order given, and where they come from."""
         sides = self.sides
         names = in_order(group, sides)
         cells = math.prod(sides[name] for name in names)
@@ -106,7 +107,7 @@ class PairModel:
         return ModelTable(group, counts.transpose([names.index(name) for name in group]).copy(), how)
 
     def pair(self, pair: Pair) -> tuple[Reals, How]:
-        """The table of two attributes in the order of the schema, and how it was got."""
+        """The table of two attributes in the order of the schema, and where it comes from."""
         if pair in self.fitted:
             return self.fitted[pair], "measured" if pair in self.pairs else "fitted to pairs"
         if pair in self.pairs:
@@ -118,22 +119,21 @@ class PairModel:
         """What the forest says about a pair, whether or not the pair was measured."""
         if pair in self._by_path:
             return self._by_path[pair]
-        one, other = self.singles[pair[0]], self.singles[pair[1]]
-        return np.asarray(np.outer(one, other) / max(self.total, _LEAST))
+        return np.asarray(np.outer(*(self.singles[name] for name in pair)) / max(self.total, _LEAST))
 
     def all_pairs(self) -> dict[Pair, Reals]:
         """The tables of all pairs, in the order of the attributes."""
         return {pair: self.pair(pair)[0] for pair in itertools.combinations(self.singles, 2)}
 
-    def expected_error(self, pair: Pair) -> float | None:
-        """The expected total variation of a measured pair, at most; None where no closed form is known.
-
-        No cell is expected to be off by more than what is in it: ½ Σ min(E|error|, M̂)/N̂.
-        """
-        if pair not in self.pairs or pair not in self.errors:
-            return None
-        off = np.minimum(self.errors[pair], self.pairs[pair]).sum()
-        return float(off / (2 * max(self.total, _LEAST)))
+    def how(self, group: Sequence[str]) -> How:
+        """Where a table comes from, without computing it."""
+        names = in_order(group, self.sides)
+        if len(names) == 2:
+            return self.pair((names[0], names[1]))[1]
+        if len(names) < 2 or names in self.errors:
+            return "measured"
+        connected = any(self.pair(pair)[1] != "independent" for pair in itertools.combinations(names, 2))
+        return "fitted to pairs" if connected else "independent"
 
     @cached_property
     def _by_path(self) -> dict[Pair, Reals]:
@@ -144,15 +144,15 @@ class PairModel:
             for pair in self.forest.pairs
             for known, new in (pair, pair[::-1])
         }
-        found = {}
+        tables = {}
         for start in self.singles:
             reached = {start: np.diag(self.singles[start])}
             for known, new in self.forest.walk(start):
                 direct = known == start
                 reached[new] = self._edge(known, new) if direct else reached[known] @ steps[known, new]
                 if place[start] < place[new]:
-                    found[start, new] = reached[new]
-        return found
+                    tables[start, new] = reached[new]
+        return tables
 
     def _edge(self, known: str, new: str) -> Reals:
         return self.pairs[known, new] if (known, new) in self.pairs else self.pairs[new, known].T
@@ -185,9 +185,8 @@ class PairModel:
             if content["form"] != _FORM:
                 raise KeyError("form")
             singles = {str(name): _counts(table, 1) for name, table in content["singles"].items()}
-            pairs = {_pair(one["group"]): _counts(one["counts"], 2) for one in content["pairs"]}
-            errors = {tuple(map(str, one["group"])): float(one["error"]) for one in content["errors"]}
-            fitted = {_pair(one["group"]): _counts(one["counts"], 2) for one in content["fitted"]}
+            errors = {tuple(map(str, line["group"])): float(line["error"]) for line in content["errors"]}
+            pairs, fitted = ({_pair(line): _counts(line["counts"], 2) for line in content[key]} for key in _TABLES)
             for pair, table in (*pairs.items(), *fitted.items()):
                 if table.shape != tuple(singles[name].size for name in pair):
                     raise ValueError("shape")
@@ -198,6 +197,11 @@ class PairModel:
         return replace(cls.of(singles, pairs, errors), fitted=MappingProxyType(fitted))
 
 
+def _pair(line: Mapping[str, Any]) -> Pair:
+    first, second = line["group"]
+    return str(first), str(second)
+
+
 def _counts(table: Any, axes: int) -> Reals:
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != axes or not (np.isfinite(counts) & (counts >= 0)).all():
@@ -205,17 +209,26 @@ def _counts(table: Any, axes: int) -> Reals:
     return counts
 
 
-def _pair(group: Any) -> Pair:
-    one, other = group
-    return str(one), str(other)
+def total_variation(model: PairModel, group: Sequence[str]) -> float | None:
+    """The expected total variation of a measured table, at most; None where it depends on what was not measured.
+
+    No cell is expected to be off by more than what is in it: ½ Σ min(E|error|, M̂)/N̂.
+    """
+    names = in_order(group, model.sides)
+    if names not in model.errors:
+        return None
+    counts = model.pairs.get((names[0], names[1])) if len(names) == 2 else model.table(*names).counts
+    if counts is None:
+        return None
+    return float(np.minimum(model.errors[names], counts).sum() / (2 * max(model.total, _LEAST)))
 
 
-def fitted_to_pairs(singles: Mapping[str, Reals], pairs: Mapping[Pair, Reals], rounds: int = ROUNDS) -> Reals:
+def fitted_to_pairs(singles: Mapping[str, Reals], pairs: Mapping[Pair, Reals]) -> Reals:
     """The table over all of *singles*, from independence scaled to each of the *pairs* in turn.
 
     Where the pairs agree with one another, this converges to the table of largest entropy that has them (Csiszár,
     "I-divergence geometry of probability distributions and minimization problems", 1975). Noisy pairs do not quite;
-    after so many rounds what is left of their quarrel is small beside their noise.
+    after the last round their disagreement is small beside their noise.
 
     >>> half = {"a": np.array([2.0, 2.0]), "b": np.array([2.0, 2.0]), "c": np.array([2.0, 2.0])}
     >>> same = np.array([[2.0, 0.0], [0.0, 2.0]])
@@ -227,10 +240,10 @@ def fitted_to_pairs(singles: Mapping[str, Reals], pairs: Mapping[Pair, Reals], r
     cells = np.array(total)
     for table in singles.values():
         cells = np.multiply.outer(cells, np.maximum(table, _LEAST) / total)
-    for _ in range(rounds if pairs else 0):
+    for _ in range(_ROUNDS if pairs else 0):
         moved = 0.0
-        for (one, other), table in pairs.items():
-            kept = (names.index(one), names.index(other))
+        for pair, table in pairs.items():
+            kept = [names.index(name) for name in pair]
             sums = cells.sum(axis=tuple(axis for axis in range(len(names)) if axis not in kept), keepdims=True)
             wanted = np.maximum(table, _LEAST).reshape(sums.shape)
             moved = max(moved, float(np.abs(sums - wanted).sum()))
@@ -240,11 +253,8 @@ def fitted_to_pairs(singles: Mapping[str, Reals], pairs: Mapping[Pair, Reals], r
     return np.asarray(cells)
 
 
-Pair = tuple[str, str]
-
-
 def mutual_information(table: Reals) -> float:
-    """What two attributes say about each other, in nats, by a table of counts of at least 0.
+    """The mutual information of two attributes, in nats, from a table of counts of at least 0.
 
     >>> round(mutual_information(np.array([[1.0, 0.0], [0.0, 1.0]])), 6)
     0.693147
@@ -279,20 +289,21 @@ class Forest:
                 chosen.append(pair)
         return cls(tuple(names), tuple(chosen))
 
+    @cached_property
     def neighbours(self) -> dict[str, list[str]]:
         """For every attribute those that it has a pair with."""
-        found: dict[str, list[str]] = {name: [] for name in self.names}
-        for one, other in self.pairs:
-            found[one].append(other)
-            found[other].append(one)
-        return found
+        near: dict[str, list[str]] = {name: [] for name in self.names}
+        for first, second in self.pairs:
+            near[first].append(second)
+            near[second].append(first)
+        return near
 
     def walk(self, start: str) -> list[Pair]:
-        """The pairs of the tree of *start*, each as it is met from there: (known, new)."""
-        near, met, steps, stack = self.neighbours(), {start}, [], [start]
+        """The pairs of the tree of *start*, each as it is reached from there: (known, new)."""
+        met, steps, stack = {start}, list[Pair](), [start]
         while stack:
             known = stack.pop()
-            for new in near[known]:
+            for new in self.neighbours[known]:
                 if new not in met:
                     met.add(new)
                     steps.append((known, new))
@@ -310,7 +321,7 @@ class Forest:
         return tuple(reversed(way))
 
     def order(self) -> list[tuple[str | None, str]]:
-        """Every attribute once, after the one that it hangs on: (that one, or None for the first of a tree, itself)."""
+        """Every attribute once, after its neighbour towards the root: (that neighbour, or None for a root, itself)."""
         met: set[str] = set()
         steps: list[tuple[str | None, str]] = []
         for name in self.names:
@@ -325,8 +336,8 @@ class Parts:
     """Sets that are joined step by step: whether two attributes are in one tree already.
 
     >>> parts = Parts("abc")
-    >>> parts.join("a", "b"), parts.join("b", "a"), parts.joined("a", "c")
-    (True, False, False)
+    >>> parts.join("a", "b"), parts.join("b", "a"), parts.join("a", "c")
+    (True, False, True)
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -338,12 +349,8 @@ class Parts:
             name = self._above[name]
         return name
 
-    def joined(self, one: str, other: str) -> bool:
-        """Whether both are in the same set."""
-        return self._top(one) == self._top(other)
-
-    def join(self, one: str, other: str) -> bool:
-        """Make one set of both; whether they were two."""
-        first, second = self._top(one), self._top(other)
-        self._above[first] = second
-        return first != second
+    def join(self, first: str, second: str) -> bool:
+        """Join the sets of both; whether they were two."""
+        top, other = self._top(first), self._top(second)
+        self._above[top] = other
+        return top != other

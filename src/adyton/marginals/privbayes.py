@@ -1,6 +1,6 @@
 """The programs that choose a Bayesian network privately and measure its tables: PrivBayes, and PrivBayes-LS.
 
-In a network of noisy tables every attribute is described by what is known of it given the attributes before it.
+A network of noisy tables describes every attribute by its distribution given the attributes before it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from adyton.kernel.mechanisms.published.parent_choice import ParentChoice
 from adyton.kernel.operators import check_request
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource
-from adyton.marginals.estimating import Estimated
+from adyton.marginals.estimating import Estimates
 from adyton.marginals.pair_model import PairModel
-from adyton.marginals.program import MOST_CELLS, ROWS, Outcome, TablesProgram, Wanted, measured, note
+from adyton.marginals.program import MOST_CELLS, ROWS, Outcome, TableSet, TablesProgram, measured, note
 from adyton.marginals.refining import Codes, deal
 from adyton.messages import listing
 from adyton.plans.algorithm import Positive, Share, Within, whole_number
@@ -39,7 +39,7 @@ from adyton.whole import SAFE
 COUNTING = Fraction(1, 20)
 """What the number of rows costs, unless it is public."""
 MOST_CANDIDATES, MOST_GROUPS = 1 << 13, 1 << 16
-"""So many tables are looked at; groups of a size of which there are more than the latter are left out."""
+"""How many tables are candidates; sizes with more groups than the second number are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,20 +57,20 @@ class PrivBayes(TablesProgram):
     choosing: Share = Fraction(3, 10)
     """The part that the network costs, of what the number of rows leaves; the tables get the rest."""
     useful: Positive = Fraction(4)
-    """θ: a table is a candidate if its cells hold so many rows on average, in units of the noise of one."""
+    """θ: a table is a candidate if its cells hold at least this many rows on average, in units of their noise."""
     rows: Annotated[int, Within(whole_number, 0, SAFE)] | None = None
     """The number of rows, where it is public."""
 
-    def check(self, wanted: Wanted, epsilon: Fraction) -> None:
-        """The choice among, and the measurement of, as many tables as there could be."""
-        Wanted.of(wanted.schema, list(itertools.combinations(wanted.sides, 2)) or wanted.groups).check()
+    def check(self, wanted: TableSet, epsilon: Fraction) -> None:
+        """The choice and the measurement of the largest possible number of tables."""
+        TableSet.of(wanted.schema, list(itertools.combinations(wanted.sides, 2)) or wanted.groups).check()
         groups = self.candidates(wanted.sides, math.inf)
         shape, least = TablesShape(wanted.schema, groups), epsilon / (1 << 10)
         check_request(MeasureTables.weighted(range(len(groups))), shape, least)
         if len(groups) > 1:
             check_request(self._choice(groups), shape, least)
 
-    def run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
+    def run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
         """The number of rows, the network, its tables."""
         bought: tuple[Bought, ...] = ()
         rows, left, attributes = self.rows, epsilon, len(wanted.sides)
@@ -81,8 +81,8 @@ class PrivBayes(TablesProgram):
         groups = self.candidates(wanted.sides, (rows or 0) * float((1 - self.choosing) * left) / attributes)
         tables, chosen = source.tables(groups), list(groups)
         if len(groups) > attributes:
-            found = tables.choose_parents(self._choice(groups), self.choosing * left)
-            chosen = [in_order((child, *parents), wanted.sides) for child, parents in found.items()]
+            network = tables.choose_parents(self._choice(groups), self.choosing * left)
+            chosen = [in_order((child, *parents), wanted.sides) for child, parents in network.items()]
             first = groups[0]
             chosen = chosen if any(first[0] in group for group in chosen) else [first, *chosen]
             left -= self.choosing * left
@@ -94,46 +94,46 @@ class PrivBayes(TablesProgram):
     def candidates(self, sides: Mapping[str, int], signal: float) -> tuple[Group, ...]:
         """Single attributes, which have no parents, and groups whose cells have at least θ of the *signal*, the rows
         times the ε of a table: pairs first, the smallest of each size, as far as they can be worked with."""
-        found: list[Group] = [(name,) for name in sides]
+        groups: list[Group] = [(name,) for name in sides]
         most, room = signal / float(self.useful), MOST_CELLS - sum(sides.values())
         for size in range(2, min(self.parents + 1, len(sides)) + 1):
             if math.comb(len(sides), size) > MOST_GROUPS:
                 break
             for group in sorted(itertools.combinations(sides, size), key=lambda group: _cells(sides, group)):
                 own = _cells(sides, group)
-                if own > min(most, room) or len(found) >= MOST_CANDIDATES:
+                if own > min(most, room) or len(groups) >= MOST_CANDIDATES:
                     break
-                found.append(group)
+                groups.append(group)
                 room -= own
-        return tuple(found)
+        return tuple(groups)
 
     def _choice(self, groups: Sequence[Group]) -> ParentChoice:
         """From the first attribute on."""
         return ParentChoice(tuple(range(len(groups))), groups[0][0])
 
-    def estimate(self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
-        """Products of the conditional tables; least squares only for what is to be without bias."""
+    def estimate(self, wanted: TableSet, measured: Iterable[MeasuredTable]) -> Estimates:
+        """Products of the conditional tables; least squares only for estimates without bias."""
         tables = list(measured)
         squares = residuals(wanted.sides, tables)
-        return Estimated(squares, self.model(wanted, tables, squares) if kept is None else kept)
+        return Estimates(squares, self.model(wanted, tables, squares))
 
-    def model(self, wanted: Wanted, measured: Sequence[MeasuredTable], squares: Residuals) -> PairModel:
+    def model(self, wanted: TableSet, measured: Sequence[MeasuredTable], squares: Residuals) -> PairModel:
         """All pairs, by the network; where it is a tree, those that were not measured follow by paths."""
         total = max(1.0, float(squares.table()))
         network = BayesNetwork.of(wanted.sides, measured, total)
-        found = _pairs_of(
+        model = _pairs_of(
             wanted.sides,
-            [one.group for one in measured],
+            [table.group for table in measured],
             lambda *group: np.asarray(total * network.table(*group)),
             lambda *group: _own_variance(wanted.sides, measured, group),
         )
-        tree = len(found.pairs) == len(found.forest.pairs)
-        return replace(found, fitted=MappingProxyType({})) if tree else found
+        tree = len(model.pairs) == len(model.forest.pairs)
+        return replace(model, fitted=MappingProxyType({})) if tree else model
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivBayesLs(PrivBayes):
-    """The tables of PrivBayes, solved by least squares: what no table says is taken to be even.
+    """The tables of PrivBayes, solved by least squares: what no table determines is assumed to be even.
 
     Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, plan 15. Least
     squares over the whole domain, of smallest norm, but part by part: the domain is never built.
@@ -141,7 +141,7 @@ class PrivBayesLs(PrivBayes):
 
     name = "privbayes-ls"
 
-    def model(self, wanted: Wanted, measured: Sequence[MeasuredTable], squares: Residuals) -> PairModel:
+    def model(self, wanted: TableSet, measured: Sequence[MeasuredTable], squares: Residuals) -> PairModel:
         """All pairs by least squares, each the nearest without negative counts."""
         total = np.array(max(1.0, float(squares.table())))
 
@@ -149,7 +149,7 @@ class PrivBayesLs(PrivBayes):
             solved = squares.table(*group, fill=True)
             return project_to_simplex(solved.reshape(-1), total).reshape(solved.shape)
 
-        return _pairs_of(wanted.sides, [one.group for one in measured], table, squares.variance)
+        return _pairs_of(wanted.sides, [noisy.group for noisy in measured], table, squares.variance)
 
 
 def _pairs_of(
@@ -169,9 +169,9 @@ def _pairs_of(
 def _own_variance(sides: Mapping[str, int], measured: Sequence[MeasuredTable], group: Group) -> float:
     """Of each cell, by the best of the measured tables that have the group."""
     return min(
-        one.variance * _cells(sides, one.group) / _cells(sides, group)
-        for one in measured
-        if set(group).issubset(one.group)
+        table.variance * _cells(sides, table.group) / _cells(sides, group)
+        for table in measured
+        if set(group).issubset(table.group)
     )
 
 
@@ -180,9 +180,9 @@ def _cells(sides: Mapping[str, int], group: Group) -> int:
 
 
 MOST_STEP = 1 << 16
-"""The largest product of tables while attributes are summed out; what needs larger ones is counted in rows."""
+"""The largest product of tables while attributes are summed out; where larger ones are needed, rows are counted."""
 DRAWN = 1 << 19
-"""So many rows are drawn from the network then."""
+"""How many rows are drawn from the network then."""
 _SEED = 20140623
 
 
@@ -220,11 +220,11 @@ class BayesNetwork:
         others. Every table becomes the nearest one without negative counts that adds up to the *total*."""
         known: set[str] = set()
         factors = []
-        for one in measured:
-            new = tuple(name for name in one.group if name not in known)
+        for table in measured:
+            new = tuple(name for name in table.group if name not in known)
             if new:
-                given = tuple(name for name in one.group if name in known)
-                factors.append(_factor(one, given, new, total))
+                given = tuple(name for name in table.group if name in known)
+                factors.append(_factor(table, given, new, total))
                 known.update(new)
         lacking = [name for name in sides if name not in known]
         if lacking:
@@ -235,8 +235,8 @@ class BayesNetwork:
         """The chances of every cell of a group, its axes in the order given: products of conditional tables, with all
         other attributes summed out."""
         in_order(group, self.sides)
-        found = _summed_out(self._relevant(group), group)
-        return self._counted(group) if found is None else found
+        chances = _summed_out(self._relevant(group), group)
+        return self._counted(group) if chances is None else chances
 
     def _relevant(self, group: Sequence[str]) -> list[tuple[Group, Reals]]:
         """What the group depends on: the factors of its attributes, of those that these are given, and so on."""
@@ -274,7 +274,7 @@ class BayesNetwork:
 
 
 def _factor(measured: MeasuredTable, given: Group, new: Group, total: float) -> Factor:
-    """P(new | given). Where nothing is left of the rows that are given, the new attributes are as among all rows."""
+    """P(new | given). Where no rows are left for given values, the new attributes are distributed as in all rows."""
     counts = np.asarray(measured.counts, dtype=np.float64)
     axes = [measured.group.index(name) for name in (*given, *new)]
     ordered = counts.transpose(axes)
@@ -303,9 +303,9 @@ def _summed_out(factors: list[tuple[Group, Reals]], group: Sequence[str]) -> Rea
         name = min(costs, key=costs.__getitem__)
         if costs[name] > MOST_STEP:
             return None
-        joined = [one for one in left if name in one[0]]
+        joined = [factor for factor in left if name in factor[0]]
         kept = tuple(sorted(around(name) - {name}))
-        left = [one for one in left if name not in one[0]]
+        left = [factor for factor in left if name not in factor[0]]
         left.append((kept, _product(joined, kept)))
         waiting.remove(name)
     return _product(left, group)

@@ -1,4 +1,4 @@
-"""The tables that somebody asks for, and the programs that measure what they follow from: pairs of attributes, and
+"""The tables that a task asks for, and the programs that measure what they follow from: pairs of attributes, and
 single ones, in a few lines of operators.
 """
 
@@ -7,8 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -24,8 +23,8 @@ from adyton.kernel.operators import check_request
 from adyton.kernel.recorder import Ended
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource, TablesSource
-from adyton.marginals.estimating import Estimated, estimated
-from adyton.marginals.pair_model import Pair, PairModel, Parts
+from adyton.marginals.estimating import Estimates, estimated
+from adyton.marginals.pair_model import Pair, Parts
 from adyton.marginals.refining import refined
 from adyton.messages import listing, shorten
 from adyton.plans.algorithm import Algorithm
@@ -33,26 +32,27 @@ from adyton.plans.registry import ALGORITHMS, Registry
 from adyton.queries.measurement import Group, MeasuredTable, NoisyTables
 from adyton.schema import Schema
 from adyton.schema.cell_groups import coarsened
-from adyton.solving.residuals import in_order, residuals
+from adyton.solving.residuals import Residuals, in_order
 from adyton.strategies.table_shares import covering, table_shares
 from adyton.tasks import Marginals
 from adyton.tasks.questions import Along
+from adyton.tasks.request import AUTO
 
 MOST_CELLS = 1 << 22
 """How many cells the tables may have together: about a minute of work, and a gigabyte."""
 MOST_PAIRS = 20_000
 _NAMED = 3
 _COARSER = (1024, 512, 256, 128, 64, 32, 16)
-"""How many cells long attributes of numbers may keep."""
+"""How many cells long attributes of numbers may keep, tried one after the other."""
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
-    """Some groups of attributes, of which each has a weight: how much the error of its table matters.
+class TableSet:
+    """Groups of attributes with weights, which say how much the error of each table matters.
 
     >>> from adyton.schema import Boolean, Integer
     >>> schema = Schema({"age": Integer(0, 99, step=10), "sex": Boolean(), "ill": Boolean()})
-    >>> Wanted.of(schema, [("sex", "age", "ill"), ("age", "ill")], [1.0, 2.0]).pairs
+    >>> TableSet.of(schema, [("sex", "age", "ill"), ("age", "ill")], [1.0, 2.0]).pairs
     {('age', 'sex'): 1.0, ('age', 'ill'): 3.0, ('sex', 'ill'): 1.0}
     """
 
@@ -61,7 +61,7 @@ class Wanted:
     groups: tuple[Group, ...]
     weights: tuple[float, ...]
     along: Mapping[str, Along] = field(default_factory=dict)
-    """What is asked along those attributes of which not every cell alone is."""
+    """What is asked along an attribute, where that is not each cell."""
 
     @classmethod
     def of(
@@ -70,36 +70,34 @@ class Wanted:
         groups: Sequence[Sequence[str]],
         weights: Sequence[float] | None = None,
         along: Mapping[str, Along] | None = None,
-    ) -> Wanted:
-        """For some groups of attributes of a schema; all weigh the same where nothing is said."""
+    ) -> TableSet:
+        """For some groups of attributes of a schema; the default weight is 1."""
         wanted = tuple(tuple(group) for group in groups)
         heavy = (1.0,) * len(wanted) if weights is None else tuple(map(float, weights))
         return cls(schema, wanted, heavy, dict(along or {}))
 
     @classmethod
-    def by(cls, task: Marginals, schema: Schema) -> Wanted:
+    def by(cls, task: Marginals, schema: Schema) -> TableSet:
         """The tables of a task, given the schema of its attributes."""
-        return cls.of(schema, task.groups(schema), task.importance(schema), task.along(schema))
+        return cls.of(schema, task.tables(schema), task.importance(schema), task.along(schema))
 
     @classmethod
-    def fitting(cls, task: Marginals, schema: Schema) -> Wanted:
-        """The same, with coarser cells for long attributes of numbers where the tables would be too large: as many as
-        fit, out of a fixed list. It is decided by the schema alone."""
-        own = cls.by(task, schema)
-        for most in _COARSER:
-            if own.all_cells <= MOST_CELLS and all(own._size(group) <= MOST_CELLS for group in own.groups):
-                return own
-            own = cls.by(task, coarsened(schema, most))
-        fits = own.all_cells <= MOST_CELLS and all(own._size(group) <= MOST_CELLS for group in own.groups)
-        return own if fits else cls.by(task, schema)
+    def fitting(cls, task: Marginals, schema: Schema) -> TableSet:
+        """The same, with coarser cells for long attributes of numbers where the tables would be too large: the finest
+        that fit, out of a fixed list. It depends on the schema alone."""
+        exact = cls.by(task, schema)
+        sets = itertools.chain([exact], (cls.by(task, coarsened(schema, most)) for most in _COARSER))
+        fitting = (own for own in sets if max(own.all_cells, *map(own.size, own.groups)) <= MOST_CELLS)
+        return next(fitting, exact)
 
-    def _size(self, group: Group) -> int:
+    def size(self, group: Group) -> int:
+        """How many cells a table has."""
         return math.prod(self.sides[name] for name in group)
 
     @property
     def all_cells(self) -> int:
         """How many cells the tables have that may be measured."""
-        return self.pair_cells + sum(self.sides.values())
+        return sum(map(self.size, self.pairs)) + sum(self.sides.values())
 
     @cached_property
     def sides(self) -> dict[str, int]:
@@ -109,26 +107,30 @@ class Wanted:
     @cached_property
     def pairs(self) -> dict[Pair, float]:
         """All pairs that are in a group, in the order of the schema, with the weights of these groups together."""
-        found: dict[Pair, float] = {}
+        pairs: dict[Pair, float] = {}
         for group, weight in zip(self.groups, self.weights, strict=True):
-            for one, other in itertools.combinations(in_order(group, self.sides), 2):
-                found[one, other] = found.get((one, other), 0.0) + weight
-        return found
+            for pair in itertools.combinations(in_order(group, self.sides), 2):
+                pairs[pair] = pairs.get(pair, 0.0) + weight
+        return pairs
+
+    @cached_property
+    def group_weights(self) -> dict[Group, float]:
+        """The weight of each group, which may be given several times."""
+        weights: dict[Group, float] = {}
+        for group, weight in zip(self.groups, self.weights, strict=True):
+            weights[group] = weights.get(group, 0.0) + weight
+        return weights
 
     @property
     def singles(self) -> tuple[Group, ...]:
-        """Every attribute by itself."""
+        """Every attribute as a group of its own."""
         return tuple((name,) for name in self.sides)
 
     @property
     def alone(self) -> dict[Group, float]:
         """The attributes that are in no pair, with their weights."""
         paired = {name for pair in self.pairs for name in pair}
-        return {
-            group: sum(weight for one, weight in zip(self.groups, self.weights, strict=True) if one == group)
-            for group in self.singles
-            if group[0] not in paired
-        }
+        return {single: self.group_weights.get(single, 0.0) for single in self.singles if single[0] not in paired}
 
     @property
     def ordered(self) -> tuple[str, ...]:
@@ -142,32 +144,27 @@ class Wanted:
         return sum(parts.join(*pair) for pair in self.pairs)
 
     @property
-    def pair_cells(self) -> int:
-        """How many cells all pairs have."""
-        return sum(self.sides[one] * self.sides[other] for one, other in self.pairs)
-
-    @property
     def cells(self) -> int:
         """How many cells all tables have that are asked for."""
-        return sum(math.prod(self.sides[name] for name in group) for group in self.groups)
+        return sum(map(self.size, self.groups))
 
     @property
     def queries(self) -> int:
-        """How many queries about them are asked: their cells, if nothing else is said."""
+        """How many queries about them are asked: by default, one for each cell."""
         return sum(self.asked_of(group) for group in self.groups)
 
     def asked_of(self, group: Group) -> int:
         """How many queries about a table are asked."""
         return math.prod(self.along[name].count if name in self.along else self.sides[name] for name in group)
 
-    @property
+    @cached_property
     def energies(self) -> dict[str, tuple[float, float]]:
-        """What the variances of these queries follow from, by attribute; see :class:`adyton.tasks.questions.Along`."""
-        return {name: one.energy for name, one in self.along.items()}
+        """What the variances of these queries depend on, by attribute; see :class:`adyton.tasks.questions.Along`."""
+        return {name: along.energy for name, along in self.along.items()}
 
     @cached_property
     def cover(self) -> tuple[Group, ...]:
-        """The tables to measure for all pairs, and what is in none: pairs, and larger ones that hold several."""
+        """The tables to measure for all pairs (pairs, or larger tables with several), and the attributes in no pair."""
         return (*covering(self.sides, list(self.pairs), list(self.pairs.values())), *self.alone)
 
     @property
@@ -176,15 +173,24 @@ class Wanted:
         return tuple(dict.fromkeys((*self.singles, *self.pairs, *self.cover)))
 
     def shares(self, parts: Mapping[Pair, float] | None = None) -> Mapping[Group, Fraction]:
-        """The shares of a budget for measuring the cover, so that the sum of all errors, each times its weight, is
-        least. They sum to at most 1. *parts* tell which part of a pair's cells is likely to have rows: others cost
-        little, as they are shrunk away."""
+        """The shares of a budget for measuring the cover that make the weighted sum of all errors least. They sum to at
+        most 1. *parts* say which part of a pair's cells is likely to have rows: others matter little, as they are
+        shrunk to nothing."""
         matters: dict[Group, float] = dict([*self.pairs.items(), *self.alone.items()])
         weights = [weight * (parts or {}).get((group[0], group[-1]), 1.0) for group, weight in matters.items()]
         return table_shares(self.sides, list(self.cover), list(matters), weights, self.energies)
 
+    def direct_shares(self) -> Mapping[Group, Fraction]:
+        """The shares of a budget for measuring the tables themselves."""
+        weights = self.group_weights
+        return table_shares(self.sides, list(weights), weights=list(weights.values()), energies=self.energies)
+
+    def summed_variance(self, squares: Residuals, group: Group) -> float:
+        """The sum of the variances of all queries about a table, by least squares; infinite if it is not determined."""
+        return self.asked_of(group) * squares.mean_variance(group, self.energies)
+
     def check(self) -> None:
-        """Refuse tables that are too large to be worked with, by public facts alone."""
+        """Refuse tables that are too large to be worked with; only public information is used."""
         cells, limit = self.all_cells, f"the limit is {MOST_CELLS:,}"
         if len(self.pairs) > MOST_PAIRS:
             raise BadInput(
@@ -200,34 +206,33 @@ class Wanted:
                 "them out (attrs), or name the tables that matter (sets)."
             )
         for group in self.groups:
-            own = math.prod(self.sides[name] for name in group)
-            if own > MOST_CELLS:
+            if self.size(group) > MOST_CELLS:
                 raise BadInput(
-                    f"the table of {listing(group)} has {own:,} cells, {limit}. Ask for fewer attributes in it; rows "
-                    "that are sampled from a release have all of them."
+                    f"the table of {listing(group)} has {self.size(group):,} cells, {limit}. Ask for fewer attributes "
+                    "in it; rows that are sampled from a release have all of them."
                 )
 
 
 ROWS = "rows"
-"""The name of a noisy number of rows that was bought."""
+"""The name of a noisy number of rows that was measured to decide by."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What was measured, by which program in the end, and why by that."""
+    """What was measured, by which program in the end, and why by this one."""
 
     algorithm: str
     measured: tuple[MeasuredTable, ...]
     why: str
     bought: tuple[Bought, ...] = ()
-    """What was looked at to decide."""
+    """What was measured to decide."""
     ended: BaseException | None = None
-    """What ended the program before it came to its end, if something did."""
+    """What ended the program early, if something did."""
 
 
 @dataclass(frozen=True, eq=False)
 class Notes:
-    """What a program under way has paid for and got: it is written down before anything else is done."""
+    """What a running program has measured: it is noted before anything else is done."""
 
     tables: list[MeasuredTable] = field(default_factory=list)
     bought: list[Bought] = field(default_factory=list)
@@ -236,56 +241,50 @@ class Notes:
 _NOTES: ContextVar[Notes | None] = ContextVar("notes", default=None)
 
 
-@contextmanager
-def noted() -> Iterator[Notes]:
-    """The notes of what is measured within the block, in this thread."""
-    notes = Notes()
-    before = _NOTES.set(notes)
-    try:
-        yield notes
-    finally:
-        _NOTES.reset(before)
-
-
 @dataclass(frozen=True, kw_only=True)
-class TablesProgram(Algorithm[TableSource, Wanted]):
-    """A way to measure many tables: :meth:`run` is its text, a short program of operators."""
+class TablesProgram(Algorithm[TableSource, TableSet]):
+    """A way to measure many tables: :meth:`run` is a short program of operators."""
 
-    def measure(self, source: TableSource, wanted: Wanted, epsilon: Rational) -> Outcome:
+    def measure(self, source: TableSource, wanted: TableSet, epsilon: Rational) -> Outcome:
         """Measure what the wanted tables follow from, spending exactly *epsilon*."""
         return self.run(source, wanted, self.admitted(source, wanted, epsilon))
 
-    def carry_out(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
+    def carry_out(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
         """Run what was admitted.
 
-        Should it come to its end early, because another request has spent the rest of a shared ledger, the table is no
-        longer readable or, in a replay, a person has ended it, the outcome has what was measured until then.
+        Should it end early, because another request has spent the rest of a shared ledger, the table is no longer
+        readable or, in a replay, a person has ended it, the outcome has what was measured until then.
         """
-        with noted() as notes:
-            try:
-                return self.run(source, wanted, epsilon)
-            except (Ended, Exception) as end:
-                covered = {name for one in notes.tables for name in one.group}
-                if not covered.issuperset(wanted.sides):
-                    raise
-                why = f"{len(notes.tables):,} tables, measured before the program ended early"
-                cause = end.cause if isinstance(end, Ended) else end
-                return Outcome(self.name, tuple(notes.tables), why, tuple(notes.bought), cause)
+        notes = Notes()
+        before = _NOTES.set(notes)
+        try:
+            return self.run(source, wanted, epsilon)
+        except (Ended, Exception) as end:
+            covered = {name for table in notes.tables for name in table.group}
+            if not covered.issuperset(wanted.sides):
+                raise
+            why = f"{len(notes.tables):,} tables, measured before the program ended early"
+            cause = end.cause if isinstance(end, Ended) else end
+            return Outcome(self.name, tuple(notes.tables), why, tuple(notes.bought), cause)
+        finally:
+            _NOTES.reset(before)
 
-    def estimate(self, wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
-        """From what was measured to all tables, or to a model that was *kept*; it costs no privacy."""
-        return modelled(wanted, measured, kept)
+    def estimate(self, wanted: TableSet, measured: Iterable[MeasuredTable]) -> Estimates:
+        """From what was measured to all tables: least squares, the denoised pairs, and all pairs fitted together. It
+        costs no privacy."""
+        estimates = estimated(wanted.sides, measured, ordered=wanted.ordered)
+        return replace(estimates, model=refined(estimates.model))
 
-    def check_asked(self, source: TableSource, wanted: Wanted) -> None:
-        """Tables that can be worked with."""
+    def check_asked(self, source: TableSource, wanted: TableSet) -> None:
+        """Refuse tables that are too large."""
         wanted.check()
 
-    def check_run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Callable[[], Outcome]:
+    def check_run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Callable[[], Outcome]:
         """All that may be measured."""
         self.check(wanted, epsilon)
         return partial(self.carry_out, source, wanted, epsilon)
 
-    def check(self, wanted: Wanted, epsilon: Fraction) -> None:
+    def check(self, wanted: TableSet, epsilon: Fraction) -> None:
         """Refuse what the program itself cannot do; by default, measuring every table that could be measured."""
         groups = wanted.counted
         every = MeasureTables.weighted(range(len(groups)))
@@ -293,8 +292,8 @@ class TablesProgram(Algorithm[TableSource, Wanted]):
         wanted.shares()
 
     @abstractmethod
-    def run(self, source: TableSource, wanted: Wanted, epsilon: Fraction) -> Outcome:
-        """The text, once it was admitted: spends exactly *epsilon*."""
+    def run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
+        """The program itself, after it was admitted: it spends exactly *epsilon*."""
 
 
 def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fraction) -> NoisyTables:
@@ -308,23 +307,13 @@ def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fr
 
 
 def note(look: Bought) -> Bought:
-    """Note what was bought to decide by."""
+    """Note what was measured to decide by."""
     notes = _NOTES.get()
     if notes is not None:
         notes.bought.append(look)
     return look
 
 
-def modelled(wanted: Wanted, measured: Iterable[MeasuredTable], kept: PairModel | None = None) -> Estimated:
-    """Least squares, the denoised pairs, and all pairs fitted together, or a model that was *kept*. It costs no
-    privacy."""
-    if kept is not None:
-        return Estimated(residuals(wanted.sides, measured), kept)
-    found = estimated(wanted.sides, measured, ordered=wanted.ordered)
-    return replace(found, model=refined(found.model))
-
-
-AUTO = "auto"
 PROGRAMS = Registry[TablesProgram](
     "program for many tables",
     {
@@ -337,7 +326,7 @@ PROGRAMS = Registry[TablesProgram](
     },
 )
 NAMED = tuple(name for name in PROGRAMS if name != AUTO)
-"""Those that somebody can name."""
+"""The programs that a request can name."""
 
 
 def what_it_does(name: str) -> str:

@@ -1,39 +1,49 @@
-"""A release of many tables: what was measured, every table that follows from it, synthetic rows, its receipt."""
+"""A release of many tables: what was measured, every table that follows from it, synthetic rows, its receipt.
+
+Answers and intervals come from the tables of the attributes that a query names, never from the whole domain.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from adyton.arrays import Reals
+from adyton.arrays import Integers, Reals
 from adyton.choice.decision import Bought
 from adyton.compiling import cached_property
-from adyton.exact import share
-from adyton.marginals import tables_file
-from adyton.marginals.estimating import Estimated, wider_table
-from adyton.marginals.pair_model import PairModel
-from adyton.marginals.program import Wanted, program_named
+from adyton.errors import BadInput
+from adyton.exact import display, share
+from adyton.marginals.estimating import Estimates, wider_table
+from adyton.marginals.pair_model import PairModel, total_variation
+from adyton.marginals.program import ROWS, TableSet, program_named
 from adyton.marginals.refining import ModelRows
-from adyton.marginals.table_answers import answered, interval_of, slice_interval, sliced, table_interval
-from adyton.marginals.table_errors import errors_in_words, expected_error, table_errors, way_in_words
-from adyton.marginals.tables_file import joined, share_tables
+from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError
 from adyton.queries import Queries
-from adyton.queries.measurement import MeasuredTable
+from adyton.queries.measurement import Group, MeasuredTable
 from adyton.result import frames
-from adyton.result.intervals import Interval
+from adyton.result.combining import joint_receipt
+from adyton.result.intervals import Interval, radius
+from adyton.result.receipt import read_bought
 from adyton.result.released import Released, Slice, Table, one_by_one
 from adyton.result.result import AS_IT_IS, CONFIDENCE, Look
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.result.tables import TABLES
-from adyton.solving.noise_moments import TableMoments
+from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
+from adyton.solving.noise_moments import Moments, TableMoments
+from adyton.solving.residuals import in_order, residuals
 from adyton.tasks import Marginals
+from adyton.tasks.questions import Cells, as_boxes
+from adyton.whole import SAFE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,6 +53,18 @@ if TYPE_CHECKING:
     from adyton.report.view import View
 
 ERRORS = "errors.csv"
+NO_BOUNDS = (
+    "No bounds: not all of this was measured, and how attributes depend on one another beyond that is not known."
+)
+APPROXIMATE = (
+    "The intervals come from the noise of least squares, meant to hold the true count in {rate} of 100 releases, "
+    "without a formal guarantee: what to measure was decided after a look at noisy tables, which they do not account "
+    "for."
+)
+_MOST_CELLS = 1 << 25
+"""As many as the kernel counts at once."""
+_MOST_ATTRIBUTES = 5
+"""In one measured table."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -50,7 +72,7 @@ class TablesRelease(Released):
     """Tables of few attributes out of many: any table of them, exact errors where there are any, and synthetic rows.
 
     Made by :meth:`adyton.Session.release` for :class:`adyton.Marginals`; kept in a folder by :meth:`save`, and read
-    back by :meth:`load`. All of it follows from what was measured: asking for more tables, or for rows, costs nothing.
+    back by :meth:`load`. All of it follows from what was measured: more tables, or rows, cost no privacy.
 
     >>> import pandas, adyton as ad
     >>> rows = pandas.DataFrame({name: [0, 1, 1, 1] * 1000 for name in "abcdef"})
@@ -66,30 +88,32 @@ class TablesRelease(Released):
 
     task: Marginals
     measured: tuple[MeasuredTable, ...]
-    """The noisy tables, as they came out, with the variance of the noise in each of their cells."""
+    """The noisy tables, as they were measured, with the variance of the noise in each of their cells."""
     why: str
     """Why these tables were measured."""
     bought: tuple[Bought, ...]
-    """What was looked at to decide, if anything; else the program was named."""
+    """What was measured to decide, if anything; else the program was named."""
     kept: PairModel | None = None
     """The model as it was saved, of a release that was read from a file."""
 
     # ---- what follows from the measurements -------------------------------------------------------------------------
 
     @cached_property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> TableSet:
         """The tables that were asked for."""
-        return Wanted.by(self.task, self.schema)
+        return TableSet.by(self.task, self.schema)
 
     @cached_property
-    def estimated(self) -> Estimated:
-        """Least squares, and the model: the same measurements always give the same."""
-        return program_named(self.algorithm, **self.options).estimate(self.wanted, self.measured, self.kept)
+    def estimated(self) -> Estimates:
+        """Least squares, and the model; the same measurements always give the same."""
+        if self.kept is not None:
+            return Estimates(residuals(self.wanted.sides, self.measured), self.kept)
+        return program_named(self.algorithm, **self.options).estimate(self.wanted, self.measured)
 
     @cached_property
     def law(self) -> TableMoments:
-        """How the noise of least squares is spread in any table."""
-        measured = [(one.group, one.variance) for one in self.measured]
+        """The distribution of the noise of least squares in any table."""
+        measured = [(table.group, table.variance) for table in self.measured]
         return TableMoments(self.wanted.sides, measured, self.estimated.squares.variances)
 
     @property
@@ -103,14 +127,14 @@ class TablesRelease(Released):
         return self.wanted.groups
 
     def table(self, *attributes: str) -> Table:
-        """Any table, with the least error known; ``.how`` says whether it was measured, comes by a path of measured
-        pairs, was fitted to them, or takes attributes for independent."""
+        """Any table, with the least error known; ``.how`` says whether it was measured, follows from a path of measured
+        pairs, was fitted to them, or assumes that attributes are independent."""
         group = one_by_one(attributes, self.schema)
-        wider = wider_table(self.estimated, group)
-        if wider is not None:
-            return Table(group, self.labels(group), wider, "measured", counted=self.counted_rows)
-        found = self.model.table(*group)
-        return Table(found.group, self.labels(found.group), found.counts, found.how, counted=self.counted_rows)
+        counts, how = wider_table(self.estimated, group), "measured"
+        if counts is None:
+            table = self.model.table(*group)
+            counts, how = table.counts, table.how
+        return Table(group, self.labels(group), counts, how, counted=self.counted_rows)
 
     def unbiased(self, *attributes: str) -> Table:
         """A table by least squares alone: without bias, with the exact standard error of each of its counts.
@@ -122,16 +146,35 @@ class TablesRelease(Released):
         error = float(np.sqrt(self.estimated.squares.variance(*group)))
         return Table(group, self.labels(group), counts, "least squares", error, counted=self.counted_rows)
 
+    def _error_columns(self) -> dict[str, list[Any]]:
+        """For each table that was asked for: cells, expected total variation if known, and where it comes from."""
+        return {
+            "table": [" × ".join(group) for group in self.groups],
+            "cells": [self.wanted.size(group) for group in self.groups],
+            "expected_error": [total_variation(self.model, group) for group in self.groups],
+            "how": [self.model.how(group) for group in self.groups],
+        }
+
     def error_lines(self) -> pa.Table:
         """A line for each table that was asked for."""
-        return table_errors(self)
+        import pyarrow as pa
+
+        columns: dict[str, Any] = self._error_columns()
+        columns["expected_error"] = pa.array(columns["expected_error"], type=pa.float64())
+        return pa.table(frames.with_counted(columns, self.counted_rows, len(self.groups)))
+
+    def _boxes(self, queries: object) -> list[tuple[Group, dict[str, Cells]]]:
+        """The attributes that each query names, in the order of the schema, and the cells that it counts."""
+        return [(in_order(tuple(box), self.wanted.sides), box) for box in as_boxes(self.schema, queries)]
 
     def answer(self, queries: object) -> Reals:
         """The estimated answers to any queries, at no cost: ``release.answer([{"age": (20, 29), "sex": "F"}])``.
 
         Each is a sum of cells of the table of those attributes that it names; see :meth:`table`.
         """
-        return answered(self, queries)
+        boxes, total = self._boxes(queries), np.array(self.model.total)
+        tables = {group: self.table(*group).counts if group else total for group in {group for group, _ in boxes}}
+        return np.array([_inside(tables[group], group, box) for group, box in boxes])
 
     def interval(self, queries: object, confidence: float = 0.95) -> Interval:
         """Answers with confidence intervals, from the closed form of least squares.
@@ -139,29 +182,95 @@ class TablesRelease(Released):
         Where not all of a table was measured there are none: the bounds are infinite. ``.meaning`` of the result says
         in plain words what the intervals promise.
         """
-        found = interval_of(self, queries, float(share(confidence, "confidence")))
-        return replace(found, counted=self.counted_rows)
+        rate, squares, lines = float(share(confidence, "confidence")), self.estimated.squares, []
+        for group, box in self._boxes(queries):
+            if squares.missing(*group):
+                lines.append((0.0, math.inf, 0.0))
+                continue
+            weights = {name: self._weights(name, box[name]) for name in group}
+            law = self.law.of(())
+            if group:
+                two, four = self.law.of_sums(group[0], weights.pop(group[0])[None], weights)
+                law = float(two[0]), float(four[0])
+            lines.append((_inside(squares.table(*group), group, box), *law))
+        centres, variances, fourths = np.array(lines).T
+        bounds = self._around(self.answer(queries), centres, Moments(variances, fourths), rate)
+        return replace(bounds, counted=self.counted_rows)
+
+    def _weights(self, name: str, cells: Cells) -> Reals:
+        """1 for each of these cells of an attribute, 0 for the others."""
+        return np.isin(np.arange(self.wanted.sides[name]), cells).astype(float)
+
+    def _around(self, counts: Reals, centres: Reals, moments: Moments, confidence: float) -> Interval:
+        """The bounds of least squares, wide enough to hold the counts, too; none where the variance is infinite."""
+        known = np.isfinite(moments.variances)
+        finite = Moments(np.where(known, moments.variances, 1.0), moments.fourths)
+        far = np.where(known, radius(finite, confidence), np.inf)
+        lower, upper = np.minimum(centres - far, counts), np.maximum(centres + far, counts)
+        lower = np.where(known, np.maximum(lower, np.minimum(counts, 0.0)), lower)  # no true count is below 0
+        return self._interval(counts, lower, upper, confidence, "" if known.all() else NO_BOUNDS)
+
+    def _interval(self, counts: Reals, lower: Reals, upper: Reals, confidence: float, note: str = "") -> Interval:
+        """Exact where what was measured does not depend on the data: then the noise has the same law on all data."""
+        if self.algorithm in ("all-pairs", "all-tables") and not self.bought:
+            return Interval(counts, lower, upper, confidence, "exact", note=note)
+        means = APPROXIMATE.format(rate=f"{100 * confidence:g}")
+        return Interval(counts, lower, upper, confidence, "approximate", note=note, means=means)
 
     def slice_counts(self, part: Slice) -> Reals:
         """The estimated counts of some cells of one attribute, from the table of those that are named."""
-        return sliced(self.table(*part.group).counts, part)
+        return _sliced(self.table(*part.group).counts, part)
 
     def slice_bounds(self, queries: Queries, confidence: float, *, part: Slice) -> Interval:
-        """Bounds on sums of them, about least squares."""
-        return slice_interval(self, queries, part, confidence)
+        """Bounds on sums of them, about least squares: without bias, so that what follows from them is right, too."""
+        squares = self.estimated.squares
+        if squares.missing(*part.group):
+            endless = np.full(queries.count, np.inf)
+            return self._interval(0 * endless, -endless, endless, confidence, NO_BOUNDS)
+        others = {name: self._weights(name, cells) for name, cells in part.others.items()}
+        laws = []
+        for rows in queries.rows():
+            weights = np.zeros((len(rows), self.wanted.sides[part.attribute]))
+            weights[:, part.cells] = rows
+            laws.append(self.law.of_sums(part.attribute, weights, others))
+        centres = np.asarray(queries @ _sliced(squares.table(*part.group), part), dtype=np.float64)
+        variances, fourths = map(np.concatenate, zip(*laws, strict=True))
+        far = radius(Moments(variances, fourths), confidence)
+        return self._interval(centres, centres - far, centres + far, confidence)
 
     def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
-        """Bounds on all cells of a table that hold at the same time: each for its part of the doubt."""
-        cells = math.prod(self.wanted.sides[name] for name in group)
+        """Bounds on all cells of a table that hold at the same time: the doubt is divided over the cells."""
+        cells = self.wanted.size(group)
         return replace(table_interval(self, group, 1 - (1 - confidence) / cells), confidence=confidence)
 
     def combined_with(self, others: Sequence[Self]) -> TablesRelease:
-        """All that was measured, in one least squares."""
-        return joined([self, *others])
+        """One release with the measurements of all: least squares weighs each by its noise."""
+        releases = [self, *others]
+        for what in ("task", "algorithm", "options"):
+            different = [release for release in others if getattr(release, what) != getattr(self, what)]
+            if different:
+                both = listing([str(getattr(release, what)) for release in (self, different[0])])
+                raise BadInput(f"releases of tables are combined if they have the same {what}; these have {both}.")
+        return replace(
+            self,
+            epsilon=sum((release.epsilon for release in releases), Fraction(0)),
+            measured=tuple(table for release in releases for table in release.measured),
+            why=f"{self.why}; put together from {len(releases)} releases",
+            bought=tuple(look for release in releases for look in release.bought),
+            receipt=joint_receipt([release.receipt for release in releases]),
+            misfits=None,
+            unfinished=next((release.unfinished for release in releases if release.unfinished), None),
+            kept=None,
+        )
 
     def same_noise(self, other: Released) -> bool:
         """Whether both have the same counts of a table, from the same entries of a ledger."""
-        return isinstance(other, TablesRelease) and share_tables(self, other)
+        if not isinstance(other, TablesRelease) or set(self.receipt.entries).isdisjoint(other.receipt.entries):
+            return False
+        return any(
+            own.group == its.group and np.array_equal(own.counts, its.counts)
+            for own, its in itertools.product(self.measured, other.measured)
+        )
 
     @property
     def ranked_by(self) -> tuple[str, ...]:
@@ -170,8 +279,30 @@ class TablesRelease(Released):
 
     @cached_property
     def expected_error(self) -> ExpectedError:
-        """The error to expect of the cells of all tables that were asked for."""
-        return expected_error(self)
+        """The error to expect of the cells of all tables that were asked for, from the variances of least squares.
+
+        Where all tables are determined by what was measured, denoising is meant to improve on it. Else it is the noise
+        alone: the dependence of attributes beyond the measured pairs comes on top.
+        """
+        wanted, squares = self.wanted, self.estimated.squares
+        sums = {group: wanted.summed_variance(squares, group) for group in self.groups}
+        determined = all(map(math.isfinite, sums.values()))
+        total = sum(
+            variance if math.isfinite(variance) else wanted.asked_of(group) * self._noise(group) / wanted.size(group)
+            for group, variance in sums.items()
+        )
+        return ExpectedError(math.sqrt(total), wanted.queries, "upper mark" if determined else "noise only")
+
+    def _noise(self, group: Group) -> float:
+        """Σ of the variances of all cells of a product of single attributes: Σ_i n_i·Var_i·Π_{j≠i} Σ p_j²."""
+        model, squares = self.model, self.estimated.squares
+        shares = {name: float(((model.singles[name] / max(model.total, 1e-9)) ** 2).sum()) for name in group}
+        return sum(
+            model.singles[name].size
+            * squares.variance(name)
+            * math.prod(shares[other] for other in group if other != name)
+            for name in group
+        )
 
     # ---- frames and rows --------------------------------------------------------------------------------------------
 
@@ -214,7 +345,34 @@ class TablesRelease(Released):
 
     def own_paragraphs(self) -> tuple[str, ...]:
         """What was measured and why, and how far off the tables are."""
-        return way_in_words(self), errors_in_words(self)
+        return self._way_in_words(), self._errors_in_words()
+
+    def _way_in_words(self) -> str:
+        looks = [look for look in self.bought if look.name != ROWS]
+        if looks:
+            look, price = looks[0], display(looks[0].spent * self.rows_per_unit)
+            return (
+                f"Algorithm: {self.algorithm}, chosen after the tables of single attributes and a look at {look.words} "
+                f"({look.value:,.6g} ± {look.deviation:,.3g}, noisy), for ε = {price}: {self.why}."
+            )
+        about = ""
+        if self.bought:
+            rows = self.bought[0]
+            about = f", for about {rows.value:,.0f} rows (± {rows.deviation:,.3g}, noisy)"
+        return f"Algorithm: {self.algorithm}, as asked: {self.why}{about}."
+
+    def _errors_in_words(self) -> str:
+        """In parts of all rows, as total variation: the unit in which tables can be compared."""
+        columns = self._error_columns()
+        known = [error for error in columns["expected_error"] if error is not None]
+        ways = ", ".join(f"{number:,} {how}" for how, number in Counter(columns["how"]).most_common())
+        if not known:
+            return f"Tables: {ways}. Their errors depend on the data and have no closed form."
+        rest = "" if len(known) == len(self.groups) else " The error of the others depends on what was not measured."
+        return (
+            f"Tables: {ways}. Expected error of {len(known):,} of them: at most {100 * float(np.mean(known)):.2g}% of "
+            f"all rows are in a wrong cell, on average (total variation).{rest} errors() has each."
+        )
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """Every table that was asked for."""
@@ -225,15 +383,14 @@ class TablesRelease(Released):
         table = self.table(*group) if confidence is None else self.bounded(group, confidence)
         bounded = table.upper is not None and bool(np.isfinite(table.upper).all())
         lower, upper = (table.lower, table.upper) if bounded else (None, None)
-        three = (None if one is None else one.ravel() for one in (table.counts, lower, upper))
+        three = (None if cells is None else cells.ravel() for cells in (table.counts, lower, upper))
         labels = dict(zip(table.group, frames.labels(table.labels), strict=True))
         return Sheet(labels, (Column("count", *three),), counted=self.counted_rows)  # type: ignore[arg-type]
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
         """How far off each table is."""
-        lines = self.error_lines()
-        values = np.array([math.nan if one is None else one for one in lines.column("expected_error").to_pylist()])
-        labels = {name: lines.column(name).to_pylist() for name in ("table", "cells", "how")}
+        labels = self._error_columns()
+        values = np.array(labels.pop("expected_error"), dtype=np.float64)
         return (Sheets(ERRORS, (Sheet(labels, (Column("expected_error", values),), counted=self.counted_rows),)),)
 
     def explained(self) -> tuple[Sheets, ...]:
@@ -242,35 +399,132 @@ class TablesRelease(Released):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The first tables of one or two attributes that were asked for."""
-        from adyton.report.tables import drawings
+        from adyton.report.tables import drawings  # loaded only where something is drawn
 
         return drawings(self, most)
 
     def view(self) -> View:
         """With a grid of pairs, and every table behind its square."""
-        from adyton.report.tables import view
+        from adyton.report.tables import view  # loaded only where a page is made
 
         return view(self)
 
     def glance(self, *, bounds: bool = False) -> Sheets:
         """The first table."""
         first, *others = self.groups
-        rate, sides = CONFIDENCE if bounds else None, self.wanted.sides
-        more = sum(math.prod(sides[name] for name in group) for group in others)
+        rate = CONFIDENCE if bounds else None
+        more = sum(map(self.wanted.size, others))
         return Sheets(TABLES, (self._sheet(first, rate),), rate, more=more)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, attributes: Sequence[str] = ()) -> Figure:
         """The pictures of the first tables that were asked for, or of one or two *attributes*."""
-        from adyton.report.plot import plot
+        from adyton.report.plot import plot  # loads matplotlib
         from adyton.report.tables import drawing_of
 
         return plot(self, path, [drawing_of(self, attributes)] if attributes else None)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
-        """All that was measured, and the model of it."""
-        return tables_file.own_dict(self, self.model if complete else self.kept)
+        """All that was measured, and the model of it if it is there."""
+        model = self.model if complete else self.kept
+        tables = [
+            {
+                "group": list(table.group),
+                "variance": table.variance,
+                "counts": np.asarray(table.counts).ravel().tolist(),
+            }
+            for table in self.measured
+        ]
+        return {
+            "why": self.why,
+            "bought": [look.to_plain() for look in self.bought],
+            "measured": tables,
+            "model": None if model is None else model.to_dict(),
+        }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> TablesRelease:
-        """With noisy tables of few attributes, which tell of every attribute."""
-        return cls(**common, **tables_file.own_parts(plain, common))
+        """With noisy tables of few attributes, at least one for every attribute."""
+        schema, task, epsilon = common["schema"], common["task"], common["epsilon"]
+        if not isinstance(task, Marginals) or task.select(schema) != schema:
+            raise BadInput("the task is about other attributes than the schema")
+        wanted = TableSet.by(task, schema)
+        wanted.check()
+        program_named(common["algorithm"], **common["options"])
+        return cls(
+            **common,
+            measured=_measured(part_of(plain, "measured"), wanted),
+            why=as_text(part_of(plain, "why"), "why"),
+            bought=tuple(read_bought(look, epsilon) for look in of_kind(list, part_of(plain, "bought"), "bought")),
+            kept=_model(part_of(plain, "model"), wanted),
+        )
+
+
+def table_interval(release: TablesRelease, group: Group, confidence: float) -> Interval:
+    """Bounds for every cell of a table, in its shape."""
+    counts, squares = release.table(*group).counts, release.estimated.squares
+    lacking = squares.missing(*group)
+    centres = np.zeros(counts.shape) if lacking else squares.table(*group)
+    variance, fourth = (math.inf, 0.0) if lacking else release.law.of(group)
+    moments = Moments(np.full(counts.shape, variance), np.full(counts.shape, fourth))
+    return release._around(counts, centres, moments, confidence)
+
+
+def _inside(table: Reals, group: Group, box: Mapping[str, Cells]) -> float:
+    """The sum of a box of cells."""
+    return float(table[np.ix_(*(box[name] for name in group))].sum()) if group else float(table)
+
+
+def _sliced(table: Reals, part: Slice) -> Reals:
+    """The counts of a slice out of the table of its attributes."""
+    chosen = table[part.cells]
+    for cells in part.others.values():
+        chosen = chosen[:, cells].sum(axis=1)
+    return np.asarray(chosen)
+
+
+# ---- from a file ----------------------------------------------------------------------------------------------------
+
+
+def _measured(plain: object, wanted: TableSet) -> tuple[MeasuredTable, ...]:
+    """Noisy tables of few attributes, at least one for every attribute."""
+    tables, cells, allowed = [], 0, set(wanted.counted)
+    for entry in of_kind(list, plain, "measured"):
+        group = tuple(as_text(name, "an attribute") for name in of_kind(list, part_of(entry, "group"), "a group"))
+        few = 0 < len(group) <= _MOST_ATTRIBUTES and all(name in wanted.sides for name in group)
+        if group not in allowed and not (few and in_order(group, wanted.sides) == group):
+            raise BadInput(f"{shorten(group)} is no table that is measured for this task")
+        cells += wanted.size(group)
+        if cells > _MOST_CELLS:
+            raise BadInput(f"the measured tables have more than {_MOST_CELLS:,} cells")
+        variance = as_real(part_of(entry, "variance"), "a variance")
+        if not variance > 0:
+            raise BadInput(f"a variance must be above 0, given {variance}")
+        shape = tuple(wanted.sides[name] for name in group)
+        tables.append(MeasuredTable(group, _counts(part_of(entry, "counts"), shape), variance))
+    lacking = set(wanted.sides).difference(*(table.group for table in tables))
+    if lacking:
+        raise BadInput(f"nothing was measured of {shorten(min(lacking))}")
+    return tuple(tables)
+
+
+def _counts(plain: object, shape: tuple[int, ...]) -> Integers:
+    cells = of_kind(list, plain, "counts")
+    if len(cells) != math.prod(shape) or not all(type(cell) is int and -SAFE <= cell <= SAFE for cell in cells):
+        raise BadInput(f"counts must be whole numbers in the shape {shape}, none of them beyond ±2^62")
+    return np.array(cells, dtype=np.int64).reshape(shape)
+
+
+def _model(plain: object, wanted: TableSet) -> PairModel | None:
+    """The model as it was saved: of these attributes, with the pairs in their order."""
+    if plain is None:
+        return None
+    model = PairModel.from_dict(of_kind(dict, plain, "model"))
+    sides = wanted.sides
+    if model.sides != sides or list(model.sides) != list(sides):
+        raise BadInput("the model is about other attributes than the schema")
+    for group in (*model.pairs, *model.fitted, *model.errors):
+        if tuple(in_order(group, sides)) != tuple(group):
+            raise BadInput("the tables of the model are not in the order of the schema")
+    if not all(0 <= error <= float(SAFE) for error in model.errors.values()):
+        raise BadInput("the errors of the model must be numbers of at least 0")
+    return model

@@ -1,4 +1,7 @@
-"""What answers a task: a program that is checked, looked at beforehand, and run on a private table. Begin with base."""
+"""What answers a task: a program that is checked, previewed, and run on a private table.
+
+Start with ``base``; ``counts``, ``tables``, ``numbers``, ``classifier`` and ``tuning`` are the programs.
+"""
 
 from adyton.programs.base import Answer as Answer
 from adyton.programs.base import Outlook as Outlook

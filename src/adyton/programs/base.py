@@ -1,9 +1,8 @@
 """A program: what answers a task on a table with a certain schema.
 
 It is a frozen value, and knows nothing of ledgers, files, pages or shells. *of*, *check* and *outlook* need no row;
-what *check* returns is a short text of operators, and of the arithmetic on what they answer. Everything that it
-measures is recorded before it sees it, so that the same text, run again on the recorded answers, is how an interrupted
-request is finished: there is no second text that makes an answer out of measurements.
+*check* returns a short function that calls operators and computes with their answers. Each answer is recorded before
+the function gets it, so that an interrupted request is finished by running the same function on the recorded answers.
 """
 
 from __future__ import annotations
@@ -32,23 +31,21 @@ from adyton.whole import SAFE
 
 LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
 _DIGITS = 4
-
-
 UNKNOWN = "depends on the data"
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a program made of its measurements: the parts of a result that are its own."""
+    """What a program made of its measurements: the parts of a result that only this kind of result has."""
 
     algorithm: str
     """What ran in the end, named or chosen."""
     own: Mapping[str, Any]
-    """The fields that the result has beside those of every result."""
+    """The fields of the result beside those of every result."""
     ended: BaseException | None = None
     """What ended the program early, where it could use what was measured until then."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the options that were given, those of the algorithm that ran."""
+    """The given options that the algorithm which ran has."""
 
 
 class Program(ABC):
@@ -59,7 +56,7 @@ class Program(ABC):
     may_need_less: ClassVar[bool] = False
     """Whether less than what was asked for may be charged."""
     results: ClassVar[Mapping[str, str | type[Result]]]
-    """The kinds of results that it can return, or where they stand."""
+    """The kinds of results that it can return, or their import paths."""
 
     request: Request
     schema: Schema
@@ -77,12 +74,12 @@ class Program(ABC):
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
-        """The attributes whose misfits are counted beside the answer; None where rows that do not fit are none."""
+        """The attributes whose misfits are counted beside the answer; None where values need not match the schema."""
         return self.schema.names
 
     @property
     def lines(self) -> int:
-        """How many lines the answer has, about."""
+        """About how many lines the answer has."""
         return 1
 
     def source(self, table: Any) -> Any:
@@ -93,8 +90,8 @@ class Program(ABC):
     def check(self, source: Any, epsilon: Fraction) -> Callable[[], Answer]:
         """Make sure that the program can be run to its end, with *epsilon* for a row: else nothing is spent.
 
-        Returns what runs then: it measures and computes, spending *epsilon* for a row, or less where it needs less. It
-        can be called again in a replay, when the budget is spent, so that nothing in it may look at that.
+        Returns the function that measures and computes, spending *epsilon* for a row, or less where it needs less. A
+        replay calls it again when the budget is spent, so that it must not depend on what is left.
         """
 
     @abstractmethod
@@ -108,29 +105,28 @@ class Outlook(ABC):
     misfits: MisfitShare
     chooses: bool
     """Whether one of several is chosen privately."""
-
-    @property
-    def cells(self) -> int | None:
-        """How many cells are estimated, where they are."""
-        return None
-
-    @property
-    def queries(self) -> int | None:
-        """How many queries the task asks about them."""
-        return None
-
-    @property
-    @abstractmethod
-    def size(self) -> str:
-        """How much is released, in a few words; empty where there is nothing to say."""
+    size: str
+    """How much is released, in a few words; empty where there is nothing to say."""
+    cells: int | None = None
+    """How many cells are estimated, if any."""
+    queries: int | None = None
+    """How many queries the task asks about them."""
+    advice: str = "Name a budget."
+    """What to do where no error is known beforehand."""
 
     @abstractmethod
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:
         """The error to expect of each candidate, or of each statistic; None where it depends on the data."""
 
-    @abstractmethod
     def error_at(self, epsilon: Fraction) -> float:
-        """The error that can be promised for a budget: one number; refused where there is none."""
+        """The error of an answer that is known beforehand for a budget: one number; refused where there is none."""
+        errors = self.errors(epsilon)
+        best = least_known(errors)
+        if best is None:
+            raise BadInput(
+                f"the error of {' or '.join(errors)} depends on the data and has no closed form. {self.advice}"
+            )
+        return best[1].per_query
 
     def epsilon_for(self, error: Rational) -> Fraction:
         """The least ε, to four digits, with which the error is at most this."""
@@ -143,7 +139,7 @@ class Outlook(ABC):
         return ()
 
     def share(self, epsilon: Fraction) -> Fraction:
-        """What is left of a budget for the answer itself, when misfits are counted."""
+        """What is left of a budget for the answer itself after misfits are counted."""
         return epsilon * (1 - self.misfits.of(epsilon))
 
     def head(self, epsilon: Fraction) -> str:
@@ -155,9 +151,9 @@ class Outlook(ABC):
         return what_it_does(name)
 
     def promised(self, epsilon: Fraction) -> Any:
-        """The error that can be promised; None where there is none."""
-        found = promised(self.errors(epsilon))
-        return None if found is None else found[1]
+        """The error that is known beforehand; None where there is none."""
+        best = least_known(self.errors(epsilon))
+        return None if best is None else best[1]
 
     def lines(self, epsilon: Fraction) -> list[tuple[str, ...]]:
         """A header and a line for each candidate: its error, what that means, and what it does; least error first."""
@@ -176,21 +172,20 @@ class Outlook(ABC):
     word: ClassVar[str] = "typical error"
     """What the error is called."""
     title: ClassVar[str] = "typical error of an answer"
-    """What stands over a table of errors."""
+    """The heading of a table of errors."""
     pictured: ClassVar[bool] = True
     """Whether the candidates have one error each, which can be drawn against ε."""
 
     def line(self, epsilon: Fraction) -> dict[str, str]:
-        """The error that can be promised for a budget: a line of a table, by the titles of its columns."""
-        found = promised(self.errors(epsilon))
-        name, error = (UNKNOWN, None) if found is None else found
+        """The error that is known beforehand for a budget: a line of a table, by the titles of its columns."""
+        name, error = least_known(self.errors(epsilon)) or (UNKNOWN, None)
         shown, kind = ("–", "") if error is None else (f"{error.per_query:,.4g}", MEANINGS[error.kind])
         return {"error": shown, "algorithm": name, "what the error is": kind}
 
     def length(self, epsilon: Fraction) -> float:
         """The same as one positive number for a picture; 0 where there is none."""
-        found = promised(self.errors(epsilon))
-        return 0.0 if found is None else found[1].per_query
+        best = least_known(self.errors(epsilon))
+        return 0.0 if best is None else best[1].per_query
 
     def to_plain(self, epsilon: Fraction) -> dict[str, Any]:
         """What is known for a budget, as plain values for JSON."""
@@ -203,17 +198,18 @@ class Outlook(ABC):
     def remarks(self, schema: Schema, budgets: Sequence[Fraction]) -> tuple[str, ...]:
         """What there is to say of the errors for some budgets."""
         errors = self.errors(budgets[0])
-        best = dict.fromkeys(found[0] for found in (promised(self.errors(one)) for one in budgets) if found)
-        did = tuple(f"{name}: {words}." for name in best if (words := self.what_it_does(name)))
-        names = [name for name, error in errors.items() if error is None or error.kind == "upper mark"]
-        more = f"A choice is also among {', '.join(names)}: often better, by as much as the data allow."
+        bests = (least_known(self.errors(budget)) for budget in budgets)
+        names = dict.fromkeys(best[0] for best in bests if best is not None)
+        described = tuple(f"{name}: {words}." for name in names if (words := self.what_it_does(name)))
+        others = [name for name, error in errors.items() if error is None or error.kind == "upper mark"]
+        more = f"A choice is also among {', '.join(others)}: often better, by as much as the data allow."
         chosen = self.chooses and any(error is None for error in errors.values())
-        return (*did, self.ending, *((more,) if chosen else ()))
+        return (*described, self.ending, *((more,) if chosen else ()))
 
 
-def promised(errors: Mapping[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:
-    """The algorithm of least error among those whose error is the same on all data; if there is none, the least of
-    those that improve on such an error by an amount that depends on the data; None if there is neither."""
+def least_known(errors: Mapping[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:
+    """The algorithm of least error among those whose error does not depend on the data; if there is none, among those
+    whose error is at most a known one; None if there is neither."""
     known = [(name, error) for name, error in errors.items() if error is not None]
     for kinds in ({"exact", "estimate"}, {"upper mark"}):
         fitting = [pair for pair in known if pair[1].kind in kinds]
@@ -222,37 +218,27 @@ def promised(errors: Mapping[str, ExpectedError | None]) -> tuple[str, ExpectedE
     return None
 
 
-def program_type(task: Any) -> type[Program]:
-    """What answers tasks like this one."""
-    found: type[Program] = _standing(task.answered_by)
-    return found
-
-
 def program_of(request: Request, schema: Schema) -> Program:
     """The program for a request on a table with this schema; refused where it cannot be answered."""
-    return program_type(request.task).of(request, schema)
+    program: type[Program] = _class(request.task.answered_by)
+    return program.of(request, schema)
 
 
-def result_type(program: type[Program], kind: str) -> type[Result] | None:
-    """The results of a kind that a program can have; None where it has none such."""
-    found: type[Result] | None = _standing(program.results[kind]) if kind in program.results else None
-    return found
-
-
-def _standing(place: str | type) -> Any:
+def _class(place: str | type | None) -> Any:
+    """A class that is named by its import path, or given itself."""
     return standing(place) if isinstance(place, str) else place
 
 
 def load(folder: str | os.PathLike[str]) -> Result:
     """The result in a folder that ``save`` or ``adyton … --out`` wrote, or in its JSON file, whatever its kind.
 
-    The file is checked as a stranger's would be, and nothing in it is run; the data are not needed.
+    Nothing in the file is trusted, and nothing in it is run; the data are not needed.
     """
-    return read(folder, lambda task, kind: result_type(program_type(task), kind), "a result")
+    return read(folder, lambda task, kind: _class(_class(task.answered_by).results.get(kind)), "a result")
 
 
 def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:
-    """Halve the interval between an ε that is too small and one that is enough, until four digits are certain.
+    """Bisect between an ε that is too small and one that is enough, until four digits are certain.
 
     The error falls as 1/ε until the noise is so small that most of it is rounded away, and then faster.
     """
@@ -274,7 +260,7 @@ def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: o
 
 
 def _rounded_up(value: Fraction) -> Fraction:
-    """To so many significant digits.
+    """To four significant digits.
 
     >>> _rounded_up(Fraction(1, 3))
     Fraction(1667, 5000)
@@ -284,7 +270,7 @@ def _rounded_up(value: Fraction) -> Fraction:
 
 
 class Epsilon(Fraction):
-    """A fraction like any other, but for how it is printed. What is computed from it is a plain fraction again.
+    """A fraction that is printed as a decimal where it can be. What is computed from it is a plain fraction again.
 
     >>> print(Epsilon(141, 500), Epsilon(1, 3))
     0.282 1/3

@@ -83,7 +83,7 @@ class LearningOutlook(Outlook):
     ending = "How well a model predicts depends on the data; the report says how the method did on public tables."
 
     @property
-    def size(self) -> str:
+    def size(self) -> str:  # type: ignore[override]
         """By its attributes."""
         return f"{len(self.schema.names)} attributes"
 
@@ -94,7 +94,3 @@ class LearningOutlook(Outlook):
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:
         """Unknown."""
         return {self.method: None}
-
-    def error_at(self, epsilon: Fraction) -> float:
-        """Refused."""
-        raise BadInput("the error of a classifier depends on the data and has no closed form. Name a budget.")

@@ -1,4 +1,5 @@
-"""Counts of a task: of rows by their cells, or of units by their rows, estimated by one plan over the whole domain."""
+"""Counts: of rows by their cells or of units by their rows, estimated by one plan over the whole domain; and single
+numbers, of all rows, of all units, and of what the limit on the rows of a unit leaves out."""
 
 from __future__ import annotations
 
@@ -12,17 +13,20 @@ from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.marginals.program import NAMED
 from adyton.messages import listing
-from adyton.plans.algorithm import MOST_PLAIN_CELLS
+from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.plans.algorithm import MOST_PLAIN_CELLS, check_reach
 from adyton.plans.base import ExpectedError, Outcome, Plan
 from adyton.plans.registry import plan_named, plan_type
-from adyton.programs.base import Answer, Outlook, Program, promised
+from adyton.programs.base import Answer, Outlook, Program
 from adyton.queries import Queries
 from adyton.result.misfits import NO_SHARE, MisfitShare
+from adyton.result.number import Number, RowsCut, measured_cut_off, unit_sizes
 from adyton.result.release import Release
 from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.cell_groups import changes
 from adyton.tasks import Task
+from adyton.tasks.counts import RowsLeftOut
 from adyton.tasks.request import AUTO, Request
 
 _CHOOSER = "pythia"
@@ -41,7 +45,7 @@ class Counts(Program):
     workload: Queries
     plan: Plan
     kept: Mapping[str, Any]
-    """Those of the options that the algorithm which runs in the end has."""
+    """The options that the algorithm which runs in the end has."""
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Counts:
@@ -59,7 +63,7 @@ class Counts(Program):
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
-        """The attributes; nothing for units, all of whose rows are counted whatever they say."""
+        """The attributes; none for units, whose rows are counted whatever their values are."""
         return None if self.request.task.per_unit else self.schema.names
 
     @property
@@ -92,7 +96,7 @@ class Counts(Program):
 
 
 def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
-    """The plan to run for a task, and those of its options that the algorithm which runs in the end will have.
+    """The plan to run for a task, and the options that the algorithm which runs in the end will have.
 
     The schema is that of the attributes that the task is about: whether one of them has an order is public.
     """
@@ -102,12 +106,14 @@ def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, An
             raise BadInput("rows is for plans that run inside other plans. Leave it out, or give a public total.")
         return plan_named(name, **options), dict(options)
     allowed = ("selector", "share", *_KEPT_WHEN_CHOSEN)
-    for one in options:
-        if one not in allowed:
-            raise BadInput(f"a choice has the options {listing(allowed)}, not {one!r}. Name an algorithm to set its.")
+    for option in options:
+        if option not in allowed:
+            raise BadInput(
+                f"a choice has the options {listing(allowed)}, not {option!r}. Name an algorithm to set its."
+            )
     options = {"reduce": True, **options} if task.merges else options
     ordered = any(attribute.ordered for attribute in schema.attributes.values())
-    kept = {one: options[one] for one in _KEPT_WHEN_CHOSEN if one in options}
+    kept = {option: options[option] for option in _KEPT_WHEN_CHOSEN if option in options}
     return plan_named(name, **options, ordered=ordered), kept
 
 
@@ -141,26 +147,22 @@ class CountsOutlook(Outlook):
     choosing: Fraction = Fraction(0)
     """The part of the budget that choosing among them may cost."""
     misfits: MisfitShare = NO_SHARE
+    advice = "Name an algorithm that has one, such as identity, or compare algorithms on public data."
 
     @property
-    def cells(self) -> int:
+    def cells(self) -> int:  # type: ignore[override]
         """How many cells are estimated."""
         return self.schema.cells
 
     @property
-    def queries(self) -> int:
+    def queries(self) -> int:  # type: ignore[override]
         """How many queries the task asks."""
         return self.workload.count
 
     @property
-    def size(self) -> str:
+    def size(self) -> str:  # type: ignore[override]
         """By its cells."""
         return f"{self.cells:,} cells"
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the algorithms are called."""
-        return tuple(self.plans)
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
         """What is made coarser."""
@@ -168,28 +170,126 @@ class CountsOutlook(Outlook):
         return (f"{'; '.join(words)}.",) if words else ()
 
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
-        """The error to expect of each algorithm where it has a closed form that can be computed soon; else None.
+        """The error to expect of each algorithm where it has a closed form that is computed quickly; else None.
 
-        Where a choice comes first, it is the error with what the choice leaves of the budget at least.
+        Where an algorithm is chosen first, it is the error for the least that the choice leaves of the budget.
         """
-        found: dict[str, ExpectedError | None] = {}
+        errors = dict[str, ExpectedError | None].fromkeys(self.plans)
         row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (1 - self.choosing)
         for name, plan in self.plans.items():
-            found[name] = None
             if len(self.plans) == 1 or plan.predicts_soon(plan.merging(self.workload).workload):
                 try:
                     error = plan.expected_error(self.workload, row_epsilon)
                 except BadInput:
                     continue  # it depends on the data
-                found[name] = replace(error, kind="estimate") if self.choosing and error.kind == "exact" else error
-        return found
+                errors[name] = replace(error, kind="estimate") if self.choosing and error.kind == "exact" else error
+        return errors
 
-    def error_at(self, epsilon: Fraction) -> float:
-        """The root mean square error of an answer."""
-        found = promised(self.errors(epsilon))
-        if found is None:
-            raise BadInput(
-                f"the error of {', '.join(self.names)} depends on the data and has no closed form. Name an algorithm "
-                "that has one, such as identity, or compare algorithms on public data."
+
+# ---- single numbers -------------------------------------------------------------------------------------------------
+
+
+LAPLACE = "laplace"
+"""What the noise of a single number is called."""
+
+
+@dataclass(frozen=True, eq=False)
+class Single(Program):
+    """A noisy number of rows, or of units that have some."""
+
+    noun = "a count"
+    results: ClassVar[Mapping[str, type[Result]]] = {"number": Number}
+    result = Number
+
+    request: Request
+    schema: Schema
+    rows_per_unit: int
+    """How many rows of a unit are protected together."""
+
+    @classmethod
+    def of(cls, request: Request, schema: Schema) -> Single:
+        """Nothing can be chosen."""
+        named = request.algorithm not in (AUTO, LAPLACE)
+        others = {"algorithm": named, "options": bool(request.options), "misfits": bool(request.misfits)}
+        if any(others.values()):
+            words = ", ".join(name for name, given in others.items() if given)
+            raise BadInput(f"not for {cls.noun}: {words}. Leave that out.")
+        selected = request.task.select(schema)
+        return cls(request, selected, selected.rows_per_unit)
+
+    @property
+    def looks_at(self) -> tuple[str, ...] | None:
+        """None: nothing is read but what a predicate looks at."""
+        return None
+
+    def source(self, table: TableSource) -> TableSource:
+        """The rows; or one for each unit."""
+        return table.units(most=1) if self.request.task.per_unit else table
+
+    def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
+        """Every table has a count."""
+
+        def run() -> Answer:
+            return Answer(
+                LAPLACE, {"schema": self.schema, "value": source.count(epsilon).value, "row_epsilon": epsilon}
             )
-        return found[1].per_query
+
+        return run
+
+    def outlook(self, misfits: MisfitShare = NO_SHARE) -> SingleOutlook:
+        """The noise is known."""
+        return SingleOutlook(self.rows_per_unit, "one number")
+
+
+@dataclass(frozen=True, eq=False)
+class SingleOutlook(Outlook):
+    """What can be known of single numbers beforehand: all of their noise."""
+
+    reach: int
+    """How much a unit can change the number, in terms of the whole budget."""
+    size: str
+    misfits: MisfitShare = NO_SHARE
+    chooses = False
+
+    def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
+        """The standard deviation of the noise."""
+        variance = discrete_laplace_variance([self.reach / epsilon])
+        return {LAPLACE: ExpectedError(float(variance[0]) ** 0.5, 1, "exact")}
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut(Single):
+    """Units with more rows than the limit, and their rows beyond it up to a public number."""
+
+    results: ClassVar[Mapping[str, type[Result]]] = {"rows cut": RowsCut}
+    result = RowsCut  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, request: Request, schema: Schema) -> LeftOut:
+        """Of the limit that is in force."""
+        if request.where is not None:
+            raise BadInput("what the limit leaves out is counted for the whole table. Leave where out.")
+        return replace(super().of(request, schema), rows_per_unit=schema.rows_per_unit)  # type: ignore[return-value]
+
+    def source(self, table: TableSource) -> VectorSource:  # type: ignore[override]
+        """The number of units with 1, 2, … rows."""
+        task = self.request.task
+        assert isinstance(task, RowsLeftOut)
+        return unit_sizes(table, task.most)
+
+    def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:  # type: ignore[override]
+        """One measurement of two numbers."""
+        check_reach(epsilon)
+        source.kernel.afford(source, epsilon)
+
+        def run() -> Answer:
+            cut_off = measured_cut_off(source, self.rows_per_unit, epsilon)
+            return Answer(LAPLACE, {"schema": self.schema, "found": cut_off})
+
+        return run
+
+    def outlook(self, misfits: MisfitShare = NO_SHARE) -> SingleOutlook:
+        """The noise of the rows: each unit counts up to a number of them, for half of the budget."""
+        task = self.request.task
+        assert isinstance(task, RowsLeftOut)
+        return SingleOutlook(2 * max(1, task.most - self.rows_per_unit), "two numbers")

@@ -14,9 +14,9 @@ from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result
 from adyton.schema import Schema
-from adyton.statistics.asked import Asked
+from adyton.statistics.grouped import GroupedNumbers
 from adyton.statistics.numbers_release import NumbersRelease
-from adyton.statistics.programs import PROGRAMS, Weighed, in_words, rows_needed, weigh
+from adyton.statistics.programs import PROGRAMS, Ranking, in_words, rank, rows_needed
 from adyton.tasks import NumbersTask
 from adyton.tasks.request import AUTO, Request
 
@@ -27,13 +27,13 @@ PER_ROW = ("mean", "variance", "deviation")
 
 @dataclass(frozen=True, eq=False)
 class Numbers(Program):
-    """The program with the least expected error among those that tell what is asked for; or the one named."""
+    """The program with the least expected error among those that measure what is asked for; or the one named."""
 
     results: ClassVar[Mapping[str, type[Result]]] = {"numbers": NumbersRelease}
     result = NumbersRelease
 
     request: Request
-    asked: Asked
+    numbers: GroupedNumbers
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Numbers:
@@ -41,47 +41,47 @@ class Numbers(Program):
         if request.options:
             raise BadInput(f"algorithms for numbers have no options, given {listing(request.options)}. Leave them out.")
         assert isinstance(request.task, NumbersTask)
-        asked = Asked.of(request.task, schema)
-        if asked.groups > MOST_GROUPS:
+        numbers = GroupedNumbers.of(request.task, schema)
+        if numbers.groups > MOST_GROUPS:
             raise BadInput(
-                f"{request.task}: {asked.groups:,} groups; at most {MOST_GROUPS:,} are allowed. Group by "
+                f"{request.task}: {numbers.groups:,} groups; at most {MOST_GROUPS:,} are allowed. Group by "
                 "fewer attributes."
             )
-        weigh(asked, Fraction(1), request.algorithm)
-        return cls(request, asked)
+        rank(numbers, Fraction(1), request.algorithm)
+        return cls(request, numbers)
 
     @property
     def schema(self) -> Schema:  # type: ignore[override]
         """Of the groups, then of the numbers."""
-        return self.asked.schema
+        return self.numbers.schema
 
     @property
     def lines(self) -> int:
         """One for each group."""
-        return self.asked.groups
+        return self.numbers.groups
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
         """By the program that is best with this budget."""
-        weighed = weigh(self.asked, epsilon, self.request.algorithm)
-        measure = weighed.program.prepared(source, self.asked, epsilon)
+        ranking = rank(self.numbers, epsilon, self.request.algorithm)
+        measure = ranking.program.prepared(source, self.numbers, epsilon)
 
         def run() -> Answer:
             parts, ended = measure()
-            own = {"schema": self.schema, "task": self.asked.task, "parts": parts, "why": weighed.why()}
-            return Answer(weighed.chosen, own, ended)
+            own = {"schema": self.schema, "task": self.numbers.task, "parts": parts, "why": ranking.why()}
+            return Answer(ranking.chosen, own, ended)
 
         return run
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> NumbersOutlook:
         """By the errors of the programs, which are public."""
-        return NumbersOutlook(self.asked, self.request.algorithm, misfits)
+        return NumbersOutlook(self.numbers, self.request.algorithm, misfits)
 
 
 @dataclass(frozen=True, eq=False)
 class NumbersOutlook(Outlook):
-    """What can be known of numbers beforehand. One program is better than the others by public facts."""
+    """What can be known of numbers beforehand. Which program is best follows from public information."""
 
-    asked: Asked
+    numbers: GroupedNumbers
     algorithm: str = AUTO
     misfits: MisfitShare = NO_SHARE
     chooses = pictured = False
@@ -90,33 +90,33 @@ class NumbersOutlook(Outlook):
     @property
     def schema(self) -> Schema:
         """Of the groups, then of the numbers."""
-        return self.asked.schema
+        return self.numbers.schema
 
     @property
-    def size(self) -> str:
+    def size(self) -> str:  # type: ignore[override]
         """By its groups, if there are any."""
-        return f"{self.asked.groups:,} groups" if self.asked.groups > 1 else ""
+        return f"{self.numbers.groups:,} groups" if self.numbers.groups > 1 else ""
 
-    def weighed(self, epsilon: Fraction) -> Weighed:
+    def ranking(self, epsilon: Fraction) -> Ranking:
         """The programs with their errors, for a release of *epsilon*."""
-        return weigh(self.asked, self.share(epsilon) / self.asked.schema.rows_per_unit, self.algorithm)
+        return rank(self.numbers, self.share(epsilon) / self.numbers.schema.rows_per_unit, self.algorithm)
 
     def errors(self, epsilon: Fraction) -> Mapping[str, Mapping[str, float]]:
         """Of every program that could run: of each statistic, see :mod:`adyton.statistics.programs`."""
-        return self.weighed(epsilon).errors
+        return self.ranking(epsilon).errors
 
     def promised(self, epsilon: Fraction) -> dict[str, float]:
-        """Of the best program: of each statistic, in its own unit where it can be known; in rows for quantiles; and
-        times the rows of a group for means and variances of which nobody says how many rows there are."""
-        found = self.weighed(epsilon)
-        rows = self.asked.task.rows or 1
-        errors = found.errors[found.chosen]
-        return {name: errors[name] / (rows if name in PER_ROW else 1) for name in self.asked.task.statistics}
+        """Of the best program, for each statistic: in its own unit where it is known; in rows for quantiles; times the
+        rows of a group for means and variances where the number of rows is not public."""
+        ranking = self.ranking(epsilon)
+        rows = self.numbers.task.rows or 1
+        errors = ranking.errors[ranking.chosen]
+        return {name: errors[name] / (rows if name in PER_ROW else 1) for name in self.numbers.task.statistics}
 
     def error_at(self, epsilon: Fraction) -> float:
         """The standard error of the statistic that was asked for."""
-        task = self.asked.task
-        name = next((one for one in task.statistics if one == task.kind), None) or task.statistics[-1]
+        task = self.numbers.task
+        name = task.kind if task.kind in task.statistics else task.statistics[-1]
         if name in PER_ROW and task.rows is None:
             raise BadInput(
                 f"the error of a {name} falls with the rows of a group, which are private. If it is public how many "
@@ -127,33 +127,34 @@ class NumbersOutlook(Outlook):
 
     def line(self, epsilon: Fraction) -> dict[str, str]:
         """The error of each statistic; what cannot be known without the rows is multiplied by them."""
-        found, task = self.promised(epsilon), self.asked.task
-        shown = {f"{name}, rows" if name.endswith("%") else name: f"{one:,.4g}" for name, one in found.items()}
-        if task.rows is None:
-            shown = {f"{name} × rows" if name in PER_ROW else name: one for name, one in shown.items()}
-        return {**shown, "algorithm": self.weighed(epsilon).chosen}
+        per_row = PER_ROW if self.numbers.task.rows is None else ()
+        shown = {
+            f"{name}, rows" if name.endswith("%") else f"{name} × rows" if name in per_row else name: f"{error:,.4g}"
+            for name, error in self.promised(epsilon).items()
+        }
+        return {**shown, "algorithm": self.ranking(epsilon).chosen}
 
     def length(self, epsilon: Fraction) -> float:
-        """None: there are several."""
+        """0: there are several errors."""
         return 0.0
 
     def to_plain(self, epsilon: Fraction) -> dict[str, Any]:
         """What would run, and the error of each statistic."""
-        return {"algorithm": self.weighed(epsilon).chosen, "errors": self.promised(epsilon)}
+        return {"algorithm": self.ranking(epsilon).chosen, "errors": self.promised(epsilon)}
 
     def remarks(self, schema: Schema, budgets: Sequence[Fraction]) -> tuple[str, ...]:
         """The errors in words, and how to read those that fall with the rows of a group."""
-        task = self.asked.task
+        task = self.numbers.task
         divided = task.rows is None and set(PER_ROW) & set(task.statistics)
         words = "Divide the figures × rows by the rows of a group; --group-rows N does so."
         return (*self.notes(schema, budgets[-1]), *((words,) if divided else ()))
 
     def head(self, epsilon: Fraction) -> str:
         """What would run, and why."""
-        found = self.weighed(epsilon)
-        other = [name for name in found.errors if name != found.chosen]
+        ranking = self.ranking(epsilon)
+        other = [name for name in ranking.errors if name != ranking.chosen]
         rest = f" (better here than {', '.join(other)})" if other else ""
-        return f"{found.chosen} would run: it {PROGRAMS[found.chosen].words}{rest}."
+        return f"{ranking.chosen} would run: it {PROGRAMS[ranking.chosen].words}{rest}."
 
     def lines(self, epsilon: Fraction) -> list[tuple[str, ...]]:
         """None: the errors are given in words."""
@@ -161,8 +162,8 @@ class NumbersOutlook(Outlook):
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
         """The errors in words, and how many rows a group needs."""
-        found = self.weighed(epsilon)
-        errors = found.errors[found.chosen]
-        words = "; ".join(in_words(self.asked, errors, epsilon)) + "."
-        needed = rows_needed(self.asked, errors)
+        ranking = self.ranking(epsilon)
+        errors = ranking.errors[ranking.chosen]
+        words = "; ".join(in_words(self.numbers, errors, epsilon)) + "."
+        needed = rows_needed(self.numbers, errors)
         return (words, needed) if needed else (words,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,13 +13,12 @@ from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.sources import TableSource
 from adyton.marginals.deciding import LEAST_REST
-from adyton.marginals.program import AUTO, NAMED, PROGRAMS, Outcome, TablesProgram, Wanted, program_named
-from adyton.marginals.select_pairs import AllPairs, AllTables, direct_shares
-from adyton.marginals.table_errors import least_squares_error
+from adyton.marginals.program import AUTO, NAMED, PROGRAMS, Outcome, TableSet, TablesProgram, program_named
+from adyton.marginals.select_pairs import AllPairs, AllTables
 from adyton.marginals.tables_release import TablesRelease
 from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS
 from adyton.plans.base import ExpectedError
-from adyton.programs.base import Answer, Outlook, Program, promised
+from adyton.programs.base import Answer, Outlook, Program
 from adyton.programs.counts import Counts, in_words
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.release import Release
@@ -30,7 +30,7 @@ from adyton.tasks import Marginals
 from adyton.tasks.request import Request
 
 MANY_ATTRIBUTES = 5
-"""From so many on, ``auto`` measures tables of two attributes one by one."""
+"""From this many attributes on, ``auto`` measures tables of two attributes one by one."""
 _LINEAR = {AllPairs.name, AllTables.name}
 """Programs whose error is known beforehand."""
 
@@ -44,7 +44,7 @@ class Tables(Program):
 
     request: Request
     schema: Schema
-    wanted: Wanted
+    wanted: TableSet
     way: TablesProgram
     coarser: tuple[str, ...]
     """What is read in fewer cells than the table's schema has, in words."""
@@ -54,7 +54,9 @@ class Tables(Program):
         """For a table with this schema, by whichever way suits it."""
         if not measures_tables(request, schema):
             return Counts.of(request, schema)
-        wanted = wanted_of(_marginals(request), schema)
+        task = _marginals(request)
+        wanted = TableSet.fitting(task, task.select(schema))
+        wanted.check()
         way = program_named(request.algorithm, **request.options)
         coarser = tuple(changes(schema.select(wanted.schema.names), wanted.schema))
         return cls(request, wanted.schema, wanted, way, coarser)
@@ -95,7 +97,7 @@ class Tables(Program):
 
 
 def measures_tables(request: Request, schema: Schema) -> bool:
-    """Whether a release is made of tables that are measured one by one: by public facts alone."""
+    """Whether a release is made of tables that are measured one by one; only public information decides."""
     task, algorithm = _marginals(request), request.algorithm
     selected = task.select(schema)
     if algorithm in NAMED:
@@ -112,13 +114,6 @@ def measures_tables(request: Request, schema: Schema) -> bool:
     return False
 
 
-def wanted_of(task: Marginals, schema: Schema) -> Wanted:
-    """The tables of a task, out of a table with this schema; an error if they cannot be worked with."""
-    wanted = Wanted.fitting(task, task.select(schema))
-    wanted.check()
-    return wanted
-
-
 def _marginals(request: Request) -> Marginals:
     assert isinstance(request.task, Marginals)
     return request.task
@@ -129,7 +124,7 @@ class TablesOutlook(Outlook):
     """What can be known of many tables beforehand."""
 
     task: Marginals
-    wanted: Wanted
+    wanted: TableSet
     names: tuple[str, ...]
     """The programs that could run."""
     chooses: bool
@@ -141,17 +136,17 @@ class TablesOutlook(Outlook):
         return self.wanted.schema
 
     @property
-    def cells(self) -> int:
+    def cells(self) -> int:  # type: ignore[override]
         """How many cells all tables have: the whole domain is never looked at."""
         return self.wanted.cells
 
     @property
-    def queries(self) -> int:
+    def queries(self) -> int:  # type: ignore[override]
         """One for each of them, if nothing else is said."""
         return self.wanted.queries
 
     @property
-    def size(self) -> str:
+    def size(self) -> str:  # type: ignore[override]
         """By the cells of the tables."""
         return f"{self.cells:,} cells"
 
@@ -165,20 +160,18 @@ class TablesOutlook(Outlook):
 
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
         """Of measuring all pairs, or all tables, in closed form; what choosing some does better depends on the data."""
-        found = dict[str, ExpectedError | None].fromkeys(self.names)
+        errors = dict[str, ExpectedError | None].fromkeys(self.names)
         row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
-        for name in _LINEAR & found.keys():
-            shares = self.wanted.shares() if name == AllPairs.name else direct_shares(self.wanted)
+        for name in _LINEAR & errors.keys():
+            shares = self.wanted.shares() if name == AllPairs.name else self.wanted.direct_shares()
             variances = MeasureTables(tuple(range(len(shares))), tuple(shares.values())).variances(row_epsilon)
             squares = part_variances(self.wanted.sides, zip(shares, variances.tolist(), strict=True))
-            found[name] = least_squares_error(squares, self.wanted)
-        return found
+            total = sum(self.wanted.summed_variance(squares, group) for group in self.wanted.groups)
+            if math.isfinite(total):
+                errors[name] = ExpectedError(math.sqrt(total), self.wanted.queries, "upper mark")
+        return errors
 
-    def error_at(self, epsilon: Fraction) -> float:
-        """The root mean square error of an answer, by least squares."""
-        found = promised(self.errors(epsilon))
-        if found is None:
-            name = " or ".join(self.names)
-            other = AllPairs.name if self.task.widest(self.schema) <= 2 else AllTables.name
-            raise BadInput(f"the error of {name} depends on the data and has no closed form. Name {other}.")
-        return found[1].per_query
+    @property
+    def advice(self) -> str:  # type: ignore[override]
+        """A program whose error is known."""
+        return f"Name {AllPairs.name if self.task.widest(self.schema) <= 2 else AllTables.name}."

@@ -1,4 +1,4 @@
-"""A tuned parameter: one private choice on instances that somebody holds."""
+"""A tuned parameter: one private choice on a data owner's instances."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.marginals.table_answers import table_interval
-from adyton.marginals.table_errors import total_variation
+from adyton.marginals.pair_model import total_variation
+from adyton.marginals.tables_release import table_interval
 from adyton.report import svg
 from adyton.report.charts import MOST_BARS, Panel, blank
 from adyton.report.pictures import Drawing

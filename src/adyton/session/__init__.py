@@ -1,4 +1,7 @@
-"""Sessions: one table, one budget, and the one way from a request to a result."""
+"""Sessions: one table, one budget, and the one way from a request to a result.
 
-from adyton.session.preview import Preview as Preview
+Start with :class:`~adyton.session.session.Session`; :mod:`~adyton.session.run` is the way that every request takes.
+"""
+
+from adyton.session.run import Preview as Preview
 from adyton.session.session import Session as Session

@@ -1,23 +1,25 @@
-"""Several requests with one budget: all are checked before the first debit, and each is kept as soon as it is answered.
+"""Several requests with one budget: all are checked before the first debit, and each is saved once it is answered.
 
-What is kept in a folder is not paid for twice: ``requests.json`` in it says which request every folder answers.
+What a folder holds is not paid for twice: ``requests.json`` in it says which request every folder in it answers.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adyton.choice.checked_file import WRONG
 from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget, display, positive
+from adyton.kernel.kernel import Kernel
 from adyton.messages import listing, shorten
 from adyton.programs.base import load
 from adyton.result.pending import FILE as MEASURED
@@ -28,13 +30,10 @@ from adyton.session.run import admitted
 from adyton.tasks import Task
 from adyton.tasks.request import Request
 
-if TYPE_CHECKING:
-    from adyton.session.session import Session
-
 FILE = "requests.json"
 MOST = 1000
 _PATHS = ("data", "schema", "ledger", "out")
-"""What a file may name beside its requests: by places that are looked for from where the file is."""
+"""What a file may name beside its requests: paths that are relative to the file."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
 
 
@@ -46,10 +45,9 @@ class Batch:
 
     @classmethod
     def of(cls, given: object, epsilon: Rational | None = None) -> Batch:
-        """From tasks, requests, or mappings as in a file: there ``name``, ``epsilon`` and ``share`` may be said, too.
+        """From tasks, requests, or mappings as in a file, which may have ``name``, ``epsilon`` and ``share``.
 
-        What requests name of the budget themselves is theirs; the rest is split by their shares, evenly if none is
-        stated.
+        A request that names its own ε gets it; the others split the rest by their shares, evenly if none is stated.
 
         >>> from adyton.tasks import Count, Histogram
         >>> batch = Batch.of([Histogram("age"), {"task": "count", "share": "1/2", "name": "all"}], 1)
@@ -62,9 +60,9 @@ class Batch:
                 f"{shorten(given)}."
             )
         total = None if epsilon is None else budget(epsilon, "epsilon")
-        read = [_Read.of(one, place) for place, one in enumerate(given, start=1)]
-        own = sum((one.request.epsilon for one in read if one.share is None), Fraction(0))
-        shares = sum((one.share for one in read if one.share is not None), Fraction(0))
+        entries = [_Entry.of(request, place) for place, request in enumerate(given, start=1)]
+        own = sum((entry.request.epsilon for entry in entries if entry.share is None), Fraction(0))
+        shares = sum((entry.share for entry in entries if entry.share is not None), Fraction(0))
         left = (total or Fraction(0)) - own
         if shares and total is None:
             raise BadInput("say what may be spent on all requests: epsilon (--epsilon 1); or give each its own.")
@@ -74,19 +72,26 @@ class Batch:
             )
         if shares and not left:
             raise BadInput("nothing is left of the budget for requests that do not say their own ε. Allow more.")
-        return cls(_named([one.paid(left, shares) for one in read]))
+        names = _names(entries)
+        for entry in entries:
+            if entry.share is not None:
+                amount = budget(str(left * entry.share / shares), "epsilon")
+                entry.request = replace(entry.request, epsilon=amount)
+        return cls({name: entry.request for name, entry in zip(names, entries, strict=True)})
 
     @property
     def epsilon(self) -> Fraction:
-        """What all cost together."""
+        """The sum of all budgets."""
         return sum((request.epsilon for request in self.requests.values()), Fraction(0))
 
     def answered(self, folder: Path | None) -> dict[str, Result]:
-        """Those that were answered before, with what a folder holds of them. Refused where it holds something else."""
-        found: dict[str, Result] = {}
-        known = {} if folder is None else _listed(folder / FILE)
-        for name, request in self.requests.items() if folder is not None else ():
-            place = folder / name  # type: ignore[operator]
+        """The results of those that were answered before, from a folder; refused where it holds something else."""
+        results: dict[str, Result] = {}
+        if folder is None:
+            return results
+        known = _listed(folder / FILE)
+        for name, request in self.requests.items():
+            place = folder / name
             if not says_so(place):
                 continue
             if known.get(name) != request.to_dict():
@@ -97,54 +102,50 @@ class Batch:
             result = load(place)
             if (result.task.to_dict(), result.where) != (request.task.to_dict(), request.where):
                 raise BadInput(f"{place} does not hold what {folder}/{FILE} says. Give --out another folder.")
-            found[name] = result
-        return found
+            results[name] = result
+        return results
 
     @contextmanager
-    def opened(
-        self, session: Session, folder: Path | None, answered: Mapping[str, Result]
-    ) -> Iterator[dict[str, Step]]:
-        """What is left to ask: every request has passed all checks, and has a place to write to.
+    def opened(self, kernel: Kernel[Any], folder: Path | None, answered: Mapping[str, Result]) -> Iterator[list[Step]]:
+        """What is left to do: every request has passed all checks, and has a place to write to.
 
         What was measured for a request that could not be finished stays beside the folder of its result.
         """
-        kernel = session._kernel
         rest = {name: request for name, request in self.requests.items() if name not in answered}
-        kernel.budget.afford(sum((one.epsilon for one in rest.values()), Fraction(0)), kernel.ledger.path)
-        asks = {name: admitted(kernel, request) for name, request in rest.items()}
+        kernel.budget.afford(sum((request.epsilon for request in rest.values()), Fraction(0)), kernel.ledger.path)
+        steps = [Step(name, admitted(kernel, request)) for name, request in rest.items()]
         with ExitStack() as places:
-            steps = {name: Step(name, rest[name], ask) for name, ask in asks.items()}
             if folder is not None:
-                for name, step in steps.items():
-                    _set_aside(folder / name)
-                    step.place = places.enter_context(staged(folder / name))
+                for step in steps:
+                    _set_aside(folder / step.name)
+                    step.place = places.enter_context(staged(folder / step.name))
                 with replaced(folder / FILE) as file:
-                    listed = {**_listed(folder / FILE), **{one: self.requests[one].to_dict() for one in self.requests}}
+                    own = {name: request.to_dict() for name, request in self.requests.items()}
+                    listed = {**_listed(folder / FILE), **own}
                     file.write_text(json.dumps(listed, indent=1, ensure_ascii=False), encoding="utf-8")
             yield steps
 
 
 @dataclass
 class Step:
-    """One request that can be carried out, and where its result goes."""
+    """A request that can be carried out, and where its result goes."""
 
     name: str
-    request: Request
-    ask: Callable[[Callable[[Any], None]], Result]
+    run: Callable[[Callable[[Any], None]], Result]
     place: Place | None = None
 
 
-@dataclass(frozen=True)
-class _Read:
+@dataclass
+class _Entry:
     """A request as it was given."""
 
     name: str | None
     request: Request
     share: Fraction | None
-    """Its part of what is left; None where it says its own ε."""
+    """Its part of the rest of the budget; None where it has its own ε."""
 
     @classmethod
-    def of(cls, given: object, place: int) -> _Read:
+    def of(cls, given: object, place: int) -> _Entry:
         if isinstance(given, Request):
             return cls(None, given, None)
         if isinstance(given, Task):
@@ -164,32 +165,22 @@ class _Read:
             called = f" ({given['name']})" if isinstance(given.get("name"), str) else ""
             raise BadInput(f"request {place}{called}: {problem}") from None
 
-    def paid(self, left: Fraction, shares: Fraction) -> _Read:
-        """With its part of what is left."""
-        if self.share is None:
-            return self
-        amount = budget(str(left * self.share / shares), "epsilon")
-        return _Read(self.name, self.request.with_epsilon(amount), self.share)
 
-
-def _named(read: Sequence[_Read]) -> dict[str, Request]:
-    """By name; those without one are called after their task."""
-    given = [one.name for one in read if one.name is not None]
-    if twice := [name for name in given if [other.lower() for other in given].count(name.lower()) > 1]:
-        raise BadInput(f"two requests are called {twice[0]!r}. Give each a name of its own.")
-    found: dict[str, Request] = {}
-    taken = {name.lower() for name in given}
-    for one in read:
-        plain = re.sub(r"[^a-z0-9]+", "-", str(one.request).lower()).strip("-")[:60].strip("-") or "request"
-        names = (plain if number == 1 else f"{plain}-{number}" for number in range(1, MOST + 2))
-        name = one.name or next(name for name in names if name not in taken)
-        taken.add(name.lower())
-        found[name] = one.request
-    return found
+def _names(entries: Sequence[_Entry]) -> list[str]:
+    """The name of each; those without one are called after their task."""
+    given = [entry.name.lower() for entry in entries if entry.name is not None]
+    names: list[str] = []
+    for entry in entries:
+        if entry.name is not None and given.count(entry.name.lower()) > 1:
+            raise BadInput(f"two requests are called {entry.name!r}. Give each a name of its own.")
+        plain = re.sub(r"[^a-z0-9]+", "-", str(entry.request).lower()).strip("-")[:60].strip("-") or "request"
+        free = (plain if number == 1 else f"{plain}-{number}" for number in range(1, MOST + 2))
+        names.append(entry.name or next(name for name in free if name not in given and name not in names))
+    return names
 
 
 def _listed(file: Path) -> dict[str, Any]:
-    """Which request every folder answers, as far as it is written down."""
+    """Which request each folder answers; nothing where the file does not exist."""
     try:
         plain = json.loads(file.read_text(encoding="utf-8"))
         return plain if isinstance(plain, dict) else {}
@@ -200,7 +191,7 @@ def _listed(file: Path) -> dict[str, Any]:
 
 
 def _set_aside(place: Path) -> None:
-    """Give measurements that could not be finished another name: the request is asked again."""
+    """Rename a folder of measurements without a result: the request will be carried out again."""
     if not (place / MEASURED).exists():
         return
     names = (place.with_name(f"{place.name}.measured{number or ''}") for number in range(MOST))
@@ -208,12 +199,7 @@ def _set_aside(place: Path) -> None:
 
 
 def read_file(file: Path) -> tuple[list[Any], dict[str, Any]]:
-    """The requests in a TOML file, and what else it says: their budget, and files by their places.
-
-    No code is in it, and none is run.
-    """
-    import tomllib
-
+    """The requests in a TOML file, and what else it says: their budget, and paths of files. No code in it is run."""
     advice = 'Write [[request]] tables, such as task = "histogram" with attributes = ["age"].'
     try:
         plain = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -229,5 +215,5 @@ def read_file(file: Path) -> tuple[list[Any], dict[str, Any]]:
         raise BadInput(f"{file} may say epsilon, {', '.join(_PATHS)} beside its requests, not {listing(unknown)}.")
     for key in plain.keys() & set(_PATHS):
         given = plain[key] if isinstance(plain[key], list) and key == "data" else [plain[key]]
-        plain[key] = [str(file.parent / as_text(one, key)) if "://" not in str(one) else one for one in given]
+        plain[key] = [path if "://" in str(path) else str(file.parent / as_text(path, key)) for path in given]
     return requests, plain

@@ -1,20 +1,24 @@
-"""The one way from a request to a result: it is checked, paid, measured and kept, whatever it asks for."""
+"""The one way from a request to a result: it is checked, paid for, measured and kept, whatever it asks for.
+
+:func:`run` takes this way; a :class:`Preview` says beforehand what it would cost, and how far off the answer would be.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from html import escape
 from typing import Any
 
 from adyton import odds
 from adyton.errors import BadInput
-from adyton.exact import Rational, share
+from adyton.exact import Rational, display, share
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.recorder import Debit, Recorder
 from adyton.kernel.sources import TableSource
 from adyton.messages import shorten
-from adyton.programs.base import Program, program_of
+from adyton.programs.base import Outlook, Program, program_of
 from adyton.queries import Identity
 from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Counted, Misfits, MisfitShare
 from adyton.result.pending import carry_out, in_short
@@ -26,8 +30,7 @@ from adyton.schema.predicates import attributes_of, parse_predicate
 from adyton.tasks.request import Request
 
 LEAST, MOST = Fraction(1, 1000), Fraction(1, 2)
-
-
+"""The part of a budget that may count misfits."""
 _ROUNDING = Fraction(1, 1 << 40)
 
 
@@ -44,14 +47,14 @@ def run(kernel: Kernel[Any], request: Request, keep: Callable[[Any], None], prog
 def admitted(
     kernel: Kernel[Any], request: Request, program: Program | None = None
 ) -> Callable[[Callable[[Any], None]], Result]:
-    """All that can be refused is refused now; what is returned carries the request out."""
+    """Refuse now all that can be refused; the function that is returned carries the request out."""
     root, amount = kernel.root, request.epsilon
     program = program_of(request, root.schema) if program is None else program
     kernel.budget.afford(amount, kernel.ledger.path)
     table = root if request.where is None else root.where(request.where)
     source = program.source(table)
     misfits = MisfitCount.planned(root, program.looks_at, request)
-    row_epsilon = amount * (1 - misfits.share(amount)) / source.stability
+    row_epsilon = amount * (1 - misfits.shares.of(amount)) / source.stability
     measure = program.check(source, row_epsilon)
     odds.warn(amount, program.noun, kernel.terms.named_unit)
     receipt = Receipt.opened(kernel)
@@ -90,10 +93,10 @@ def charged(debits: Sequence[Debit], amount: Fraction) -> Fraction:
 
 
 def misfits_share(given: Rational | bool | None, schema: Schema, *, from_text: bool) -> MisfitShare:
-    """The part of the budget: by default one where the table is a file of text, if that shows 5% of the rows that the
-    schema says there are, or of 10,000 where it does not.
+    """The part of the budget that counts misfits. By default, some for files of text, if it is enough to notice 5% of
+    the rows that the schema says there are, or of 10,000 where it does not say so.
 
-    Not where a frame holds texts: its types are inferred from rows, so that this would tell something about them.
+    None for frames that hold texts: their types are inferred from rows, so that it would reveal something about these.
     """
     if given is None:
         return MisfitShare(SHARE if from_text else Fraction(0), schema.rows_per_unit, schema.rows or GUESS)
@@ -107,35 +110,31 @@ def misfits_share(given: Rational | bool | None, schema: Schema, *, from_text: b
 
 @dataclass(frozen=True)
 class MisfitCount:
-    """A count of misfits that is planned: on which table, about which attributes, for which part of the budget."""
+    """A planned count of misfits: on which table, about which attributes, for which part of the budget."""
 
     root: TableSource
     counted: tuple[str, ...]
     """The attributes that are released."""
     tested: tuple[str, ...]
-    """Other attributes that the predicate looks at."""
+    """Other attributes that the predicate tests."""
     shares: MisfitShare
 
     @classmethod
     def planned(cls, root: TableSource, counted: Sequence[str] | None, request: Request) -> MisfitCount:
-        """For a request about these attributes; none where no attribute is looked at."""
+        """For a request about these attributes; no count where *counted* is None."""
         if counted is None:
             return cls(root, (), (), NO_SHARE)
         seen = () if request.where is None else attributes_of(parse_predicate(request.where, root.schema))
         tested = tuple(name for name in seen if name not in counted)
-        share = misfits_share(request.misfits, root.schema, from_text=root.from_text)
-        return cls(root, tuple(counted), tested, share)
-
-    def share(self, epsilon: Fraction) -> Fraction:
-        """The part that is taken of a release of *epsilon*."""
-        return self.shares.of(epsilon)
+        part = misfits_share(request.misfits, root.schema, from_text=root.from_text)
+        return cls(root, tuple(counted), tested, part)
 
     def measure(self, epsilon: Fraction) -> Misfits | None:
-        """Count, for its part of what the release is charged; None if that is nothing.
+        """Count, for its part of the price of a release; None if that is nothing.
 
-        All rows are looked at, whatever the predicate: one that cannot be read is lost to the predicate, too.
+        All rows are counted, whatever the predicate: a row that cannot be read does not satisfy it either.
         """
-        share = self.share(epsilon)
+        share = self.shares.of(epsilon)
         if not share:
             return None
         misfits = misfits_of(self.root.schema, self.counted, self.tested)
@@ -143,5 +142,93 @@ class MisfitCount:
         counts = self.root.misfits(self.counted, self.tested)
         answer = counts.measure(Identity(counts.shape), price / self.root.stability)
         fits, *others = (int(count) for count in answer.answers)
-        found = [Counted(misfit, count) for misfit, count in zip(misfits, others, strict=True)]
-        return Misfits(price, share, fits, answer.deviation, found)
+        lines = [Counted(misfit, count) for misfit, count in zip(misfits, others, strict=True)]
+        return Misfits(price, share, fits, answer.deviation, lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """What a request would cost and how far off its answer would be. Nothing was spent to know it."""
+
+    task: str
+    epsilon: Fraction
+    remaining: Fraction
+    """What is left of the budget now."""
+    outlook: Outlook
+    schema: Schema
+    """Of the whole table."""
+    counted: tuple[str, ...] = ()
+    """Which rows of each unit would be counted, where that is not all of them."""
+
+    @property
+    def candidates(self) -> Any:
+        """What could run, with the error to expect; None where it depends on the data."""
+        return self.outlook.errors(self.epsilon)
+
+    @property
+    def expected_error(self) -> Any:
+        """The least error that is guaranteed before anything is spent."""
+        return self.outlook.promised(self.epsilon)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether one of several will be chosen privately."""
+        return self.outlook.chooses
+
+    @property
+    def cells(self) -> int | None:
+        """How many cells would be estimated; None where there are none."""
+        return self.outlook.cells
+
+    @property
+    def queries(self) -> int | None:
+        """How many queries the task asks; None where it asks for something else."""
+        return self.outlook.queries
+
+    @property
+    def misfits(self) -> Fraction:
+        """The part of the budget that will count the rows which do not match the schema."""
+        return self.outlook.misfits.of(self.epsilon)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else is known beforehand: how the release is made, and what it leaves out."""
+        own = self.outlook.notes(self.schema, self.epsilon)
+        return (*self.counted, *own, *self.outlook.misfits.notes(self.epsilon))
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the budget that is left is enough."""
+        return self.epsilon <= self.remaining
+
+    def sentence(self) -> str:
+        """What would be charged, and whether there is enough."""
+        enough = "" if self.affordable else ", which is not enough"
+        part = display(self.epsilon * self.misfits)
+        checked = f" Of this, {part} counts the rows that do not match the schema." if self.misfits else ""
+        size = f"{self.outlook.size}; " if self.outlook.size else ""
+        return (
+            f"{self.task}: {size}would cost ε = {display(self.epsilon)} of the "
+            f"{display(self.remaining)} that is left{enough}.{checked}"
+        )
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """A line for each candidate, below a header; none where the notes say all."""
+        return self.outlook.lines(self.epsilon)
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        rows = ["  " + "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
+        words = [self.sentence(), *self.notes, self.outlook.head(self.epsilon), *map(str.rstrip, rows)]
+        return "\n".join([*words, self.outlook.ending] if self.outlook.ending else words)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        words = escape(" ".join((self.sentence(), *self.notes, self.outlook.head(self.epsilon))))
+        head, *rest = self.lines() or [()]
+        titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+        rows = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in line)}</tr>" for line in rest)
+        table = f"<table><thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>" if head else ""
+        return f"<p>{words}</p>{table}"

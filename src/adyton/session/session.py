@@ -30,8 +30,7 @@ from adyton.result.result import Result
 from adyton.result.staging import Place
 from adyton.schema import Schema
 from adyton.session.batch import Batch
-from adyton.session.preview import Preview
-from adyton.session.run import MisfitCount, run
+from adyton.session.run import MisfitCount, Preview, run
 from adyton.tasks import Count, RowsLeftOut, Task, Units
 from adyton.tasks.request import AUTO, Request
 from adyton.whole import whole
@@ -51,7 +50,7 @@ class Session(Budgeted, Keeper):
     rows together. Any other word is for explanations: then *rows_per_unit* is what you know about the table, and
     nothing enforces it.
 
-    A ledger remembers unit, rows_per_unit and schema, and refuses others: what was spent would no longer mean the same.
+    A ledger keeps unit, rows_per_unit and schema, and refuses others: what was spent would no longer mean the same.
     With the data owner's consent, the words ``"unit"``, ``"rows_per_unit"`` and ``"schema"`` in *accept* change them;
     each change is an event in the ledger.
 
@@ -154,7 +153,7 @@ class Session(Budgeted, Keeper):
         return Epsilon(self._outlook(request).epsilon_for(error))
 
     def _outlook(self, request: Request) -> Outlook:
-        """It refuses a predicate that could not be released either."""
+        """What can be known of a request; refused where it could not be released either."""
         program = program_of(request, self.schema)
         if request.where is not None:
             self._kernel.root.where(request.where)
@@ -219,9 +218,9 @@ class Session(Budgeted, Keeper):
     def cut_off(self, epsilon: Rational, *, most: int) -> CutOff:
         """What the limit on the rows of a unit leaves out, spending *epsilon* once, however many rows a unit has.
 
-        How many units have more rows than ``rows_per_unit``, and how many of their rows are left out, counting *most*
-        rows of each at the most: ``session.cut_off("0.1", most=100)``. All that is left out cannot be measured, since
-        one unit may have any number of rows, so that this number is "at least". A larger *most* makes it noisier.
+        How many units have more rows than ``rows_per_unit``, and how many of their rows are left out, counting at most
+        *most* rows of each: ``session.cut_off("0.1", most=100)``. The total cannot be measured, since one unit may have
+        any number of rows, so that this number is "at least". A larger *most* makes it noisier.
         """
         return cast("RowsCut", self._ask(Request.of(RowsLeftOut(most), epsilon))).found
 
@@ -238,31 +237,31 @@ class Session(Budgeted, Keeper):
         with the same requests has saved there is not paid for again. :attr:`results` has what there is so far.
         """
         batch, folder = Batch.of(requests, epsilon), None if out is None else path_of(out)
-        found = batch.answered(folder)
-        self.results = list(found.values())
-        with batch.opened(self, folder, found) as steps:
-            for step in steps.values():
+        done = batch.answered(folder)
+        self.results = list(done.values())
+        with batch.opened(self._kernel, folder, done) as steps:
+            for step in steps:
                 self._last = None
                 try:
-                    found[step.name] = step.ask(self.keep)
+                    done[step.name] = step.run(self.keep)
                 finally:
-                    self._put_down(step.place)
-                self.results = [found[name] for name in batch.requests if name in found]
+                    self._save_last(step.place)
+                self.results = [done[name] for name in batch.requests if name in done]
         return self.results
 
-    def _put_down(self, place: Place | None) -> None:
+    def _save_last(self, place: Place | None) -> None:
         """Save what was paid for last, whatever ended it; a warning says what could not be computed from it."""
         if place is None or self._last is None:
             return
         bare = self.measurements
         try:
-            found = self.last
+            last = self.last
         except KeyboardInterrupt:  # the second: what was measured is kept as it is
-            found = bare
+            last = bare
         with deferred():
-            if isinstance(found, Measurements) and found.answers:
-                found.save_in(place)
-            saved = put_down(found, place) if isinstance(found, Result) else None
+            if isinstance(last, Measurements) and last.answers:
+                last.save_in(place)
+            saved = put_down(last, place) if isinstance(last, Result) else None
         for problem in () if saved is None else saved.finish()[1]:
             warnings.warn(f"{place.given}: {problem} Everything else is there.", stacklevel=3)
 
@@ -272,7 +271,7 @@ class Session(Budgeted, Keeper):
         return run(self._kernel, request, self.keep)
 
     def close(self) -> None:
-        """Let go of the ledger's file, if the session opened it. At its end a ``with`` block does the same."""
+        """Close the ledger's file, if the session opened it. A ``with`` block does the same at its end."""
         if self._own_ledger and isinstance(self.ledger, Ledger):
             self.ledger.close()
 
@@ -293,7 +292,7 @@ class Session(Budgeted, Keeper):
 
 
 def declared_schema(schema: Schema | str | os.PathLike[str], rows_per_unit: int | None) -> Schema:
-    """The schema, from its file if need be, with the number of rows per unit that one of the two says."""
+    """The schema, from its file if need be, with the number of rows per unit from whichever of the two states it."""
     schema = Schema.of(schema)
     if rows_per_unit is None:
         return schema
@@ -312,7 +311,5 @@ def total_budget(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[st
     if isinstance(ledger, Ledger):
         return ledger.total
     if ledger is None or not os.path.exists(file_name(ledger)):
-        raise BadInput(
-            "say what may be spent in all, for example epsilon=1; only a ledger that exists knows it already."
-        )
+        raise BadInput("say what may be spent in all, for example epsilon=1; only an existing ledger knows it already.")
     return Ledger.read(ledger).total

@@ -1,7 +1,7 @@
 """What passes between a plan and a kernel as text: operators on the way in, results and public facts on the way out.
 
 A value is written field by field, as :mod:`adyton.kernel.admission` knows its fields, and rebuilt through its own
-constructor, which checks it again: whoever wrote the text may be a stranger.
+constructor, which checks it again: the text may come from anybody.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from adyton.schema import Schema
 from adyton.whole import IntegerArray, whole, whole_array
 
 Result: TypeAlias = Measurement | NoisyTables | Partition | NoisyValue | int | tuple[int, ...]
-"""What comes out of a kernel: noisy answers or tables, a chosen partition, a noisy number, or the number of what was
-chosen, or several."""
+"""What a kernel returns: noisy answers or tables, a chosen partition, a noisy number, or the numbers of what was
+chosen."""
 
 
 def encode(operator: Transform | Mechanism) -> str:
@@ -54,7 +54,7 @@ def decode(text: str) -> Any:
 
 
 def encode_result(result: Result) -> str:
-    """What came out of a kernel, as JSON.
+    """What a kernel returned, as JSON.
 
     >>> encode_result(NoisyValue(2.0, 1.5, private=True))
     '{"NoisyValue": {"value": 2.0, "deviation": 1.5, "private": true}}'
@@ -64,21 +64,21 @@ def encode_result(result: Result) -> str:
 
 def decode_result(text: str) -> Result:
     """The result that :func:`encode_result` wrote."""
-    found = _read(text, "a result of a kernel")
-    if type(found) is int and found.bit_length() <= MOST_BITS:
-        return found
-    if type(found) is tuple:
-        return tuple(_whole_numbers(found))
-    if not is_one_of(found, (_Answers, NoisyTables, Partition, NoisyValue)):
+    value = _read(text, "a result of a kernel")
+    if type(value) is int and value.bit_length() <= MOST_BITS:
+        return value
+    if type(value) is tuple:
+        return tuple(_whole_numbers(value))
+    if not is_one_of(value, (_Answers, NoisyTables, Partition, NoisyValue)):
         raise BadInput("a result of a kernel is a measurement, tables, a partition, a noisy value or numbers.")
-    check_fields(found)
-    if isinstance(found, _Answers):
-        return found.measurement()
-    if isinstance(found, NoisyTables):
-        return found.check()
-    if isinstance(found, NoisyValue) and not (np.isfinite(found.value) and 0 <= found.deviation < np.inf):
+    check_fields(value)
+    if isinstance(value, _Answers):
+        return value.measurement()
+    if isinstance(value, NoisyTables):
+        return value.check()
+    if isinstance(value, NoisyValue) and not (np.isfinite(value.value) and 0 <= value.deviation < np.inf):
         raise BadInput("a noisy value and its deviation are finite numbers.")
-    result: Partition | NoisyValue = found
+    result: Partition | NoisyValue = value
     return result
 
 
@@ -89,18 +89,18 @@ def encode_facts(facts: Facts) -> str:
 
 def decode_facts(text: str) -> Facts:
     """The facts that :func:`encode_facts` wrote."""
-    found = _read(text, "a source of a kernel")
-    if type(found) is not Facts:
+    facts = _read(text, "a source of a kernel")
+    if type(facts) is not Facts:
         raise BadInput("a kernel says of a source its number, its shape, its lineage and its stability.")
-    check_fields(found)
-    whole(found.node, "the number of a source", 0)
-    whole(found.stability, "the stability of a source", 0)
-    return found
+    check_fields(facts)
+    whole(facts.node, "the number of a source", 0)
+    whole(facts.stability, "the stability of a source", 0)
+    return facts
 
 
 @dataclass(frozen=True, eq=False)
 class _Answers:
-    """A measurement on its way: the variances of the noise stand for how they are computed."""
+    """A measurement as it is sent: the variances of the noise instead of the function that computes them."""
 
     queries: Queries
     answers: IntegerArray
@@ -110,11 +110,11 @@ class _Answers:
     mapping: Queries | None
 
     @classmethod
-    def of(cls, found: Measurement) -> _Answers:
-        return cls(found.queries, found.answers, found.variances, found.epsilon, found.private, found.mapping)
+    def of(cls, measurement: Measurement) -> _Answers:
+        return cls(*(getattr(measurement, field.name) for field in dataclasses.fields(cls)))
 
     def measurement(self) -> Measurement:
-        """The measurement, once it is sure that its parts fit together."""
+        """The measurement; refused where its parts do not fit together."""
         count = self.queries.count
         if self.answers.ndim not in (1, 2) or self.answers.shape[-1] != count or self.variances.shape != (count,):
             raise BadInput(f"a measurement of {count} queries has as many answers and variances.")
@@ -145,7 +145,7 @@ def _read(text: str, what: str) -> Any:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise BadInput(f"{constant} is no number.")
+    raise BadInput(f"{constant} is not a number.")
 
 
 def _pack(value: Any) -> Any:
@@ -205,4 +205,4 @@ _LEAVES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "schema": (Schema, Schema.to_dict, Schema.from_dict),
     "array": (np.ndarray, _pack_array, _unpack_array),
 }
-"""Values that are written in a way of their own: how, and how they are read again."""
+"""Values with a form of their own: how they are written, and how they are read."""

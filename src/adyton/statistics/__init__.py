@@ -1,1 +1,4 @@
-"""Numbers by groups: sums, means, variances and quantiles, from what is measured to what is reported."""
+"""Sums, means, variances and quantiles of numbers by groups, from what is measured to what is reported.
+
+Start with ``programs``: what each measures, and which is best. ``parts`` and ``quantiles`` make statistics of that.
+"""

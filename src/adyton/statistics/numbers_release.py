@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adyton.arrays import Reals
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
@@ -17,7 +16,7 @@ from adyton.result import frames
 from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.plain_values import as_text, of_kind, part_of
-from adyton.statistics.asked import Asked, Figures
+from adyton.statistics.grouped import Figures, GroupedNumbers
 from adyton.statistics.parts import Part, reported
 from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import NumbersTask
@@ -25,12 +24,9 @@ from adyton.tasks import NumbersTask
 if TYPE_CHECKING:
     from adyton.report.pictures import Drawing
     from adyton.report.view import View
-    from adyton.statistics.asked import Figures
 
-
-_NAMED, _TOLD = 5, 8
-
-
+_MOST_GROUPS, _MOST_STATISTICS = 5, 8
+"""How many are named in words."""
 FILE = "numbers.csv"
 
 
@@ -60,9 +56,9 @@ class NumbersRelease(Result):
     """Why this program ran."""
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> GroupedNumbers:
         """The task with all that the schema says of it."""
-        return Asked(self.task, self.schema)
+        return GroupedNumbers(self.task, self.schema)
 
     @cached_property
     def _usual(self) -> tuple[Figures, ...]:
@@ -80,15 +76,15 @@ class NumbersRelease(Result):
 
     def value(self, statistic: str, *group: Any) -> float:
         """One number: ``release.value("mean", "F")``; without a group where there is only one."""
-        return float(self._found(statistic).estimate[self._line(group)])
+        return float(self._figures(statistic).estimate[self._line(group)])
 
     def interval(self, statistic: str, *group: Any, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Its bounds; whether they are exact or approximate, ``release.explain()`` says."""
-        found, line = self._found(statistic, confidence), self._line(group)
-        return float(found.lower[line]), float(found.upper[line])
+        """Its bounds; ``release.explain()`` says whether they are exact or approximate."""
+        figures, line = self._figures(statistic, confidence), self._line(group)
+        return float(figures.lower[line]), float(figures.upper[line])
 
-    def _found(self, statistic: str, confidence: float = CONFIDENCE) -> Figures:
-        known = {one.name: one for one in self.figures(confidence)}
+    def _figures(self, statistic: str, confidence: float = CONFIDENCE) -> Figures:
+        known = {figures.name: figures for figures in self.figures(confidence)}
         if not isinstance(statistic, str) or statistic not in known:
             raise BadInput(no_such("statistic", statistic, known))
         return known[statistic]
@@ -103,7 +99,7 @@ class NumbersRelease(Result):
     @property
     def expected_error(self) -> Mapping[str, float]:
         """The standard error of each statistic in the median group: half of the groups have at most this."""
-        return {one.name: one.typical_error for one in self.figures()}
+        return {figures.name: figures.typical_error for figures in self.figures()}
 
     @property
     def typical_errors(self) -> Mapping[str, float]:
@@ -117,7 +113,51 @@ class NumbersRelease(Result):
 
     def own_paragraphs(self) -> tuple[str, ...]:
         """Which program ran and why, how far off it is, and which groups are mostly noise."""
-        return own_words(self)
+        way = f"Algorithm: {self.algorithm}, which {PROGRAMS[self.algorithm].words}; {self.why}."
+        return way, self._errors_in_words(), *self._small_groups(), self._bounds_in_words()
+
+    def _errors_in_words(self) -> str:
+        known = [figures for figures in self.figures() if figures.known]
+        words = [f"{of.name} ± {of.typical_error:,.3g} ({of.kind} bounds)" for of in known[:_MOST_STATISTICS]]
+        words += [f"{len(known) - _MOST_STATISTICS} more"] if len(known) > _MOST_STATISTICS else []
+        meaning = "Of 100 releases made in this way, 95 have the true number inside exact bounds."
+        if any(figures.kind == "approximate" for figures in known):
+            meaning += " Approximate ones are meant to, without a formal guarantee."
+        if any(figures.name.endswith("%") for figures in known):
+            meaning += " On public tables, those of quantiles held in about 94 of 100 or more."
+        groups = f", in the median of {self.asked.groups:,} groups" if self.task.by else ""
+        return f"Expected error: {'; '.join(words)}{groups}. {meaning}"
+
+    def _small_groups(self) -> tuple[str, ...]:
+        """Groups too small for the budget: named, never left out."""
+        lost = self._noisy_groups() if self.task.by else []
+        if not lost:
+            return ()
+        named = ", ".join(" × ".join(map(str, self.groups[line])) for line in lost[:_MOST_GROUPS])
+        more = f" and {len(lost) - _MOST_GROUPS:,} more" if len(lost) > _MOST_GROUPS else ""
+        return (
+            f"Small groups: {len(lost):,} of {self.asked.groups:,} groups have too few rows for this ε: their bounds "
+            "span more than half "
+            f"of what is possible ({named}{more}). They are still published; rely on the intervals.",
+        )
+
+    def _noisy_groups(self) -> list[int]:
+        """The groups of which little more than noise is known."""
+        known = {figures.name: figures for figures in self.figures() if figures.known}
+        width, wide = self.asked.grid.width, [name for name in known if name == "mean" or name.endswith("%")]
+        noisy = [known[name].upper - known[name].lower > width / 2 for name in wide]
+        if not wide and "sum" in known:
+            noisy = [(known["sum"].lower < 0) & (known["sum"].upper > 0)]
+        return [int(line) for line in np.flatnonzero(np.any(noisy, axis=0))]
+
+    def _bounds_in_words(self) -> str:
+        """What happens to values that are not between the bounds."""
+        attribute, grid = self.asked.attribute, self.asked.grid
+        outside = {"clamp": "moved to the nearer bound", "drop": "left out", "other": "left out"}[attribute.outside]
+        return (
+            f"Values: of {self.task.attribute} between {grid.lower:,.10g} and {grid.upper:,.10g}, in steps of "
+            f"{float(grid.step):g}; others are {outside}, missing ones are left out."
+        )
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """A line for each group: its labels, then every statistic with its bounds and its standard error."""
@@ -125,8 +165,7 @@ class NumbersRelease(Result):
         axes = [self.schema.attributes[name].labels for name in self.task.by]
         labels = dict(zip(self.task.by, frames.labels(axes), strict=True))
         columns = tuple(
-            Column(one.name, one.estimate, one.lower, one.upper, one.error, one.kind, one.known)
-            for one in self.figures(rate)
+            Column(of.name, of.estimate, of.lower, of.upper, of.error, of.kind, of.known) for of in self.figures(rate)
         )
         return Sheets(FILE, (Sheet(labels, columns, prefixed=True, counted=self.counted_rows),), rate)
 
@@ -136,13 +175,13 @@ class NumbersRelease(Result):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """Dots with intervals for groups, lines for groups that are dates."""
-        from adyton.report.numbers import drawings
+        from adyton.report.numbers import drawings  # loaded only where something is drawn
 
         return drawings(self)[:most]
 
     def view(self) -> View:
         """With the number of groups."""
-        from adyton.report.view import Fact, view_of
+        from adyton.report.view import Fact, view_of  # loaded only where a page is made
 
         by = f"by {' × '.join(self.task.by)}"
         return view_of(self, figures=(Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None)
@@ -159,63 +198,6 @@ class NumbersRelease(Result):
             raise BadInput("the task is about other attributes than the schema")
         if common["algorithm"] not in PROGRAMS:
             raise BadInput("it names an algorithm for numbers that does not exist")
-        asked, measured = Asked(task, schema), of_kind(list, part_of(plain, "measured"), "measured")
-        parts = tuple(Part.from_plain(one, asked, epsilon) for one in measured)
+        numbers, measured = GroupedNumbers(task, schema), of_kind(list, part_of(plain, "measured"), "measured")
+        parts = tuple(Part.from_plain(part, numbers, epsilon) for part in measured)
         return cls(**common, parts=parts, why=as_text(part_of(plain, "why"), "why"))
-
-
-def own_words(release: NumbersRelease) -> tuple[str, ...]:
-    """Which program ran and why, how far off it is, which groups are mostly noise, and what bounds do to values."""
-    way = f"Algorithm: {release.algorithm}, which {PROGRAMS[release.algorithm].words}; {release.why}."
-    return way, _errors(release), *_small(release), _clamping(release)
-
-
-def _errors(release: NumbersRelease) -> str:
-    found = [one for one in release.figures() if one.known]
-    words = [f"{one.name} ± {one.typical_error:,.3g} ({one.kind} bounds)" for one in found[:_TOLD]]
-    words += [f"{len(found) - _TOLD} more"] if len(found) > _TOLD else []
-    kinds = {one.kind for one in found}
-    meaning = "Of 100 releases made in this way, 95 have the true number inside exact bounds."
-    if "approximate" in kinds:
-        meaning += " Approximate ones are meant to, without a formal guarantee."
-    if any(one.name.endswith("%") for one in found):
-        meaning += " Those of quantiles held in 94 of 100 or more on public tables, by and large."
-    groups = f", in the median of {release.asked.groups:,} groups" if release.task.by else ""
-    return f"Expected error: {'; '.join(words)}{groups}. {meaning}"
-
-
-def _small(release: NumbersRelease) -> tuple[str, ...]:
-    """Groups too small for the budget: named, never left out."""
-    lost = noisy_groups(release)
-    if not lost or not release.task.by:
-        return ()
-    named = ", ".join(" × ".join(map(str, release.groups[line])) for line in lost[:_NAMED])
-    more = f" and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
-    return (
-        f"Small groups: {len(lost):,} of {release.asked.groups:,} groups have too few rows for this ε: their bounds "
-        f"span more than half of what is possible ({named}{more}). They are still published; rely on the intervals.",
-    )
-
-
-def noisy_groups(release: NumbersRelease) -> list[int]:
-    """The groups of which little more than noise is known."""
-    width = release.asked.grid.width
-    wide = [one for one in release.figures() if one.known and (one.name == "mean" or one.name.endswith("%"))]
-    if wide:
-        return [int(line) for line in np.flatnonzero(np.any([_span(one) > width / 2 for one in wide], axis=0))]
-    sums = [one for one in release.figures() if one.known and one.name == "sum"]
-    return [int(line) for line in np.flatnonzero(np.any([(one.lower < 0) & (one.upper > 0) for one in sums], axis=0))]
-
-
-def _span(one: Figures) -> Reals:
-    return np.asarray(one.upper - one.lower)
-
-
-def _clamping(release: NumbersRelease) -> str:
-    """What happens to values that are not between the bounds."""
-    attribute, grid = release.asked.attribute, release.asked.grid
-    outside = {"clamp": "moved to the nearer bound", "drop": "left out", "other": "left out"}[attribute.outside]
-    return (
-        f"Values: of {release.task.attribute} between {grid.lower:,.10g} and {grid.upper:,.10g}, in steps of "
-        f"{float(grid.step):g}; others are {outside}, missing ones are left out."
-    )

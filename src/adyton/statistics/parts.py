@@ -1,24 +1,31 @@
-"""What was measured about numbers, part by part: noisy whole numbers and the ε that each part had; and every statistic
-of every group that follows from them."""
+"""What was measured about numbers, part by part, and every statistic of every group that follows from it.
+
+A part is noisy whole numbers and the ε that they had. Counts, means and variances come from noisy numbers of rows at
+points: for :class:`~adyton.kernel.transforms.vectors.ShareRows` the ends (and the middle) between which every row was
+shared out, for a histogram its cells. The number of rows, Σ u and Σ u² (u is 0 at the lower bound, 1 at the upper one)
+are sums of them with public weights, and all have noise of the same scale.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from adyton.arrays import Reals
+from adyton.arrays import Flags, Reals
+from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.messages import shorten
 from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
-from adyton.statistics.asked import Asked, Figures, radius
-from adyton.statistics.moments import NoisyMoments
-from adyton.statistics.quantiles import LOOKED, borders, chosen_figures, coarse_parts, curve_figures
+from adyton.statistics.grouped import Figures, GroupedNumbers, radius, tail
+from adyton.statistics.quantiles import SIXTEENTHS, borders, chosen_figures, coarse_parts, curve_figures
 from adyton.whole import IntegerArray, whole_array
 
 KINDS = ("sums", "shares", "look", "coarse", "quantiles", "cells", "curve")
@@ -27,7 +34,7 @@ _MOST_BITS = 256
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Numbers for every group, groups × width, and what one row paid for them; a look is about all groups at once."""
+    """Numbers for every group, groups × width, and what one row paid for them; a look is one line for all groups."""
 
     kind: str
     numbers: IntegerArray
@@ -46,123 +53,285 @@ class Part:
         }
 
     @classmethod
-    def from_plain(cls, plain: object, asked: Asked, most: Fraction) -> Part:
-        """What :meth:`to_plain` wrote, checked as a stranger's."""
+    def from_plain(cls, plain: object, numbers: GroupedNumbers, most: Fraction) -> Part:
+        """What :meth:`to_plain` wrote; every value is checked."""
         kind = as_text(part_of(plain, "kind"), "kind")
         if kind not in KINDS:
             raise BadInput(f"{shorten(kind)} is nothing that is measured about numbers")
         epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=most)
         lines = of_kind(list, part_of(plain, "numbers"), "numbers")
-        width = width_of(kind, asked)
-        flat: list[Any] = []
+        widths, flat = _widths(kind, numbers), list[Any]()
         for line in lines:
-            if len(of_kind(list, line, "numbers")) not in width:
+            if len(of_kind(list, line, "numbers")) not in widths:
                 raise BadInput(f"a group has {len(line)} numbers of the kind {kind}")
             flat += line
-        if len(lines) != (1 if kind == "look" else asked.groups) or len({len(line) for line in lines}) != 1:
-            raise BadInput(f"there are numbers of {len(lines)} groups, and {asked.groups} groups")
+        if len(lines) != (1 if kind == "look" else numbers.groups) or len({len(line) for line in lines}) != 1:
+            raise BadInput(f"there are numbers of {len(lines)} groups, and {numbers.groups} groups")
         shape = (len(lines), len(lines[0]))
         error = as_real(part_of(plain, "error"), "error")
         if kind == "curve":
-            return cls(kind, np.array([as_real(one, "a number") for one in flat]).reshape(shape), epsilon, error)
-        if not all(type(one) is int and one.bit_length() <= _MOST_BITS for one in flat):
+            return cls(kind, np.array([as_real(value, "a number") for value in flat]).reshape(shape), epsilon, error)
+        if not all(type(value) is int and value.bit_length() <= _MOST_BITS for value in flat):
             raise BadInput("there is a number that is not whole")
-        numbers = whole_array(flat, shape)
-        if kind in ("look", "quantiles") and not (min(flat) >= 0 and max(flat) < asked.attribute.base_size):
-            raise BadInput("a chosen cell is none of the attribute")
-        return cls(kind, numbers, epsilon, error)
+        if kind in ("look", "quantiles") and not (min(flat) >= 0 and max(flat) < numbers.cells):
+            raise BadInput("a chosen cell is not a cell of the attribute")
+        return cls(kind, whole_array(flat, shape), epsilon, error)
 
 
-def width_of(kind: str, asked: Asked) -> tuple[int, ...]:
-    """How many numbers a group can have."""
-    cells = asked.attribute.base_size
+def _widths(kind: str, numbers: GroupedNumbers) -> tuple[int, ...]:
+    """How many numbers of a kind a group can have."""
     return {
         "sums": (1,),
         "shares": (2, 3),
-        "quantiles": (len(asked.task.quantiles),),
-        "look": (len(LOOKED),),
-        "coarse": (coarse_parts(asked),),
-    }.get(kind, (cells,))
+        "quantiles": (len(numbers.task.quantiles),),
+        "look": (len(SIXTEENTHS),),
+        "coarse": (coarse_parts(numbers),),
+    }.get(kind, (numbers.cells,))
 
 
-_MOMENTS = ("count", "mean", "variance", "deviation")
-
-
-def reported(asked: Asked, parts: Sequence[Part], confidence: float) -> tuple[Figures, ...]:
+def reported(numbers: GroupedNumbers, parts: Sequence[Part], confidence: float) -> tuple[Figures, ...]:
     """The statistics of the task, in its order; what was not measured is missing."""
-    known = {part.kind: part for part in parts}
-    found: dict[str, Figures] = {}
-    if "sums" in known:
-        found["sum"] = _sums(asked, known["sums"], confidence)
-    moments = _moments(asked, known)
+    known, wanted = {part.kind: part for part in parts}, numbers.task.statistics
+    figures = _quantiles(numbers, known, confidence)
+    moments = _moments(numbers, known)
     if moments is not None:
-        for name in _MOMENTS:
-            if name in asked.task.statistics:
-                found[name] = getattr(moments, name)(confidence)
-        if "sum" in asked.task.statistics and "sum" not in found:
-            found["sum"] = _sum_of_cells(asked, known["cells"], confidence)
-    found |= {one.name: one for one in _quantiles(asked, known, confidence)}
-    return tuple(found.get(name, Figures.missing(name, asked.groups)) for name in asked.task.statistics)
+        names = [name for name in ("count", "mean", "variance", "deviation") if name in wanted]
+        figures += [getattr(moments, name)(confidence) for name in names]
+    if "sums" in known:
+        figures.append(_sums(numbers, known["sums"], confidence))
+    elif "cells" in known and "sum" in wanted:
+        figures.append(_sum_of_cells(numbers, known["cells"], confidence))
+    by_name = {figure.name: figure for figure in figures}
+    return tuple(by_name.get(name, Figures.missing(name, numbers.groups)) for name in wanted)
 
 
-def _sums(asked: Asked, part: Part, confidence: float) -> Figures:
+def _sums(numbers: GroupedNumbers, part: Part, confidence: float) -> Figures:
     """Exact bounds: one discrete Laplace noise."""
-    scale, step = max(1, asked.grid.reach) / part.epsilon, float(asked.grid.step)
+    scale, step = max(1, numbers.grid.reach) / part.epsilon, float(numbers.grid.step)
     far = discrete_laplace_radius(scale, confidence) * step
     error = float(discrete_laplace_variance([scale])[0]) ** 0.5 * step
     sums = part.numbers[:, 0].astype(float) * step
     return Figures("sum", sums, sums - far, sums + far, np.full(sums.shape, error), "exact")
 
 
-def _sum_of_cells(asked: Asked, part: Part, confidence: float) -> Figures:
+def _sum_of_cells(numbers: GroupedNumbers, part: Part, confidence: float) -> Figures:
     """Σ value·count over the cells of a histogram, each a single number."""
-    values, rows = asked.middles, part.numbers.astype(float)
+    values, rows = numbers.middles, part.numbers.astype(float)
     scales = np.abs(values) / float(part.epsilon)
     far, error = float(radius(scales, confidence)), float(np.sqrt(2 * (scales**2).sum()))
     sums = rows @ values
     return Figures("sum", sums, sums - far, sums + far, np.full(sums.shape, error), "exact")
 
 
-def _moments(asked: Asked, known: dict[str, Part]) -> NoisyMoments | None:
-    grid = asked.grid
+def _moments(numbers: GroupedNumbers, known: dict[str, Part]) -> NoisyMoments | None:
+    grid = numbers.grid
     if "shares" in known:
         part = known["shares"]
         degree = part.numbers.shape[1] - 1
-        rows = _divided(part.numbers, grid.span**degree)
+        whole = grid.span**degree  # these numbers may be longer than 64 bits
+        rows = np.array([[int(share) / whole for share in line] for line in part.numbers.tolist()])
         places = np.arange(degree + 1) / degree
         squares = np.array([0.0, 0.0, 1.0]) if degree == 2 else places**2
-        return NoisyMoments(rows, places, squares, 1 / float(part.epsilon), grid.lower, grid.width, asked.rounding)
+        return NoisyMoments(rows, places, squares, 1 / float(part.epsilon), grid.lower, grid.width, numbers.rounding)
     if "cells" not in known:
         return None
     part = known["cells"]
-    places = (asked.middles - grid.lower) / grid.width
+    places = (numbers.middles - grid.lower) / grid.width
     rows = part.numbers.astype(float)
-    off = asked.rounding if asked.single else float(np.diff(asked.edges).max()) / 2
+    off = numbers.rounding if numbers.single else float(np.diff(numbers.edges).max()) / 2
     return NoisyMoments(rows, places, places**2, 1 / float(part.epsilon), grid.lower, grid.width, off)
 
 
-def _divided(numbers: Reals, by: int) -> Reals:
-    """Whole numbers of any length, as real ones."""
-    return np.array([[int(one) / by for one in line] for line in numbers.tolist()])
-
-
-def _quantiles(asked: Asked, known: dict[str, Part], confidence: float) -> list[Figures]:
-    if not asked.task.quantiles:
+def _quantiles(numbers: GroupedNumbers, known: dict[str, Part], confidence: float) -> list[Figures]:
+    if not numbers.task.quantiles:
         return []
     if "quantiles" in known:
         part, counted = known["quantiles"], None
         if "look" in known and "coarse" in known:
             coarse = known["coarse"]
             counted = (
-                borders(asked, known["look"].numbers[0].astype(np.int64)),
+                borders(numbers, known["look"].numbers[0].astype(np.int64)),
                 coarse.numbers,
                 1 / float(coarse.epsilon),
             )
-        return chosen_figures(asked, part.numbers, counted, float(part.epsilon), confidence)
-    if "curve" in known:
-        part = known["curve"]
-        return curve_figures(asked, np.asarray(part.numbers, dtype=float), part.error, confidence)
-    if "cells" in known:
-        part = known["cells"]
-        return curve_figures(asked, part.numbers.astype(float), part.error, confidence)
-    return []
+        return chosen_figures(numbers, part.numbers, counted, float(part.epsilon), confidence)
+    curve = known.get("curve") or known.get("cells")
+    return [] if curve is None else curve_figures(numbers, curve.numbers.astype(float), curve.error, confidence)
+
+
+# ---- moments --------------------------------------------------------------------------------------------------------
+
+_HALVINGS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMoments:
+    """Noisy rows at points, groups × points."""
+
+    rows: Reals
+    places: Reals
+    """Where each point lies, from 0 to 1."""
+    squares: Reals
+    """What a row at each point adds to Σ u²."""
+    scale: float
+    """Of the Laplace noise in each number."""
+    lower: float
+    width: float
+    rounding: float
+
+    @cached_property
+    def total(self) -> Reals:
+        """The rows of each group."""
+        return np.asarray(self.rows.sum(axis=1))
+
+    @cached_property
+    def mean_place(self) -> Reals:
+        """Where the mean lies, from 0 to 1; that of all groups together where the noise left a group without rows."""
+        summed = self.rows @ self.places
+        everything = float(self.total.sum())
+        pooled = min(max(float(summed.sum()) / everything, 0.0), 1.0) if everything > 0 else 0.5
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.total > 0, np.clip(summed / self.total, 0.0, 1.0), pooled)
+
+    @cached_property
+    def _known_rows(self) -> Reals:
+        """The rows of each group, at least as many as the standard error of the noise: a divisor for errors."""
+        return np.asarray(np.maximum(self.total, self.scale * np.sqrt(2 * self.places.size)))
+
+    def count(self, confidence: float) -> Figures:
+        """The rows that have a number, with exact bounds."""
+        scales = np.full(self.places.size, self.scale)
+        far = float(radius(scales, confidence))
+        error = np.full(self.total.shape, self.scale * np.sqrt(2 * self.places.size))
+        return Figures("count", self.total, np.maximum(self.total - far, 0), self.total + far, error, "exact")
+
+    def mean(self, confidence: float) -> Figures:
+        """The mean, with bounds by Fieller's method, which are exact however few rows there are.
+
+        Without noise, Σ_j (p_j − u)·rows_j is 0 exactly where u is the mean. The law of the noise is known: the bounds
+        enclose all u for which the measured sum is not too far from 0.
+        """
+        low, high = self._mean_bounds(1 - confidence)
+        spread = np.sqrt(((self.places - self.mean_place[:, None]) ** 2).sum(axis=1))
+        error = np.minimum(self.width * np.sqrt(2) * self.scale * spread / self._known_rows, self.width)
+        return Figures(
+            "mean",
+            self.lower + self.width * self.mean_place,
+            np.maximum(self.lower + self.width * low - self.rounding, self.lower),
+            np.minimum(self.lower + self.width * high + self.rounding, self.lower + self.width),
+            error,
+            "exact",
+        )
+
+    def _mean_bounds(self, beyond: float) -> tuple[Reals, Reals]:
+        """The least and the largest place that is not rejected at the level *beyond*."""
+
+        def rejected(place: Reals) -> Reals:
+            """Below 0 on one side of the bounds and above it on the other; 0 within."""
+            weights = self.places - place[:, None]
+            off = (self.rows * weights).sum(axis=1)
+            return np.where(tail(self.scale * np.abs(weights), np.abs(off)) < beyond, np.sign(off), 0.0)
+
+        first, last = np.zeros(self.total.shape), np.ones(self.total.shape)
+        low = _edge(lambda place: rejected(place) > 0, first, last)
+        high = 1 - _edge(lambda place: rejected(1 - place) < 0, first, last)
+        lost = (self.total <= 0) | (low > high)
+        return np.where(lost, 0.0, low), np.where(lost, 1.0, high)
+
+    def variance(self, confidence: float) -> Figures:
+        """The variance, with bounds from how it moves with the noise: good where the rows are many against it."""
+        place = self.mean_place
+        with np.errstate(divide="ignore", invalid="ignore"):
+            raw = np.where(self.total > 0, (self.rows @ self.squares) / self.total, 0.0) - place**2
+        most = place * (1 - place)  # of all distributions with this mean
+        clipped = np.clip(raw, 0.0, most)
+        weights = self.squares - 2 * place[:, None] * self.places + (place**2 - clipped)[:, None]
+        scales = self.scale * np.abs(weights) / self._known_rows[:, None]
+        far = radius(scales, confidence)
+        error = np.minimum(np.sqrt(2 * (scales**2).sum(axis=1)), 0.25)
+        lost = self.total <= 0
+        low, high = np.clip(raw - far, 0, 0.25), np.clip(raw + far, 0, 0.25)
+        bounds = np.where(lost, 0.0, low), np.where(lost, 0.25, high)
+        square = self.width**2
+        return Figures(
+            "variance", square * clipped, square * bounds[0], square * bounds[1], square * error, "approximate"
+        )
+
+    def deviation(self, confidence: float) -> Figures:
+        """The root of the variance."""
+        variance = self.variance(confidence)
+        root = np.sqrt(variance.estimate)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = np.where(root > 0, variance.error / (2 * root), np.sqrt(variance.error))
+        error = np.minimum(error, self.width / 2)
+        return Figures("deviation", root, np.sqrt(variance.lower), np.sqrt(variance.upper), error, "approximate")
+
+
+def _edge(rejected: Callable[[Reals], Flags], low: Reals, high: Reals) -> Reals:
+    """The first place from *low* on that is not rejected; *high* if all are."""
+    bad = rejected(low)
+    start, end = low.copy(), high.copy()
+    for _ in range(_HALVINGS):
+        middle = (start + end) / 2
+        outside = rejected(middle)
+        start, end = np.where(outside, middle, start), np.where(outside, end, middle)
+    return np.where(bad, end, low)
+
+
+_TYPICAL = 0.25
+"""Where between the bounds a mean is taken to lie for the errors of variances."""
+_NODES = 48
+"""How many values represent each of two noises."""
+_PLACES = (0.05, 0.15, 0.3, 0.5)
+"""Where means are taken to lie when groups are small."""
+
+
+def moment_errors(numbers: GroupedNumbers, places: Reals, squares: Reals, epsilon: float) -> dict[str, float]:
+    """The standard errors from noise of the scale 1/ε at points: of a count, and of moments times rows.
+
+    That of a mean depends on where it lies between the bounds: it is least in the middle and largest at a bound, for
+    two points 1.41 times as large. The geometric mean of both is reported: it is within 19% wherever the mean lies.
+    """
+    width, noise, place = numbers.grid.width, math.sqrt(2) / epsilon, _TYPICAL
+    spread = place * (1 - place) / 2  # half of what it can be at most
+    moved = squares - 2 * place * places + place**2 - spread
+    variance = width**2 * noise * float(np.sqrt((moved**2).sum()))
+    least, most = (float(np.sqrt(((places - at) ** 2).sum())) for at in (0.5, 0.0))
+    small = (
+        1.0 if numbers.task.rows is None else _of_small_groups(numbers.task.rows * epsilon / math.sqrt(places.size / 2))
+    )
+    return {
+        "count": noise * math.sqrt(places.size),
+        "mean": width * noise * math.sqrt(least * most) * small,
+        "variance": variance,
+        "deviation": variance / (2 * width * math.sqrt(spread)),
+    }
+
+
+@functools.lru_cache(maxsize=4096)
+def _of_small_groups(rows: float) -> float:
+    """The error of a mean of this many rows, in scales of noise, relative to that for small noise.
+
+    The mean is a ratio of two noisy numbers that is cut off at the bounds: with few rows its error is larger than the
+    noise alone gives, and with hardly any it is smaller, since nothing is beyond the bounds. It is computed on a grid
+    of values of both noises.
+    """
+    if rows > 200:
+        return 1.0
+    parts = (np.arange(_NODES) + 0.5) / _NODES
+    values = np.sign(parts - 0.5) * -np.log1p(-np.abs(2 * parts - 1))  # of a Laplace noise
+    low, high = np.meshgrid(values, values)
+    logs = []
+    for place in _PLACES:
+        linear = np.sqrt(np.mean((high * (1 - place) - low * place) ** 2)) / rows
+        total = rows + low + high
+        noisy = np.where(total > 0, np.clip((rows * place + high) / np.where(total > 0, total, 1.0), 0, 1), place)
+        logs.append(math.log(float(np.sqrt(np.mean((noisy - place) ** 2))) / linear))
+    return math.exp(sum(logs) / len(logs))
+
+
+def points(numbers: GroupedNumbers) -> tuple[Reals, Reals]:
+    """The points between which rows are shared out, and what a row at each adds to Σ u²."""
+    if {"variance", "deviation"} & set(numbers.task.statistics):
+        return np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.0, 1.0])
+    return np.array([0.0, 1.0]), np.array([0.0, 1.0])

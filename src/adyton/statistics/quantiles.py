@@ -1,5 +1,5 @@
-"""Quantiles: from chosen cells or a cumulative curve to values with bounds, a look at where rows lie, and how many rows
-chosen cells lie beside the true ones."""
+"""Quantiles: from chosen cells or a cumulative curve to values with bounds; where rows are likely to lie; and by how
+many rows chosen cells are expected to miss the true ones."""
 
 from __future__ import annotations
 
@@ -11,63 +11,70 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.statistics.asked import Asked, Figures, radius
+from adyton.statistics.grouped import Figures, GroupedNumbers, radius
 from adyton.tasks.numbers import quantile_name
 from adyton.whole import IntegerArray
 
 FAR = 1.2
-"""Bounds go this much farther than evenly spread rows would ask for."""
+"""Bounds are this much wider than evenly spread rows would need."""
 NOISE = 2.0
-"""Rows are taken to be fewer than counted, by this many standard errors of the noise."""
-
+"""Rows are assumed to be fewer than counted, by this many standard errors of the noise."""
 SURELY = 3.0
-"""Counts say where a quantile cannot lie if they are so many standard errors away from it."""
+"""A quantile is ruled out where counts are this many standard errors away from it."""
+SIXTEENTHS = tuple(Fraction(part, 16) for part in range(1, 16))
+"""The quantiles of all rows that are chosen first."""
+_MOST_PLACES = 1 << 24
+"""Of all groups, on all levels."""
+_EVEN = Fraction(1, 4)
+"""This part of the places is spread evenly over all cells, in case the first look was wrong."""
+DENSE = 3.0
+"""Near a quantile a cell has about this many times the average number of rows: typical of public tables."""
+
+Coarse = tuple[IntegerArray, IntegerArray, float]
+"""The borders of coarse parts, the rows counted in them, and the scale of their noise."""
 
 
 def chosen_figures(
-    asked: Asked,
+    numbers: GroupedNumbers,
     chosen: IntegerArray,
-    counted: tuple[IntegerArray, IntegerArray, float] | None,
+    coarse: Coarse | None,
     epsilon: float,
     confidence: float,
 ) -> list[Figures]:
-    """From the cells that were chosen with *epsilon*, groups × quantiles; bounds from coarse counts around them.
-
-    *counted* are the borders of the coarse parts, the rows in them, and the scale of their noise.
-    """
-    found = []
+    """From the cells that were chosen with *epsilon*, groups × quantiles; bounds from coarse counts around them."""
+    figures = []
     for place, (part, scales) in enumerate(
-        zip(asked.task.quantiles, rank_scales(asked.task.quantiles, epsilon), strict=True)
+        zip(numbers.task.quantiles, rank_scales(numbers.task.quantiles, epsilon), strict=True)
     ):
         cells = chosen[:, place].astype(np.int64)
         far = FAR * float(radius(scales, confidence))
-        low, high = _around(asked, cells, counted, far, float(part))
+        low, high = _around(numbers, cells, coarse, far, float(part))
         of_bounds = float(np.sqrt(2 * (scales**2).sum())) / far
-        found.append(_figures(part, asked.middles[cells], low, high, of_bounds, asked.gap))
-    return found
+        figures.append(_figures(part, numbers.middles[cells], low, high, of_bounds, numbers.gap))
+    return figures
 
 
 def _around(
-    asked: Asked, cells: IntegerArray, counted: tuple[IntegerArray, IntegerArray, float] | None, far: float, part: float
+    numbers: GroupedNumbers, cells: IntegerArray, coarse: Coarse | None, far: float, part: float
 ) -> tuple[Reals, Reals]:
-    """The values between which, for all that the coarse counts say, so many rows lie on either side of a cell; no
-    farther than the counts say that the quantile can lie."""
-    edges = asked.edges
-    if counted is None:
+    """The values between which, by the coarse counts, *far* rows lie on either side of a cell; no farther than the
+    counts say that the quantile can lie."""
+    edges = numbers.edges
+    if coarse is None:
         return np.full(len(cells), edges[0]), np.full(len(cells), edges[-1])
-    borders, rows, noise = edges[counted[0]], counted[1].astype(float), counted[2]
+    borders, rows, noise = edges[coarse[0]], coarse[1].astype(float), coarse[2]
     first = _outwards(rows, borders, edges[cells], far, noise)
     last = -_outwards(rows[:, ::-1], -borders[::-1], -edges[cells + 1], far, noise)
     first = np.minimum(np.maximum(first, _beyond(rows, borders, noise, part)), edges[cells])
     last = np.maximum(np.minimum(last, -_beyond(rows[:, ::-1], -borders[::-1], noise, 1 - part)), edges[cells + 1])
-    below = np.searchsorted(edges, first, side="right") - 1  # within a cell no value is told from another
+    below = np.searchsorted(edges, first, side="right") - 1  # values in one cell cannot be distinguished
     above = np.searchsorted(edges, last, side="left")
     return edges[np.maximum(below, 0)], edges[np.minimum(above, len(edges) - 1)]
 
 
 def _beyond(rows: Reals, borders: Reals, noise: float, part: float) -> Reals:
-    """The last border below which, going by the counts less their noise, there are surely too few rows for the
-    quantile: it is the same for all borders before."""
+    """The last border below which there are surely too few rows for the quantile, allowing for the noise of the counts;
+    so there are below all borders before it."""
     parts = rows.shape[1]
     before = np.arange(parts + 1)
     upto = np.concatenate((np.zeros((len(rows), 1)), np.cumsum(rows, axis=1)), axis=1)
@@ -78,9 +85,9 @@ def _beyond(rows: Reals, borders: Reals, noise: float, part: float) -> Reals:
 
 
 def _outwards(rows: Reals, borders: Reals, start: Reals, far: float, noise: float) -> Reals:
-    """How far down to go from a place until *far* rows lie between, going by the coarse counts less their noise.
+    """The value below *start* with *far* rows between both, by the coarse counts less an allowance for their noise.
 
-    Within a part rows are taken to be spread evenly.
+    Within a part, rows are assumed to be spread evenly.
     """
     parts = rows.shape[1]
     own = np.clip(np.searchsorted(borders, start, side="left") - 1, 0, parts - 1)
@@ -102,23 +109,23 @@ def _outwards(rows: Reals, borders: Reals, start: Reals, far: float, noise: floa
     return np.asarray(reached)
 
 
-def curve_figures(asked: Asked, counts: Reals, off: float, confidence: float) -> list[Figures]:
+def curve_figures(numbers: GroupedNumbers, counts: Reals, off: float, confidence: float) -> list[Figures]:
     """From noisy counts of all cells, groups × cells; *off* is the standard error of a count up to a value."""
     upto = np.cumsum(counts, axis=1)
     rising = (np.maximum.accumulate(upto, axis=1) + np.minimum.accumulate(upto[:, ::-1], axis=1)[:, ::-1]) / 2
     total = np.maximum(rising[:, -1], 0.0)
     times = math.sqrt(2 * math.log(1 / (1 - confidence)))
-    found = []
-    for part in asked.task.quantiles:
+    figures = []
+    for part in numbers.task.quantiles:
         target = float(part) * total
         cells = [_cell_at(rising, target + shift) for shift in (0.0, -times * off, times * off)]
-        value, edges = asked.middles[cells[0]], asked.edges
-        found.append(_figures(part, value, edges[cells[1]], edges[cells[2] + 1], 1 / times, asked.gap))
-    return found
+        value, edges = numbers.middles[cells[0]], numbers.edges
+        figures.append(_figures(part, value, edges[cells[1]], edges[cells[2] + 1], 1 / times, numbers.gap))
+    return figures
 
 
 def _cell_at(upto: Reals, target: Reals) -> IntegerArray:
-    """The first cell up to which there are so many rows; the last if there is none."""
+    """The first cell up to which there are *target* rows; the last if there is none."""
     return np.asarray(np.minimum((upto < target[:, None]).sum(axis=1), upto.shape[1] - 1))
 
 
@@ -127,35 +134,22 @@ def _figures(part: Fraction, value: Reals, low: Reals, high: Reals, of_bounds: f
     return Figures(quantile_name(part), value, low, high - gap, (high - low) / 2 * of_bounds, "approximate")
 
 
-def names_of(parts: Sequence[Fraction]) -> tuple[str, ...]:
-    """The names of some quantiles."""
-    return tuple(map(quantile_name, parts))
-
-
-LOOKED = tuple(Fraction(part, 16) for part in range(1, 16))
-"""The quantiles of all rows that are chosen first."""
-_MOST_PLACES = 1 << 24
-"""Of all groups, on all levels."""
-_EVEN = Fraction(1, 4)
-"""This part of the places is spread evenly over all cells, should the look have been mistaken."""
-
-
-def coarse_parts(asked: Asked) -> int:
+def coarse_parts(numbers: GroupedNumbers) -> int:
     """In how many parts the rows of a group are counted."""
-    return min(len(LOOKED) + 1, asked.attribute.base_size)
+    return min(len(SIXTEENTHS) + 1, numbers.cells)
 
 
-def even_borders(asked: Asked) -> IntegerArray:
-    """Where parts of about as many cells begin, and where the last one ends."""
-    cells, parts = asked.attribute.base_size, coarse_parts(asked)
+def even_borders(numbers: GroupedNumbers) -> IntegerArray:
+    """Where parts of about equally many cells begin, and where the last one ends."""
+    cells, parts = numbers.cells, coarse_parts(numbers)
     return np.array([part * cells // parts for part in range(parts + 1)])
 
 
-def borders(asked: Asked, looked: IntegerArray) -> IntegerArray:
-    """Where parts of about as many rows begin, and where the last one ends. A cell that several of the quantiles
-    *looked* lie in is a part of its own; what is left over halves the widest parts."""
-    cells, parts = asked.attribute.base_size, coarse_parts(asked)
-    ordered = np.sort(looked)
+def borders(numbers: GroupedNumbers, sixteenths: IntegerArray) -> IntegerArray:
+    """Where parts of about equally many rows begin, and where the last one ends. A cell with several of the
+    *sixteenths* is a part of its own; the remaining borders halve the widest parts."""
+    cells, parts = numbers.cells, coarse_parts(numbers)
+    ordered = np.sort(sixteenths)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     inner = np.unique(np.concatenate((ordered, twice + 1)))
     edges = [0, *inner[(inner > 0) & (inner < cells)].tolist()[: parts - 1], cells]
@@ -165,26 +159,27 @@ def borders(asked: Asked, looked: IntegerArray) -> IntegerArray:
     return np.array(edges)
 
 
-def places_in_all(asked: Asked, levels: int) -> int:
-    """How many places each line gets: as many as cells at least."""
-    cells = asked.attribute.base_size
-    return max(cells, min(max(2 * cells, 1 << 13), _MOST_PLACES // (asked.groups * levels)))
+def places_in_all(numbers: GroupedNumbers, levels: int) -> int:
+    """How many places each line gets: at least one for each cell."""
+    cells = numbers.cells
+    return max(cells, min(max(2 * cells, 1 << 13), _MOST_PLACES // (numbers.groups * levels)))
 
 
 def even_places(cells: int, total: int) -> IntegerArray:
-    """So many places, about as many for each cell."""
+    """The number of places of each cell, *total* in all: about equal."""
     return np.diff(np.arange(cells + 1) * total // cells)
 
 
-def places(asked: Asked, looked: IntegerArray, total: int) -> IntegerArray:
-    """So many places, most of them where the look has found rows: as many between one quantile and the next."""
-    cells = asked.attribute.base_size
-    ends = np.concatenate(([0], np.sort(looked), [cells - 1]))
+def places(numbers: GroupedNumbers, sixteenths: IntegerArray, total: int) -> IntegerArray:
+    """The number of places of each cell, *total* in all: most are where rows are, equally many between one of the
+    *sixteenths* and the next."""
+    cells = numbers.cells
+    ends = np.concatenate(([0], np.sort(sixteenths), [cells - 1]))
     slopes = np.zeros(cells + 1)
-    each = float(1 - _EVEN) / (len(ends) - 1)
+    part = float(1 - _EVEN) / (len(ends) - 1)
     for first, last in itertools.pairwise(ends.tolist()):
-        slopes[first] += each / (last - first + 1)
-        slopes[last + 1] -= each / (last - first + 1)
+        slopes[first] += part / (last - first + 1)
+        slopes[last + 1] -= part / (last - first + 1)
     likely = np.cumsum(slopes[:-1]) + float(_EVEN) / cells
     upto = np.concatenate(([0.0], np.cumsum(likely)))
     more = np.rint(upto / upto[-1] * (total - cells)).astype(np.int64)
@@ -204,7 +199,7 @@ def rank_scales(parts: Sequence[Fraction], epsilon: float) -> Reals:
     [[2.0, 1.0, 0.0], [0.0, 2.0, 0.0], [0.0, 1.0, 2.0]]
     """
     count = len(parts)
-    each, found = epsilon / count.bit_length(), np.zeros((count, count))
+    level, scales = epsilon / count.bit_length(), np.zeros((count, count))
     runs = [((0, count), (Fraction(0), Fraction(1)), (np.zeros(count), np.zeros(count)))]
     while runs:
         (first, end), (below, above), (low, high) = runs.pop()
@@ -212,20 +207,16 @@ def rank_scales(parts: Sequence[Fraction], epsilon: float) -> Reals:
             continue
         middle = (first + end) // 2
         inside = float((parts[middle] - below) / (above - below))
-        found[middle] = (1 - inside) * low + inside * high
-        found[middle, middle] = 2 * max(inside, 1 - inside) / each
-        runs.append(((first, middle), (below, parts[middle]), (low, found[middle])))
-        runs.append(((middle + 1, end), (parts[middle], above), (found[middle], high)))
-    return np.abs(found)
-
-
-DENSE = 3.0
-"""Near a quantile there are about so many times as many rows to a cell as on average: typical of public tables."""
+        scales[middle] = (1 - inside) * low + inside * high
+        scales[middle, middle] = 2 * max(inside, 1 - inside) / level
+        runs.append(((first, middle), (below, parts[middle]), (low, scales[middle])))
+        runs.append(((middle + 1, end), (parts[middle], above), (scales[middle], high)))
+    return np.abs(scales)
 
 
 def rank_error(part: Fraction, scales: Reals, rows: int | None = None, cells: int | None = None) -> float:
-    """The standard error in rows, at most; with so many rows, as far as there are rows on either side; with so many
-    cells, of rows that share their cell with others as they typically do.
+    """The standard error in rows, at most. With *rows*, no farther than there are rows on either side; with *cells*,
+    for rows that share their cells with others as is typical.
 
     >>> round(rank_error(Fraction(1, 2), np.array([10.0])), 1)
     14.1
@@ -242,9 +233,9 @@ def rank_error(part: Fraction, scales: Reals, rows: int | None = None, cells: in
 
 
 def _shared(width: float) -> float:
-    """The error where cells hold rows worth so many scales, in times that where every row has a cell of its own.
+    """The error where each cell holds *width* scales of rows, relative to that where every row has its own cell.
 
-    The quantile may lie anywhere in its own cell, which is chosen with the weight e^depth; one k cells away has the
+    The quantile may lie anywhere in its own cell, which is chosen with the weight e^depth; a cell at a distance has the
     weight e^(−distance), and is off by the distance.
     """
     if width < 1e-3:

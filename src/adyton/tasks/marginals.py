@@ -15,9 +15,9 @@ from adyton.queries import Marginals as MarginalQueries
 from adyton.schema import Identifier, Schema
 from adyton.schema.cell_groups import coarsened
 from adyton.schema.numbers import axes_of
-from adyton.tasks.base import Option, Task, names_of
-from adyton.tasks.named import check_axes
-from adyton.tasks.questions import Along, Asked
+from adyton.tasks.counts import check_axes
+from adyton.tasks.questions import Along, AlongKind
+from adyton.tasks.request import Option, Task, names_of
 from adyton.whole import whole
 
 Group: TypeAlias = tuple[str, ...]
@@ -27,7 +27,7 @@ _LEAST, _MOST = 1e-6, 1e6
 
 
 def axes_in(names: Iterable[str], schema: Schema) -> Group:
-    """The same names, with both axes for a point.
+    """The names of the axes: a point has two, any other attribute is its own.
 
     >>> from adyton.schema import Boolean, Point
     >>> schema = Schema({"ill": Boolean(), "home": Point(box=(-74.3, 40.5, -73.7, 40.9), grid=8)})
@@ -52,13 +52,13 @@ def sets_in(given: object, attrs: object) -> tuple[Group, ...]:
         raise BadInput("attrs belongs to way: sets name their attributes themselves. Leave one of them out.")
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise BadInput(f"{what}, given {shorten(given)}.")
-    sets = tuple(names_in(one, what) for one in given)
+    sets = tuple(names_in(names, what) for names in given)
     if not sets or len(sets) > MOST_SETS or not all(sets):
         raise BadInput(f"{what}: at least one of them, at most {MOST_SETS:,}, none empty; given {len(sets):,}.")
-    for one in sets:
-        if len(set(one)) < len(one):
-            raise BadInput(f"an attribute is given twice in {listing(one)}. Name each once.")
-    if len({frozenset(one) for one in sets}) < len(sets):
+    for group in sets:
+        if len(set(group)) < len(group):
+            raise BadInput(f"an attribute is given twice in {listing(group)}. Name each once.")
+    if len({frozenset(group) for group in sets}) < len(sets):
         raise BadInput("a set of attributes is given twice. Name each once, with a weight if it matters more.")
     return sets
 
@@ -72,13 +72,13 @@ def weights_in(given: Any, sets: Sequence[Sequence[str]] | None) -> tuple[tuple[
         if sets is None or isinstance(given, str) or not isinstance(given, Sequence) or len(given) != len(sets):
             raise BadInput(f"{what}, or are a number for each of the sets; given {shorten(given)}.")
         given = dict(zip(sets, given, strict=True))
-    found = []
+    weights = []
     for names, weight in given.items():
         number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not number or not _LEAST <= weight <= _MOST:
             raise BadInput(f"{what}, from {_LEAST:g} to {_MOST:,.0f}, given {shorten(weight)}.")
-        found.append((frozenset(names_in(names, what)), float(weight)))
-    return tuple(found)
+        weights.append((frozenset(names_in(names, what)), float(weight)))
+    return tuple(weights)
 
 
 _ALONG = ("ranges", "prefixes", "totals")
@@ -88,12 +88,12 @@ _ALONG = ("ranges", "prefixes", "totals")
 class Marginals(Task):
     """All tables of *way* attributes, out of some or all attributes, summed over the others; or *sets* of attributes.
 
-    Every cell of a table is asked for. Along the attributes in *ranges* all intervals are, along those in *prefixes*
-    all counts up to a value, and along those in *totals* the count of any value, too: within each table, in every
-    combination with the other attributes. *weights* say of some tables how much their error matters; others have the
-    weight 1. They count where tables are measured by themselves, not over the whole domain. With *cells*, attributes of
-    numbers are read in at most so many cells, each made of neighbouring ones of the schema. A point's name stands for
-    its two axes, and *way* counts axes.
+    Every cell of a table is asked for. Along the attributes in *ranges* these are all intervals, along those in
+    *prefixes* all counts up to a value, and along those in *totals* the count of any value, too: within each table, in
+    every combination with the other attributes. *weights* say how much the error of some tables matters; others have
+    the weight 1. They matter where tables are measured one by one, not over the whole domain. With *cells*, attributes
+    of numbers are read in at most that many cells, each made of neighbouring cells of the schema. The name of a point
+    means its two axes, and *way* counts axes.
 
     >>> print(Marginals(way=2, attrs=["age", "sex", "department"]))
     2-way marginals of age × sex × department
@@ -104,7 +104,7 @@ class Marginals(Task):
     """
 
     kind = "marginals"
-    asked_by = (
+    command_options = (
         Option("marginals", "All tables of K attributes.", "K", int),
         Option("attributes", "For --marginals: out of these attributes.", "A,B…", asks=False),
         Option("marginal", "The table of these attributes; can be given again for others.", "A,B…", list[str]),
@@ -143,12 +143,13 @@ class Marginals(Task):
 
     def select(self, schema: Schema) -> Schema:
         """The attributes named, or all that have cells."""
-        celled = [name for name, one in schema.attributes.items() if not isinstance(one, Identifier)]
         if self.sets is not None:
-            wanted = {name for group in self.sets for name in schema.check_names(group)}
-            named: Sequence[str] = [name for name in schema.names if name in wanted]
+            names = {name for group in self.sets for name in schema.check_names(group)}
+            named: Sequence[str] = [name for name in schema.names if name in names]
+        elif self.attrs is not None:
+            named = self.attrs
         else:
-            named = celled if self.attrs is None else tuple(self.attrs)
+            named = [name for name, kind in schema.attributes.items() if not isinstance(kind, Identifier)]
         selected = schema.select(named) if self.cells is None else coarsened(schema.select(named), self.cells)
         count = len(selected.shape)
         if self.way is not None and self.way > count:
@@ -158,7 +159,7 @@ class Marginals(Task):
                 f"{count} attributes have {sets:,} sets of {self.way}; at most {MOST_SETS:,} are allowed. "
                 "Name fewer attributes (attrs), or the tables that matter (sets)."
             )
-        if len(asked := {frozenset(one) for one in self.groups(selected)}) < len(self.sets or ()):
+        if len(asked := {frozenset(group) for group in self.tables(selected)}) < len(self.sets or ()):
             raise BadInput("two sets name the same attributes: a point stands for its two axes. Leave one of them out.")
         for group, _ in self._weighed:
             if frozenset(axes_in(group, selected)) not in asked:
@@ -175,24 +176,24 @@ class Marginals(Task):
                     raise BadInput(f"{name} has no order, so that it has no {what}. Leave it out of {what}.")
 
     def along(self, schema: Schema) -> dict[str, Along]:
-        """What is asked along the attributes of which not every cell alone is."""
-        kinds: dict[str, Asked] = dict.fromkeys(axes_in(self.prefixes, schema), "prefixes")
+        """What is asked along the attributes, where that is not each cell."""
+        kinds: dict[str, AlongKind] = dict.fromkeys(axes_in(self.prefixes, schema), "prefixes")
         kinds |= dict.fromkeys(axes_in(self.ranges, schema), "ranges")
         totals = axes_in(self.totals, schema)
         named = [name for name in schema.names if name in kinds or name in totals]
         sizes = dict(zip(schema.names, schema.shape, strict=True))
         return {name: Along(sizes[name], kinds.get(name, "cells"), name in totals) for name in named}
 
-    def groups(self, schema: Schema) -> tuple[Group, ...]:
+    def tables(self, schema: Schema) -> tuple[Group, ...]:
         """The attributes of each table, in the order of the schema of all of them."""
         if self.way is not None:
             return tuple(itertools.combinations(schema.names, self.way))
         assert self.sets is not None
         return tuple(tuple(sorted(axes_in(group, schema), key=schema.names.index)) for group in self.sets)
 
-    def tables(self, schema: Schema) -> tuple[Group, ...]:
-        """All groups."""
-        return self.groups(schema)
+    def groups(self, schema: Schema) -> tuple[Group, ...]:
+        """The same."""
+        return self.tables(schema)
 
     def widest(self, schema: Schema) -> int:
         """How many attributes the largest table has, out of those of a schema."""
@@ -201,7 +202,7 @@ class Marginals(Task):
     def importance(self, schema: Schema) -> tuple[float, ...]:
         """The weight of each table."""
         given = {frozenset(axes_in(group, schema)): weight for group, weight in self._weighed}
-        return tuple(given.get(frozenset(group), 1.0) for group in self.groups(schema))
+        return tuple(given.get(frozenset(group), 1.0) for group in self.tables(schema))
 
     @property
     def _weighed(self) -> tuple[tuple[frozenset[str], float], ...]:
@@ -216,15 +217,15 @@ class Marginals(Task):
                 '"select-pairs", or leave the choice to "auto".'
             )
         if along := self.along(schema):
-            return _products(schema, self.groups(schema), along)
+            return _products(schema, self.tables(schema), along)
         if self.way is not None:
             return MarginalQueries(schema.shape, way=self.way)
         return MarginalQueries(
-            schema.shape, [[schema.names.index(name) for name in one] for one in self.groups(schema)]
+            schema.shape, [[schema.names.index(name) for name in group] for group in self.tables(schema)]
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The order, and the names if some are named; or the sets; and the weights that are given."""
+        """The number of attributes and their names, or the sets; the weights; and what is asked along attributes."""
         plain: dict[str, Any] = {"task": self.kind}
         if self.way is not None:
             plain["way"] = self.way
@@ -243,30 +244,29 @@ class Marginals(Task):
         """What :meth:`to_dict` says."""
         weights = plain.get("weights")
         if weights is not None:
-            if not isinstance(weights, list) or not all(isinstance(one, Mapping) for one in weights):
+            if not isinstance(weights, list) or not all(isinstance(line, Mapping) for line in weights):
                 raise BadInput(f"weights are written as a list of mappings, given {shorten(weights)}.")
-            weights = {names_in(one.get("attributes"), "a weight has attributes"): one.get("weight") for one in weights}
-        way = None if "sets" in plain else plain.get("way", 0)
-        along = {what: plain.get(what, ()) for what in _ALONG}
+            what = "a weight has attributes"
+            weights = {names_in(line.get("attributes"), what): line.get("weight") for line in weights}
         return cls(
-            way=way,
+            way=None if "sets" in plain else plain.get("way", 0),
             attrs=plain.get("attributes"),
             sets=plain.get("sets"),
             weights=weights,
             cells=plain.get("cells"),
-            **along,
+            **{what: plain.get(what, ()) for what in _ALONG},
         )
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Marginals:
-        """All tables of so many attributes, or those that are named."""
+        """All tables of a number of attributes, or those that are named."""
         tables = given.get("marginal")
         if tables and "attributes" in given:
             raise BadInput("--attributes belongs to --marginals: a --marginal names its own. Leave it out.")
         return cls(
             way=given.get("marginals"),
             attrs=names_of(given["attributes"]) if "attributes" in given else None,
-            sets=[names_of(one) for one in tables] if tables else None,
+            sets=[names_of(table) for table in tables] if tables else None,
             ranges=names_of(given.get("with_ranges")),
             prefixes=names_of(given.get("with_prefixes")),
             totals=names_of(given.get("with_any")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
@@ -12,10 +11,9 @@ from typing import Any, ClassVar, Self
 from adyton.errors import BadInput
 from adyton.exact import exact
 from adyton.messages import listing, shorten
-from adyton.queries import Queries
 from adyton.schema import Integer, Numeric, Schema
-from adyton.tasks.base import Option, Task, names_of
-from adyton.tasks.named import check_axes
+from adyton.tasks.counts import check_axes
+from adyton.tasks.request import Option, Task, names_of
 from adyton.whole import SAFE, whole
 
 MOST_QUANTILES = 1000
@@ -25,7 +23,6 @@ _NAMED = {
     "quartiles": tuple(Fraction(part, 4) for part in (1, 2, 3)),
     "deciles": tuple(Fraction(part, 10) for part in range(1, 10)),
 }
-QUARTILES = _NAMED["quartiles"]
 
 
 def quantile_name(part: Fraction) -> str:
@@ -38,7 +35,7 @@ def quantile_name(part: Fraction) -> str:
 
 
 def parts_of(given: object) -> tuple[Fraction, ...]:
-    """Parts of all rows, each once, in order."""
+    """Quantiles as parts of all rows from 0 to 1, in order and without repetition."""
     if isinstance(given, str) and given in _NAMED:
         return _NAMED[given]
     single = isinstance(given, str | int | float | Fraction) or not isinstance(given, Iterable)
@@ -75,6 +72,10 @@ class NumbersTask(Task):
 
     answered_by = "adyton.programs.numbers:Numbers"
     word: ClassVar[str]
+    statistics: ClassVar[tuple[str, ...]]
+    """What is reported of each group, by name."""
+    quantiles: ClassVar[tuple[Fraction, ...]] = ()
+    """The quantiles among them, from the least to the largest."""
 
     attribute: str
     _: KW_ONLY
@@ -96,22 +97,12 @@ class NumbersTask(Task):
         if self.rows is not None:
             object.__setattr__(self, "rows", min(whole(self.rows, "rows", 1), SAFE))
 
-    @property
-    @abstractmethod
-    def statistics(self) -> tuple[str, ...]:
-        """What is reported of each group, by name."""
-
-    @property
-    def quantiles(self) -> tuple[Fraction, ...]:
-        """Those that are asked for, if any."""
-        return ()
-
     def select(self, schema: Schema) -> Schema:
         """The attributes of the groups, then that of the numbers."""
         names = schema.check_names((*self.by, self.attribute))
         declared = schema.attributes.get(self.attribute)  # a point has two axes, and none of its name
         if not isinstance(declared, Integer | Numeric):
-            numbers = [name for name, one in schema.attributes.items() if isinstance(one, Integer | Numeric)]
+            numbers = [name for name, kind in schema.attributes.items() if isinstance(kind, Integer | Numeric)]
             there = f"Attributes of numbers are {listing(numbers)}" if numbers else "The schema has none of numbers"
             raise BadInput(
                 f"{self.attribute} is {getattr(declared, 'kind', 'a point')}: it has no {self.word}. {there}; "
@@ -122,12 +113,8 @@ class NumbersTask(Task):
             check_axes(selected)
         return selected
 
-    def workload(self, schema: Schema) -> Queries:
-        """None: these are no counts of cells."""
-        raise BadInput(f"{self}: numbers are no counts of cells. Leave the algorithm to auto, or name one for numbers.")
-
     def to_dict(self) -> dict[str, Any]:
-        """The attribute, the groups, and what else was said."""
+        """The attribute, the groups, and the rows of a group where they are public."""
         plain: dict[str, Any] = {"task": self.kind, "attribute": self.attribute}
         plain |= {"by": list(self.by)} if self.by else {}
         return plain | ({} if self.rows is None else {"rows": self.rows})
@@ -156,12 +143,8 @@ class Sum(NumbersTask):
     """
 
     kind, word = "sum", "sum"
-    asked_by = (Option("sum", "The sum of an attribute of numbers.", "A"), *_GROUPS)
-
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        """The sum."""
-        return ("sum",)
+    command_options = (Option("sum", "The sum of an attribute of numbers.", "A"), *_GROUPS)
+    statistics = ("sum",)
 
 
 @dataclass(frozen=True)
@@ -173,12 +156,8 @@ class Mean(NumbersTask):
     """
 
     kind, word = "mean", "mean"
-    asked_by = (Option("mean", "Its mean, with the count.", "A"), *_GROUPS)
-
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        """The mean, and the count."""
-        return ("count", "mean")
+    command_options = (Option("mean", "Its mean, with the count.", "A"), *_GROUPS)
+    statistics = ("count", "mean")
 
 
 @dataclass(frozen=True)
@@ -190,12 +169,8 @@ class Variance(NumbersTask):
     """
 
     kind, word = "variance", "variance"
-    asked_by = (Option("variance", "Its variance and deviation, too.", "A"), *_GROUPS)
-
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        """All moments up to the second."""
-        return ("count", "mean", "variance", "deviation")
+    command_options = (Option("variance", "Its variance and deviation, too.", "A"), *_GROUPS)
+    statistics = ("count", "mean", "variance", "deviation")
 
 
 @dataclass(frozen=True)
@@ -207,34 +182,26 @@ class Quantiles(NumbersTask):
     """
 
     kind, word = "quantiles", "quantiles"
-    asked_by = (
+    command_options = (
         Option("quantiles", "Its quantiles: the quartiles, or those of --at.", "A"),
         Option("at", "For --quantiles: 0.1,0.5,0.9, or median, quartiles or deciles.", "Q,Q…", asks=False),
         *_GROUPS,
     )
 
-    parts: Sequence[Any] | str = "quartiles"
+    parts: Sequence[Any] | str | float = "quartiles"
 
-    def __init__(
-        self,
-        attribute: str,
-        parts: Sequence[Any] | str | float = "quartiles",
-        *,
-        by: Sequence[str] | str = (),
-        rows: int | None = None,
-    ) -> None:
-        for name, value in {"attribute": attribute, "by": by, "rows": rows, "parts": parts_of(parts)}.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", parts_of(self.parts))
+        super().__post_init__()
 
     @property
-    def quantiles(self) -> tuple[Fraction, ...]:
+    def quantiles(self) -> tuple[Fraction, ...]:  # type: ignore[override]
         """From the least to the largest."""
-        return tuple(self.parts)
+        return self.parts  # type: ignore[return-value]  # read when the task was made
 
     @property
-    def statistics(self) -> tuple[str, ...]:
-        """One for each."""
+    def statistics(self) -> tuple[str, ...]:  # type: ignore[override]
+        """A percentage for each."""
         return tuple(map(quantile_name, self.quantiles))
 
     def to_dict(self) -> dict[str, Any]:
@@ -267,14 +234,6 @@ class Summary(NumbersTask):
     """
 
     kind, word = "summary", "summary"
-    asked_by = (Option("summary", "Count, mean, deviation and quartiles at once.", "A"), *_GROUPS)
-
-    @property
-    def quantiles(self) -> tuple[Fraction, ...]:
-        """The quartiles."""
-        return QUARTILES
-
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        """Moments, then quartiles."""
-        return ("count", "mean", "deviation", *map(quantile_name, QUARTILES))
+    command_options = (Option("summary", "Count, mean, deviation and quartiles at once.", "A"), *_GROUPS)
+    quantiles = _NAMED["quartiles"]
+    statistics = ("count", "mean", "deviation", *map(quantile_name, quantiles))

@@ -21,21 +21,18 @@ from adyton.schema.attributes import Attribute
 from adyton.schema.calendar import written_at
 from adyton.schema.times import Times
 
-Asked: TypeAlias = Literal["cells", "prefixes", "ranges"]
+AlongKind: TypeAlias = Literal["cells", "prefixes", "ranges"]
+"""What is asked along an attribute."""
+Cells: TypeAlias = npt.NDArray[np.int64]
+"""The numbers of some cells of an attribute."""
 _MOST_LISTED = 1024
-_SAMPLE, _SEED = 2000, 1
-"""Of a longer axis, so many ranges drawn at random stand for all: the same ones for everybody."""
-
-
+_SAMPLE, RANGES_SEED = 2000, 1
+"""Where there are too many ranges to list them, this many drawn at random stand for all: always the same ones."""
 _ROUNDING = 4
 """How many units in the last place a computed edge may be off."""
-
-
-Cells: TypeAlias = npt.NDArray[np.int64]
-
 MOST_QUERIES, _MOST_COEFFICIENTS = 1_000_000, 1 << 25
 _LARGEST, _LARGEST_EXACT = 2**200, 2**53
-_ENDS = ("from", "to")
+_ENDS, _OPEN_END = ("from", "to"), "Write None (null in JSON) for an open end."
 _HOW = (
     "A query maps attributes to what is counted: a value, a list of values, or (from, to) with both ends included and "
     'None for an open end, as in {"age": (20, 29), "sex": "F"}.'
@@ -43,11 +40,11 @@ _HOW = (
 
 
 def as_queries(schema: Schema, asked: object) -> Queries:
-    """The queries that somebody asks about the cells of a schema's attributes, in the order asked.
+    """Questions about the attributes of a schema as queries about its cells, in the order asked.
 
-    A list holds several queries; anything else is one. A query names what is counted of each attribute, and counts all
-    of those that it leaves out. Where there is one attribute only, its name may be left out. Queries that are written
-    as a query set are taken as they are.
+    A list holds several questions; anything else is one. A question names what is counted of each attribute, and counts
+    all values of those that it leaves out. Where there is only one attribute, its name may be left out. A query set is
+    returned as it is.
 
     >>> from adyton.schema import Categorical, Integer
     >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
@@ -58,31 +55,27 @@ def as_queries(schema: Schema, asked: object) -> Queries:
         if asked.domain != schema.shape:
             raise BadInput(f"these queries ask about a domain of shape {asked.domain}, the release has {schema.shape}.")
         return asked
-    return _boxes(schema, [_box(schema, query) for query in _listed(asked)])
+    every = {name: np.arange(attribute.size) for name, attribute in schema.attributes.items()}
+    return _boxes(schema.shape, [list((every | box).values()) for box in as_boxes(schema, asked)])
 
 
 def as_boxes(schema: Schema, asked: object) -> list[dict[str, Cells]]:
-    """The same questions, each as the cells that are counted of the attributes which it names: nothing as large as the
-    domain is made.
+    """The same questions, each as the cells that are counted of the attributes that it names; no array is as large as
+    the domain.
 
     >>> from adyton.schema import Categorical, Integer
     >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
     >>> as_boxes(schema, {"sex": "M"})
     [{'sex': array([1])}]
     """
-    return [
-        {name: _cells(name, schema.attributes[name], part) for name, part in _asked(schema, query).items()}
-        for query in _listed(asked)
-    ]
-
-
-def _listed(asked: object) -> list[Any]:
-    """One query or a list of them as a list."""
-    asked = _without_numpy(asked)
-    given = asked if isinstance(asked, list) else [asked]
+    plain = _without_numpy(asked)
+    given = plain if isinstance(plain, list) else [plain]
     if not given or len(given) > MOST_QUERIES:
         raise BadInput(f"ask at least one query and at most {MOST_QUERIES:,}, given {len(given):,}. {_HOW}")
-    return given
+    return [
+        {name: _cells(name, schema.attributes[name], part) for name, part in _by_name(schema, query).items()}
+        for query in given
+    ]
 
 
 def to_plain(query: Mapping[Any, Any]) -> dict[str, Any]:
@@ -111,7 +104,9 @@ def _plain_part(name: str, asked: object) -> Any:
             if not values:
                 raise BadInput(f"no value of {name} is asked for. Leave {name} out to count all.")
             plain = [_plain_value(name, value) for value in values]
-            return plain if isinstance(values, list) else sorted(plain, key=lambda one: (isinstance(one, str), one))
+            return (
+                plain if isinstance(values, list) else sorted(plain, key=lambda value: (isinstance(value, str), value))
+            )
         case value:
             return _plain_value(name, value)
     closed = {key: _plain_value(name, end) for key, end in zip(_ENDS, pair, strict=True) if end is not None}
@@ -149,25 +144,17 @@ def _without_numpy(given: object) -> Any:
     return given.tolist()
 
 
-def _box(schema: Schema, query: object) -> list[Cells]:
-    """For each attribute the cells that are counted."""
-    plain = _asked(schema, query)
-    return [
-        _cells(name, attribute, plain[name]) if name in plain else np.arange(attribute.size)
-        for name, attribute in schema.attributes.items()
-    ]
-
-
-def _asked(schema: Schema, query: object) -> dict[str, Any]:
-    """What is counted of the attributes that are named. Their names come before the words of a range."""
+def _by_name(schema: Schema, query: object) -> dict[str, Any]:
+    """What is counted of the attributes that are named. An attribute called ``from`` or ``to`` is not taken for a
+    range."""
     named = isinstance(query, Mapping) and not (_is_range(query) and set(query).isdisjoint(schema.names))
     if not named and len(schema.names) != 1:
         raise BadInput(f"{shorten(query)} does not say which of {listing(schema.names)} it asks about. {_HOW}")
-    asked = query if isinstance(query, Mapping) and named else {schema.names[0]: query}
-    for name in asked:
+    parts = query if isinstance(query, Mapping) and named else {schema.names[0]: query}
+    for name in parts:
         if name not in schema.names:
             raise BadInput(no_such("attribute", name, schema.names))
-    return to_plain(asked)
+    return to_plain(parts)
 
 
 def _is_range(query: Mapping[Any, Any]) -> bool:
@@ -182,9 +169,10 @@ def _cells(name: str, attribute: Attribute, part: Any) -> Cells:
 
 
 def _levels(attribute: Attribute, value: Any) -> tuple[Any, ...]:
-    """The levels of a group of them; a value that is no group stands for itself."""
-    grouped = isinstance(attribute, Categorical) and isinstance(value, str) and value in dict(attribute.groups)
-    return attribute.members(value) if grouped and isinstance(attribute, Categorical) else (value,)
+    """The levels of a group; a value that is no group is its own level."""
+    if isinstance(attribute, Categorical) and isinstance(value, str) and value in dict(attribute.groups):
+        return attribute.members(value)
+    return (value,)
 
 
 def _cell(name: str, attribute: Attribute, value: Any) -> int:
@@ -208,22 +196,23 @@ def _cell(name: str, attribute: Attribute, value: Any) -> int:
 
 
 def _range(name: str, attribute: Attribute, begin: Any, end: Any) -> Cells:
-    if isinstance(attribute, Times):
-        first = 0 if begin is None else cell_at(name, attribute, begin, "begins")
-        last = attribute.base_size - 1 if end is None else cell_at(name, attribute, end, "ends")
-    elif isinstance(attribute, Integer | Numeric):
-        first = 0 if begin is None else border_at(name, attribute, begin, "begins")
-        last = attribute.base_size - 1 if end is None else border_at(name, attribute, end, "ends")
-    else:
+    if not isinstance(attribute, Times | Integer | Numeric):
         raise BadInput(f"{name} has no order. Ask for a list of values, for example {list(attribute.labels[:2])}.")
+
+    def cell(value: Any, word: str) -> int:
+        if isinstance(attribute, Times):
+            return cell_at(name, attribute, value, word)
+        return border_at(name, attribute, value, word)
+
+    first = 0 if begin is None else cell(begin, "begins")
+    last = attribute.base_size - 1 if end is None else cell(end, "ends")
     if first > last:
         raise BadInput(f"the range {shorten((begin, end))} of {name} ends before it begins. Swap its ends.")
     return np.arange(first, last + 1)
 
 
-def _boxes(schema: Schema, boxes: Sequence[Sequence[Cells]]) -> Queries:
-    """Ranges, where all are; else the coefficients one by one."""
-    shape = schema.shape
+def _boxes(shape: tuple[int, ...], boxes: Sequence[Sequence[Cells]]) -> Queries:
+    """As ranges, where all of them are; else by their coefficients."""
     if all(axis.size == axis[-1] - axis[0] + 1 for box in boxes for axis in box):
         lower, upper = ([[int(axis[end]) for axis in box] for box in boxes] for end in (0, -1))
         return Ranges(shape, lower, upper)
@@ -243,25 +232,15 @@ def question_in_words(query: Mapping[str, Any]) -> str:
     >>> question_in_words({"age": (20, 29), "sex": "F"}), question_in_words({"age": {"from": 65, "to": None}})
     ('age 20 to 29, sex F', 'age from 65')
     """
-    return ", ".join(f"{name} {_counted_of(part)}".rstrip() for name, part in query.items()) or "all rows"
+    return ", ".join(f"{name} {_in_words(part)}".rstrip() for name, part in to_plain(query).items()) or "all rows"
 
 
-def _counted_of(part: object) -> str:
-    match part:
-        case (first, last) if isinstance(part, tuple):
-            return _between(first, last)
-        case Mapping():
-            return _between(part.get("from"), part.get("to"))
-        case list() | set() | frozenset():
-            return " or ".join(sorted(map(str, part)) if not isinstance(part, list) else map(str, part))
-    return str(part)
-
-
-def _between(first: object, last: object) -> str:
-    if first is None and last is None:
-        return "at all"
+def _in_words(part: Any) -> str:
+    if not isinstance(part, dict):
+        return " or ".join(map(str, part)) if isinstance(part, list) else str(part)
+    first, last = (part.get(end) for end in _ENDS)
     if first is None or last is None:
-        return f"from {first}" if last is None else f"up to {last}"
+        return "at all" if first is last else f"up to {last}" if first is None else f"from {first}"
     return f"{first} to {last}"
 
 
@@ -275,20 +254,17 @@ def cell_at(name: str, attribute: Times, value: object, word: str) -> int:
     """
     if value in attribute.labels[: attribute.base_size]:
         return attribute.labels.index(value)
-    problem = ""
     try:
         span = attribute.literal(value, f"what a range of {name} {word} with")
-    except SchemaError as error:
-        problem = str(error)
-    if problem:
-        raise BadInput(f"{problem} Write None (null in JSON) for an open end.")
+    except SchemaError as problem:
+        raise BadInput(f"{problem} {_OPEN_END}") from None
     first, last = attribute.span
     end = word == "ends"
     second = span.last if end else span.first
     if not first <= second <= last:
         raise BadInput(
             f"{name} goes from {attribute.min} to {attribute.max}, given a range that {word} with {shorten(value)}. "
-            "Write None (null in JSON) for an open end."
+            f"{_OPEN_END}"
         )
     cell = bisect_right(attribute.starts, second) - 1
     if second != (attribute.ends(cell) if end else int(attribute.starts[cell])):
@@ -323,8 +299,8 @@ def border_at(name: str, attribute: Integer | Numeric, end: Any, word: str) -> i
     def border(place: int) -> float:
         return _last(attribute, place) if after else _first(attribute, place)
 
-    found = bisect_left(range(size), end, key=border)
-    for place in (found, found - 1):
+    nearest = bisect_left(range(size), end, key=border)
+    for place in (nearest, nearest - 1):
         if 0 <= place < size:
             slack = _slack(attribute, place + after)
             if border(place) - slack <= end <= border(place) + slack:
@@ -332,9 +308,9 @@ def border_at(name: str, attribute: Integer | Numeric, end: Any, word: str) -> i
     if not border(0) <= end <= border(size - 1):
         raise BadInput(
             f"a range of {name} {word} between {_text(border(0))} and {_text(border(size - 1))}, given {shorten(end)}. "
-            "Write None (null in JSON) for an open end."
+            f"{_OPEN_END}"
         )
-    near = ", ".join(_text(border(place)) for place in range(max(0, found - 2), min(size, found + 2)))
+    near = ", ".join(_text(border(place)) for place in range(max(0, nearest - 2), min(size, nearest + 2)))
     raise BadInput(f"no cell of {name} {word} at {shorten(end)}: ranges are made of whole cells. Near are {near}.")
 
 
@@ -355,8 +331,8 @@ def _last(attribute: Integer | Numeric, place: int) -> float:
 
 
 def _slack(attribute: Integer | Numeric, edge: int) -> float:
-    """How far from an edge still counts as on it: nothing for whole numbers; rounding, and in equal bins what the
-    schema allows, but never more than a quarter of the way to the next edge."""
+    """How far from an edge a value still counts as on it: 0 for whole numbers; else rounding, and in equal bins what
+    the schema allows, but at most a quarter of the way to the next edge."""
     if isinstance(attribute, Integer):
         return 0
     if attribute.edges is None:
@@ -371,30 +347,36 @@ def _text(border: float) -> str:
     return str(border) if isinstance(border, int) else f"{border:.15g}"
 
 
+def range_queries(shape: tuple[int, ...]) -> AllRange | Ranges:
+    """All intervals of a short axis; of longer ones, and of several axes, a sample that represents all."""
+    if len(shape) == 1 and shape[0] <= _MOST_LISTED:
+        return AllRange(shape)
+    return RandomRanges(shape, _SAMPLE, seed=RANGES_SEED)
+
+
 @dataclass(frozen=True)
 class Along:
     """The queries along an attribute of *side* cells; with *total*, "any" is one of them."""
 
     side: int
-    asked: Asked = "cells"
+    kind: AlongKind = "cells"
     total: bool = False
 
     def queries(self) -> Queries:
         """As queries about the cells of the attribute."""
-        match self.asked:
+        match self.kind:
             case "cells":
                 own: Queries = Identity(self.side)
             case "prefixes":
                 own = Prefix(self.side)
             case "ranges":
-                listed = self.side <= _MOST_LISTED
-                own = AllRange(self.side) if listed else RandomRanges((self.side,), _SAMPLE, seed=_SEED)
+                own = range_queries((self.side,))
         return Stack([own, Total(self.side)]) if self.total else own
 
     @property
     def count(self) -> int:
         """How many there are, all ranges counted."""
-        own = self.side * (self.side + 1) // 2 if self.asked == "ranges" else self.side
+        own = self.side * (self.side + 1) // 2 if self.kind == "ranges" else self.side
         return own + self.total
 
     @property
@@ -405,7 +387,7 @@ class Along:
         ((0.75, 0.0625), (0.625, 0.46875))
         """
         lengths = np.arange(1, self.side + 1, dtype=np.float64)
-        match self.asked:
+        match self.kind:
             case "cells":
                 lengths, times = np.ones(1), np.full(1, float(self.side))
             case "prefixes":

@@ -1,53 +1,140 @@
-"""A request: a task, what may be spent on it, and how. One value, with one form in JSON."""
+"""Tasks and requests: what a curator can ask for, in the words of the table, and the same with its budget.
+
+A request is one value with one form in JSON. Kinds of tasks are found by their names in :data:`TASKS`, and by their
+options on the command line.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from adyton.errors import BadInput
 from adyton.exact import Rational, as_number, budget, exact
 from adyton.messages import listing, shorten
 from adyton.plans.registry import Added, Registry, check_name
+from adyton.queries import Queries
+from adyton.schema import Schema
+from adyton.schema.attributes import Label
 from adyton.schema.plain_values import as_plain, as_text, of_kind, part_of
-from adyton.tasks.base import Option, Task
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of the command line, with which a task is asked for, or described more closely."""
+
+    name: str
+    """As it is written, without the dashes before it: ``with-ranges``."""
+    help: str
+    metavar: str | None = None
+    reads: type = str
+    """What it takes: ``str``, ``int``, ``Path``, ``list[str]`` where it can be given again, ``bool`` for a flag."""
+    asks: bool = True
+    """Whether it asks for the task; else it describes more closely what another option asks for."""
+
+    @property
+    def key(self) -> str:
+        """Its name as Python writes it."""
+        return self.name.replace("-", "_")
+
+    def __str__(self) -> str:
+        return f"--{self.name}"
+
+
+def names_of(text: str | None) -> list[str]:
+    """Names that are separated by commas; none where nothing was given."""
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
+class Task(ABC):
+    """Something to release. Most tasks are about the cells of some attributes, and queries that should be accurate.
+
+    Any other query can be asked of such a release too; the task says for which ones the algorithm is chosen.
+    """
+
+    kind: ClassVar[str]
+    answered_by: ClassVar[str | type] = "adyton.programs.counts:Counts"
+    """The program that answers it, or its import path: see :class:`adyton.programs.Program`."""
+    merges: ClassVar[bool] = False
+    """Whether only these queries matter, so that cells which all of them treat alike may be merged."""
+    cumulative: ClassVar[bool] = False
+    """Whether counts up to each cell are asked for, and not those of the cells."""
+    command_options: ClassVar[tuple[Option, ...]] = ()
+    """The options of the command line that ask for it. Each kind of task has its own: they are not inherited."""
+    per_unit: ClassVar[bool] = False
+    """Whether units are counted instead of rows."""
+    last_class: int | None = None
+    """The number of rows from which on units are in one class, where units are counted by their number of rows."""
+
+    @abstractmethod
+    def select(self, schema: Schema) -> Schema:
+        """The schema of the attributes that the task is about, out of those of a table."""
+
+    def workload(self, schema: Schema) -> Queries:
+        """The queries, given the schema of these attributes; refused by tasks that do not ask about cells."""
+        raise BadInput(f"{self}: this is no count of cells. Leave the algorithm to auto.")
+
+    def axes(self, schema: Schema) -> dict[str, tuple[Label, ...]]:
+        """The labels of the cells along each axis, given the schema of these attributes."""
+        return {name: attribute.labels for name, attribute in schema.attributes.items()}
+
+    def tables(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
+        """The attributes of each table that is asked for; none where the cells of all attributes are."""
+        return ()
+
+    def questions(self) -> tuple[Mapping[str, Any], ...]:
+        """The queries, where they are listed one by one."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The task as plain values, here its kind alone; :func:`task_from_dict` reads them back."""
+        return {"task": self.kind}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """The task that :meth:`to_dict` describes, from values that nobody has checked."""
+        return cls()
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """From what was given of its own options, by their keys: here names of attributes, separated by commas."""
+        (text,) = given.values()
+        return cls(*names_of(text))
+
 
 _PLACES = {
-    "histogram": "tasks.named:Histogram",
-    "ranges": "tasks.named:Ranges",
-    "cdf": "tasks.named:Cdf",
+    "histogram": "tasks.counts:Histogram",
+    "ranges": "tasks.counts:Ranges",
+    "cdf": "tasks.counts:Cdf",
     "marginals": "tasks.marginals:Marginals",
-    "queries": "tasks.named:QueryList",
+    "queries": "tasks.counts:QueryList",
     "sum": "tasks.numbers:Sum",
     "mean": "tasks.numbers:Mean",
     "quantiles": "tasks.numbers:Quantiles",
     "variance": "tasks.numbers:Variance",
     "summary": "tasks.numbers:Summary",
-    "rows per unit": "tasks.units:RowsPerUnit",
-    "count": "tasks.units:Count",
-    "units": "tasks.units:Units",
-    "rows left out": "tasks.units:RowsLeftOut",
+    "rows per unit": "tasks.counts:RowsPerUnit",
+    "count": "tasks.counts:Count",
+    "units": "tasks.counts:Units",
+    "rows left out": "tasks.counts:RowsLeftOut",
     "classifier": "learning.classifier:Classifier",
     "tuning": "configuration.asked:Tuning",
 }
-"""Where each kind of task stands."""
+"""The module and class of each kind of task."""
 TASKS = Registry[Task]("task", _PLACES, noun="task of the kind", key="kind", base=Task)
 """All kinds of tasks, by name."""
 
 
-# ---- from a command line --------------------------------------------------------------------------------------------
-
-
 AUTO = "auto"
 _KEYS = ("task", "epsilon", "where", "algorithm", "options", "misfits")
-_OTHERS = ", ".join(_KEYS[1:])
 
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asks for: a task, its budget, which rows, which algorithm with which options.
+    """A task with its budget: of which rows, by which algorithm, with which options.
 
     >>> from adyton.tasks import Histogram
     >>> request = Request.of(Histogram("age"), "0.5", where="sex = 'F'")
@@ -74,23 +161,19 @@ class Request:
         misfits: Rational | bool | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Request:
-        """From what was given: the one place where a budget is read."""
+        """From arguments that nobody has checked: the one place where a budget is read."""
         check_name(algorithm)
         if where is not None and not isinstance(where, str):
             raise BadInput(f'where is a predicate in a text, such as "age >= 65", given {shorten(where)}.')
         amount = budget(epsilon, "epsilon")
         return cls(as_task(task), amount, where, algorithm, dict(options or {}), misfits)  # type: ignore[arg-type]
 
-    def with_epsilon(self, epsilon: Fraction) -> Request:
-        """The same for another budget."""
-        return replace(self, epsilon=epsilon)
-
     def to_dict(self) -> dict[str, Any]:
-        """As plain values; :meth:`from_dict` reads them back. Refused where an option is an object, which has none."""
+        """As plain values; :meth:`from_dict` reads them back. Options that are objects are refused."""
         options = as_plain(self.options)
         for name, value in options.items():
             if not isinstance(value, str | int | float | bool | list | dict | None):
-                raise BadInput(f"the option {name} is a {type(value).__name__}, which cannot be written down as JSON.")
+                raise BadInput(f"the option {name} is a {type(value).__name__}, which cannot be written as JSON.")
         return {
             "task": self.task.to_dict(),
             "epsilon": as_number(self.epsilon),
@@ -102,9 +185,8 @@ class Request:
 
     @classmethod
     def from_dict(cls, plain: object, epsilon: Rational | None = None) -> Request:
-        """From plain values of a stranger: a task is a mapping of its own, or stands among the keys of the request.
-
-        *epsilon* is the budget where none is given.
+        """From plain values that nobody has checked: the task is a mapping of its own, or its keys are among those of
+        the request. *epsilon* is the budget where none is given.
         """
         if not isinstance(plain, Mapping):
             raise BadInput(f"a request must be a mapping, given {shorten(plain)}.")
@@ -116,7 +198,8 @@ class Request:
         its_own = {*task.to_dict(), *getattr(task, "__dataclass_fields__", ())}
         if not nested and (unknown := [key for key in plain if key not in {*_KEYS, *its_own}]):
             raise BadInput(
-                f"a request for a {task.kind} has no {listing(unknown)}. Known beside the task's own are {_OTHERS}."
+                f"a request for a {task.kind} has no {listing(unknown)}. Known beside the task's own are "
+                f"{', '.join(_KEYS[1:])}."
             )
         options = of_kind(dict, {} if not nested and "options" in its_own else plain.get("options") or {}, "options")
         return cls.of(
@@ -133,7 +216,7 @@ class Request:
 
 
 def register(task: Added) -> Added:
-    """Enter a kind of task; from then on it is read, released, saved and asked for like any other."""
+    """Add a kind of task; from then on it can be read, released and saved like any other."""
     return TASKS.register(task)
 
 
@@ -155,40 +238,40 @@ def as_task(given: object) -> Task:
     )
 
 
-def asking() -> list[tuple[Option, list[type[Task]]]]:
-    """The options of the command line, each with the tasks that it is for; those of several stand behind the last.
+def command_options() -> list[tuple[Option, list[type[Task]]]]:
+    """The options of the command line, each with the tasks that it is for; shared ones come after their last task.
 
-    Tasks from other rooms have commands of their own.
+    Tasks of other rooms have commands of their own.
     """
-    found: dict[Option, list[type[Task]]] = {}
+    options: dict[Option, list[type[Task]]] = {}
     for task in (TASKS[kind] for kind in TASKS if _PLACES.get(kind, "tasks").startswith("tasks")):
-        for option in vars(task).get("asked_by", ()):
-            found[option] = [*found.pop(option, []), task]
-    names = [option.name for option in found]
+        for option in vars(task).get("command_options", ()):
+            options[option] = [*options.pop(option, []), task]
+    names = [option.name for option in options]
     if twice := {name for name in names if names.count(name) > 1}:
         raise BadInput(f"two kinds of task are asked for by --{twice.pop()}. Give one of them another option.")
-    return list(found.items())
+    return list(options.items())
 
 
-def asked_task(given: Mapping[str, Any]) -> Task | None:
-    """The one task that was asked for by options, given by their keys; None for none."""
+def task_from_options(given: Mapping[str, Any]) -> Task | None:
+    """The one task that the given options ask for, by their keys; None for none."""
     known = [
         (option, tasks, given[option.key])
-        for option, tasks in asking()
+        for option, tasks in command_options()
         if given.get(option.key) is not None and given[option.key] is not False and given[option.key] != []
     ]
     named = [(option, task) for option, (task, *_), _ in known if option.asks]
     if len(named) > 1:
         raise BadInput(f"ask for one thing at a time: {', or '.join(str(option) for option, _ in named)}.")
-    asked = named[0][1] if named else None
+    wanted = named[0][1] if named else None
     for option, tasks, _ in known:
-        if asked not in tasks:
-            those = [str(one) for one, of in asking() if one.asks and set(of) & set(tasks)]
+        if wanted not in tasks:
+            those = [str(other) for other, owners in command_options() if other.asks and set(owners) & set(tasks)]
             raise BadInput(f"{option} belongs to {' or '.join(those)}. Leave it out, or ask for that.")
-    return None if asked is None else asked.from_options({option.key: value for option, _, value in known})
+    return None if wanted is None else wanted.from_options({option.key: value for option, _, value in known})
 
 
 def ways_to_ask() -> str:
     """The options that ask for something, for messages."""
-    *most, last = (str(option) for option, _ in asking() if option.asks)
+    *most, last = (str(option) for option, _ in command_options() if option.asks)
     return f"{', '.join(most)} or {last}"

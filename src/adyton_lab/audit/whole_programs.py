@@ -30,7 +30,7 @@ from adyton.kernel.mechanisms.published.statistic import BoundFunction, Declared
 from adyton.kernel.shapes import VectorShape
 from adyton.learning.classifier import Classifier
 from adyton.learning.registry import learner_named, learners
-from adyton.marginals.program import PROGRAMS, Wanted, program_named
+from adyton.marginals.program import PROGRAMS, TableSet, program_named
 from adyton.plans import algorithms, plan_named
 from adyton.queries import Identity, Partition, RandomRanges
 from adyton.schema import Boolean, Integer, RowTree, Schema
@@ -342,7 +342,7 @@ def _learnt(root: Any, name: str) -> Any:
 
 
 def _measured(root: Any, name: str) -> Any:
-    wanted = Wanted.of(_BITS, list(itertools.combinations(_BITS.names, 2)))
+    wanted = TableSet.of(_BITS, list(itertools.combinations(_BITS.names, 2)))
     outcome = program_named(name).measure(root, wanted, Fraction(1))
     bought = [(one.name, one.value) for one in outcome.bought]
     return outcome.algorithm, outcome.why, bought, [(one.group, one.counts) for one in outcome.measured]

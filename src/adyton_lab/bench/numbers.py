@@ -18,9 +18,9 @@ from adyton.arrays import Flags, Reals
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.programs.numbers import NumbersOutlook
-from adyton.statistics.asked import Asked, Figures
+from adyton.statistics.grouped import Figures, GroupedNumbers
 from adyton.statistics.parts import reported
-from adyton.statistics.programs import weigh
+from adyton.statistics.programs import rank
 from adyton.tasks import Mean, NumbersTask, Quantiles
 from adyton_lab.corpus.number_tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
 from adyton_lab.engine import geometric_mean
@@ -145,8 +145,8 @@ def task_of(case: NumbersCase, statistic: str) -> NumbersTask:
 def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> MeasuredNumbers:
     """The release that auto makes, again and again."""
     task, amount = task_of(rows.case, statistic), Fraction(epsilon)
-    asked, lines = Asked.of(task, rows.case.schema), rows.grouped(bool(task.by))
-    weighed = weigh(asked, amount)
+    asked, lines = GroupedNumbers.of(task, rows.case.schema), rows.grouped(bool(task.by))
+    weighed = rank(asked, amount)
     names = [name for name in task.statistics if name != "count"]
     there = [line for line, values in enumerate(lines) if values.size]
     runs: list[list[Figures]] = []
@@ -174,9 +174,9 @@ def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> Mea
     )
 
 
-def _told(asked: Asked, name: str, rows: int, epsilon: Fraction) -> float:
+def _told(asked: GroupedNumbers, name: str, rows: int, epsilon: Fraction) -> float:
     task = replace(asked.task, rows=rows)
-    return NumbersOutlook(Asked(task, asked.schema)).promised(epsilon)[name]
+    return NumbersOutlook(GroupedNumbers(task, asked.schema)).promised(epsilon)[name]
 
 
 def _truth(name: str, values: Reals) -> float:

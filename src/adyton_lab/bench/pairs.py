@@ -75,7 +75,7 @@ def _names(data: str | os.PathLike[str] | None) -> list[str]:
 
 
 def _record(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
-    wanted = Wanted.of(table.schema, list(itertools.combinations(table.schema.names, 2)))
+    wanted = TableSet.of(table.schema, list(itertools.combinations(table.schema.names, 2)))
     truth = true_pairs(table)
     found: dict[str, list[float]] = {way: [] for way in ("clipped", "projected", *WAYS)}
     went, seconds = "", 0.0
@@ -107,14 +107,15 @@ def _record(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
     )
 
 
-def run(way: str, table: PublicTable, wanted: Wanted, epsilon: Fraction, seed: int) -> tuple[str, dict[Pair, Reals]]:
+def run(way: str, table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int) -> tuple[str, dict[Pair, Reals]]:
     """What was done in the end, and the tables of all pairs."""
     kernel = Kernel.simulated_table(table.codes, table.schema, epsilon=epsilon, seed=seed)
-    outcome = program_named(way).measure(kernel.root, wanted, epsilon)
-    return outcome.algorithm, modelled(wanted, outcome.measured).model.all_pairs()
+    program = program_named(way)
+    outcome = program.measure(kernel.root, wanted, epsilon)
+    return outcome.algorithm, program.estimate(wanted, outcome.measured).model.all_pairs()
 
 
-def _independent(table: PublicTable, wanted: Wanted, epsilon: Fraction, seed: int) -> dict[Pair, Reals]:
+def _independent(table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int) -> dict[Pair, Reals]:
     kernel = Kernel.simulated_table(table.codes, table.schema, epsilon=epsilon, seed=seed)
     share = Fraction(1, len(wanted.pairs))
     noisy = measured(kernel.root.tables(list(wanted.pairs)), dict.fromkeys(wanted.pairs, share), epsilon)

@@ -10,7 +10,7 @@ import numpy as np
 from adyton.arrays import Integers, Reals
 from adyton.kernel.kernel import Kernel
 from adyton.marginals.privbayes import BayesNetwork, PrivBayes, PrivBayesLs
-from adyton.marginals.program import Wanted, program_named
+from adyton.marginals.program import TableSet, program_named
 from adyton.schema import Schema
 from adyton.solving.residuals import residuals
 
@@ -27,7 +27,7 @@ def network_estimate(name: str, counts: Integers, schema: Schema, epsilon: str, 
     """
     cells = np.argwhere(counts)
     rows = np.repeat(cells, counts[tuple(cells.T)], axis=0)
-    wanted = Wanted.of(schema, list(itertools.combinations(schema.names, 2)))
+    wanted = TableSet.of(schema, list(itertools.combinations(schema.names, 2)))
     kernel = Kernel.simulated_table(rows, schema, epsilon=epsilon, seed=seed)
     measured = program_named(name).measure(kernel.root, wanted, Fraction(epsilon)).measured
     squares = residuals(wanted.sides, measured)

@@ -1,4 +1,4 @@
-"""What is asked about numbers, with all that the schema says of it."""
+"""The numbers of an attribute by groups, as a task asks for them; a statistic of each group; tails of summed noises."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from adyton.schema.numbers import FixedPoint
 from adyton.tasks import NumbersTask
 
 _FEW = 8
-"""So many noises are added up exactly; the sum of more is close to normal."""
+"""Sums of up to this many noises have an exact law; the sum of more is close to normal."""
 _GAP = 1e-3
-"""Scales nearer to each other than this part are moved apart: the closed form divides by differences."""
+"""Scales that differ by less than this part are moved apart: the closed form divides by differences."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class GroupedNumbers:
     """A task about numbers, and the schema of its attributes: those of the groups, then that of the numbers."""
 
     task: NumbersTask
     schema: Schema
 
     @classmethod
-    def of(cls, task: NumbersTask, schema: Schema) -> Asked:
+    def of(cls, task: NumbersTask, schema: Schema) -> GroupedNumbers:
         """For a table with this schema; an error if it does not fit."""
         selected = task.select(schema)
         return cls(replace(task, by=selected.names[:-1]), selected)  # with both axes for a point
@@ -38,9 +38,14 @@ class Asked:
     @property
     def attribute(self) -> Integer | Numeric:
         """What is declared about the numbers."""
-        found = self.schema.attributes[self.task.attribute]
-        assert isinstance(found, Integer | Numeric)
-        return found
+        attribute = self.schema.attributes[self.task.attribute]
+        assert isinstance(attribute, Integer | Numeric)
+        return attribute
+
+    @property
+    def cells(self) -> int:
+        """How many cells of numbers there are."""
+        return self.attribute.base_size
 
     @cached_property
     def grid(self) -> FixedPoint:
@@ -48,14 +53,9 @@ class Asked:
         return FixedPoint.of(self.attribute)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """How many groups there are along each attribute in *by*."""
-        return tuple(self.schema.attributes[name].size for name in self.task.by)
-
-    @property
     def groups(self) -> int:
         """How many groups there are."""
-        return math.prod(self.shape)
+        return math.prod(self.schema.attributes[name].size for name in self.task.by)
 
     @property
     def lines(self) -> list[tuple[Any, ...]]:
@@ -75,12 +75,12 @@ class Asked:
     @cached_property
     def edges(self) -> Reals:
         """Where the cells of numbers begin, and where the last one ends."""
-        one = self.attribute
-        if isinstance(one, Integer):
-            return np.append(np.arange(one.min, one.max + 1, one.step), one.max + 1).astype(float)
-        if one.edges is not None:
-            return np.array(one.edges, dtype=float)
-        return np.linspace(one.min, one.max, one.bins + 1)
+        kind = self.attribute
+        if isinstance(kind, Integer):
+            return np.append(np.arange(kind.min, kind.max + 1, kind.step), kind.max + 1).astype(float)
+        if kind.edges is not None:
+            return np.array(kind.edges, dtype=float)
+        return np.linspace(kind.min, kind.max, kind.bins + 1)
 
     @property
     def single(self) -> bool:
@@ -96,8 +96,8 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """One statistic for each group. *error* is the standard error to expect; *kind* says whether the rate of the bounds
-    is a promise."""
+    """One statistic for each group. *error* is the standard error to expect; *kind* says whether the confidence of the
+    bounds is guaranteed."""
 
     name: str
     estimate: Reals
@@ -108,13 +108,13 @@ class Figures:
 
     @classmethod
     def missing(cls, name: str, groups: int) -> Figures:
-        """Nothing is known: it was not measured."""
+        """A statistic that was not measured."""
         nothing = np.full(groups, np.nan)
         return cls(name, nothing, nothing, nothing, nothing, "approximate")
 
     @property
     def typical_error(self) -> float:
-        """The standard error in the median group: an empty group, of which nothing is known, does not decide it."""
+        """The standard error in the median group, without groups of which nothing is known."""
         return float(np.nanquantile(self.error, 0.5, method="lower")) if self.known else math.nan
 
     @property
@@ -126,7 +126,7 @@ class Figures:
 def tail(scales: Reals, far: Reals) -> Reals:
     """P(|Σ η_j| > far) for η_j ~ Laplace(scale_j), the scales along the last axis.
 
-    The kernel's noise is discrete, on a grid that is fine against its scale; it is taken for continuous here.
+    The kernel's noise is discrete, on a grid that is fine beside its scale; here it is treated as continuous.
 
     With partial fractions of Π 1/(1 + b_j²s²): Σ_i e^(−t/b_i) · Π_{j≠i} b_i²/(b_i² − b_j²).
 
@@ -150,7 +150,7 @@ def tail(scales: Reals, far: Reals) -> Reals:
 
 
 def radius(scales: Reals, confidence: float) -> Reals:
-    """The t with P(|Σ η_j| ≤ t) = confidence, by halving."""
+    """The t with P(|Σ η_j| ≤ t) = confidence, by bisection."""
     low = np.zeros(scales.shape[:-1])
     high = (scales.sum(axis=-1) + 1e-300) * (math.log(1 / (1 - confidence)) + 1)
     for _ in range(60):
@@ -161,7 +161,7 @@ def radius(scales: Reals, confidence: float) -> Reals:
 
 
 def _apart(scales: Reals) -> Reals:
-    """The scales from the largest to the least, none of them close to the one before."""
+    """The scales from the largest to the least, none of them close to the previous one."""
     ordered = -np.sort(-np.abs(scales), axis=-1)
     for place in range(1, ordered.shape[-1]):
         ordered[..., place] = np.minimum(ordered[..., place], ordered[..., place - 1] * (1 - _GAP))

@@ -1,4 +1,4 @@
-"""Tasks about attributes that are named: histograms, ranges and cumulative distributions."""
+"""Tasks that count: cells, ranges, cumulative distributions and queries about named attributes; rows; units."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ import numpy as np
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton.queries import AllRange, Identity, Prefix, Queries, RandomRanges
+from adyton.queries import AllRange, Identity, Prefix, Queries
 from adyton.queries import Ranges as RangeQueries
 from adyton.schema import Schema
-from adyton.tasks.base import Option, Task
-from adyton.tasks.questions import MOST_QUERIES, as_queries, to_plain
+from adyton.schema.attributes import Label
+from adyton.tasks.questions import MOST_QUERIES, RANGES_SEED, as_queries, range_queries, to_plain
+from adyton.tasks.request import Option, Task
+from adyton.whole import whole
 
-_MOST_CELLS_FOR_ALL = 1024
-_SAMPLE, _SEED = 2000, 1
-"""Where there are too many ranges to list, so many drawn at random stand for them: the same ones for everybody."""
 _MOST_AXES = 32
 """Arrays have at most 64 axes, and of a table that fits in memory at most 27 have more than one cell."""
+_LARGEST = 100_000
+"""The largest number of rows of a unit that has a class of its own."""
+
+
+_NO_ORDER = "{name} has no order, so that it has no {what}. Ask for a histogram of it."
 
 
 def check_axes(schema: Schema) -> Schema:
-    """The schema, if its table has no more axes than can be worked with; before anything is spent."""
+    """The schema; refused where its table has too many axes, before anything is spent."""
     axes = len(schema.shape)
     if axes > _MOST_AXES:
         raise BadInput(
@@ -45,7 +49,7 @@ class _Named(Task):
 
     def __init__(self, *attributes: str | Sequence[str]) -> None:
         if len(attributes) == 1 and isinstance(attributes[0], list | tuple):
-            attributes = tuple(attributes[0])  # several names in one list mean the same
+            attributes = tuple(attributes[0])  # a list of names means the same as the names
         if not attributes or not all(isinstance(name, str) for name in attributes):
             given = ", ".join(shorten(name) for name in attributes) or "nothing"
             raise BadInput(f'{type(self).__name__} takes names of attributes, like "age", given {given}.')
@@ -82,7 +86,7 @@ class Histogram(_Named):
     """
 
     kind = "histogram"
-    asked_by = (Option("histogram", "Count the rows of every cell.", "A[,B…]"),)
+    command_options = (Option("histogram", "Count the rows of every cell.", "A[,B…]"),)
     attributes: tuple[str, ...]
 
     def workload(self, schema: Schema) -> Queries:
@@ -104,26 +108,26 @@ class Ranges(_Named):
     """
 
     kind = "ranges"
-    asked_by = (Option("ranges", "Counts between any two bounds.", "A[,B…]"),)
+    command_options = (Option("ranges", "Counts between any two bounds.", "A[,B…]"),)
     attributes: tuple[str, ...]
 
     def select(self, schema: Schema) -> Schema:
-        """These attributes; one of them at least must have an order."""
+        """These attributes; at least one of them must have an order."""
         selected = super().select(schema)
         if not any(_ordered(selected)):
-            _refuse_order(selected.names[0], "ranges")
+            raise BadInput(_NO_ORDER.format(name=selected.names[0], what="ranges"))
         return selected
 
     def workload(self, schema: Schema) -> Queries:
-        """All intervals of a short axis; of longer ones, and of several axes, a sample that stands for all."""
-        if len(schema.shape) == 1 and schema.cells <= _MOST_CELLS_FOR_ALL:
-            return AllRange(schema.shape)
-        ranges = RandomRanges(schema.shape, _SAMPLE, seed=_SEED)
+        """All intervals of a short axis; of longer ones, and of several axes, a sample that represents all."""
+        ranges = range_queries(schema.shape)
+        if isinstance(ranges, AllRange):
+            return ranges
         lower, upper = ranges.lower.copy(), ranges.upper.copy()
-        random = np.random.default_rng(_SEED)
+        random = np.random.default_rng(RANGES_SEED)
         for axis, ordered in enumerate(_ordered(schema)):
             if not ordered:
-                every = random.random(_SAMPLE) < 0.5
+                every = random.random(len(lower)) < 0.5
                 lower[every, axis], upper[every, axis] = 0, schema.shape[axis] - 1
                 upper[~every, axis] = lower[~every, axis]
         return RangeQueries(schema.shape, lower, upper)
@@ -142,7 +146,7 @@ class Cdf(_Named):
 
     kind = "cdf"
     cumulative = True
-    asked_by = (Option("cdf", "Counts up to every value.", "A"),)
+    command_options = (Option("cdf", "Counts up to every value.", "A"),)
     attributes: tuple[str, ...]
 
     def __init__(self, attribute: str) -> None:
@@ -152,7 +156,7 @@ class Cdf(_Named):
         """The attribute, which must have an order."""
         selected = super().select(schema)
         if not all(_ordered(selected)):
-            _refuse_order(selected.names[0], "a cumulative distribution")
+            raise BadInput(_NO_ORDER.format(name=selected.names[0], what="cumulative distribution"))
         return selected
 
     def workload(self, schema: Schema) -> Queries:
@@ -170,9 +174,9 @@ class Cdf(_Named):
 
 @dataclass(frozen=True, init=False, repr=False)
 class QueryList(Task):
-    """Queries one by one, each a mapping from attributes to what is counted of them.
+    """A list of queries, each a mapping from attributes to what is counted of them.
 
-    The whole budget goes to them: cells that none of them tells apart are merged, so that other queries about the
+    The whole budget goes to them: cells that all of them treat alike are merged, so that other queries about the
     release are answered as if the rows of merged cells were spread evenly.
 
     >>> print(QueryList([{"age": (20, 29), "sex": "F"}, {"age": (65, None)}]))
@@ -180,10 +184,10 @@ class QueryList(Task):
     """
 
     kind = "queries"
-    asked_by = (Option("queries", "A JSON list of queries, one by one.", "FILE", Path),)
+    command_options = (Option("queries", "A JSON list of queries, one by one.", "FILE", Path),)
     merges = True
     written: tuple[str, ...]
-    """Each query as JSON: nobody can change a text later, and tasks are equal when these are."""
+    """Each query as JSON: texts cannot be changed later, and tasks are equal when these are."""
 
     def __init__(self, queries: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
         several = isinstance(queries, Iterable) and not isinstance(queries, str | Mapping)
@@ -259,5 +263,148 @@ def _ordered(schema: Schema) -> list[bool]:
     return [attribute.ordered for attribute in schema.attributes.values()]
 
 
-def _refuse_order(name: str, what: str) -> None:
-    raise BadInput(f"{name} has no order, so that it has no {what.removeprefix('a ')}. Ask for a histogram of it.")
+@dataclass(frozen=True, init=False, repr=False)
+class RowsPerUnit(Histogram):
+    """How many units have one row, two rows and so on up to *most* or more: people by number of visits.
+
+    The rows are counted before any are left out, and each ε counts once, however many rows a unit has.
+
+    >>> print(RowsPerUnit(20))
+    units by number of rows, from 1 to 20 or more
+    """
+
+    kind = "rows per unit"
+    command_options = (
+        Option("rows-per-unit", "Units by their number of rows, up to M or more: what a limit cuts off.", "M", int),
+    )
+    per_unit = True
+    attributes: tuple[str, ...]
+    most: int
+
+    def __init__(self, most: int = 20, name: str = "rows") -> None:
+        """*name* is what the number of rows is called, such as ``visits``."""
+        super().__init__(name)
+        number = whole(most, "most", 1)
+        if number > _LARGEST:
+            raise BadInput(f"most must be at most {_LARGEST:,}, given {number:,}. Units with more rows count as that.")
+        object.__setattr__(self, "most", number)
+
+    def select(self, schema: Schema) -> Schema:
+        """The number of rows, of which a unit has one."""
+        (name,) = self.attributes
+        return schema.per_unit(name, self.most).select(name)
+
+    def axes(self, schema: Schema) -> dict[str, tuple[Label, ...]]:
+        """Numbers of rows; the last class holds all units with that many rows or more.
+
+        >>> from adyton.schema import Integer
+        >>> task = RowsPerUnit(3)
+        >>> task.axes(task.select(Schema({"age": Integer(0, 9)}, unit="person")))
+        {'rows': (1, 2, '3 or more')}
+        """
+        ((name, labels),) = super().axes(schema).items()
+        return {name: (*labels[:-1], f"{self.most} or more")}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The limit and the name."""
+        return {**super().to_dict(), "most": self.most}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """By the limit and the name."""
+        names, most = plain.get("attributes"), plain.get("most")
+        if not isinstance(names, list) or len(names) != 1:
+            raise BadInput(f"the task {cls.kind!r} needs one name, given {shorten(names)}.")
+        return cls(most, *names)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """By the limit."""
+        return cls(*given.values())
+
+    @property
+    def last_class(self) -> int:  # type: ignore[override]
+        """The largest class."""
+        return self.most
+
+    def __repr__(self) -> str:
+        return f"RowsPerUnit({self.most}, {self.attributes[0]!r})"
+
+    def __str__(self) -> str:
+        return f"units by number of {self.attributes[0]}, from 1 to {self.most} or more"
+
+
+@dataclass(frozen=True)
+class Count(Task):
+    """The number of rows; where the schema names a unit, of those that are kept of each.
+
+    >>> print(Count())
+    number of rows
+    """
+
+    kind = "count"
+    command_options = (Option("count", "Count all rows.", reads=bool),)
+    answered_by = "adyton.programs.counts:Single"
+
+    def select(self, schema: Schema) -> Schema:
+        """All of it: rows are counted whatever their values are."""
+        return schema
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """By its flag; or by its number, where a subclass has one."""
+        return cls(*(value for value in given.values() if value is not True))
+
+    def __str__(self) -> str:
+        return "number of rows"
+
+
+@dataclass(frozen=True)
+class Units(Count):
+    """The number of units that have rows: how many people there are. The schema must name a unit.
+
+    >>> print(Units())
+    number of units
+    """
+
+    kind = "units"
+    command_options = (Option("units", "Count the units, such as people, that the schema names.", reads=bool),)
+    per_unit = True
+
+    def select(self, schema: Schema) -> Schema:
+        """One row per unit; refused where the schema names none."""
+        return schema.per_unit("rows", 1).select("rows")
+
+    def __str__(self) -> str:
+        return "number of units"
+
+
+@dataclass(frozen=True)
+class RowsLeftOut(Units):
+    """What the limit on the rows of a unit leaves out, counting at most *most* rows of each.
+
+    >>> print(RowsLeftOut(100))
+    units and rows that the limit leaves out, up to 100 rows of each
+    """
+
+    kind = "rows left out"
+    command_options = (
+        Option("cut-off", "What the limit on rows leaves out: of how many units, and rows up to M a unit.", "M", int),
+    )
+    answered_by = "adyton.programs.counts:LeftOut"
+    most: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "most", RowsPerUnit(self.most).most)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The largest number of rows of a unit."""
+        return {**super().to_dict(), "most": self.most}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """By that number."""
+        return cls(plain.get("most"))  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return f"units and rows that the limit leaves out, up to {self.most:,} rows of each"
