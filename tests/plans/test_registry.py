@@ -10,8 +10,8 @@ import textwrap
 import pytest
 
 import adyton as ad
+import adyton.choice
 import adyton.plans
-import adyton.selection
 from adyton.errors import BadInput
 from adyton.plans import Plan, StrategyPlan, Tasks, plan_named, plan_type, register, simulate
 from adyton.plans.registry import _PLACES, ALGORITHMS, PLANS
@@ -63,7 +63,7 @@ def test_the_table_agrees_with_the_plan(name):
 
 def test_every_plan_of_the_package_is_in_the_table():
     found = set()
-    for room in (adyton.plans, adyton.selection):
+    for room in (adyton.plans, adyton.choice):
         for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
             for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
                 if issubclass(kind, Plan) and hasattr(kind, "name") and kind.__module__ == module.name:
@@ -78,7 +78,7 @@ def test_one_plan_is_imported_for_one_plan():
         import sys, adyton as ad
         from adyton.plans import plan_named
         ad.algorithms(ndim=2), plan_named("hb")
-        print(*(module for module in sys.modules if module.startswith(("adyton.plans.", "adyton.selection"))))
+        print(*(module for module in sys.modules if module.startswith(("adyton.plans.", "adyton.choice"))))
     """
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     places = {f"adyton.{place.split(':')[0]}" for place, _ in _PLACES.values()}

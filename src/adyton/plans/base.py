@@ -50,7 +50,7 @@ from adyton.solving.projections import project_to_simplex, project_to_total
 from adyton.whole import SAFE
 
 if TYPE_CHECKING:
-    from adyton.selection.selector import Choice
+    from adyton.choice.decision import Choice
 
 Estimate: TypeAlias = Reals
 """An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""

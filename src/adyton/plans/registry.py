@@ -179,7 +179,7 @@ _PLACES: dict[str, tuple[str, tuple[int, ...] | None]] = {
     "php": ("plans.lines:Php", _LINE),
     "private-resolution": ("plans.hierarchies:PrivateResolution", _LINE),
     "privelet": ("plans.strategy_plan:Privelet", _ANY),
-    "pythia": ("selection.pythia:Pythia", _ANY),
+    "pythia": ("choice.pythia:Pythia", _ANY),
     "quadtree": ("plans.strategy_plan:Quadtree", _PLANE),
     "staged-hierarchy": ("plans.hierarchies:StagedHierarchy", _LINE),
     "staged-hierarchy-striped": ("plans.striped:StagedHierarchyStriped", SEVERAL),

@@ -17,9 +17,9 @@ from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, Utility
 from adyton.kernel.instances.opening import simulated_instances
 from adyton.kernel.instances.survey import SummedUtility
 from adyton.kernel.instances.votes import SmoothSums, StepSums, StepVote, Vote
-from adyton_lab.engine import Advance, unseen
 from adyton_lab.reproduce.configuration_bound import Windows, bound
 from adyton_lab.reproduce.configuration_pools import Kind, Pool, kinds
+from adyton_lab.training.engine import Advance, unseen
 
 CLIPS = ("0.1", "0.05")
 PAPER = "value"
