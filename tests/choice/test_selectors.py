@@ -94,7 +94,7 @@ def test_every_path_costs_exactly_epsilon_and_looks_at_no_other_feature():
 class Eager(TreeSelector):
     """Buys all features and keeps quiet about those that it did not need."""
 
-    def choose(self, x, workload, epsilon, total=None):
+    def choose(self, x, workload, epsilon, total=None, *, ordered=True):
         choice = super().choose(x, workload, epsilon, total)
         for feature in FEATURES[:2]:
             feature.buy(x, epsilon, epsilon / 100)
@@ -104,7 +104,7 @@ class Eager(TreeSelector):
 class Talkative(TreeSelector):
     """Buys all features, pays for them, and returns them."""
 
-    def choose(self, x, workload, epsilon, total=None):
+    def choose(self, x, workload, epsilon, total=None, *, ordered=True):
         bought = tuple(feature.buy(x, epsilon, self.share * epsilon / 4) for feature in FEATURES)
         values = {one.name: one.value for one in bought} | {CELLS: 16.0}
         found, _ = walk(self.trees[kind_of(workload, self.trees)], values.__getitem__)
@@ -114,7 +114,7 @@ class Talkative(TreeSelector):
 class RefundsTwice(TreeSelector):
     """Gives back twice what the path did not spend."""
 
-    def choose(self, x, workload, epsilon, total=None):
+    def choose(self, x, workload, epsilon, total=None, *, ordered=True):
         choice = super().choose(x, workload, epsilon, total)
         unspent = self.share * epsilon - (epsilon - choice.left)
         return replace(choice, left=choice.left + unspent)

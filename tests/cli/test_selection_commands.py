@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from adyton.selection import pythia
 from typer.testing import CliRunner
 
 from adyton import Boolean, Histogram, Schema, Session
+from adyton.choice import pythia
 from adyton.choice.decision_tree import Split
 from adyton.choice.selector import Selector, Training
 from adyton.choice.trained_selectors import SimilarInputs, TreeSelector, bands, winners

@@ -153,7 +153,8 @@ class PublicAccuracies:
             "attributes": len(sizes),
             "majority": round(majority(table, self.splits), 4),
             "accuracies": {
-                name: np.round(accuracies, 3).tolist() for name, accuracies in zip(METHODS, means.T, strict=True)
+                name: [round(mean, 3) for mean in column.tolist()]
+                for name, column in zip(METHODS, means.T, strict=True)
             },
         }
 
