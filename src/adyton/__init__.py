@@ -6,6 +6,7 @@ where they are.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import lazy_loader
@@ -13,16 +14,16 @@ import lazy_loader
 __version__ = "0.1.0"
 
 _of_the_product, _names, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__all__ += ["Delphi"]
+_OF_THE_LABORATORY = {"Delphi": "adyton_lab.training.delphi", "learn_choices": "adyton_lab.training.choices"}
+"""The public names that train on public data."""
+__all__ += ["Delphi", "learn_choices"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Delphi":  # the one name of the laboratory
-        from adyton_lab.delphi import Delphi
-
-        return Delphi
+    if name in _OF_THE_LABORATORY:
+        return getattr(import_module(_OF_THE_LABORATORY[name]), name)
     return _of_the_product(name)
 
 
 def __dir__() -> list[str]:
-    return [*_names(), "Delphi"]
+    return [*_names(), *_OF_THE_LABORATORY]

@@ -1,6 +1,7 @@
 """The public names, and where each of them is."""
 
-import adyton_lab.delphi
+import adyton_lab.training.choices
+import adyton_lab.training.delphi
 
 from . import configuration as configuration
 from . import errors as errors
@@ -10,9 +11,12 @@ from . import workloads as workloads
 from .choice.learn_choices import LearnedChoices as LearnedChoices
 from .choice.learn_choices import learn_choices as learn_choices
 from .choice.maker import ChoiceMaker as ChoiceMaker
-from .choice.metafeatures import metafeature as metafeature
+from .choice.options import metafeature as metafeature
 from .choice.options import option as option
+from .choice.policy import LearnedChoices as LearnedChoices
 from .choice.policy import choose as choose
+from .choice.pythia import Pythia as Pythia
+from .choice.selector import Selector as Selector
 from .choice.training import PublicData as PublicData
 from .configuration.configure import configure as configure
 from .configuration.result import Configuration as Configuration
@@ -48,8 +52,6 @@ from .schema import Point as Point
 from .schema import Reading as Reading
 from .schema import ReportWords as ReportWords
 from .schema import Schema as Schema
-from .selection.pythia import Pythia as Pythia
-from .selection.selector import Selector as Selector
 from .session import Session as Session
 from .statistics.numbers_release import NumbersRelease as NumbersRelease
 from .tasks import Cdf as Cdf
@@ -68,4 +70,5 @@ from .tasks import Units as Units
 from .tasks import Variance as Variance
 
 __version__: str
-Delphi = adyton_lab.delphi.Delphi
+Delphi = adyton_lab.training.delphi.Delphi
+learn_choices = adyton_lab.training.choices.learn_choices

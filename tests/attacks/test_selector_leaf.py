@@ -9,10 +9,10 @@ import pytest
 
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split
+from adyton.choice.selector import Training
+from adyton.choice.trained_selectors import TreeSelector
 from adyton.errors import BadInput
 from adyton.queries import Identity
-from adyton.selection.selector import Training
-from adyton.selection.tree_selector import TreeSelector
 
 
 def selector(name: str, *, share: str = "1/100", feature: str = "scale") -> TreeSelector:
@@ -79,7 +79,7 @@ def test_too_little_is_left_for_the_algorithm():
 @pytest.mark.parametrize("name", ["efpa"])
 def test_an_algorithm_that_the_domain_is_too_large_for_is_not_chosen(name):
     room = kernel(1 << 18)
-    with pytest.raises(BadInput, match="can take this on"):
+    with pytest.raises(BadInput, match="can run on this workload"):
         ad.Pythia(selector(name)).estimate(room.root, Identity(1 << 18), "0.5")
     assert room.spent == 0
 

@@ -6,24 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from adyton.choice.decision_tree import (
-    CRITERIA,
-    Leaf,
-    Split,
-    criterion_named,
-    from_plain,
-    gini,
-    grow,
-    mean_group_regret,
-    most_features,
-    near_best,
-    prune,
-    to_plain,
-    walk,
-)
+from adyton.choice.decision_tree import Leaf, Split, from_plain, grow, most_features, prune, to_plain, walk
 from adyton.errors import BadInput
+from adyton_lab.training.delphi import CRITERIA, Delphi, gini, mean_group_regret, near_best
 
-BEST_ALGORITHM = criterion_named("best-algorithm")
+BEST_ALGORITHM = CRITERIA["best-algorithm"]
 
 
 def partitions(items):
@@ -72,7 +59,7 @@ def test_like_mean_regrets_are_no_group():
     features = np.arange(40.0)[:, None]
     regrets = np.where((features < 20) == [True, False], 1.0, 9.0)
     for name, kind in (("group-regret", Split), ("best-algorithm", Split), ("mean-group-regret", Leaf)):
-        tree = grow(features, regrets, ["scale"], ["hb", "dawa"], criterion=criterion_named(name), depth=2)
+        tree = grow(features, regrets, ["scale"], ["hb", "dawa"], criterion=CRITERIA[name], depth=2)
         assert isinstance(tree, kind), name
 
 
@@ -84,7 +71,7 @@ def test_a_tree_finds_the_rule(name):
     best = np.where(features[:, 0] < 1000, 0, np.where(features[:, 1] < 40, 1, 2))
     wrong = [3.0, 9.0, 27.0] if name == "mean-group-regret" else 3.0
     regrets = np.where(np.arange(3) == best[:, None], 1.0, wrong + random.random((600, 3)))
-    tree = grow(features, regrets, ["scale", "zeros"], ["hb", "dawa", "ahp"], criterion=criterion_named(name), depth=4)
+    tree = grow(features, regrets, ["scale", "zeros"], ["hb", "dawa", "ahp"], criterion=CRITERIA[name], depth=4)
     chosen = [walk(tree, dict(zip(["scale", "zeros"], row, strict=True)).__getitem__)[0].algorithm for row in features]
     right = np.mean([["hb", "dawa", "ahp"][number] == one for number, one in zip(best, chosen, strict=True)])
     assert right > (0.95 if name != "mean-group-regret" else 0.5)  # which stops where mean regrets happen to be alike
@@ -153,11 +140,7 @@ def test_trees_travel_as_json():
 
 def test_bad_input():
     with pytest.raises(BadInput, match="Did you mean 'group-regret'"):
-        criterion_named("group-regrets")
-    with pytest.raises(BadInput, match="theta"):
-        mean_group_regret(np.ones(4), float("nan"))
-    with pytest.raises(BadInput, match="theta"):
-        near_best(np.ones((1, 2)), -0.1)
+        Delphi(criterion="group-regrets").method()
     for features, regrets in (
         ([[1.0]], [[0.5, 1.0]]),
         ([[np.nan]], [[1.0, 2.0]]),

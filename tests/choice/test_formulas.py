@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from adyton.choice.formulas import names_in, parsed, shown, size_of, value_of
-from adyton.choice.model import Lessons
-from adyton.choice.synthesis import Synthesiser, enumerated
+from adyton.choice.formulas import Synthesiser, enumerated, names_in, parsed, shown, size_of, value_of
+from adyton.choice.models import Lessons
 from adyton.errors import BadInput
 
 RANDOM = np.random.default_rng(3)

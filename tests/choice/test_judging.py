@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from adyton.choice.judging import learn, usual_fits
-from adyton.choice.model import Lessons
+from adyton.choice.models import Lessons
 from adyton.choice.policy import Learnt
+from adyton.choice.training import learn, usual_fits
 from adyton.errors import BadInput
 
 

@@ -10,7 +10,7 @@ from places import budget, cells, even, filled, lines, rows, score
 import adyton as ad
 from adyton.choice.decision import Looks
 from adyton.choice.decision_tree import Leaf, Split
-from adyton.choice.model import TreeModel
+from adyton.choice.models import TreeModel
 from adyton.choice.policy import Learnt
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.queries import Total
@@ -228,8 +228,8 @@ def test_options_that_spend_something_else_are_refused_in_training():
     ("options", "informed_by", "more", "words"),
     [
         ([], [], {}, "at least one option"),
-        ([cells, cells], [], {}, "two options have one name"),
-        ([cells, even], [rows, rows], {}, "two metafeatures have one name"),
+        ([cells, cells], [], {}, "two options have the same name"),
+        ([cells, even], [rows, rows], {}, "two metafeatures have the same name"),
         ([cells, even], [], {"default": "evn"}, "Did you mean 'even'"),
         ([cells, even], [], {"share": 1}, "share must be greater than 0 and less than 1"),
         ([cells, even], [], {"share": 0}, "share must be greater than 0 and less than 1"),

@@ -10,9 +10,8 @@ from places import lines, program
 
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split
-from adyton.choice.learn_choices import LearnedChoices
-from adyton.choice.model import TreeModel
-from adyton.choice.policy import Learnt, Policy, followed
+from adyton.choice.models import TreeModel
+from adyton.choice.policy import LearnedChoices, Learnt, Policy, followed
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import NonZeros
 from adyton.queries import Identity, Total
@@ -77,7 +76,7 @@ def test_what_leads_to_rows_is_refused(given):
         ("", ["a"], None, "has a label"),
         ("l", [], None, "list of names"),
         ("l", "ab", None, "list of names"),
-        ("l", ["a", "a"], None, "have one name"),
+        ("l", ["a", "a"], None, "have the same name"),
         ("l", ["a", 3], None, "have names"),
         ("l", {"a": 1}, None, "functions of no arguments"),
         ("l", ["cells", "even"], "evn", "Did you mean 'even'"),

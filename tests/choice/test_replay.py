@@ -8,11 +8,10 @@ from places import lines, program, score
 
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split
-from adyton.choice.learn_choices import LearnedChoices
-from adyton.choice.model import TreeModel
-from adyton.choice.policy import Learnt, Policy
-from adyton.choice.training import Replayer, Run
+from adyton.choice.models import TreeModel
+from adyton.choice.policy import LearnedChoices, Learnt, Policy
 from adyton.errors import BadInput
+from adyton_lab.training.choices import Replayer, Run
 
 PUBLIC = lines(8)
 

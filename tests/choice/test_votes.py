@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from adyton.choice import similar_rows as module
-from adyton.choice.similar_rows import Votes
+from adyton.choice import trained_selectors as module
+from adyton.choice.trained_selectors import Votes
 
 
 def table(seed=0, rows=60, algorithms=3):

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.cli.main import app
-from adyton_lab import engine
+from adyton_lab.training import engine
 
 FEW = ("--public", "--algorithm", "identity", "--algorithm", "uniform", "--trials", "2")
 

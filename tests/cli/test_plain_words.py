@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 import adyton as ad
 from adyton import odds
+from adyton.choice.decision import Choice
 from adyton.cli.main import app
 from adyton.plans.base import MEANINGS, ExpectedError
-from adyton.selection.selector import Choice
 
 SCHEMA = str(Path(__file__).parents[2] / "examples" / "visits.toml")
 

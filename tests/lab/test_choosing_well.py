@@ -5,9 +5,9 @@ import pandas
 import pytest
 
 import adyton as ad
+from adyton.choice.pythia import shipped_selector
+from adyton.choice.selector import TIE, best, cheapest
 from adyton.plans.registry import plan_type
-from adyton.selection.pythia import shipped_selector
-from adyton.selection.workload_kinds import TIE, best, cheapest
 from adyton_lab.bench.clipped import compare, detailed_corpus, ratio
 
 SCHEMA = ad.Schema(

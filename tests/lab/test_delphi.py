@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.choice.decision_tree import CRITERIA
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.registry import PLANS
 from adyton_lab.audit.certificates import cost_of
 from adyton_lab.corpus import Shape
-from adyton_lab.experiments import Experiments, grid
-from adyton_lab.replay import expected_errors, held_out
+from adyton_lab.training.delphi import CRITERIA
+from adyton_lab.training.experiments import Experiments, grid
+from adyton_lab.training.replay import expected_errors, held_out
 
 W = ad.workloads
 SHAPES = [

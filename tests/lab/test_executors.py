@@ -14,10 +14,9 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.plans import Plan, Tasks
 from adyton.queries import Identity
-from adyton_lab.cluster import Cluster, executor_at
 from adyton_lab.corpus import made_up_corpus
-from adyton_lab.executors import MOST_LOSSES, LostWorkers, Processes
-from adyton_lab.experiments import Experiments, grid
+from adyton_lab.training.executors import MOST_LOSSES, Cluster, LostWorkers, Processes, executor_at
+from adyton_lab.training.experiments import Experiments, grid
 
 with_dask = pytest.mark.skipif(
     find_spec("distributed") is None, reason="needs Dask: pip install 'adyton[cluster]' to run on a real cluster"
@@ -125,7 +124,7 @@ def test_a_run_that_is_left_early_leaves_no_process():
 
 @pytest.mark.full
 def test_a_cluster_that_cannot_be_reached_is_told(monkeypatch):
-    from adyton_lab import cluster
+    from adyton_lab.training import executors as cluster
 
     monkeypatch.setattr(cluster, "_TIMEOUT", "0.2s")
     if find_spec("distributed") is None:

@@ -15,8 +15,8 @@ from adyton.learning import look_alikes
 from adyton.learning.model import Target
 from adyton.learning.registry import AUTO, DEFAULT, WHY_DEFAULT, learner_named, learners
 from adyton.noise import SimulatedNoise
-from adyton_lab.classifying.accuracies import METHODS, Accuracies, accuracy, measured
 from adyton_lab.corpus.labelled_tables import LabelledTable
+from adyton_lab.training.classifiers import METHODS, Accuracies, accuracy, measured
 
 EPSILON = Fraction(1)
 SHIPPED = json.loads((files("adyton.learning") / "trained" / look_alikes.FILE).read_text("utf-8"))

@@ -102,7 +102,7 @@ def test_classes_cost_once():
 @pytest.mark.parametrize(("number", "asked"), [(100, "prefix"), (4000, "identity")])
 def test_sums_are_asked_where_cells_are_lost_in_noise(monkeypatch, number, asked):
     """ε′ = 1/3 on 41 cells: 100 rows are 0.8 a cell, 4000 are 33."""
-    from adyton.selection.pythia import Pythia
+    from adyton.choice.pythia import Pythia
 
     seen = []
     carry_out = Pythia.carry_out

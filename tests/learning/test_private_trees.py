@@ -220,8 +220,7 @@ def test_estimators():
 
 def test_choices_around_a_fit_come_before_those_of_the_package():
     """What comes with the package decides where nobody else has learnt anything."""
-    from adyton.choice.learn_choices import LearnedChoices
-    from adyton.choice.policy import Learnt
+    from adyton.choice.policy import LearnedChoices, Learnt
     from adyton.learning.chosen_tree import HOW_TO_SPLIT, STOP_OR_SPLIT, shipped_choices
 
     assert set(shipped_choices().learnt) == {STOP_OR_SPLIT, HOW_TO_SPLIT}

@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 import adyton as ad
+from adyton.choice.pythia import Chosen
 from adyton.noise import SimulatedNoise
 from adyton.plans import algorithms, plan_named, plan_type, simulate
 from adyton.plans.base import Merging
 from adyton.plans.strategy_plan import StrategyPlan
 from adyton.queries import Identity, Partition, Ranges
-from adyton.selection.pythia import Chosen
 
 SIDE = 12
 TRIALS = 2000
@@ -93,7 +93,7 @@ def test_what_was_chosen_agrees_with_its_preview(session):
 @pytest.mark.parametrize("reduce", [False, True])
 def test_an_algorithm_that_merges_by_itself_does_so_inside_a_choice(reduce):
     """Pythia's merging comes first, the algorithm's own second."""
-    from adyton.selection.pythia import Chosen
+    from adyton.choice.pythia import Chosen
 
     workload = Ranges((8, 8), [[0, 0], [2, 4]], [[5, 7], [7, 7]])
     chosen = Chosen.named("greedy-h", reduce=reduce)

@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 import adyton as ad
+import adyton.choice
 import adyton.plans
 import adyton.plans.published
 import adyton.selection
@@ -80,7 +81,7 @@ def test_one_plan_is_imported_for_one_plan():
         import sys, adyton as ad
         from adyton.plans import plan_named
         ad.algorithms(ndim=2), plan_named("hb")
-        print(*(module for module in sys.modules if module.startswith(("adyton.plans.", "adyton.selection"))))
+        print(*(module for module in sys.modules if module.startswith(("adyton.plans.", "adyton.choice"))))
     """
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
     places = {f"adyton.{place.split(':')[0]}" for place, _ in _PLACES.values()}

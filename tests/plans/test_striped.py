@@ -5,6 +5,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
+from adyton.choice.pythia import ClosedForm, fixed_error, striped_plan
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans import plan_named, simulate
@@ -19,7 +20,6 @@ from adyton.queries import (
     Total,
 )
 from adyton.queries.axes import stripe_parts, stripe_workload, stripes_of, whole_of
-from adyton.selection.closed_form import ClosedForm, fixed_error, striped_plan
 from adyton.solving.solvers import DenseSolver, StripedSolver, solver
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels
 

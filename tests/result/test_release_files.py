@@ -13,9 +13,9 @@ from small_table import releases
 
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split
+from adyton.choice.selector import Training
+from adyton.choice.trained_selectors import TreeSelector
 from adyton.errors import BadInput
-from adyton.selection.selector import Training
-from adyton.selection.tree_selector import TreeSelector
 from saved_results import signed
 
 HUGE = 10**400

@@ -1,13 +1,13 @@
-"""A decision: which option, what it cost to choose it, and why. It is the trace of every choice, Pythia's too.
+"""A decision: which option was chosen, what choosing it cost, and why. Every choice leaves one, Pythia's too.
 
-What is bought to choose by are noisy numbers, each bought when it is first asked for, at most once.
+A choice is made by noisy numbers. Each is bought when it is first asked for, and at most once.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -28,17 +28,17 @@ class Decision:
     """For each option that could be chosen, the regret to expect from it, in the model's own unit: the least is best.
     Empty where no model was asked."""
     notes: tuple[str, ...] = ()
-    """What else there is to say of the choice, such as why the default stands."""
+    """Further remarks on the choice, such as why the default is taken."""
 
     @property
     def spent(self) -> Fraction:
         """What was spent on features."""
-        return sum((one.spent for one in self.bought), Fraction(0))
+        return sum((feature.spent for feature in self.bought), Fraction(0))
 
     @property
     def measured(self) -> dict[str, float]:
         """The noisy values that were looked at, by name."""
-        return {one.name: one.value for one in self.bought}
+        return {feature.name: feature.value for feature in self.bought}
 
     @property
     def alternatives(self) -> dict[str, float]:
@@ -59,24 +59,71 @@ class Decision:
         return {
             "chosen": self.chosen,
             "left": as_number(self.left),
-            "bought": [one.to_plain() for one in self.bought],
-            "regrets": finite_values(self.regrets),
+            "bought": [feature.to_plain() for feature in self.bought],
+            "regrets": _finite(self.regrets),
             "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
-        looked = f"after buying {', '.join(map(str, self.bought))}" if self.bought else "from public facts alone"
+        source = f"after buying {', '.join(map(str, self.bought))}" if self.bought else "from public information alone"
         ranked = sorted(self.regrets.items(), key=lambda pair: pair[1])[:4]
         beside = ", ".join(f"{name} {regret:.3f}" for name, regret in ranked)
         expected = f"; expected regrets: {beside}" if ranked else ""
-        return " ".join([f"{self.chosen}, chosen {looked}{expected}.", *self._more()])
+        return " ".join([f"{self.chosen}, chosen {source}{expected}.", *self._remarks()])
 
-    def _more(self) -> list[str]:
-        """What is said after the choice itself."""
+    def _remarks(self) -> list[str]:
+        """The sentences after the choice itself."""
         return [f"{note[:1].upper()}{note[1:]}" for note in self.notes]
 
 
-def finite_values(values: dict[str, float]) -> dict[str, float | None]:
+@dataclass(frozen=True, eq=False)
+class Choice(Decision):
+    """Which algorithm a selector chose, what that cost, and why. A regret is the error to expect divided by that of the
+    best algorithm; notes name algorithms that the selector knows and the library does not have, or the other way round.
+    """
+
+    errors: dict[str, float] = field(default_factory=dict)
+    """For each algorithm the error to expect, as far as the selector predicts it: ‖W·x̂ − W·x‖₂."""
+    finished: bool = False
+    """Whether the selector changes the estimate afterwards, by what was bought: its noise then depends on the data."""
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm that was chosen."""
+        return self.chosen
+
+    @property
+    def total(self) -> Measurement | None:
+        """The noisy number of rows, if it was bought: the chosen algorithm need not buy it again."""
+        return next((feature.total for feature in self.bought if feature.total is not None), None)
+
+    def compared(self) -> dict[str, float]:
+        """The error to expect of each algorithm, relative to the best of them (1 = best).
+
+        A regret compares with the algorithm that is best on each of many tables, so no algorithm has a mean of 1.
+        """
+        least = min(self.regrets.values(), default=1.0)
+        return {name: regret / least for name, regret in self.regrets.items()} if 0 < least < math.inf else self.regrets
+
+    def to_plain(self) -> dict[str, Any]:
+        """With the errors."""
+        plain = super().to_plain()
+        return {
+            "algorithm": plain["chosen"],
+            "left": plain["left"],
+            "bought": plain["bought"],
+            "regrets": plain["regrets"],
+            "errors": _finite(self.errors),
+            "notes": plain["notes"],
+            "finished": self.finished,
+        }
+
+    def _remarks(self) -> list[str]:
+        """Notes on the library are not part of the sentence."""
+        return []
+
+
+def _finite(values: dict[str, float]) -> dict[str, float | None]:
     """For JSON, which has no infinity: None in its place."""
     return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
@@ -90,7 +137,7 @@ class Bought:
     """What it is."""
     value: float
     deviation: float
-    """Not a number, if it is not known: of what was computed from several answers."""
+    """Not a number where it is not known: for a value computed from several answers."""
     spent: Fraction
     total: Measurement | None = None
     """The noisy number of rows, if that is what was bought."""
@@ -116,7 +163,7 @@ class Bought:
 
 
 class Looks:
-    """Looks at features when they are asked for. What is public costs nothing, all else is bought once.
+    """Looks at features when they are asked for. Public features cost nothing; any other is bought once.
 
     >>> looks = Looks(lambda name: Bought(name, "rows", 41.0, 14.1, Fraction(1, 10)), {"cells": 8.0})
     >>> looks("cells"), looks("rows"), looks("rows"), looks.spent
@@ -144,4 +191,4 @@ class Looks:
     @property
     def spent(self) -> Fraction:
         """What it cost."""
-        return sum((one.spent for one in self.bought), Fraction(0))
+        return sum((feature.spent for feature in self.bought), Fraction(0))

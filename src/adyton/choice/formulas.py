@@ -1,19 +1,26 @@
 """Small formulas over features: trees of operations with a text that can be read back, and never run as code.
 
-A model has one for each option, which says how good it is; the option of the largest value is taken.
+A model has a formula for each option, which says how good it is; the option of the largest value is taken.
+
+Synthesis finds, of all small formulas over the features, the simplest that predicts an option's score nearly best.
+Formulas are enumerated from the smallest up; of those that have the same values, the smallest is kept. The target is by
+how much an option's score is above the mean of all options, predicted as a + b·formula by least squares. The loss of a
+formula is its mean squared error on data sets that a and b were not fitted to, each held out in turn; of the formulas
+within 5% of the least loss, the smallest is taken.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from adyton.arrays import Reals
-from adyton.choice.model import Look, Model, OutsideError
+from adyton.choice.models import Lessons, Look, Model, OutsideError
 from adyton.errors import BadInput
 from adyton.messages import no_such, shorten
 
@@ -153,15 +160,15 @@ def parsed(text: str) -> Formula:
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    found, place = [], 0
+    tokens, place = [], 0
     while text[place:].strip():
         token = _TOKEN.match(text, place)
         if token is None:
             raise BadInput(f"{shorten(text)} is no formula: it cannot be read from {shorten(text[place:].strip())} on.")
         place = token.end()
         kind = ("number", "name", "name", "sign")[(token.lastindex or 1) - 1]
-        found.append((kind, token[token.lastindex or 1]))
-    return found
+        tokens.append((kind, token[token.lastindex or 1]))
+    return tokens
 
 
 class _Reader:
@@ -231,7 +238,7 @@ class _Reader:
 
 @dataclass(frozen=True, eq=False)
 class FormulaModel(Model):
-    """Expects of each option what its formula says; the regret is how far that is below the largest."""
+    """Predicts each option by its formula; the regret is how far the value is below the largest."""
 
     kind = "formula"
 
@@ -241,10 +248,6 @@ class FormulaModel(Model):
         """All features of the formulas are looked at."""
         values = {name: float(value_of(formula, look)) for name, formula in self.formulas.items()}
         return below_best(values)
-
-    def most(self, free: frozenset[str] = frozenset()) -> int:
-        """All of them."""
-        return len(self.asked - free)
 
     @property
     def asked(self) -> frozenset[str]:
@@ -273,3 +276,201 @@ def below_best(values: Mapping[str, float]) -> dict[str, float]:
         raise OutsideError("a formula has no value here")
     best = max(values.values())
     return {name: best - value for name, value in values.items()}
+
+
+SIZE = 5
+MOST = 6000
+CONSTANTS = (1.0, 2.0, 3.0, 1.5)
+_UNARY_TRIED = ("log2", "sqrt")
+_DIGITS = 9
+_AT_ONCE = 1 << 21
+"""How many numbers are computed at a time."""
+TOLERANCE = 0.05
+_FLAT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """How the formula of one option changes, with the held-out loss of both."""
+
+    option: str
+    old: str | None
+    """None if the programmer wrote none."""
+    new: Formula
+    old_loss: float | None
+    """None where the old one has no value on some rows."""
+    new_loss: float
+
+    def __str__(self) -> str:
+        known = f"held-out loss {self.old_loss:.4g}" if self.old_loss is not None else "without a value on some rows"
+        old = [] if self.old is None else [f"- {self.old}    ({known})"]
+        return "\n".join([f"{self.option}:", *old, f"+ {shown(self.new)}    (held-out loss {self.new_loss:.4g})"])
+
+
+class Synthesiser:
+    """Enumerates once, and fits on any part of the lessons.
+
+    >>> x = np.linspace(0, 1, 40)
+    >>> scores = np.stack([0.9 - x**1.5, np.zeros(40)], axis=1)
+    >>> lessons = Lessons(("sparsity",), ("mwem", "dawa"), x[:, None], scores, scores, tuple("abcd") * 10, np.ones(40))
+    >>> shown(Synthesiser(lessons).best(lessons, "mwem")[0])
+    '0.45 - 0.5 * sparsity ^ 1.5'
+    """
+
+    def __init__(self, lessons: Lessons, *, size: int = SIZE, most: int = MOST) -> None:
+        self.lessons = lessons
+        columns = dict(zip(lessons.features, lessons.values.T, strict=True))
+        self.formulas, self.sizes, values = enumerated(columns, size=size, most=most).all()
+        self.centres = values.mean(axis=1, keepdims=True)
+        spread = values.std(axis=1, keepdims=True)
+        self.spreads = np.where(spread > _FLAT * np.maximum(1.0, np.abs(self.centres)), spread, np.inf)
+        self.values = (values - self.centres) / self.spreads  # so that squares stay exact enough
+
+    def fit(self, lessons: Lessons) -> FormulaModel | None:
+        """The best formulas for some of the lessons that were enumerated on."""
+        return FormulaModel({option: self.best(lessons, option)[0] for option in lessons.options})
+
+    def best(self, lessons: Lessons, option: str) -> tuple[Formula, float]:
+        """The simplest formula whose held-out loss is near the least, calibrated, and that loss."""
+        target = lessons.advantages[:, lessons.options.index(option)]
+        intercepts, slopes, losses = _least_squares(self.values[:, lessons.places], target, lessons)
+        near = np.flatnonzero(losses <= (1 + TOLERANCE) * losses.min() + _FLAT)
+        place = min(near.tolist(), key=lambda number: (self.sizes[number], losses[number]))
+        slope = float(slopes[place] / self.spreads[place, 0])
+        intercept = float(intercepts[place] - slope * self.centres[place, 0])
+        return _calibrated(self.formulas[place], intercept, slope), float(losses[place])
+
+    def difference(self, option: str, old: str | None, predicted: Reals | None) -> Difference:
+        """What the programmer predicted, on the same rows, beside the best formula. Both are calibrated."""
+        new, loss = self.best(self.lessons, option)
+        if old is None or predicted is None or not np.isfinite(predicted).all():
+            return Difference(option, old, new, None, loss)
+        spread = float(predicted.std()) or 1.0
+        table = ((predicted - predicted.mean()) / spread)[None]
+        target = self.lessons.advantages[:, self.lessons.options.index(option)]
+        return Difference(option, old, new, float(_least_squares(table, target, self.lessons)[2][0]), loss)
+
+
+def _calibrated(formula: Formula, intercept: float, slope: float) -> Formula:
+    """intercept + slope·formula, with few digits, and without what is zero."""
+    first, second = (float(f"{value:.4g}") for value in (intercept, slope))
+    if second == 0 or isinstance(formula, Number):
+        return Number(float(f"{intercept + slope * value_of(formula, lambda _: 0.0):.4g}"))
+    part: Formula = formula if abs(second) == 1 else Applied("*", (Number(abs(second)), formula))
+    if second > 0 and first <= 0:
+        return Applied("-", (part, Number(-first))) if first else part
+    return Applied("+" if second > 0 else "-", (Number(first), part))
+
+
+def _least_squares(values: Reals, target: Reals, lessons: Lessons) -> tuple[Reals, Reals, Reals]:
+    """Fit target ≈ a + b·values for many formulas at once, by weighted least squares, each data set with weight 1: the
+    a, the b, and the losses with each data set held out.
+
+    From the sums over each data set follow those over all others, and so all held-out fits at once.
+    """
+    weights = np.zeros((len(target), len(lessons.names)))
+    for column, source in enumerate(lessons.names):
+        own = lessons.of(source)
+        weights[own, column] = lessons.weights[own] / lessons.weights[own].sum()
+    n, v, y = weights.sum(axis=0), values @ weights, target @ weights
+    vv, vy, yy = np.square(values) @ weights, (values * target) @ weights, np.square(target) @ weights
+
+    def line(n: Reals, v: Reals, y: Reals, vv: Reals, vy: Reals) -> tuple[Reals, Reals]:
+        variance = vv - np.square(v) / n
+        slope = np.where(variance > _FLAT * np.maximum(1.0, vv), (vy - v * y / n), 0.0) / np.maximum(variance, _FLAT)
+        return (y - slope * v) / n, slope
+
+    a, b = line(n.sum(), v.sum(axis=1), y.sum(), vv.sum(axis=1), vy.sum(axis=1))
+    if len(lessons.names) > 1:
+        rest = [np.asarray(part.sum(axis=-1, keepdims=True) - part) for part in (n, v, y, vv, vy)]
+        held_a, held_b = line(*rest)
+    else:
+        held_a, held_b = a[:, None], b[:, None]
+    squares = yy + held_a**2 * n + held_b**2 * vv - 2 * held_a * y - 2 * held_b * vy + 2 * held_a * held_b * v
+    return a, b, np.maximum(squares, 0.0).mean(axis=1)
+
+
+@dataclass(eq=False)
+class Enumerated:
+    """Formulas with their values on the same rows, by size."""
+
+    rows: int
+    most: int
+    formulas: dict[int, list[Formula]] = field(default_factory=dict)
+    values: dict[int, list[Reals]] = field(default_factory=dict)
+    _known: set[bytes] = field(default_factory=set)
+
+    @property
+    def full(self) -> bool:
+        """Whether there are enough."""
+        return len(self._known) >= self.most
+
+    def add(self, size: int, formulas: Sequence[Formula], values: Reals) -> None:
+        """Keep the formulas that have values, and not those of a formula that is kept already."""
+        magnitude = np.abs(values).max(axis=1, initial=0.0)
+        usable = np.flatnonzero(np.isfinite(magnitude) & (magnitude <= LARGEST))
+        scale = np.maximum(magnitude[usable, None], 1 / LARGEST)
+        alike = np.round(np.hstack([values[usable] / scale, np.log2(scale)]), _DIGITS) + 0.0  # no −0
+        for key, place in zip(alike, usable.tolist(), strict=True):
+            if self.full:
+                return
+            digest = key.tobytes()
+            if digest not in self._known and not _of_constants(formulas[place]):
+                self._known.add(digest)
+                self.formulas.setdefault(size, []).append(formulas[place])
+                self.values.setdefault(size, []).append(values[place])
+
+    def all(self) -> tuple[list[Formula], list[int], Reals]:
+        """Every formula, its size and its values."""
+        sizes = sorted(self.formulas)
+        formulas = [formula for size in sizes for formula in self.formulas[size]]
+        return formulas, [size for size in sizes for _ in self.formulas[size]], self._table(sizes)
+
+    def _table(self, sizes: Sequence[int]) -> Reals:
+        return np.array([value for size in sizes for value in self.values[size]]).reshape(-1, self.rows)
+
+    def of_size(self, size: int) -> tuple[list[Formula], Reals]:
+        """The formulas of a size, and their values."""
+        return self.formulas.get(size, []), self._table([size] if size in self.values else [])
+
+
+def _of_constants(formula: Formula) -> bool:
+    """Whether it is an operation on constants alone, which another constant could stand for."""
+    return isinstance(formula, Applied) and all(isinstance(part, Number) for part in formula.parts)
+
+
+def enumerated(features: Mapping[str, Reals], *, size: int = SIZE, most: int = MOST) -> Enumerated:
+    """All formulas of at most this size, or the smallest *most* of them.
+
+    >>> formulas = enumerated({"x": np.array([0.5, 1.0, 4.0])}, size=3).formulas
+    >>> [shown(formula) for formula in formulas[2]]
+    ['log2(x)', 'sqrt(x)']
+    """
+    rows = len(next(iter(features.values())))
+    known = Enumerated(rows, most)
+    known.add(1, list(map(Name, features)), np.array(list(features.values()), dtype=np.float64).reshape(-1, rows))
+    known.add(1, list(map(Number, CONSTANTS)), np.repeat(np.array(CONSTANTS)[:, None], rows, axis=1))
+    with np.errstate(all="ignore"):
+        for whole in range(2, size + 1):
+            inner, values = known.of_size(whole - 1)
+            for operation in _UNARY_TRIED:
+                known.add(whole, [Applied(operation, (formula,)) for formula in inner], UNARY[operation](values))
+            for first in range(1, whole - 1):
+                for operation in BINARY:
+                    if not (operation in SYMMETRIC and first > whole - 1 - first) and not known.full:
+                        _combine(known, operation, first, whole - 1 - first)
+    return known
+
+
+def _combine(known: Enumerated, operation: str, first: int, second: int) -> None:
+    """Every formula of one size with every formula of another."""
+    lefts, left = known.of_size(first)
+    rights, right = known.of_size(second)
+    if not (lefts and rights):
+        return
+    step = max(1, _AT_ONCE // max(1, right.size))
+    for start in range(0, len(lefts), step):
+        some = lefts[start : start + step]
+        values = BINARY[operation](left[start : start + step, None], right[None]).reshape(-1, known.rows)
+        formulas = [Applied(operation, pair) for pair in itertools.product(some, rights)]
+        known.add(first + second + 1, formulas, values)

@@ -1,10 +1,10 @@
-"""Choice makers: from options and what informs the choice among them to one program that chooses, runs and says why."""
+"""Choice makers: a program that chooses among options by metafeatures, runs the choice, and says why."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -13,13 +13,21 @@ import numpy as np
 
 from adyton.choice.checked_file import FileKind
 from adyton.choice.decision import Bought, Decision, Looks
-from adyton.choice.judging import learn, usual_fits
-from adyton.choice.metafeatures import Metafeature, metafeature_of
-from adyton.choice.model import Lessons
-from adyton.choice.options import Option, Written, option_of, valuations
+from adyton.choice.formulas import Difference, Synthesiser
+from adyton.choice.models import Lessons
+from adyton.choice.options import Metafeature, Option, Written, metafeature_of, option_of, valuations
 from adyton.choice.policy import Learnt
-from adyton.choice.synthesis import Difference, Synthesiser
-from adyton.choice.training import Score, Trainer, budgets, public_inputs, tried, trusted_among, twin
+from adyton.choice.training import (
+    Fit,
+    Score,
+    Trainer,
+    budgets,
+    learn,
+    public_inputs,
+    tried_on_twin,
+    trusted_among,
+    usual_fits,
+)
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
 from adyton.exact import share as part_of_budget
@@ -58,23 +66,19 @@ class ChoiceMaker:
     """What was chosen so far, and why; the last choice is the last entry."""
 
     def __post_init__(self) -> None:
-        options = tuple(option_of(one) for one in _several(self.options, "options"))
-        features = tuple(metafeature_of(one) for one in _several(self.informed_by, "informed_by"))
+        options = tuple(map(option_of, _several(self.options, "options")))
+        features = tuple(map(metafeature_of, _several(self.informed_by, "informed_by")))
         if not options:
             raise BadInput("a choice maker needs at least one option.")
-        for kind, names in (
-            ("options", [one.name for one in options]),
-            ("metafeatures", [one.name for one in features]),
-        ):
-            if len(set(names)) != len(names):
-                raise BadInput(f"two {kind} have one name, given {listing(names)}. Name each differently.")
-        names = [one.name for one in options]
+        names, known = [option.name for option in options], [feature.name for feature in features]
+        for kind, given in (("options", names), ("metafeatures", known)):
+            if len(set(given)) != len(given):
+                raise BadInput(f"two {kind} have the same name, given {listing(given)}. Name each differently.")
         if self.default is not None and self.default not in names:
             raise BadInput(no_such("option", self.default, names))
-        written = Written.of(options, [one.name for one in features])
-        if written is not None and not written.asked <= {one.name for one in features}:
-            strange = min(written.asked - {one.name for one in features})
-            raise BadInput(no_such("metafeature", strange, [one.name for one in features]))
+        written = Written.of(options, known)
+        if written is not None and (unknown := written.asked - set(known)):
+            raise BadInput(no_such("metafeature", min(unknown), known))
         object.__setattr__(self, "options", options)
         object.__setattr__(self, "informed_by", features)
         object.__setattr__(self, "share", part_of_budget(self.share, "share"))
@@ -84,62 +88,58 @@ class ChoiceMaker:
 
     def __call__(self, source: Source, *arguments: Any, epsilon: Rational) -> Any:
         """Choose, then run the choice: ε in all. The decision is added to the trace."""
-        amount = positive(epsilon, "epsilon", computed=True)
-        self.admit(source, amount)
-        decision = self._decide(source, amount)
-        self.trace.append(decision)
-        return self._option(decision.chosen)(source, *arguments, epsilon=decision.left)
+        decision = self.decide(source, epsilon=epsilon)
+        chosen = next(option for option in self.options if option.name == decision.chosen)
+        return chosen(source, *arguments, epsilon=decision.left)
 
     def decide(self, source: Source, *, epsilon: Rational) -> Decision:
         """Choose only, spending on metafeatures what the decision says; the rest is for the option."""
         amount = positive(epsilon, "epsilon", computed=True)
-        self.admit(source, amount)
-        decision = self._decide(source, amount)
+        self._admit(source, amount)
+        features = {feature.name: feature for feature in self.informed_by}
+        looks = Looks(lambda name: self._buy(features[name], source, amount))
+        chosen, regrets, notes = self._deciding().decide(looks)
+        decision = Decision(chosen, amount - looks.spent, looks.bought, regrets, notes)
         self.trace.append(decision)
         return decision
 
-    def admit(self, source: Source, epsilon: Fraction) -> None:
+    def _admit(self, source: Source, epsilon: Fraction) -> None:
         """Refuse what cannot be carried out, before anything is spent: metafeatures are tried on an empty twin."""
         if not isinstance(source, Source):
             raise BadInput(f"a choice maker needs a source of a kernel, given {shorten(source)}.")
-        for one in self._asked():
-            tried(
-                one, lambda amount: twin(source, amount, trusted_among(self.informed_by)), epsilon, self._price(epsilon)
-            )
+        model = self._deciding().model
+        for feature in self.informed_by:
+            if model is not None and feature.name in model.asked:
+                tried_on_twin(feature, source, epsilon, self._price(epsilon), trusted_among(self.informed_by))
         source.kernel.afford(source, epsilon)
 
-    def _decide(self, source: Source, epsilon: Fraction) -> Decision:
-        features = {one.name: one for one in self.informed_by}
-        looks = Looks(lambda name: self._buy(features[name], source, epsilon))
-        chosen, regrets, notes = self._deciding().decide(looks)
-        return Decision(chosen, epsilon - looks.spent, looks.bought, regrets, notes)
-
-    def _buy(self, one: Metafeature, source: Source, epsilon: Fraction) -> Bought:
-        if one.free:
-            return replace(one.buy(source, epsilon), spent=Fraction(0), deviation=0.0)
-        return one.buy(source, self._price(epsilon))
+    def _buy(self, feature: Metafeature, source: Source, epsilon: Fraction) -> Bought:
+        if feature.free:
+            return replace(feature.buy(source, epsilon), spent=Fraction(0), deviation=0.0)
+        return feature.buy(source, self._price(epsilon))
 
     def _price(self, epsilon: Fraction) -> Fraction:
         """What each metafeature costs: no path asks for more of them than the share is divided among."""
-        private = [one for one in self.informed_by if not one.free]
-        return self.share * epsilon / (self.most or max(1, len(private)))
+        return self.share * epsilon / (self.most or max(1, self._private))
 
-    def _asked(self) -> list[Metafeature]:
-        model = self._deciding().model
-        return [] if model is None else [one for one in self.informed_by if one.name in model.asked]
+    @property
+    def _private(self) -> int:
+        """How many metafeatures cost something."""
+        return sum(not feature.free for feature in self.informed_by)
+
+    @property
+    def _free(self) -> frozenset[str]:
+        return frozenset(feature.name for feature in self.informed_by if feature.free)
 
     def _deciding(self) -> Learnt:
         """What was learnt; before that, what the options predict; else the default."""
         if self.learnt is not None:
             return self.learnt
-        names = tuple(one.name for one in self.options)
-        everywhere = {one.name: (-np.inf, np.inf) for one in self.informed_by}
+        names = tuple(option.name for option in self.options)
+        everywhere = {feature.name: (-np.inf, np.inf) for feature in self.informed_by}
         written = Written.of(self.options, tuple(everywhere))
         assert self.default is not None
         return Learnt(names, self.default, written, everywhere, reason="this choice maker was not trained")
-
-    def _option(self, name: str) -> Option:
-        return next(one for one in self.options if one.name == name)
 
     # ---- learning ---------------------------------------------------------------------------------------------------
 
@@ -168,62 +168,52 @@ class ChoiceMaker:
 
     def taught(self, trainer: Trainer) -> ChoiceMaker:
         """A choice maker that knows what a trainer measures on public data."""
-        private = [one for one in self.informed_by if not one.free]
-        full = trainer.scores(Fraction(1))
-        dear = trainer.scores(1 - self.share) if private else full
-        free = frozenset(one.name for one in self.informed_by if one.free)
-        for most in range(
-            1, max(1, len(private)) + 1
-        ):  # the price follows from the model, and the model from the price
+        assert self.default is not None
+        full, free = trainer.scores(Fraction(1)), self._free
+        dear = trainer.scores(1 - self.share) if self._private else full
+        written = Written.of(self.options, [feature.name for feature in self.informed_by])
+        own: dict[str, Fit] = {} if written is None else {"written": lambda _: written}
+        for most in range(1, max(1, self._private) + 1):  # the price follows from the model, and the model from it
             lessons = trainer.lessons(most, full, dear)
-            learnt = self._learn(lessons, most, free)
+            learnt = learn(lessons, self.default, usual_fits(lessons) | own, most=most, free=free)
             if learnt.model is None or learnt.model.most(free) <= most:
                 break
         return replace(self, learnt=learnt, most=most, differences=self._differences(lessons))
 
-    def _learn(self, lessons: Lessons, most: int, free: frozenset[str]) -> Learnt:
-        written = Written.of(self.options, lessons.features)
-        fits: dict[str, Callable[[Lessons], Any]] = dict(usual_fits(lessons))
-        if written is not None:
-            fits["written"] = lambda _: written
-        assert self.default is not None
-        return learn(lessons, self.default, fits, most=most, free=free)
-
     def _differences(self, lessons: Lessons) -> tuple[Difference, ...]:
         if not lessons.features:
             return ()
-        synthesiser = Synthesiser(lessons)
-        return tuple(synthesiser.difference(one.name, one.predicts, valuations(one, lessons)) for one in self.options)
+        best = Synthesiser(lessons).difference
+        return tuple(best(option.name, option.predicts, valuations(option, lessons)) for option in self.options)
 
     # ---- words and files --------------------------------------------------------------------------------------------
 
     def explain(self) -> str:
         """What decides, what it costs, and what every way to choose did on public data."""
-        names = ", ".join(one.name for one in self.informed_by) or "nothing"
+        names = ", ".join(feature.name for feature in self.informed_by) or "nothing"
         lines = [
             f"A choice {self._deciding().in_words()}",
             f"Informed by {names}, for at most {display(self.share)} of ε.",
         ]
         if self.differences:
             lines += [
-                "Formulas for by how much an option's score is above the mean of all:",
+                "Formulas that predict by how much an option's score is above the mean of all options:",
                 *map(str, self.differences),
             ]
         return "\n".join(lines)
 
     def save(self, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
-        """Write what was learnt to a file: JSON, with a digest that shows later changes. *about* says where it is
-        from."""
+        """Write what was learnt to a file: JSON, with a digest that shows later changes. *about* says how it was
+        trained."""
         if self.learnt is None:
             raise BadInput("this choice maker was not trained, and there is nothing to save.")
-        features = [one.name for one in self.informed_by]
-        body: dict[str, Any] = {
-            "informed_by": features,
+        body = {
+            "informed_by": [feature.name for feature in self.informed_by],
             "share": str(self.share),
             "most": self.most,
             "learnt": self.learnt.to_plain(),
+            "about": dict(about or {}),
         }
-        body["about"] = dict(about or {})
         _KIND.write({**_KIND.head, **body}, path)
 
     def load(self, path: str | os.PathLike[str]) -> ChoiceMaker:
@@ -231,20 +221,19 @@ class ChoiceMaker:
         return _KIND.read(path, self._loaded)
 
     def _loaded(self, plain: dict[str, Any]) -> ChoiceMaker:
-        features = [one.name for one in self.informed_by]
+        features = [feature.name for feature in self.informed_by]
         if plain["informed_by"] != features:
             raise BadInput(
                 f"it was trained with the metafeatures {listing(plain['informed_by'])}, not {listing(features)}."
             )
         learnt = Learnt.from_plain(plain["learnt"], Written.of(self.options, features))
-        names = [one.name for one in self.options]
+        names = [option.name for option in self.options]
         if sorted(learnt.options) != sorted(names):
             raise BadInput(f"it chooses among {listing(learnt.options)}, and this program has {listing(names)}.")
         if not isinstance(plain["share"], str):
             raise BadInput(f"the share is a text such as '1/20', given {shorten(plain['share'])}.")
         most = whole(plain["most"], "most", 1)
-        free = frozenset(one.name for one in self.informed_by if one.free)
-        if learnt.model is not None and learnt.model.most(free) > most:
+        if learnt.model is not None and learnt.model.most(self._free) > most:
             raise BadInput("it asks for more metafeatures than its share of the budget is divided among.")
         share = part_of_budget(plain["share"], "share")
         return replace(self, learnt=learnt, most=most, share=share, default=learnt.default, differences=())

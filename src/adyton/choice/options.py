@@ -1,21 +1,219 @@
-"""Options: ways to do the same thing, of which a choice maker runs one.
+"""Options, of which a choice maker runs one, and metafeatures: noisy numbers about private data that inform the choice.
 
-What each option says of itself, by the features that it reads, is a model that the programmer wrote.
+There are three kinds of metafeatures. The first is built from the kernel's own operators: a function of a source and an
+ε that measures with exactly that ε. The kernel guarantees its privacy; nothing is declared. The second is a plain
+function of counts with a declared sensitivity. A kernel runs such a function only if it was opened with it
+(``trusted=[…]``): the person who opens it answers for the declaration, and the kernel adds the noise. The third is
+public: it measures nothing, sees what a handle says of itself and the whole ε, and costs nothing.
+
+What an option's programmer predicts of it, by the features that it reads, is a model too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias, overload
 
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.decision import Bought
 from adyton.choice.formulas import below_best, names_in, parsed, shown, value_of
-from adyton.choice.model import Lessons, Look, Model, OutsideError
+from adyton.choice.models import Lessons, Look, Model, OutsideError
 from adyton.errors import BadInput
+from adyton.exact import Rational, positive
+from adyton.kernel.mechanisms.published.declared_function import Declared, DeclaredFunction
+from adyton.kernel.sealed import Sealed
+from adyton.kernel.sources import Source, VectorSource
 from adyton.messages import shorten
+from adyton.queries import Noisy
+
+
+class Metafeature(ABC):
+    """A number about private data, bought when it is first asked for."""
+
+    name: str
+    function: Callable[..., Any]
+    free: ClassVar[bool] = False
+    """Whether it is public, and costs nothing."""
+
+    @abstractmethod
+    def measured(self, source: Source, epsilon: Fraction) -> Any:
+        """The noisy number, for exactly ε."""
+
+    def buy(self, source: Source, epsilon: Fraction) -> Bought:
+        """The noisy number with its price."""
+        answer = self.measured(source, epsilon)
+        value = seen(self.name, answer)
+        if isinstance(value, str):
+            raise BadInput(f"the metafeature {self.name!r} gave a text, and a metafeature is a number.")
+        deviation = answer.deviation if isinstance(answer, Noisy) else float("nan")  # computed from measurements
+        return Bought(self.name, self.words, value, deviation, epsilon)
+
+    @property
+    def words(self) -> str:
+        """What it is, for people: the first line of its docstring, or its name."""
+        return (inspect.getdoc(self.function) or self.name).strip().splitlines()[0].rstrip(".")
+
+
+@dataclass(frozen=True, eq=False)
+class Measured(Metafeature):
+    """A metafeature that is built from the kernel's operators."""
+
+    name: str
+    function: Callable[[Any, Fraction], Any]
+
+    def measured(self, source: Source, epsilon: Fraction) -> Any:
+        """As the function measures it."""
+        return self.function(source, epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredMetafeature(Declared, Metafeature):
+    """A metafeature that is a function of counts, with a declared sensitivity."""
+
+    def measured(self, source: Source, epsilon: Fraction) -> Any:
+        """By the kernel, if it was opened with this function."""
+        if not isinstance(source, VectorSource):
+            raise BadInput(f"the metafeature {self.name!r} is a function of counts. Give a vector, not a table.")
+        return source.statistic(DeclaredFunction(self.name), epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class PublicFact(Measured):
+    """A metafeature of public facts alone: what a handle says of itself, and the whole ε."""
+
+    free = True
+
+
+@overload
+def metafeature(function: Callable[..., Any], /) -> Metafeature: ...
+@overload
+def metafeature(
+    *,
+    sensitivity: Rational | None = None,
+    step: Rational | None = None,
+    public: bool = False,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], Metafeature]: ...
+def metafeature(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    sensitivity: Rational | None = None,
+    step: Rational | None = None,
+    public: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Mark a function as a metafeature: ``(source, epsilon)``, which measures with exactly ε; or ``(counts)``, with the
+    most that one row can change its value, and the step that a value which is no whole number is rounded to. A *public*
+    metafeature measures nothing, and is given the whole ε.
+
+    >>> import adyton as ad
+    >>> @ad.metafeature
+    ... def rows(source, epsilon):
+    ...     return source.measure(ad.workloads.Total(source.shape), epsilon)
+    >>> @ad.metafeature(sensitivity=1)
+    ... def largest(counts):
+    ...     return counts.max()
+    """
+    if function is None:
+        return lambda inner: metafeature_of(inner, sensitivity, step, name, public=public)
+    return metafeature_of(function, sensitivity, step, name, public=public)
+
+
+def metafeature_of(
+    function: Callable[..., Any],
+    sensitivity: Rational | None = None,
+    step: Rational | None = None,
+    name: str | None = None,
+    *,
+    public: bool = False,
+) -> Metafeature:
+    """The metafeature of a function, or the metafeature itself."""
+    if isinstance(function, Metafeature):
+        return function
+    if not callable(function):
+        raise BadInput(f"a metafeature is a function, given {shorten(function)}.")
+    own = name or str(getattr(function, "__name__", ""))
+    if not own.isidentifier():
+        raise BadInput(
+            f"a metafeature has a name that can stand in a formula, given {shorten(own)}. Write it with def."
+        )
+    if sensitivity is not None:
+        given = None if step is None else positive(step, f"the step of {own}")
+        return DeclaredMetafeature(own, function, positive(sensitivity, f"the sensitivity of {own}"), given)
+    if _arguments(function) < 2:
+        raise BadInput(
+            f"the metafeature {own!r} is a function of counts without a sensitivity. Declare by how much one row can "
+            "change it, sensitivity=…, or measure with the kernel's operators in a function (source, epsilon)."
+        )
+    return PublicFact(own, function) if public else Measured(own, function)
+
+
+def _arguments(function: Callable[..., Any]) -> int:
+    """How many arguments it takes by position."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        return sum(parameter.kind in kinds for parameter in inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return 1
+
+
+Seen: TypeAlias = float | str
+
+
+def seen(name: str, given: Any) -> Seen:
+    """A value as a choice sees it: a number or a word; a handle of private data is refused.
+
+    >>> seen("depth", 3), seen("last", True), seen("kind", "leaf")
+    (3.0, 1.0, 'leaf')
+    """
+    if isinstance(given, Sealed):
+        raise BadInput(
+            f"{name} leads to private data, and a choice sees only public numbers and what was measured already. "
+            "Measure it first, and give the answer."
+        )
+    if isinstance(given, Noisy):
+        if given.answers.size == 1:
+            return _number(given.value)
+        what = f"a measurement of {given.answers.size} answers"
+    elif isinstance(given, str):
+        return str(given)
+    elif isinstance(given, bool | np.bool_):
+        return float(given)
+    elif isinstance(given, numbers.Real | Decimal):
+        return _number(given)
+    else:
+        what = f"an array of shape {given.shape}" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
+    raise BadInput(
+        f"{name} is {what}. A choice sees single numbers, words, and measurements of one answer: give one of these."
+    )
+
+
+def _number(given: Any) -> float:
+    """In double precision; infinite where it is too large, which lies outside of anything that was trained on."""
+    try:
+        return float(given)
+    except OverflowError:
+        return float("inf") if given > 0 else float("-inf")
+
+
+def features_of(values: Mapping[str, Seen]) -> dict[str, float]:
+    """Numbers as they are; for a word, the feature ``name is word`` with the value 1.
+
+    >>> features_of({"depth": 3.0, "kind": "leaf"})
+    {'depth': 3.0, 'kind is leaf': 1.0}
+    """
+    pairs = values.items()
+    return dict((name, value) if isinstance(value, float) else (f"{name} is {value}", 1.0) for name, value in pairs)
+
 
 Predict = str | Callable[[Any], float]
 
@@ -110,7 +308,8 @@ def option_of(function: Callable[..., Any], predict: Predict | None = None, name
 
 @dataclass(frozen=True, eq=False)
 class Written(Model):
-    """Takes the option of the largest valuation. Features are looked at as the functions read them."""
+    """The programmers' own predictions: the option of the largest valuation is taken. A feature is looked at when a
+    prediction reads it."""
 
     kind = "written"
 
@@ -121,30 +320,26 @@ class Written(Model):
     @classmethod
     def of(cls, options: Sequence[Option], features: Sequence[str]) -> Written | None:
         """The model of these options, if each of them predicts."""
-        if not all(one.predict is not None for one in options):
+        if any(option.predict is None for option in options):
             return None
         return cls(tuple(options), tuple(features))
 
     def regrets(self, look: Look) -> dict[str, float]:
-        """How far each valuation is below the largest. What cannot be computed is no valuation."""
+        """How far each valuation is below the largest; outside, if a valuation cannot be computed."""
         try:
-            return below_best({one.name: one.valuation(look) for one in self.options})
+            return below_best({option.name: option.valuation(look) for option in self.options})
         except ArithmeticError:
             raise OutsideError("a prediction cannot be computed here") from None
-
-    def most(self, free: frozenset[str] = frozenset()) -> int:
-        """What formulas name, or all that a function could read."""
-        return len(self.asked - free)
 
     @property
     def asked(self) -> frozenset[str]:
         """What formulas name, or all that a function could read."""
-        if all(isinstance(one.predict, str) for one in self.options):
-            return frozenset().union(*(names_in(parsed(str(one.predict))) for one in self.options))
+        if all(isinstance(option.predict, str) for option in self.options):
+            return frozenset().union(*(names_in(parsed(str(option.predict))) for option in self.options))
         return frozenset(self.features)
 
     def learnt(self) -> Any:
-        """Nothing: it stands in the program."""
+        """Nothing: the predictions stand in the program."""
         return None
 
     @classmethod
@@ -154,18 +349,17 @@ class Written(Model):
 
     def in_words(self) -> str:
         """As they were written."""
-        return "\n".join(f"  {one.name}: {one.predicts}" for one in self.options)
+        return "\n".join(f"  {option.name}: {option.predicts}" for option in self.options)
 
 
 def valuations(option: Option, lessons: Lessons) -> Reals | None:
     """What an option's programmer predicts on each row, if anything."""
     if option.predict is None:
         return None
-    rows = (dict(zip(lessons.features, row, strict=True)) for row in lessons.values.tolist())
-    found = []
-    for row in rows:
+    predicted = []
+    for row in lessons.values.tolist():
         try:
-            found.append(option.valuation(row.__getitem__))
+            predicted.append(option.valuation(dict(zip(lessons.features, row, strict=True)).__getitem__))
         except ArithmeticError:
-            found.append(np.nan)
-    return np.array(found)
+            predicted.append(np.nan)
+    return np.array(predicted)

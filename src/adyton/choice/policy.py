@@ -1,23 +1,25 @@
-"""Learned conditionals: places in a program that are decided by what public data taught, and the trace of visits.
+"""Learned conditionals: places in a program that are decided by what was learnt from public data; the trace of visits.
 
-What was learnt for one choice is a model that refuses to extrapolate, the default, and how both did held out.
+What was learnt for a choice is a model that refuses to extrapolate, the default, and how both did on data sets that
+were held out. A conditional sees public numbers and words, and values that were measured already: nothing else.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adyton.choice.checked_file import FileKind
 from adyton.choice.formulas import FormulaModel
-from adyton.choice.metafeatures import Seen, features_of, seen
-from adyton.choice.model import Fixed, Look, Model, OutsideError, TreeModel
-from adyton.choice.similar_rows import SimilarRows
+from adyton.choice.models import Fixed, Look, Model, OutsideError, SimilarRows, TreeModel
+from adyton.choice.options import Seen, features_of, seen
 from adyton.errors import BadInput
 from adyton.messages import listing, no_such, shorten
 
@@ -32,7 +34,7 @@ class Visit:
     options: tuple[str, ...]
     default: str
     values: Mapping[str, Seen]
-    """What the choice was told."""
+    """What the choice could depend on."""
     chosen: str
     regrets: Mapping[str, float]
     """What the model expects of each option; empty where none was asked."""
@@ -52,25 +54,25 @@ class Visit:
         }
 
     def __str__(self) -> str:
-        words = {name: one if isinstance(one, str) else f"{one:.6g}" for name, one in self.values.items()}
-        told = [f"{name} = {word}" for name, word in words.items()]
+        pairs = self.values.items()
+        given = [f"{name} = {value if isinstance(value, str) else format(value, '.6g')}" for name, value in pairs]
         ranked = sorted(self.regrets.items(), key=lambda pair: pair[1])
         parts = [f"{self.label}[{self.number}] → {self.chosen}"]
-        parts += [f"by {', '.join(told)}"] if told else []
+        parts += [f"by {', '.join(given)}"] if given else []
         parts += ["expected regrets " + ", ".join(f"{name} {regret:.3g}" for name, regret in ranked)] if ranked else []
         return "; ".join([*parts, *self.notes])
 
 
 @dataclass(eq=False)
 class Policy:
-    """Decides at marked places of one run of a program, and keeps the trace. Forced visits come first."""
+    """Decides at marked places of one run of a program, and keeps the trace. Visits may be forced to an option."""
 
     learnt: Mapping[str, Learnt]
     forced: Mapping[tuple[str, int], str] = field(default_factory=dict)
     overrules: bool = False
-    """Whether it decides in the place of policies that the program itself brings along, as in training."""
+    """Whether it replaces the policies of the program itself, as in training."""
     outer: Policy | None = None
-    """Who decides at places that this one does not know."""
+    """The policy that decides at places which this one does not know."""
     trace: list[Visit] = field(default_factory=list)
     _visits: Counter[str] = field(default_factory=Counter)
 
@@ -94,12 +96,12 @@ class Policy:
         if place[0] not in self.learnt:
             return Verdict(default, {}, (f"the default {default} stands: nothing was learnt for this choice.",))
         learnt = self.learnt[place[0]]
-        found = learnt.decide(_looks(learnt, values), options)
-        return found._replace(chosen=default) if found.notes else found  # the default of this very place
+        verdict = learnt.decide(_looks(learnt, values), options)
+        return verdict._replace(chosen=default) if verdict.notes else verdict  # the default of this very place
 
 
 def _looks(learnt: Learnt, values: Mapping[str, Seen]) -> Callable[[str], float]:
-    """Features by name. What is not there, or is a word that was not trained on, lies outside of every range."""
+    """Features by name. A feature that is not there, or a word that was not trained on, is outside of every range."""
     given = features_of(values)
     strange = {
         name for name, value in values.items() if isinstance(value, str) and f"{name} is {value}" not in learnt.ranges
@@ -121,7 +123,8 @@ _POLICY: ContextVar[Policy | None] = ContextVar("policy", default=None)
 def followed(policy: Policy, *, yields: bool = False) -> Iterator[list[Visit]]:
     """Within the block, and in this thread alone, the policy decides; its trace grows.
 
-    If it *yields*, it decides only where the policy around the block knows nothing, in whose trace all visits are.
+    If it *yields*, it decides only where the policy around the block knows nothing; all visits are in the trace of that
+    policy.
     """
     above = _POLICY.get()
     if above is not None and above.overrules:
@@ -162,9 +165,9 @@ def choose(
     if default is not None and default not in names:
         raise BadInput(no_such(f"option of {label!r}", default, names))
     standing = names[0] if default is None else default
-    told = {name: seen(name, value) for name, value in values.items()}
+    given = {name: seen(name, value) for name, value in values.items()}
     policy = _POLICY.get()
-    chosen = standing if policy is None else policy.decide(label, names, standing, told).chosen
+    chosen = standing if policy is None else policy.decide(label, names, standing, given).chosen
     return options[chosen]() if isinstance(options, Mapping) else chosen
 
 
@@ -177,8 +180,10 @@ def _names(label: str, options: Any) -> tuple[str, ...]:
     if not all(isinstance(name, str) and name for name in names):
         raise BadInput(f"the options of {label!r} have names, which are texts, given {shorten(list(names))}.")
     if len(set(names)) != len(names):
-        raise BadInput(f"two options of {label!r} have one name, given {shorten(list(names))}. Name each differently.")
-    if isinstance(options, Mapping) and not all(callable(one) for one in options.values()):
+        raise BadInput(
+            f"two options of {label!r} have the same name, given {shorten(list(names))}. Name each differently."
+        )
+    if isinstance(options, Mapping) and not all(map(callable, options.values())):
         raise BadInput(f"the options of {label!r} are functions of no arguments, by name.")
     return names
 
@@ -257,7 +262,7 @@ class Learnt:
             lines += [f"{name} gives way to the default: it did not beat it held out." for name in self.barred]
             seen = (f"{name} from {low:.4g} to {high:.4g}" for name, (low, high) in self.ranges.items())
             lines.append(f"Trained on {', '.join(seen) or 'no features'}; the default stands outside of that.")
-        return "\n".join([*lines, *(f"  mean regret of {name}: {one}" for name, one in self.figures.items())])
+        return "\n".join([*lines, *(f"  mean regret of {name}: {figures}" for name, figures in self.figures.items())])
 
     def to_plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -268,13 +273,13 @@ class Learnt:
             "model": model,
             "ranges": {name: list(pair) for name, pair in self.ranges.items()},
             "barred": list(self.barred),
-            "figures": {name: [one.in_sample, one.held_out, one.error] for name, one in self.figures.items()},
+            "figures": {name: list(asdict(figures).values()) for name, figures in self.figures.items()},
             "reason": self.reason,
         }
 
     @classmethod
     def from_plain(cls, plain: Any, written: Model | None = None) -> Learnt:
-        """What :meth:`to_plain` wrote, checked as a stranger's. *written* is the model that stands in the program."""
+        """What :meth:`to_plain` wrote; nothing in it is trusted. *written* is the model that stands in the program."""
         options, barred = _option_names(plain["options"]), _option_names(plain["barred"])
         default, reason = plain["default"], plain["reason"]
         if len(set(options)) != len(options) or default not in options or not set(barred) < set(options):
@@ -291,7 +296,7 @@ class Learnt:
             if not model.asked <= ranges.keys():
                 raise BadInput("a model asks for features that it was not trained on.")
         if not isinstance(reason, str):
-            raise BadInput("why a model was taken is said in words.")
+            raise BadInput("the reason why a model was taken must be a text.")
         return cls(options, default, model, ranges, barred, figures, reason)
 
 
@@ -317,3 +322,70 @@ def _real(given: Any) -> float:
 
 
 MODELS: dict[str, type[Model]] = {kind.kind: kind for kind in (Fixed, TreeModel, SimilarRows, FormulaModel)}
+
+
+_KIND = FileKind("adyton learned choices", 1, "a file of learned choices", "LearnedChoices.save writes such files.")
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The mean score of the whole program over public data sets, by the default and by what was learnt."""
+
+    default: float
+    in_sample: float
+    held_out: float | None
+    """Each data set by what was learnt from the others; None if there was only one."""
+    error: float
+    """The standard error of the held-out difference, over data sets."""
+
+    def __str__(self) -> str:
+        held = "not known" if self.held_out is None else f"{self.held_out:.4g} ± {self.error:.2g}"
+        return f"mean score {self.default:.4g} by defaults, {self.in_sample:.4g} learnt in sample, {held} held out"
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedChoices:
+    """What was learnt from public data for the marked places of a program, by label."""
+
+    learnt: Mapping[str, Learnt]
+    gain: Gain | None = None
+
+    @contextmanager
+    def followed(self, *, yields: bool = False) -> Iterator[list[Visit]]:
+        """Within the block, in this thread, the places are decided by what was learnt; the trace grows.
+
+        With *yields*, a place that the choices around this block know too is left to them, and the trace is theirs.
+        """
+        with followed(Policy(self.learnt), yields=yields) as trace:
+            yield trace
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learnt to a file: JSON, with a digest that shows later changes."""
+        gain = None if self.gain is None else asdict(self.gain)
+        learnt = {label: choice.to_plain() for label, choice in self.learnt.items()}
+        _KIND.write({**_KIND.head, "learnt": learnt, "gain": gain}, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> LearnedChoices:
+        """What :meth:`save` wrote. Nothing in the file is trusted."""
+        return _KIND.read(path, _loaded)
+
+    def explain(self) -> str:
+        """What is decided where, and what it was worth on public data."""
+        parts = [f"{label}: {choice.in_words()}" for label, choice in self.learnt.items()]
+        return "\n\n".join([*parts, *([] if self.gain is None else [f"The whole program: {self.gain}."])])
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+def _loaded(plain: dict[str, Any]) -> LearnedChoices:
+    learnt = {str(label): Learnt.from_plain(choice) for label, choice in plain["learnt"].items()}
+    saved = plain["gain"]
+    if saved is None:
+        return LearnedChoices(learnt)
+    held = None if saved["held_out"] is None else float(saved["held_out"])
+    gain = Gain(float(saved["default"]), float(saved["in_sample"]), held, float(saved["error"]))
+    if not np.isfinite([gain.default, gain.in_sample, held or 0.0, gain.error]).all():
+        raise BadInput("the mean scores of learned choices are finite numbers.")
+    return LearnedChoices(learnt, gain)

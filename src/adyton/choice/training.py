@@ -1,26 +1,23 @@
-"""Training on public data: counts or rows of a table, opened by a kernel whose noise is simulated.
+"""Training a choice maker: every option is tried on every public input, and the model that does best is taken, or none.
 
-A choice maker tries every option on every public input, by the same programs. The choices inside a program are learnt
-by replaying it with one visit changed at a time. What a choice was worth shows when everything else stays the same.
-Visits before it are forced to what they were, those after it follow the policy, and the noise depends on the place in
-the program only, so that both runs see the same noise wherever they do the same: the difference of their scores has
-half the variance that fresh noise would leave.
+Public inputs are counts or rows of a table, opened by a kernel whose noise is simulated. Models are judged on data sets
+that they have not seen: if none beats the default there, the default stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from adyton.arrays import Reals
-from adyton.choice.metafeatures import DeclaredMetafeature, Metafeature, Seen, features_of
-from adyton.choice.model import Lessons
-from adyton.choice.options import Option
-from adyton.choice.policy import Learnt, Policy, Visit, followed
+from adyton.arrays import Flags, Reals
+from adyton.choice.formulas import Synthesiser
+from adyton.choice.models import Fixed, Lessons, Model, SimilarRows, TreeModel
+from adyton.choice.options import DeclaredMetafeature, Metafeature, Option
+from adyton.choice.policy import Figures, Learnt
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
 from adyton.kernel.kernel import Kernel
@@ -33,7 +30,7 @@ from adyton.schema import Schema
 
 @dataclass(frozen=True, eq=False)
 class PublicData:
-    """One public input to learn a choice from. Nothing that is done with it is protected.
+    """A public input to learn a choice from. Nothing that is done with it is protected.
 
     >>> import numpy as np
     >>> PublicData("census", np.array([[3, 0], [1, 5]])).counts.shape
@@ -67,13 +64,8 @@ class PublicData:
         return Kernel.simulated_table(self.counts, self.schema, epsilon=epsilon, noise=noise)
 
 
-def twin(source: Source, epsilon: Fraction, trusted: Collection[Declared] = ()) -> Kernel[Any]:
-    """A simulated kernel whose root is like a source, without rows: for trying out what would be spent."""
-    if isinstance(source, TableSource):
-        nothing = np.zeros((0, len(source.schema.attributes)), dtype=np.int64)
-        return Kernel.simulated_table(nothing, source.schema, epsilon=epsilon, seed=0)
-    assert isinstance(source, VectorSource)
-    return Kernel.simulated(np.zeros(source.shape, dtype=np.int64), epsilon=epsilon, seed=0, trusted=trusted)
+Score: TypeAlias = Callable[[Any, PublicData], float]
+"""How good an answer is on public data: the higher the better."""
 
 
 def public_inputs(given: Any) -> list[PublicData]:
@@ -82,22 +74,72 @@ def public_inputs(given: Any) -> list[PublicData]:
         given = [PublicData(name, data) for name, data in given.items()]
     if isinstance(given, str | PublicData) or not isinstance(given, Iterable):
         raise BadInput(f"public data are a list of PublicData, or counts by name, given {shorten(given)}.")
-    found = list(given)
-    if not found or not all(isinstance(one, PublicData) for one in found):
+    inputs = list(given)
+    if not inputs or not all(isinstance(public, PublicData) for public in inputs):
         raise BadInput("public data are a list of PublicData, with at least one entry, or counts by name.")
-    return found
+    return inputs
 
 
 def budgets(given: Rational | Sequence[Rational]) -> list[Fraction]:
-    """One budget or several."""
+    """A budget, or several."""
     several = [given] if isinstance(given, str | int | float | Fraction) else list(given)  # type: ignore[arg-type]
     if not several:
         raise BadInput("epsilons are a list with at least one entry.")
-    return [positive(one, "epsilons") for one in several]
+    return [positive(epsilon, "epsilons") for epsilon in several]
 
+
+def finite_score(score: Score, answer: Any, public: PublicData) -> float:
+    """The score of an answer, which must be a number."""
+    value = float(score(answer, public))
+    if not np.isfinite(value):
+        raise BadInput(f"the score must be a finite number, the higher the better; on {public.source} it was {value}.")
+    return value
+
+
+# ---- trying out -----------------------------------------------------------------------------------------------------
 
 _ROUNDING = Fraction(1, 10**60)
 """What the kernel's grid of budgets may take away."""
+
+
+def tried_on_twin(
+    feature: Metafeature, source: Source, epsilon: Fraction, price: Fraction, trusted: Collection[Declared]
+) -> None:
+    """Try a metafeature on a simulated kernel whose root is like a source, without rows: it must spend its price."""
+
+    def twin(amount: Fraction) -> Kernel[Any]:
+        if isinstance(source, TableSource):
+            nothing = np.zeros((0, len(source.schema.attributes)), dtype=np.int64)
+            return Kernel.simulated_table(nothing, source.schema, epsilon=amount, seed=0)
+        assert isinstance(source, VectorSource)
+        nothing = np.zeros(source.shape, dtype=np.int64)
+        return Kernel.simulated(nothing, epsilon=amount, seed=0, trusted=trusted)
+
+    _tried(feature, twin, epsilon, price)
+
+
+def trusted_among(metafeatures: Sequence[Metafeature]) -> list[DeclaredMetafeature]:
+    """Those that a kernel has to be opened with."""
+    return [feature for feature in metafeatures if isinstance(feature, DeclaredMetafeature)]
+
+
+def _tried(
+    feature: Metafeature, opened: Callable[[Fraction], Kernel[Any]], epsilon: Fraction, price: Fraction
+) -> float:
+    """The value of a metafeature on a simulated kernel; it must spend what it was given, no more and no less."""
+    kernel = opened(epsilon if feature.free else price)
+    bought = feature.buy(kernel.root, epsilon if feature.free else price)
+    _check_spent(kernel, Fraction(0) if feature.free else price, f"the metafeature {feature.name!r}")
+    return bought.value
+
+
+def _check_spent(kernel: Kernel[Any], asked: Fraction, what: str) -> None:
+    """Refuse what spends less than it was given; the kernel itself has refused what spends more."""
+    if not 0 <= asked - kernel.spent < _ROUNDING:
+        raise BadInput(
+            f"{what} was given ε = {display(asked)} and spent {display(kernel.spent)} on public data. It must spend "
+            "exactly what it is given."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,173 +155,193 @@ class Trainer:
     trials: int
     seed: int
 
+    @property
+    def _cases(self) -> list[tuple[int, Fraction]]:
+        """The number of the input, and the budget."""
+        return [(number, epsilon) for number in range(len(self.inputs)) for epsilon in self.epsilons]
+
     def scores(self, part: Fraction) -> Reals:
         """(inputs · budgets) × options: the mean score with this part of the budget."""
-        found = [
-            [self._mean_score(public, epsilon, option, part) for option in self.options]
-            for public in self.inputs
-            for epsilon in self.epsilons
-        ]
-        return np.array(found)
+        return np.array(
+            [
+                [self._mean_score(number, part * epsilon, option) for option in self.options]
+                for number, epsilon in self._cases
+            ]
+        )
 
     def lessons(self, most: int, full: Reals, dear: Reals) -> Lessons:
         """With features that cost a *most*-th of the share each, as they will; the scores are known."""
-        cases = [(public, epsilon) for public in self.inputs for epsilon in self.epsilons]
+        cases = self._cases
         rows = [(place, trial) for place in range(len(cases)) for trial in range(self.trials)]
         values = [
-            [self._feature(*cases[place], one, most, trial) for one in self.metafeatures] for place, trial in rows
+            [self._feature(*cases[place], feature, most, trial) for feature in self.metafeatures]
+            for place, trial in rows
         ]
         places = [place for place, _ in rows]
         return Lessons(
-            tuple(one.name for one in self.metafeatures),
+            tuple(feature.name for feature in self.metafeatures),
             tuple(option.name for option in self.options),
             np.array(values, dtype=np.float64).reshape(len(rows), len(self.metafeatures)),
             full[places],
             dear[places],
-            tuple(cases[place][0].source for place in places),
+            tuple(self.inputs[cases[place][0]].source for place in places),
             np.ones(len(rows)),
         )
 
-    def _mean_score(self, public: PublicData, epsilon: Fraction, option: Option, part: Fraction) -> float:
-        found = []
+    def _mean_score(self, number: int, epsilon: Fraction, option: Option) -> float:
+        public, scores = self.inputs[number], []
         for trial in range(self.trials):
-            kernel = self._opened(public, part * epsilon, trial)
-            answer = option(kernel.root, *public.arguments, epsilon=part * epsilon)
-            check_spent(kernel, part * epsilon, f"the option {option.name!r}")
-            found.append(finite_score(self.score, answer, public))
-        return float(np.mean(found))
+            kernel = self._opened(number, epsilon, trial)
+            answer = option(kernel.root, *public.arguments, epsilon=epsilon)
+            _check_spent(kernel, epsilon, f"the option {option.name!r}")
+            scores.append(finite_score(self.score, answer, public))
+        return float(np.mean(scores))
 
-    def _feature(self, public: PublicData, epsilon: Fraction, one: Metafeature, most: int, trial: int) -> float:
+    def _feature(self, number: int, epsilon: Fraction, feature: Metafeature, most: int, trial: int) -> float:
         price = self.share * epsilon / most
-        return tried(one, lambda amount: self._opened(public, amount, trial + self.trials), epsilon, price)
+        return _tried(feature, lambda amount: self._opened(number, amount, trial + self.trials), epsilon, price)
 
-    def _opened(self, public: PublicData, amount: Fraction, trial: int) -> Kernel[Any]:
+    def _opened(self, number: int, amount: Fraction, trial: int) -> Kernel[Any]:
         """With noise that belongs to this input and trial, whatever is run."""
-        place = [id(one) for one in self.inputs].index(id(public))
-        seed = int(np.random.SeedSequence([self.seed, place, trial]).generate_state(1)[0])
-        return public.opened(amount, seed, trusted=trusted_among(self.metafeatures))
+        seed = int(np.random.SeedSequence([self.seed, number, trial]).generate_state(1)[0])
+        return self.inputs[number].opened(amount, seed, trusted=trusted_among(self.metafeatures))
 
 
-def trusted_among(metafeatures: Sequence[Metafeature]) -> list[DeclaredMetafeature]:
-    """Those that a kernel has to be opened with."""
-    return [one for one in metafeatures if isinstance(one, DeclaredMetafeature)]
+# ---- judging --------------------------------------------------------------------------------------------------------
+
+Fit: TypeAlias = Callable[[Lessons], Model | None]
+"""Learns a model; None if there is none."""
+_ERRORS = 2.0
+"""By how many standard errors a model must beat the default on held-out data sets: the best of several models looks
+better than it is."""
+_NEARLY = 0.05
+_SIMPLEST = ("fixed", "written", "formula", "tree", "similar")
+"""Of models that gain nearly as much as the best one, the first of these is taken."""
 
 
-def tried(one: Metafeature, opened: Callable[[Fraction], Kernel[Any]], epsilon: Fraction, price: Fraction) -> float:
-    """The value of a metafeature on a simulated kernel; it must spend what it was given, no more and no less."""
-    kernel = opened(epsilon if one.free else price)
-    found = one.buy(kernel.root, epsilon if one.free else price)
-    check_spent(kernel, Fraction(0) if one.free else price, f"the metafeature {one.name!r}")
-    return found.value
+def usual_fits(lessons: Lessons) -> dict[str, Fit]:
+    """All models that are learnt without anybody's help, for these lessons and any part of them."""
+    if not lessons.features:
+        return {"fixed": Fixed.fit}
+    formulas = Synthesiser(lessons).fit
+    return {"fixed": Fixed.fit, "tree": TreeModel.fit, "similar": SimilarRows.fit, "formula": formulas}
 
 
-def check_spent(kernel: Kernel[Any], asked: Fraction, what: str) -> None:
-    """Refuse what spends something else than it was given; too much was refused by the kernel already."""
-    if not 0 <= asked - kernel.spent < _ROUNDING:
-        raise BadInput(
-            f"{what} was given ε = {display(asked)} and spent {display(kernel.spent)} on public data. It must spend "
-            "exactly what it is given."
-        )
+def learn(
+    lessons: Lessons,
+    default: str,
+    fits: Mapping[str, Fit],
+    *,
+    most: int | None = None,
+    free: frozenset[str] = frozenset(),
+) -> Learnt:
+    """The model of least mean regret on held-out data sets, if it beats the default there; else the default.
 
-
-Program = Callable[..., Any]
-Score = Callable[[Any, PublicData], float]
+    Each data set is held out in turn: all that is learnt is learnt from the others. *most* is how many features the
+    share of the budget was divided among; those that are *free* cost nothing.
+    """
+    judge = _Judge(lessons, default, max(1, len(lessons.features) if most is None else most), free)
+    models = {name: model for name, fit in fits.items() if (model := fit(lessons)) is not None}
+    inside = {name: judge.outcome(judge.bounded(model)) for name, model in models.items()}
+    nothing = Learnt(lessons.options, default, None)
+    if len(lessons.names) < 2:
+        ways = {"default": judge.standing, **inside}
+        figures = {name: judge.figures(outcome.scores, None) for name, outcome in ways.items()}
+        return replace(nothing, figures=figures, reason="there is only one public data set, and none to hold out")
+    held = {name: judge.held_out(fits[name]) for name in models}
+    figures = {name: judge.figures(inside[name].scores, held[name].scores) for name in models}
+    figures["default"] = judge.figures(judge.standing.scores, judge.standing.scores)
+    if not models:
+        return replace(nothing, figures=figures, reason="there is nothing to choose by")
+    gains = {name: judge.gain(outcome) for name, outcome in held.items()}
+    enough = (1 - _NEARLY) * max(gains.values())
+    name = next((kind for kind in _SIMPLEST if gains.get(kind, -np.inf) >= enough), max(gains, key=gains.__getitem__))
+    gain, error = gains[name], figures[name].error
+    if gain <= _ERRORS * error:
+        words = f"the best model, “{name}”, gained {gain:.4g} ± {error:.2g} on held-out public data"
+        return replace(nothing, figures=figures, reason=words)
+    barred = tuple(option for option in lessons.options if option != default and not judge.beats(held[name], option))
+    words = f"on held-out public data it gained {gain:.4g} ± {error:.2g} on the default"
+    return replace(judge.bounded(models[name]), barred=barred, figures=figures, reason=words)
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """One public input at one budget, with noise of its own."""
+class _Outcome:
+    """What a way to choose took, row by row, and the score that it had."""
 
-    public: PublicData
-    epsilon: Fraction
-    seed: int
+    chosen: Reals
+    """Places in the list of options."""
+    scores: Reals
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """What one visit was worth: the score of the whole program for each option there."""
-
-    label: str
-    source: str
-    values: Mapping[str, Seen]
-    scores: Mapping[str, float]
-    weight: float
+class _Judge:
+    lessons: Lessons
     default: str
+    parts: int
+    free: frozenset[str]
 
+    @property
+    def standing(self) -> _Outcome:
+        """The default everywhere, with the whole budget."""
+        place = self.lessons.options.index(self.default)
+        return _Outcome(np.full(len(self.lessons.sources), float(place)), self.lessons.scores[:, place])
 
-@dataclass(frozen=True, eq=False)
-class Replayer:
-    """Runs a program on public inputs, under policies of its own."""
+    def bounded(self, model: Model, seen: Lessons | None = None) -> Learnt:
+        """The model inside of the ranges of what it was learnt from."""
+        return Learnt(self.lessons.options, self.default, model, (seen or self.lessons).ranges())
 
-    program: Program
-    score: Score
-    visits: int
-    """At most so many visits of a label are changed in a run; the others are weighted up."""
-    seed: int
-    trusted: Sequence[Any] = field(default=())
+    def outcome(self, learnt: Learnt, lessons: Lessons | None = None) -> _Outcome:
+        """What is chosen on each row, paying for what is looked at."""
+        rows = lessons or self.lessons
+        chosen, looked = np.empty(len(rows.sources)), np.empty(len(rows.sources))
+        for number, row in enumerate(rows.values.tolist()):
+            values = dict(zip(rows.features, row, strict=True))
+            seen: set[str] = set()
 
-    def run(
-        self, one: Run, learnt: Mapping[str, Learnt], forced: Mapping[tuple[str, int], str] | None = None
-    ) -> tuple[float, list[Visit]]:
-        """The score of one run, and its trace."""
-        kernel = one.public.opened(one.epsilon, one.seed, trusted=self.trusted)
-        policy = Policy(learnt, forced or {}, overrules=True)
-        with followed(policy) as trace:
-            answer = self.program(kernel.root, *one.public.arguments, epsilon=one.epsilon)
-        return finite_score(self.score, answer, one.public), trace
+            def look(name: str, values: dict[str, float] = values, seen: set[str] = seen) -> float:
+                seen.add(name)
+                return values[name]
 
-    def lessons(self, one: Run, learnt: Mapping[str, Learnt], turn: int) -> tuple[float, list[Lesson]]:
-        """The score of a run, and what changing single visits of it does."""
-        base, trace = self.run(one, learnt)
-        random = np.random.default_rng([self.seed, turn, one.seed])
-        found = []
-        for label in dict.fromkeys(visit.label for visit in trace):
-            places = [place for place, visit in enumerate(trace) if visit.label == label]
-            sampled = sorted(random.permutation(places)[: self.visits].tolist())
-            found += [self._lesson(one, learnt, trace, place, base, len(places) / len(sampled)) for place in sampled]
-        return base, found
+            chosen[number] = rows.options.index(learnt.decide(look).chosen)
+            looked[number] = min(1.0, len(seen - self.free) / self.parts)
+        return _Outcome(chosen, rows.gained(chosen, looked))
 
-    def _lesson(
-        self, one: Run, learnt: Mapping[str, Learnt], trace: list[Visit], place: int, base: float, weight: float
-    ) -> Lesson:
-        """Every other option at one visit, the earlier visits as they were."""
-        visit = trace[place]
-        before = {(earlier.label, earlier.number): earlier.chosen for earlier in trace[:place]}
-        scores = {visit.chosen: base}
-        for option in visit.options:
-            if option not in scores:
-                scores[option] = self.run(one, learnt, before | {(visit.label, visit.number): option})[0]
-        ordered = {option: scores[option] for option in visit.options}
-        return Lesson(visit.label, one.public.source, visit.values, ordered, weight, visit.default)
+    def held_out(self, fit: Fit) -> _Outcome:
+        """Each data set by a model that was learnt from all the others."""
+        chosen, scores = np.empty(len(self.lessons.sources)), np.empty(len(self.lessons.sources))
+        for source in self.lessons.names:
+            rows: Flags = self.lessons.of(source)
+            others = self.lessons.where(~rows)
+            model = fit(others)
+            learnt = Learnt(others.options, self.default, None) if model is None else self.bounded(model, others)
+            outcome = self.outcome(learnt, self.lessons.where(rows))
+            chosen[rows], scores[rows] = outcome.chosen, outcome.scores
+        return _Outcome(chosen, scores)
 
+    def gain(self, held: _Outcome) -> float:
+        """The mean over data sets of what is gained on the default."""
+        return float(np.mean(self._by_source(held.scores - self.standing.scores)))
 
-def finite_score(score: Score, answer: Any, public: PublicData) -> float:
-    """The score of an answer, which must be a number."""
-    value = float(score(answer, public))
-    if not np.isfinite(value):
-        raise BadInput(f"the score must be a finite number, the higher the better; on {public.source} it was {value}.")
-    return value
+    def figures(self, inside: Reals, held: Reals | None) -> Figures:
+        """Mean regrets over data sets, all with the same weight, and the standard error of the gain on the default."""
+        best = self.lessons.scores.max(axis=1)
+        in_sample = float(np.mean(self._by_source(best - inside)))
+        if held is None:
+            return Figures(in_sample, None)
+        gains = self._by_source(held - self.standing.scores)
+        error = float(np.std(gains, ddof=1) / np.sqrt(gains.size))
+        return Figures(in_sample, float(np.mean(self._by_source(best - held))), error)
 
+    def _by_source(self, values: Reals) -> Reals:
+        """The weighted mean of each data set."""
+        parts = [self.lessons.of(source) for source in self.lessons.names]
+        return np.array([np.average(values[rows], weights=self.lessons.weights[rows]) for rows in parts])
 
-def tables_of(lessons: Sequence[Lesson]) -> dict[str, tuple[Lessons, str]]:
-    """For each label its lessons as a table, and its default."""
-    labels = dict.fromkeys(one.label for one in lessons)
-    return {label: _table([one for one in lessons if one.label == label]) for label in labels}
-
-
-def _table(lessons: Sequence[Lesson]) -> tuple[Lessons, str]:
-    first = lessons[0]
-    options = tuple(first.scores)
-    if any(tuple(one.scores) != options or one.default != first.default for one in lessons):
-        raise BadInput(
-            f"{first.label!r} is asked with other options or another default at other visits. Give each its own label."
-        )
-    if any(one.values.keys() != first.values.keys() for one in lessons):
-        raise BadInput(f"{first.label!r} is told other values at other visits. Tell it the same at all.")
-    told = [features_of(one.values) for one in lessons]
-    names = tuple(dict.fromkeys(name for one in told for name in one))
-    values = np.array([[one.get(name, 0.0) for name in names] for one in told]).reshape(len(lessons), len(names))
-    scores = np.array([[one.scores[option] for option in options] for one in lessons])
-    weights, sources = np.array([one.weight for one in lessons]), tuple(one.source for one in lessons)
-    known = np.isfinite(values).all(axis=1)
-    return Lessons(names, options, values, scores, scores, sources, weights).where(known), first.default
+    def beats(self, held: _Outcome, option: str) -> bool:
+        """Whether an option was better than the default where a model took it, on held-out data."""
+        taken = held.chosen == self.lessons.options.index(option)
+        if not taken.any():
+            return False
+        gains = held.scores[taken] - self.standing.scores[taken]
+        return float(np.average(gains, weights=self.lessons.weights[taken])) > 0

@@ -15,7 +15,8 @@ from adyton.errors import BadInput
 from adyton.exact import as_number
 
 if TYPE_CHECKING:
-    from adyton.selection.selector import Choice, Selector
+    from adyton.choice.decision import Choice
+    from adyton.choice.selector import Selector
 
 _FILE = (
     "A selector that `adyton train` wrote, or the folder or JSON file of any result. Without it, the selector that "
@@ -74,8 +75,8 @@ def command(
 
 def _selector(file: Path | None, dimensions: int | None) -> Selector:
     """The selector in the file, or the one that is part of the package."""
-    from adyton.selection.pythia import shipped_selector
-    from adyton.selection.selector import Selector
+    from adyton.choice.pythia import shipped_selector
+    from adyton.choice.selector import Selector
 
     if file is not None:
         selector = Selector.load(file)
@@ -110,9 +111,9 @@ def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsi
     """The choice for public facts alone; refused where the selector would look at the data."""
     import numpy as np
 
+    from adyton.choice.selector import workload_named
     from adyton.exact import positive
     from adyton.kernel.kernel import Kernel
-    from adyton.selection.workload_kinds import workload_named
 
     amount, ndim = positive(epsilon, "--epsilon"), selector.training.dimensions
     if cells > 2**24:

@@ -11,9 +11,8 @@ from importlib.resources import as_file, files
 import numpy as np
 
 from adyton.arrays import Array, Flags, Reals
-from adyton.choice.learn_choices import LearnedChoices
-from adyton.choice.policy import choose
-from adyton.kernel.mechanisms.split_choice import LARGEST_CAP
+from adyton.choice.policy import LearnedChoices, choose
+from adyton.kernel.mechanisms.split_scores import LARGEST_CAP
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Target
 from adyton.learning.public_randomness import PublicRandomness, Seed

@@ -8,15 +8,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from adyton.choice.decision_tree import Leaf, Tree
+from adyton.choice.selector import CELLS, Selector, feature_named
+from adyton.choice.trained_selectors import SimilarInputs, TreeSelector, Winners, domain_in_words, winners
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.report import svg
 from adyton.report.pictures import Branch, Drawing, keys, outline
 from adyton.report.plot import check_ending, figure_of
 from adyton.report.svg import COLOURS
-from adyton.selection.selector import CELLS, Selector, feature_named
-from adyton.selection.similar_inputs import SimilarInputs, Winners, domain_in_words, winners
-from adyton.selection.tree_selector import TreeSelector
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SQUARE, _ROW = 27.0, 42.0

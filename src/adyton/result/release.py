@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.decision import Choice
+from adyton.choice.pythia import Chosen
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import exact
@@ -42,8 +44,6 @@ from adyton.result.tables import (
     within,
 )
 from adyton.schema.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
-from adyton.selection.pythia import Chosen
-from adyton.selection.selector import Choice
 from adyton.tasks import as_queries
 from adyton.whole import SAFE
 

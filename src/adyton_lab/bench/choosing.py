@@ -12,11 +12,11 @@ from statistics import median
 import numpy as np
 
 from adyton.arrays import Integers
+from adyton.choice.pythia import Pythia
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.sources import VectorSource
 from adyton.plans import plan_named
 from adyton.queries import Identity, Prefix, Queries, RandomRanges
-from adyton.selection.pythia import Pythia
 from adyton_lab.bench.timing import seconds
 
 _DOMAINS = ((4096,), (64, 64))

@@ -12,8 +12,8 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.learning.registry import learner_named
-from adyton_lab.classifying.accuracies import EPSILONS, METHODS, accuracy, majority
 from adyton_lab.corpus.labelled_tables import labelled_table
+from adyton_lab.training.classifiers import EPSILONS, METHODS, accuracy, majority
 
 TABLES = ("nursery", "contraceptive", "hiv-1")
 METHODS_SHOWN = (*METHODS, "jagannathan", "mohammed", "patil-singh")

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from adyton.arrays import Integers
+from adyton.choice.pythia import Chosen, Pythia
 from adyton.exact import positive
 from adyton.kernel.kernel import Kernel
 from adyton.queries import Identity, Queries, RandomRanges
 from adyton.result.intervals import NoiseModel
-from adyton.selection.pythia import Chosen, Pythia
 from adyton_lab.bench.shapes import shapes
 from adyton_lab.corpus.public_files import draw
-from adyton_lab.engine import geometric_mean
+from adyton_lab.training.engine import geometric_mean
 
 CONFIDENCE = 0.95
 _SIDES = {1: 1024, 2: 32}

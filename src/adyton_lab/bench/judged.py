@@ -13,13 +13,13 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.pythia import shipped_selector
+from adyton.choice.selector import Selector
 from adyton.errors import BadInput
-from adyton.selection.pythia import shipped_selector
-from adyton.selection.selector import Selector
 from adyton_lab.corpus import dpbench_corpus
-from adyton_lab.delphi import USUAL_WORKLOADS, Delphi
-from adyton_lab.engine import Advance, unseen
-from adyton_lab.replay import expected_errors
+from adyton_lab.training.delphi import USUAL_WORKLOADS, Delphi
+from adyton_lab.training.engine import Advance, unseen
+from adyton_lab.training.replay import expected_errors
 
 MOST = {1: 80, 2: 140}
 """How many inputs are measured, by the number of axes; all of them would take hours."""

@@ -23,7 +23,7 @@ from adyton.statistics.parts import reported
 from adyton.statistics.programs import rank
 from adyton.tasks import Mean, NumbersTask, Quantiles
 from adyton_lab.corpus.number_tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
-from adyton_lab.engine import geometric_mean
+from adyton_lab.training.engine import geometric_mean
 
 EPSILONS = ("0.1", "1")
 CONFIDENCE = 0.95

@@ -20,7 +20,7 @@ from adyton_lab.bench import published
 from adyton_lab.bench.shapes import shapes
 from adyton_lab.bench.timing import seconds, sort_unit
 from adyton_lab.corpus.public_files import draw
-from adyton_lab.engine import Trials, geometric_mean
+from adyton_lab.training.engine import Trials, geometric_mean
 
 SETTINGS: tuple[tuple[int, int, str], ...] = ((1, 4096, "1"), (1, 4096, "0.1"), (2, 32, "1"), (2, 128, "1"))
 """Dimensions, side and ε."""

@@ -175,8 +175,8 @@ def _queries(name: str, queries: int) -> Probe:
 def _workers(name: str, workers: int) -> Probe:
     """Experiments on made-up shapes, by so many processes."""
     from adyton_lab.corpus import made_up_corpus
-    from adyton_lab.executors import Processes
-    from adyton_lab.experiments import Experiments, grid
+    from adyton_lab.training.executors import Processes
+    from adyton_lab.training.experiments import Experiments, grid
 
     shapes = made_up_corpus(1)[:4]
 

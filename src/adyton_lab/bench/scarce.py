@@ -20,7 +20,7 @@ from adyton_lab.bench.plans import workloads
 from adyton_lab.bench.published_dawa import published_dawa
 from adyton_lab.bench.shapes import shapes
 from adyton_lab.corpus.public_files import draw
-from adyton_lab.engine import Trials, distances, geometric_mean
+from adyton_lab.training.engine import Trials, distances, geometric_mean
 
 CELLS = 4096
 EPSILON = "0.1"

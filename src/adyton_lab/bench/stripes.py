@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from adyton.arrays import Integers
+from adyton.choice.pythia import ALONG, fixed_error, shared_error
 from adyton.errors import BadInput
 from adyton.learning.coding import codes_of
 from adyton.plans import plan_named, simulate
 from adyton.queries import Identity, Kronecker, Marginals, Prefix, Queries, Stack, Total
 from adyton.schema import Categorical, Integer, Numeric, Schema
-from adyton.selection.closed_form import ALONG, fixed_error, shared_error
 from adyton_lab.corpus.public_files import confirm_public
-from adyton_lab.engine import distances
+from adyton_lab.training.engine import distances
 
 EPSILONS = ("0.1", "1", "10")
 WORKLOADS = ("pairs", "prefixes")
@@ -144,7 +144,7 @@ class StripesRecord:
     """The least error among those that are known beforehand, divided by the same."""
     own: float
     shared: float
-    """The factors of :mod:`adyton.selection.closed_form`, fitted to all other tables."""
+    """The factors of :mod:`adyton.choice.pythia`, fitted to all other tables."""
     regret: float
     """The error of what is chosen by them, divided by the smaller of both."""
 

@@ -15,7 +15,7 @@ from adyton.arrays import Integers, Reals
 from adyton.plans import plan_named
 from adyton.queries import RandomRanges
 from adyton_lab.bench.shapes import shapes
-from adyton_lab.engine import Trials
+from adyton_lab.training.engine import Trials
 
 CELLS = 4096
 EPSILON = "0.1"

@@ -19,9 +19,9 @@ from adyton.exact import share as part_of_budget
 from adyton.messages import shorten
 
 if TYPE_CHECKING:
-    from adyton.selection.selector import Selector
-    from adyton_lab.delphi import Delphi
-    from adyton_lab.experiments import Measured
+    from adyton.choice.selector import Selector
+    from adyton_lab.training.delphi import Delphi
+    from adyton_lab.training.experiments import Measured
 
 _LARGEST_EXPONENT = 50
 
@@ -118,8 +118,8 @@ def command(
 
     The corpus must be public: nothing here is protected, and nothing is charged. No private data are touched.
     """
-    from adyton_lab.delphi import DEPTH, Delphi
-    from adyton_lab.experiments import SCALES
+    from adyton_lab.training.delphi import DEPTH, Delphi
+    from adyton_lab.training.experiments import SCALES
 
     _check_out(out_file)
     kept = cache or out_file.with_name(out_file.name + ".experiments.db")
@@ -173,7 +173,7 @@ def _train(delphi: Delphi, out_file: Path, kept: Path, *, as_json: bool, quiet: 
 
 def _check_out(path: Path) -> None:
     """Refuse a file that cannot be written, or that holds something other than a selector."""
-    from adyton.selection.selector import FORMAT
+    from adyton.choice.selector import FORMAT
 
     try:
         if path.exists() and FORMAT.encode() not in path.read_bytes()[:200]:

@@ -50,8 +50,8 @@ def command(
     Labels are taken by a rule that never looks at how well they are predicted. The results come with Adyton: `adyton
     fit` says by them how the method did on tables like yours. No private data are used.
     """
-    from adyton_lab.classifying.accuracies import EPSILONS, METHODS, Accuracies, measured
     from adyton_lab.corpus.r_labelled import r_labelled_tables
+    from adyton_lab.training.classifiers import EPSILONS, METHODS, Accuracies, measured
 
     budgets = [positive(one, "--epsilon") for one in epsilon or EPSILONS]
     if not out_folder.is_dir():
@@ -79,7 +79,7 @@ def _teach_conditionals(
     folder: Path, tables: list[LabelledTable], budgets: list[Fraction], trials: int, *, as_json: bool, quiet: bool
 ) -> None:
     from adyton.learning.chosen_tree import FILE
-    from adyton_lab.classifying.conditionals import taught_conditionals
+    from adyton_lab.training.classifiers import taught_conditionals
 
     with progress("growing trees", None, quiet=quiet or as_json) as advance:
         learnt = taught_conditionals(tables, budgets, trials=trials, advance=advance)

@@ -15,7 +15,7 @@ from adyton.messages import no_such, shorten
 from adyton.whole import whole
 from adyton_lab.corpus import Shape
 from adyton_lab.corpus.public_files import regrid
-from adyton_lab.experiments import Input
+from adyton_lab.training.experiments import Input
 
 LINE_CELLS, PLANE_SIDE = 4096, 64
 """The finest resolution that is taken unless another one is asked for."""

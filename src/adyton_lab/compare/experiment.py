@@ -13,19 +13,19 @@ from fractions import Fraction
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.choice.pythia import Pythia
+from adyton.choice.selector import WORKLOADS, workload_named
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, display, positive
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger.records import LARGEST_TOTAL
 from adyton.messages import no_such
 from adyton.plans import Plan, algorithms, plan_named
-from adyton.selection.pythia import Pythia
-from adyton.selection.workload_kinds import WORKLOADS, workload_named
 from adyton.whole import whole
 from adyton_lab.compare.data_sets import DataSet
 from adyton_lab.compare.results import Case, Comparison, Outcome, Recommendation, ranked, shown
 from adyton_lab.corpus import confirm_public
-from adyton_lab.engine import Advance, Trials, unseen
+from adyton_lab.training.engine import Advance, Trials, unseen
 
 EPSILONS: tuple[Rational, ...] = ("0.01", "0.1", "1")
 USUAL_WORKLOADS = {1: ("identity", "prefix", "mixed"), 2: ("identity", "mixed")}
@@ -50,7 +50,7 @@ class Experiment:
     """Say that the data are public: nothing that is done with them is protected."""
     epsilons: Sequence[Rational] = EPSILONS
     workloads: Sequence[str] | None = None
-    """Names of :data:`adyton.selection.workload_kinds.WORKLOADS`; None for the usual ones."""
+    """Names of :data:`adyton.choice.selector.WORKLOADS`; None for the usual ones."""
     algorithms: Sequence[str] | None = None
     """None for all that serve the domain."""
     trials: int = TRIALS

@@ -23,9 +23,9 @@ from adyton.queries.axes import stripe_workload, stripes_of, whole_of
 from adyton.schema import Integer, Numeric, Schema
 from adyton_lab.bench.published_dawa import published_dawa
 from adyton_lab.corpus.public_files import confirm_public
-from adyton_lab.engine import distances
 from adyton_lab.reproduce.networks import NETWORKS, network_estimate
 from adyton_lab.reproduce.outcomes import Job
+from adyton_lab.training.engine import distances
 
 FILE, PART, EPSILON = "cps2000.csv.gz", "table1", "1"
 ZEROS, NOT_PRIVATE = "zeros", "published dawa-striped (not private)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce import census
 from adyton_lab.reproduce.claims import Claim
 from adyton_lab.reproduce.compared import Compared, beside, compared, grid_sheet
@@ -13,6 +12,7 @@ from adyton_lab.reproduce.evaluation import Evaluation, Given
 from adyton_lab.reproduce.figures import draw_bars
 from adyton_lab.reproduce.outcomes import MeanOutcome, Notebook, Outcome, means
 from adyton_lab.reproduce.tables import Sheet
+from adyton_lab.training.engine import Advance
 
 PUBLISHED = {
     "identity": {"identity": 24.18, "2-way marginals": 12.04, "prefix (income)": 18.97},

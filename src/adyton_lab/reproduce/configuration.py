@@ -19,6 +19,7 @@ from adyton.kernel.instances.votes import SmoothSums, StepSums, StepVote, Summed
 from adyton_lab.engine import Advance, unseen
 from adyton_lab.reproduce.configuration_bound import Windows, bound
 from adyton_lab.reproduce.configuration_pools import Kind, Pool, kinds
+from adyton_lab.training.engine import Advance, unseen
 
 CLIPS = ("0.1", "0.05")
 PAPER = "value"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce import configuration
 from adyton_lab.reproduce.configuration import Tuned
 from adyton_lab.reproduce.configuration_figures import draw_bounds, draw_regrets
 from adyton_lab.reproduce.configuration_pools import kinds
 from adyton_lab.reproduce.configuration_tables import all_sheets, main_sheets, means
 from adyton_lab.reproduce.evaluation import Evaluation, Given
+from adyton_lab.training.engine import Advance
 
 
 def _steps(given: Given) -> int:

@@ -22,7 +22,7 @@ from adyton.configuration.problems import WeightedGraph
 from adyton.configuration.routing import Routing
 from adyton.kernel.instances.lattice import POINTS, Curve, Lattice, StepCurve, Utility
 from adyton.kernel.instances.votes import SmoothVote, Vote, smooth_values, vote_of
-from adyton_lab.engine import Advance, unseen
+from adyton_lab.training.engine import Advance, unseen
 
 
 @dataclass(frozen=True)

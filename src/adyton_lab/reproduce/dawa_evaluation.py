@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce import dawa
 from adyton_lab.reproduce.dawa_tables import sheets
 from adyton_lab.reproduce.evaluation import Evaluation, Given
@@ -13,6 +12,7 @@ from adyton_lab.reproduce.figures import draw_bars
 from adyton_lab.reproduce.outcomes import MeanOutcome, Notebook, Outcome, means
 from adyton_lab.reproduce.road_map import Roads
 from adyton_lab.reproduce.tables import Sheet
+from adyton_lab.training.engine import Advance
 
 _PRINTED = ("claims", "table1", "table2")
 

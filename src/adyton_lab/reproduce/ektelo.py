@@ -17,8 +17,8 @@ from adyton.plans import simulate
 from adyton.queries import Hierarchy, Queries, RandomRanges, Ranges
 from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
 from adyton_lab.bench.shapes import shapes
-from adyton_lab.engine import distances
 from adyton_lab.reproduce.outcomes import Job
+from adyton_lab.training.engine import distances
 
 REDUCED = {"ahp": (128, 128), "dawa": (4096,), "identity": (256, 256), "hb": (4096,)}
 """The algorithms of Table 2, and their domains."""

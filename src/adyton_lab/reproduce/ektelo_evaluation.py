@@ -9,13 +9,13 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton_lab.corpus.shapes import FILES
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce import ektelo
 from adyton_lab.reproduce.compared import Compared, beside, compared, grid_sheet
 from adyton_lab.reproduce.evaluation import Evaluation, Given
 from adyton_lab.reproduce.figures import draw_bars
 from adyton_lab.reproduce.outcomes import MeanOutcome, Notebook, Outcome, means
 from adyton_lab.reproduce.tables import Sheet
+from adyton_lab.training.engine import Advance
 
 REDUCTION = {"ahp": (1.29, 5.36), "dawa": (0.99, 0.92), "identity": (2.89, 0.73), "hb": (1.34, 0.62)}
 """Table 2: by which factor reduction lowers error and time."""

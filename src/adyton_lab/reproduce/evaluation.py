@@ -10,8 +10,8 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.messages import no_such
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce.tables import Sheet
+from adyton_lab.training.engine import Advance
 
 _PLACES = {
     "pythia": "adyton_lab.reproduce.pythia_evaluation",

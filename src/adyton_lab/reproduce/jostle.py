@@ -18,10 +18,10 @@ import numpy as np
 from adyton.kernel.kernel import Kernel
 from adyton.learning.registry import DEFAULT, Learner, learner_named
 from adyton_lab.corpus.labelled_tables import LabelledTable, labelled_table, split
-from adyton_lab.engine import Advance, unseen
 from adyton_lab.reproduce.claims import Claim
 from adyton_lab.reproduce.naive_bayes import TREE_TABLES, MeanScore, Score, means
 from adyton_lab.reproduce.tables import Sheet
+from adyton_lab.training.engine import Advance, unseen
 
 FIGURE = "fig4.2"
 PRESETS = ("friedman-schuster", "mohammed", "jagannathan", "patil-singh", "fletcher-islam")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adyton_lab.corpus.labelled_tables import table_file
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce import jostle
 from adyton_lab.reproduce.evaluation import Evaluation, Given
 from adyton_lab.reproduce.jostle import all_sheets
 from adyton_lab.reproduce.naive_bayes import TREE_TABLES, Score, means
 from adyton_lab.reproduce.score_figures import draw, mean_panel, panels
+from adyton_lab.training.engine import Advance
 
 
 def _steps(given: Given) -> int:

@@ -15,9 +15,9 @@ from adyton.kernel.kernel import Kernel
 from adyton.learning.model import Model
 from adyton.learning.registry import Learner, learner_named
 from adyton_lab.corpus.labelled_tables import LabelledTable, labelled_table, split
-from adyton_lab.engine import Advance, unseen
 from adyton_lab.reproduce.claims import Claim
 from adyton_lab.reproduce.tables import Sheet
+from adyton_lab.training.engine import Advance, unseen
 
 UNPERTURBED = "unperturbed"
 NO_NOISE = "1000"

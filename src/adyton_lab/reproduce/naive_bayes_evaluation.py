@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from adyton_lab.corpus.labelled_tables import table_file
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce import naive_bayes
 from adyton_lab.reproduce.evaluation import Evaluation, Given
 from adyton_lab.reproduce.naive_bayes import MAJORITY_AREA, TITLES, Score, all_sheets, means
 from adyton_lab.reproduce.score_figures import draw, panels
+from adyton_lab.training.engine import Advance
 
 _AXES = {
     "fig5": "rows misclassified (bars: standard errors)",

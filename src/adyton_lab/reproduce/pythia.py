@@ -16,18 +16,16 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.choice.checked_file import digest_of
-from adyton.choice.decision_tree import CRITERIA
-from adyton.selection.pythia import Pythia, shipped_selector
-from adyton.selection.selector import Selector
-from adyton.selection.workload_kinds import workload_named
+from adyton.choice.pythia import Pythia, shipped_selector
+from adyton.choice.selector import Selector, workload_named
 from adyton_lab.corpus import Shape, confirm_public, dpbench_corpus
-from adyton_lab.delphi import USUAL_WORKLOADS, Delphi
-from adyton_lab.engine import Advance, unseen
-from adyton_lab.experiments import LINE_SIZES, PLANE_SIDES, SCALES, Experiments, Measured
-from adyton_lab.replay import expected_errors, held_out
 from adyton_lab.reproduce import published
 from adyton_lab.reproduce.records import Record
 from adyton_lab.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN, SHIPPED
+from adyton_lab.training.delphi import CRITERIA, USUAL_WORKLOADS, Delphi
+from adyton_lab.training.engine import Advance, unseen
+from adyton_lab.training.experiments import LINE_SIZES, PLANE_SIDES, SCALES, Experiments, Measured
+from adyton_lab.training.replay import expected_errors, held_out
 
 PAPER = {1: published.ALGORITHMS["1-D"], 2: published.ALGORITHMS["2-D"]}
 """The algorithms of the paper's Table 1."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce import figures, pythia
 from adyton_lab.reproduce.evaluation import Evaluation, Given
 from adyton_lab.reproduce.records import Record
 from adyton_lab.reproduce.summaries import parts
 from adyton_lab.reproduce.tables import Sheet, all_sheets, claims_sheet, fig4, fig7, gains_sheet
+from adyton_lab.training.engine import Advance
 
 _BEST = 6
 """How many single algorithms of the whole library are printed; the files have all of them."""
@@ -47,8 +47,8 @@ def _trees(given: Given) -> list[Path]:
 
     ``trees-2d.svg`` has all trees for a plane; that of short boxes, the paper's Fig. 8, is in ``fig8.svg`` too.
     """
+    from adyton.choice.trained_selectors import TreeSelector
     from adyton.report.selectors import draw
-    from adyton.selection.tree_selector import TreeSelector
 
     pictures = {}
     for settings in pythia.all_settings(given.data, _kept(given), public=given.public, quick=given.quick):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton_lab.delphi import USUAL_WORKLOADS
+from adyton_lab.training.delphi import USUAL_WORKLOADS
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

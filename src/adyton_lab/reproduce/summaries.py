@@ -10,11 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.choice import decision_tree
 from adyton.compiling import cached_property
-from adyton_lab.engine import geometric_mean
 from adyton_lab.reproduce import published
 from adyton_lab.reproduce.records import GROUPS, Record
+from adyton_lab.training import delphi
+from adyton_lab.training.engine import geometric_mean
 
 PYTHIA, DEFAULT, INFORMED = "tree: group-regret", "default", "informed"
 RUN = "tree: group-regret, run"
@@ -24,7 +24,7 @@ DEFAULT_RUN = "default, run"
 """The default selector really run, on some of the inputs."""
 SHIPPED = "default, as shipped"
 """The selector that comes with the package, which was trained on other data."""
-CRITERIA = tuple(f"tree: {name}" for name in decision_tree.CRITERIA)
+CRITERIA = tuple(f"tree: {name}" for name in delphi.CRITERIA)
 CHOOSERS = (PYTHIA, RUN, DEFAULT, DEFAULT_RUN, SHIPPED, "private informed", INFORMED)
 """The ways to choose that Fig. 4 compares with single algorithms."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adyton.selection.workload_kinds import WORKLOADS
+from adyton.choice.selector import WORKLOADS
 from adyton_lab.compare.data_sets import DataSet
 from adyton_lab.compare.experiment import Experiment
 from adyton_lab.compare.page import WORDS, render, write

@@ -10,11 +10,11 @@ import pytest
 from adyton.errors import BadInput
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.queries import Prefix
-from adyton_lab import engine
 from adyton_lab.compare.data_sets import DataSet, data_sets
 from adyton_lab.compare.experiment import LOOKS, Experiment
 from adyton_lab.compare.results import Case, Outcome, Recommendation, ranked, rounded, shown
 from adyton_lab.corpus import Shape
+from adyton_lab.training import engine
 
 LINE = DataSet("line", np.bincount([3] * 500 + list(range(64)), minlength=64))
 PLANE = DataSet("plane", np.arange(64).reshape(8, 8) % 7)

@@ -5,6 +5,9 @@ divided by ε (as far as noise is concerned); so features are those of ε·x. Th
 sensitivity is known, and the sum is multiplied by ε afterwards, which is post-processing. The number of cells that are
 not empty is the same for x and ε·x and stays as it is; the partition that is best for ε·x when an interval costs 1 is
 best for x when it costs 1/ε.
+
+A selector is trained on a few workloads that stand for all others. What matters of a workload is how much of the domain
+its queries ask about. Of algorithms that are expected to be nearly as good, one whose errors are exact is taken.
 """
 
 from __future__ import annotations
@@ -12,9 +15,10 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,7 +26,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.choice.checked_file import FileKind, digest_of
-from adyton.choice.decision import Bought, Decision, finite_values
+from adyton.choice.decision import Bought, Choice
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import Rational, display
@@ -33,9 +37,9 @@ from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, no_such, shorten
 from adyton.plans.algorithm import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms, plan_named, plan_type, standing
-from adyton.queries import Measurement, Queries, Reduction, Total
-from adyton.queries.domain_trees import along_curve
-from adyton.selection.workload_kinds import reach
+from adyton.plans.steps import along_curve
+from adyton.queries import Identity, Measurement, Prefix, Queries, RandomRanges, Ranges, Total
+from adyton.queries.ranges import LENGTHS
 from adyton.whole import whole
 
 if TYPE_CHECKING:
@@ -44,11 +48,11 @@ if TYPE_CHECKING:
 FORMAT = "adyton selector"
 _FILE = FileKind(FORMAT, 1, "a selector", "`adyton train` writes selectors.")
 KINDS = {
-    "similar-inputs": "similar_inputs:SimilarInputs",
-    "tree": "tree_selector:TreeSelector",
-    "closed-form": "closed_form:ClosedForm",
+    "similar-inputs": "trained_selectors:SimilarInputs",
+    "tree": "trained_selectors:TreeSelector",
+    "closed-form": "pythia:ClosedForm",
 }
-"""Where the kinds of selectors stand, by the name under which they are saved."""
+"""The classes of selectors, by the name under which they are saved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +72,7 @@ class Training:
     adyton: str
     """The version of the package that trained it."""
     library: tuple[str, ...] = ()
-    """What could have been chosen among on that day."""
+    """All algorithms that the library had on that day."""
 
     def __post_init__(self) -> None:
         for name in ("algorithms", "workloads", "corpus", "epsilons", "library"):
@@ -98,8 +102,8 @@ class Selector(ABC):
     ) -> Choice:
         """Choose an algorithm for a private vector, spending at most the share of *epsilon* on noisy features.
 
-        A public number of rows, *total*, is not bought. Of cells that are not *ordered* along any axis, nothing is
-        expected of their neighbours.
+        A public number of rows, *total*, is not bought. Cells that are not *ordered* along any axis need not resemble
+        their neighbours.
         """
 
     @abstractmethod
@@ -116,7 +120,7 @@ class Selector(ABC):
         """What was learnt, for people."""
 
     def finish(self, cells: Reals, choice: Choice, workload: Queries) -> Reals:
-        """Post-process the estimate by what was bought, where the choice says so (``finished``); else leave it."""
+        """Post-process the estimate by what was bought, where the choice says ``finished``; else leave it."""
         return cells
 
     def features(self) -> frozenset[str]:
@@ -124,7 +128,7 @@ class Selector(ABC):
         return frozenset()
 
     def admit(self, workload: Queries, epsilon: Fraction) -> None:
-        """Refuse what could end, after features were paid for, with nothing to run or too little to run it with."""
+        """Refuse what could fail after features were paid for: no algorithm to run, or too little budget left."""
         self.available(workload)
         least = (1 - self.share) * epsilon
         if self.share and min(least, self.share * epsilon / max(1, len(self.features()))) < SMALLEST_EPSILON:
@@ -138,15 +142,15 @@ class Selector(ABC):
     def available(self, workload: Queries | None = None, *, ordered: bool = True) -> tuple[list[str], tuple[str, ...]]:
         """The algorithms that can be chosen here, and remarks on those that are missing or unknown to the selector.
 
-        For a *workload*, without those that cannot take it on. Those that count on the order of the cells are left out
-        where there is none, and those that are made for sums where all queries ask about single cells, unless no others
-        are known.
+        For a *workload*, without those that cannot run on it. Algorithms that need an order of the cells are left out
+        where there is none, and algorithms for sums where all queries ask about single cells, unless no others are
+        known.
         """
         here, known = set(algorithms(self.training.dimensions)), self.training.algorithms
         usable = [name for name in known if name in here and (workload is None or _can_run(name, workload))]
         if not usable:
             raise BadInput(
-                f"this selector knows {listing(known)}, none of which is in the library and can take this on. "
+                f"this selector knows {listing(known)}, none of which is in the library and can run on this workload. "
                 "Name an algorithm, or train again."
             )
         if not ordered:
@@ -162,7 +166,7 @@ class Selector(ABC):
                 f"the library has no {listing(missing)}, which the selector knows: the choice is among the rest."
             )
         if newer:
-            notes.append(f"the selector does not know {listing(newer)}: train again to have the choice of all.")
+            notes.append(f"the selector does not know {listing(newer)}: train again to choose among all.")
         return usable, tuple(notes)
 
     def candidates(self, workload: Queries, *, ordered: bool = True) -> list[str]:
@@ -177,7 +181,7 @@ class Selector(ABC):
         if ndim != self.training.dimensions:
             raise BadInput(
                 f"this selector was trained for {self.training.dimensions} dimensions, the domain {workload.domain} "
-                f"has {ndim}. Leave the selector out to use the one that fits."
+                f"has {ndim}. Leave the selector out to use the one for these dimensions."
             )
 
     def with_share(self, part: Rational) -> Selector:
@@ -195,7 +199,7 @@ class Selector(ABC):
 
     @cached_property
     def digest(self) -> str:
-        """What tells it apart from all other selectors."""
+        """A checksum: selectors that differ have different ones."""
         return digest_of(body_of(self))
 
     def __str__(self) -> str:
@@ -229,12 +233,12 @@ def _from_plain(plain: dict[str, Any]) -> Selector:
     }
     if not isinstance(plain["share"], str):
         raise BadInput(f"the share of a selector is a text such as '1/100', given {shorten(plain['share'])}.")
-    kind: type[Selector] = standing(f"adyton.selection.{KINDS[plain['kind']]}")
+    kind: type[Selector] = standing(f"adyton.choice.{KINDS[plain['kind']]}")
     return kind.from_learnt(Training(**about), plain["share"], plain["learnt"])
 
 
 def _can_run(name: str, workload: Queries) -> bool:
-    """Whether an algorithm can take on a workload inside of a choice, where it is handed a noisy number of rows."""
+    """Whether an algorithm can run on a workload after a choice, where it is given a noisy number of rows."""
     rows = Measurement(Total(workload.domain), np.zeros(1, dtype=np.int64), lambda: np.ones(1), Fraction(1), False)
     plan = plan_named(name, rows=rows)
     try:
@@ -243,52 +247,6 @@ def _can_run(name: str, workload: Queries) -> bool:
     except BadInput:
         return False
     return True
-
-
-@dataclass(frozen=True, eq=False)
-class Choice(Decision):
-    """Which algorithm was chosen, what that cost, and why. Regrets are how many times the best algorithm's error to
-    expect; notes name algorithms that the selector knows and the library does not have, or the other way around."""
-
-    errors: dict[str, float] = field(default_factory=dict)
-    """For each algorithm the error to expect, as far as the selector predicts it: ‖W·x̂ − W·x‖₂."""
-    finished: bool = False
-    """Whether the selector changes the estimate afterwards, by what was bought: its noise then depends on the data."""
-
-    @property
-    def algorithm(self) -> str:
-        """The algorithm that was chosen."""
-        return self.chosen
-
-    @property
-    def total(self) -> Measurement | None:
-        """The noisy number of rows, if it was bought: the chosen algorithm need not buy it again."""
-        return next((one.total for one in self.bought if one.total is not None), None)
-
-    def compared(self) -> dict[str, float]:
-        """The error to expect of each algorithm, relative to the best of them (1 = best).
-
-        A regret compares with whichever algorithm is best on each of many tables, so that nobody's mean is 1.
-        """
-        least = min(self.regrets.values(), default=1.0)
-        return {name: regret / least for name, regret in self.regrets.items()} if 0 < least < math.inf else self.regrets
-
-    def to_plain(self) -> dict[str, Any]:
-        """With the errors."""
-        plain = super().to_plain()
-        return {
-            "algorithm": plain["chosen"],
-            "left": plain["left"],
-            "bought": plain["bought"],
-            "regrets": plain["regrets"],
-            "errors": finite_values(self.errors),
-            "notes": plain["notes"],
-            "finished": self.finished,
-        }
-
-    def _more(self) -> list[str]:
-        """Notes on the library are not part of the sentence."""
-        return []
 
 
 CELLS = "cells"
@@ -304,30 +262,13 @@ class Feature:
     statistic: Callable[[Fraction], Statistic] | None
     """From ε; None for the total, which is a measurement that can be used again."""
     scales: bool = True
-    """Whether ε·x has ε times of it."""
+    """Whether the feature of ε·x is ε times that of x."""
     along: bool = False
-    """Whether it needs the cells in a line."""
+    """Whether it needs the cells along a line."""
 
     def unit(self, epsilon: Fraction) -> Fraction:
         """What the feature of x is multiplied by."""
         return epsilon if self.scales else Fraction(1)
-
-    def true(self, x: npt.NDArray[np.int64], epsilon: Fraction) -> float:
-        """The feature of public counts, without noise."""
-        if self.statistic is None:
-            return float(epsilon) * float(x.sum())
-        values = x.reshape(-1)
-        if self.along and x.ndim > 1:
-            values = np.asarray(Reduction(along_curve(x.shape)) @ values)
-        statistic = self.statistic(epsilon)
-        return float(self.unit(epsilon) * statistic.steps_in(values) * statistic.step(values.size))
-
-    def noise(self, cells: int, epsilon: Fraction, spent: Fraction) -> float:
-        """The scale of the Laplace noise that the feature has when *spent* is spent on it."""
-        if self.statistic is None:
-            return float(epsilon / spent)
-        statistic = self.statistic(epsilon)
-        return float(self.unit(epsilon) * max(1, statistic.sensitivity(cells)) * statistic.step(cells) / spent)
 
     def check_size(self, domain: tuple[int, ...], epsilon: Fraction) -> None:
         """Refuse a domain on which it could not be measured."""
@@ -342,8 +283,8 @@ class Feature:
             total = x.measure(Total(x.shape), spent)
             return Bought(self.name, self.words, unit * float(total.value), unit * total.deviation, spent, total)
         source = x.reduce(along_curve(x.shape)) if self.along and len(x.shape) > 1 else x
-        found = source.statistic(self.statistic(epsilon), spent)
-        return Bought(self.name, self.words, unit * found.value, unit * found.deviation, spent)
+        noisy = source.statistic(self.statistic(epsilon), spent)
+        return Bought(self.name, self.words, unit * noisy.value, unit * noisy.deviation, spent)
 
 
 FEATURES = (
@@ -372,6 +313,122 @@ def feature_named(name: str) -> Feature:
     raise BadInput(no_such("feature", name, [feature.name for feature in FEATURES]))
 
 
-def true_features(x: npt.NDArray[np.int64], epsilon: Fraction) -> npt.NDArray[np.float64]:
-    """All private features of public counts, without noise, in the order of :data:`FEATURES`."""
-    return np.array([feature.true(x, epsilon) for feature in FEATURES])
+_RANGES = 1000
+_SHORT, _LONG = 1 / 16, 1 / 4
+
+
+def _ranges(kind: str) -> Callable[[tuple[int, ...]], Queries]:
+    return lambda domain: RandomRanges(domain, _RANGES, seed=0, kind=kind)
+
+
+WORKLOADS: dict[str, Callable[[tuple[int, ...]], Queries]] = {
+    "identity": Identity,
+    "prefix": Prefix,
+    **{kind: _ranges(kind) for kind in ("short", "medium", "long", "mixed")},
+}
+"""The workloads that stand for all others: each cell; each prefix of a line; a thousand boxes of a kind."""
+
+
+@lru_cache(maxsize=64)
+def workload_named(name: str, domain: tuple[int, ...]) -> Queries:
+    """The workload of this name on a domain."""
+    if name not in WORKLOADS:
+        raise BadInput(no_such("workload", name, WORKLOADS))
+    return WORKLOADS[name](domain)
+
+
+@lru_cache(maxsize=64)
+def reach(workload: Queries) -> float:
+    """From 0, where a query asks about one cell, to 1, where it asks about all: log(cells of a query) / log(cells).
+
+    >>> from adyton.queries import Identity, Total
+    >>> reach(Identity(64)), reach(Total(64))
+    (0.0, 1.0)
+    """
+    asked = max(1.0, float(np.mean(_cells_asked(workload))))
+    return min(1.0, math.log(asked) / math.log(workload.cells)) if workload.cells > 1 else 0.0
+
+
+def kind_of(workload: Queries, kinds: Iterable[str]) -> str:
+    """The representative workload that stands for this one, out of those that a selector was trained on.
+
+    On a line, prefixes stand for queries that ask about half the domain on average, identity for shorter ones. On a
+    plane, boxes that are all short, all medium or all long along both axes are of that kind, any others are mixed.
+
+    >>> from adyton.queries import Prefix, RandomRanges
+    >>> kind_of(Prefix(9), ["identity", "prefix"])
+    'prefix'
+    >>> kind_of(RandomRanges((32, 32), 9, seed=0, kind="long"), ["short", "medium", "long", "mixed"])
+    'long'
+    """
+    known = sorted(kinds)
+    kind = _kind_on_line(workload) if len(workload.domain) == 1 else _kind_of_boxes(workload)
+    if kind in known:
+        return kind
+    return "mixed" if "mixed" in known else known[0]
+
+
+@lru_cache(maxsize=64)
+def _kind_on_line(workload: Queries) -> str:
+    return "identity" if float(np.mean(_cells_asked(workload))) < workload.cells / 2 else "prefix"
+
+
+@lru_cache(maxsize=64)
+def _kind_of_boxes(workload: Queries) -> str:
+    parts = _parts_of_sides(workload)
+    for kind, low, high in zip(LENGTHS, (0, _SHORT, _LONG), (_SHORT, _LONG, math.inf), strict=True):
+        single = kind == "short"  # a single cell of a small domain is short too
+        fits = (parts >= low) & ((parts < high) | (single & (parts <= 1 / np.array(workload.domain))))
+        if fits.all():
+            return kind
+    return "mixed"
+
+
+def _parts_of_sides(workload: Queries) -> Reals:
+    """For each query the part of each side that it spans; the same along all axes for queries that are no boxes."""
+    if isinstance(workload, Ranges):
+        return np.asarray((workload.upper - workload.lower + 1) / np.array(workload.domain))
+    part = (_cells_asked(workload) / workload.cells) ** (1 / len(workload.domain))
+    return np.asarray(np.repeat(part[:, None], len(workload.domain), axis=1))
+
+
+def _cells_asked(workload: Queries) -> Reals:
+    """How many cells each query asks about, if its coefficients are 0 and 1."""
+    return np.asarray(np.abs(np.asarray(workload @ np.ones(workload.cells), dtype=np.float64)))
+
+
+TIE = 1.02
+"""Algorithms whose expected regrets differ by less than this factor count as equally good."""
+FEW_CELLS, TIE_OF_FEW = 32, 1.1
+"""So few categories are read one by one, with their intervals: exact intervals are worth more there."""
+
+
+def tie_of(workload: Queries, ordered: bool) -> float:
+    """By which factor an exact error may be larger than the least: more for a few categories, read one by one.
+
+    Levels of a category are listed because they occur; a number's cells can be empty in long stretches, where exact
+    errors cost much accuracy.
+    """
+    few = workload.cells <= FEW_CELLS and reach(workload) == 0 and not ordered
+    return TIE_OF_FEW if few else TIE
+
+
+def cheapest(
+    regrets: Iterable[tuple[str, float]], usable: Iterable[str], exact: Collection[str] = (), tie: float = TIE
+) -> str:
+    """The algorithm of least regret among those that can be used, by :func:`best`.
+
+    >>> cheapest({"hb": 1.01, "dawa": 1.0}.items(), ["hb", "dawa"], exact=["hb"])
+    'hb'
+    """
+    allowed = set(usable)
+    names, expected = zip(*sorted((name, regret) for name, regret in regrets if name in allowed), strict=True)
+    return str(names[int(best(np.array(expected), np.array([name in exact for name in names]), tie))])
+
+
+def best(regrets: Reals, exact: npt.NDArray[np.bool_], tie: float = TIE) -> npt.NDArray[np.intp]:
+    """Along the last axis, the place of the least regret; or, where algorithms whose errors are *exact* (known
+    beforehand and the same on all data) are as good up to a factor *tie*, the place of the best of these."""
+    tied = exact & (regrets <= tie * regrets.min(axis=-1, keepdims=True))
+    preferred = np.where(tied | ~tied.any(axis=-1, keepdims=True), regrets, np.inf)
+    return np.asarray(np.argmin(preferred, axis=-1))

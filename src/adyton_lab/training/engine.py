@@ -16,16 +16,16 @@ from adyton.plans.base import Estimate
 from adyton.queries import Queries
 
 Advance: TypeAlias = Callable[[int], None]
-"""Moves a progress bar on by so many steps."""
+"""Advances a progress bar by a number of steps."""
 
 
 def unseen(steps: int) -> None:
-    """The progress bar that nobody looks at."""
+    """No progress bar."""
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """What came out of all trials for one workload."""
+    """The estimates of all trials for a workload."""
 
     workload: Queries
     x: Integers
@@ -42,7 +42,7 @@ class Runs:
 
 @dataclass(eq=False)
 class Trials:
-    """A plan on public counts, run so many times. Workloads between which it makes no difference share the runs.
+    """A plan on public counts, run so many times. Workloads that the plan treats alike share the runs.
 
     >>> from adyton.plans import plan_named
     >>> from adyton.queries import Identity, Prefix
@@ -58,10 +58,10 @@ class Trials:
     trials: int | None = field(kw_only=True)
     """None for a single run, without an axis for trials."""
     _ran: tuple[object, Estimate, float] | None = field(default=None, init=False)
-    """What the plan minded of the last workload, the estimates, and the seconds."""
+    """What the plan took from the last workload, the estimates, and the seconds."""
 
     def on(self, workload: Queries) -> Runs:
-        """Run, or take the runs for the workload before."""
+        """Run, or take the runs for the last workload."""
         minded = self.plan.minds(workload)
         if self._ran is None or self._ran[0] != minded:
             begun = time.perf_counter()

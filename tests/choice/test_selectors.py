@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 import adyton as ad
+from adyton.choice.decision import Choice
 from adyton.choice.decision_tree import Leaf, Split, walk
+from adyton.choice.pythia import ClosedForm
+from adyton.choice.selector import CELLS, FEATURES, Selector, Training, body_of, feature_named, kind_of, reach
+from adyton.choice.trained_selectors import SimilarInputs, TreeSelector
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans import plan_named
 from adyton.queries import Total
-from adyton.selection.closed_form import ClosedForm
-from adyton.selection.selector import CELLS, FEATURES, Choice, Selector, Training, body_of, feature_named
-from adyton.selection.similar_inputs import SimilarInputs
-from adyton.selection.tree_selector import TreeSelector
-from adyton.selection.workload_kinds import kind_of, reach
-from adyton_lab.experiments import Measured
+from adyton_lab.training.experiments import Measured, feature_noise, true_feature
 
 W = ad.workloads
 DATA = {
@@ -95,7 +94,7 @@ def test_every_path_costs_exactly_epsilon_and_looks_at_no_other_feature():
 class Eager(TreeSelector):
     """Buys all features and keeps quiet about those that it did not need."""
 
-    def choose(self, x, workload, epsilon, total=None):
+    def choose(self, x, workload, epsilon, total=None, *, ordered=True):
         choice = super().choose(x, workload, epsilon, total)
         for feature in FEATURES[:2]:
             feature.buy(x, epsilon, epsilon / 100)
@@ -105,7 +104,7 @@ class Eager(TreeSelector):
 class Talkative(TreeSelector):
     """Buys all features, pays for them, and returns them."""
 
-    def choose(self, x, workload, epsilon, total=None):
+    def choose(self, x, workload, epsilon, total=None, *, ordered=True):
         bought = tuple(feature.buy(x, epsilon, self.share * epsilon / 4) for feature in FEATURES)
         values = {one.name: one.value for one in bought} | {CELLS: 16.0}
         found, _ = walk(self.trees[kind_of(workload, self.trees)], values.__getitem__)
@@ -115,7 +114,7 @@ class Talkative(TreeSelector):
 class RefundsTwice(TreeSelector):
     """Gives back twice what the path did not spend."""
 
-    def choose(self, x, workload, epsilon, total=None):
+    def choose(self, x, workload, epsilon, total=None, *, ordered=True):
         choice = super().choose(x, workload, epsilon, total)
         unspent = self.share * epsilon - (epsilon - choice.left)
         return replace(choice, left=choice.left + unspent)
@@ -134,7 +133,7 @@ def test_mutants_are_caught(mutant):
 @pytest.mark.parametrize("epsilon", [F(1, 10), F(1), F(8)])
 def test_features_are_those_of_the_data_times_epsilon(epsilon):
     x = np.array([0, 3, 3, 9, 0, 0, 0, 1])
-    scaled = {feature.name: feature.true(x, epsilon) for feature in FEATURES}
+    scaled = {feature.name: true_feature(feature, x, epsilon) for feature in FEATURES}
     assert scaled["scale"] == pytest.approx(16 * epsilon)
     assert scaled["non-zeros"] == 4
     assert scaled["total-variation"] == pytest.approx(float(epsilon) * np.abs(x - 2).sum() / 2)
@@ -155,17 +154,19 @@ def test_the_noise_of_training_is_that_of_deployment_also_above_epsilon_1(featur
         for seed in range(400):
             bought = feature.buy(Kernel.simulated(x, epsilon=epsilon, seed=seed).root, epsilon, spent)
             values.append(bought.value)
-        scale = feature.noise(8, epsilon, spent)
+        scale = feature_noise(feature, 8, epsilon, spent)
         assert bought.deviation == pytest.approx(scale * np.sqrt(2), rel=0.02)
         # the mean of 400 Laplace draws is further off than 0.42 scales once in a million times
-        assert np.mean(values) == pytest.approx(feature.true(x, epsilon), abs=0.42 * scale)
-        moved = abs(feature.true(x + np.eye(8, dtype=np.int64)[0], epsilon) - feature.true(x, epsilon))
+        assert np.mean(values) == pytest.approx(true_feature(feature, x, epsilon), abs=0.42 * scale)
+        moved = abs(
+            true_feature(feature, x + np.eye(8, dtype=np.int64)[0], epsilon) - true_feature(feature, x, epsilon)
+        )
         assert moved <= scale * float(spent) * (1 + 1e-12)
 
 
 def test_on_a_plane_the_cells_are_put_in_a_line():
     x = np.array([[5, 5], [0, 5]])
-    assert feature_named("partitionality").true(x, F(1)) == 3  # [5, 5], [5], [0] or so: three intervals, no deviation
+    assert true_feature(feature_named("partitionality"), x, F(1)) == 3  # [5, 5], [5], [0]: three intervals
     bought = feature_named("partitionality").buy(Kernel.simulated(x, epsilon=1000, seed=0).root, F(1), F(1000))
     assert bought.value == pytest.approx(3, abs=0.05)
 
@@ -225,7 +226,7 @@ def test_an_algorithm_that_the_library_lacks_or_the_selector_does_not_know_is_me
     known = tuple(name for name in ad.algorithms(1) if name != "dawa")
     older = replace(SELECTOR, training=replace(SELECTOR.training, library=known))
     (note,) = older.choose(Kernel.simulated(DATA["even"], epsilon=1, seed=0).root, W.Identity(16), F(1)).notes
-    assert note == "the selector does not know 'dawa': train again to have the choice of all."
+    assert note == "the selector does not know 'dawa': train again to choose among all."
     alone = TreeSelector(training(algorithms=("gone",)), F(1, 10), {"identity": leaf("gone")})
     with pytest.raises(BadInput, match="none of which is in the library"):
         alone.choose(Kernel.simulated(DATA["even"], epsilon=1, seed=0).root, W.Identity(16), F(1))

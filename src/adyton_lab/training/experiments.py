@@ -1,4 +1,4 @@
-"""Experiments: the error of every algorithm on every training input, measured once and kept in a file."""
+"""Experiments: the error of every algorithm on every training input, measured once and saved in a file."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from pathlib import Path
 import numpy as np
 
 from adyton.arrays import Integers, Reals
+from adyton.choice.selector import FEATURES, Feature, workload_named
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.plans import Plan, plan_named
-from adyton.selection.selector import FEATURES, true_features
-from adyton.selection.workload_kinds import workload_named
+from adyton.plans.steps import along_curve
+from adyton.queries import Reduction
 from adyton.whole import whole
 from adyton_lab.corpus import Shape
 from adyton_lab.corpus.public_files import draw
-from adyton_lab.engine import Advance, Trials, unseen
-from adyton_lab.executors import Executor, Processes
-
-_RANGES = 1000
+from adyton_lab.training.engine import Advance, Trials, unseen
+from adyton_lab.training.executors import Executor, Processes
 
 LINE_SIZES = (128, 256, 512, 1024, 2048, 4096, 8192)
 PLANE_SIDES = (4, 8, 16, 32, 64, 128)
@@ -38,7 +37,7 @@ SCALES = tuple(2**exponent for exponent in range(5, 25))
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """So many rows of a shape on a domain, to be estimated with a budget."""
+    """A number of rows drawn from a shape on a domain, to be estimated with a budget."""
 
     shape: Shape
     domain: tuple[int, ...]
@@ -47,13 +46,13 @@ class Input:
 
     @property
     def data(self) -> str:
-        """What tells the counts apart from those of all other inputs."""
+        """A name for the counts: those of other inputs have other names."""
         sides = "x".join(str(side) for side in self.domain)
         return f"{self.shape.name}#{self.shape.digest}/{sides}/{self.scale}"
 
     @property
     def key(self) -> str:
-        """What tells the input apart from all others."""
+        """A name for the input: other inputs have other names."""
         return f"{self.data}/{self.epsilon}"
 
     @property
@@ -73,19 +72,19 @@ def grid(
     epsilons: Iterable[Rational] = (1,),
 ) -> list[Input]:
     """Every shape on every domain, of *sides* cells along each axis, at every scale and with every budget."""
-    found = []
+    inputs = []
     for shape in shapes:
         lengths = (LINE_SIZES if shape.counts.ndim == 1 else PLANE_SIDES) if sides is None else tuple(sides)
         for side, scale, epsilon in itertools.product(lengths, scales, epsilons):
-            found.append(Input(shape, (side,) * shape.counts.ndim, scale, positive(epsilon, "epsilon")))
-    return found
+            inputs.append(Input(shape, (side,) * shape.counts.ndim, scale, positive(epsilon, "epsilon")))
+    return inputs
 
 
 def spread(inputs: Sequence[Input], most: int) -> list[Input]:
-    """At most so many of the inputs, the same ones every time, without regard to what they are like."""
-    kept = sorted(inputs, key=lambda one: hashlib.sha256(one.key.encode()).digest())[:most]
-    chosen = {id(one) for one in kept}
-    return [one for one in inputs if id(one) in chosen]
+    """At most so many of the inputs: the same every time, picked by a hash of their names."""
+    first = sorted(inputs, key=lambda training: hashlib.sha256(training.key.encode()).digest())[:most]
+    chosen = set(map(id, first))
+    return [training for training in inputs if id(training) in chosen]
 
 
 _LEAST = 1e-9
@@ -103,15 +102,15 @@ class Measured:
     @property
     def sources(self) -> tuple[str, ...]:
         """The data sets, each once."""
-        return tuple(dict.fromkeys(one.shape.source for one in self.inputs))
+        return tuple(dict.fromkeys(training.shape.source for training in self.inputs))
 
     def without(self, source: str) -> Measured:
         """All inputs but those from this data set."""
-        return self.where(lambda one: one.shape.source != source)
+        return self.where(lambda training: training.shape.source != source)
 
     def only(self, source: str) -> Measured:
         """The inputs from this data set."""
-        return self.where(lambda one: one.shape.source == source)
+        return self.where(lambda training: training.shape.source == source)
 
     def every(self, step: int) -> Measured:
         """The first input and every so many-th after it."""
@@ -120,8 +119,8 @@ class Measured:
 
     def where(self, keep: Callable[[Input], bool]) -> Measured:
         """Only these inputs."""
-        rows = np.array([keep(one) for one in self.inputs])
-        kept = tuple(one for one, stays in zip(self.inputs, rows, strict=True) if stays)
+        rows = np.array([keep(training) for training in self.inputs])
+        kept = tuple(training for training, stays in zip(self.inputs, rows, strict=True) if stays)
         return Measured(
             kept, self.algorithms, {name: errors[rows] for name, errors in self.errors.items()}, self.features[rows]
         )
@@ -143,25 +142,44 @@ class Measured:
         """
         errors = self.errors[workload]
         halves = errors[..., ::2].mean(axis=-1), errors[..., 1::2].mean(axis=-1)
-        found = [
+        first, second = (
             np.take_along_axis(judged, np.argmin(chosen, axis=1)[:, None], axis=1)[:, 0]
             for chosen, judged in (halves, halves[::-1])
-        ]
-        return np.asarray(np.maximum((found[0] + found[1]) / 2, _LEAST))
+        )
+        return np.asarray(np.maximum((first + second) / 2, _LEAST))
 
     def noisy_features(self, price: Fraction, draws: int, seed: int) -> Reals:
         """(draws · inputs) × features, the public one first, each private one bought for *price* times ε."""
         random = np.random.default_rng(seed)
-        cells = [int(np.prod(one.domain)) for one in self.inputs]
-        kinds = [(size, one.epsilon) for size, one in zip(cells, self.inputs, strict=True)]
+        cells = [int(np.prod(training.domain)) for training in self.inputs]
+        kinds = [(size, training.epsilon) for size, training in zip(cells, self.inputs, strict=True)]
         scales = {
-            (size, epsilon): [feature.noise(size, epsilon, price * epsilon) for feature in FEATURES]
+            (size, epsilon): [feature_noise(feature, size, epsilon, price * epsilon) for feature in FEATURES]
             for size, epsilon in set(kinds)
         }
         noise = np.array([scales[kind] for kind in kinds])
         private = self.features + random.laplace(0, 1, (draws, *noise.shape)) * noise
         public = np.broadcast_to(np.array(cells, dtype=np.float64)[:, None], (draws, len(cells), 1))
         return np.concatenate([public, private], axis=2).reshape(draws * len(cells), -1)
+
+
+def true_feature(feature: Feature, x: Integers, epsilon: Fraction) -> float:
+    """A feature of public counts, without noise."""
+    if feature.statistic is None:
+        return float(epsilon) * float(x.sum())
+    values = x.reshape(-1)
+    if feature.along and x.ndim > 1:
+        values = np.asarray(Reduction(along_curve(x.shape)) @ values)
+    statistic = feature.statistic(epsilon)
+    return float(feature.unit(epsilon) * statistic.steps_in(values) * statistic.step(values.size))
+
+
+def feature_noise(feature: Feature, cells: int, epsilon: Fraction, spent: Fraction) -> float:
+    """The scale of the Laplace noise that a feature has when *spent* is spent on it."""
+    if feature.statistic is None:
+        return float(epsilon / spent)
+    statistic = feature.statistic(epsilon)
+    return float(feature.unit(epsilon) * max(1, statistic.sensitivity(cells)) * statistic.step(cells) / spent)
 
 
 TRIALS = 20
@@ -194,23 +212,22 @@ class _Job:
         begun = time.perf_counter()
         x = self.input.counts()
         if self.plan is None:
-            found = true_features(x, self.input.epsilon)
+            values = np.array([true_feature(feature, x, self.input.epsilon) for feature in FEATURES])
         else:
             runs = Trials(self.plan, x, self.input.epsilon, seed=self.input.seed, trials=self.trials)
-            found = np.stack([runs.on(workload_named(name, x.shape)).errors for name in self.workloads])
-        return found, (time.perf_counter() - begun) / len(self.workloads)
+            values = np.stack([runs.on(workload_named(name, x.shape)).errors for name in self.workloads])
+        return values, (time.perf_counter() - begun) / len(self.workloads)
 
 
 class Experiments:
-    """A file of measured errors. What is in it is not measured again; a run that was killed goes on where it was.
+    """A file of measured errors. What is in it is not measured again; a run that was killed continues where it was.
 
     Without a file, everything is measured and forgotten.
 
     >>> from adyton_lab.corpus import made_up_corpus
-    >>> from adyton_lab.experiments import grid
     >>> inputs = grid(made_up_corpus(1)[:1], [16], [100])
-    >>> found = Experiments().measure(inputs, ["identity", "uniform"], ["prefix"], trials=3, processes=1)
-    >>> found.errors["prefix"].shape
+    >>> measured = Experiments().measure(inputs, ["identity", "uniform"], ["prefix"], trials=3, processes=1)
+    >>> measured.errors["prefix"].shape
     (1, 2, 3)
     """
 
@@ -230,10 +247,10 @@ class Experiments:
         executor: Executor | None = None,
         advance: Advance = unseen,
     ) -> Measured:
-        """Everything about these inputs; what is missing is measured, in parallel. *advance* is told of every error.
+        """Everything about these inputs; what is missing is measured, in parallel. *advance* is called for every error.
 
-        Algorithms are names from the library, or plans under names of one's own. Work is done by an *executor*, or else
-        by so many *processes*: what comes out is the same, bit for bit.
+        Algorithms are names from the library, or plans under names of your own. The work is done by an *executor*, or
+        else by so many *processes*: the results are the same, bit for bit.
         """
         number = whole(trials, "trials", 1)
         named = algorithms if isinstance(algorithms, Mapping) else {name: plan_named(name) for name in algorithms}
@@ -246,7 +263,8 @@ class Experiments:
                 advance(len(jobs[place].workloads))
             errors = {name: _errors(file, inputs, list(plans), name, number) for name in workloads}
             kept = dict(file.execute("SELECT input, features FROM features"))
-        return Measured(tuple(inputs), tuple(named), errors, np.array([np.frombuffer(kept[one.key]) for one in inputs]))
+        features = np.array([np.frombuffer(kept[training.key]) for training in inputs])
+        return Measured(tuple(inputs), tuple(named), errors, features)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -270,11 +288,11 @@ def _missing(
     """The jobs that are left, large domains first."""
     done = set(file.execute("SELECT input, workload, algorithm FROM errors WHERE trials >= ?", (trials,)))
     featured = {key for (key,) in file.execute("SELECT input FROM features")}
-    jobs = [_Job(one, "", None, ("features",), 1) for one in inputs if one.key not in featured]
-    for one, (label, plan) in itertools.product(inputs, plans.items()):
-        left = tuple(workload for workload in workloads if (one.key, workload, label) not in done)
+    jobs = [_Job(training, "", None, ("features",), 1) for training in inputs if training.key not in featured]
+    for training, (label, plan) in itertools.product(inputs, plans.items()):
+        left = tuple(workload for workload in workloads if (training.key, workload, label) not in done)
         if left:
-            jobs.append(_Job(one, label, plan, left, trials))
+            jobs.append(_Job(training, label, plan, left, trials))
     return sorted(jobs, key=lambda job: -np.prod(job.input.domain))
 
 
@@ -283,14 +301,14 @@ def _errors(
 ) -> Reals:
     """inputs × algorithms × trials: ‖W·x̂ − W·x‖₂ of each run."""
     query = "SELECT input, algorithm, errors FROM errors WHERE workload = ? AND trials >= ?"
-    kept = {(one, name): blob for one, name, blob in file.execute(query, (workload, trials))}
-    found = [[np.frombuffer(kept[one.key, label])[:trials] for label in labels] for one in inputs]
-    return np.array(found).reshape(len(inputs), len(labels), trials)
+    kept = {(key, name): blob for key, name, blob in file.execute(query, (workload, trials))}
+    errors = [[np.frombuffer(kept[training.key, label])[:trials] for label in labels] for training in inputs]
+    return np.array(errors).reshape(len(inputs), len(labels), trials)
 
 
 @lru_cache(maxsize=256)
 def _label(name: str, plan: Plan) -> str:
-    """The name under which errors are kept: a plan with other options, or whose text was changed, is another one."""
+    """The name under which errors are saved: another one for other options, or if the text of the plan was changed."""
     try:
         text = inspect.getsource(type(plan))
     except (OSError, TypeError):  # written in an interpreter

@@ -1,7 +1,8 @@
-"""Accuracies: how each method does on rows of public tables that were kept apart.
+"""Classifiers on public tables: how accurate each method is on rows that were held out, and what the two conditionals
+of the chosen tree learn, by replay.
 
-They are measured once and kept in a file; ``adyton train-classifiers`` writes their means for the package, which says
-by them what quality to expect.
+Accuracies are measured once and saved in a file; ``adyton train-classifiers`` writes their means for the package, which
+says by them what quality to expect.
 """
 
 from __future__ import annotations
@@ -21,12 +22,17 @@ import numpy as np
 
 from adyton import __version__
 from adyton.arrays import Reals
+from adyton.choice.policy import LearnedChoices
+from adyton.choice.training import PublicData
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.sources import TableSource
 from adyton.learning import look_alikes
+from adyton.learning.model import Model
 from adyton.learning.registry import Learner, learner_named
 from adyton_lab.corpus.labelled_tables import LabelledTable, split
-from adyton_lab.engine import Advance, unseen
+from adyton_lab.training.choices import learn_choices
+from adyton_lab.training.engine import Advance, unseen
 
 METHODS = (
     "profiled-tree",
@@ -44,7 +50,7 @@ LEARNING = 0.7
 
 
 class Accuracies:
-    """A file of accuracies, by table, learner, ε and split. After a change to a learner, begin a new one.
+    """A file of accuracies, by table, learner, ε and split. After a change to a learner, begin a new file.
 
     Without a file, everything is measured and forgotten.
     """
@@ -59,15 +65,15 @@ class Accuracies:
             raise BadInput(f"{path} cannot hold accuracies ({error}). Give the path of a new file.") from None
 
     def of(self, table: LabelledTable, learner: Learner, epsilon: Fraction, trial: int) -> float:
-        """The part of the rows kept apart that is predicted right, for one split, with noise of its own."""
+        """The part of the held-out rows that is predicted right, for one split, with noise of its own."""
         text = f"{digest(table)} {_words(learner)} {epsilon} {trial}"
         key = hashlib.sha256(text.encode()).hexdigest()
         kept = self._file.execute("SELECT accuracy FROM accuracies WHERE key = ?", (key,)).fetchone()
         if kept is not None:
             return float(kept[0])
-        found = accuracy(table, learner, epsilon, trial)
-        self._file.execute("INSERT OR REPLACE INTO accuracies VALUES (?, ?)", (key, found))
-        return found
+        right = accuracy(table, learner, epsilon, trial)
+        self._file.execute("INSERT OR REPLACE INTO accuracies VALUES (?, ?)", (key, right))
+        return right
 
 
 def accuracy(table: LabelledTable, learner: Learner, epsilon: Fraction, trial: int) -> float:
@@ -80,22 +86,22 @@ def accuracy(table: LabelledTable, learner: Learner, epsilon: Fraction, trial: i
 
 
 def majority(table: LabelledTable, trials: int) -> float:
-    """What is right for whoever names the most frequent class of the rows that are learnt from, without any noise."""
-    found = []
+    """The accuracy of always predicting the most frequent class of the rows that are learnt from, without any noise."""
+    accuracies = []
     for trial in range(trials):
         learnt, judged = split(len(table.codes), LEARNING, trial)
         most = np.bincount(table.classes[learnt], minlength=len(table.target.classes)).argmax()
-        found.append(float((table.classes[judged] == most).mean()))
-    return float(np.mean(found))
+        accuracies.append(float((table.classes[judged] == most).mean()))
+    return float(np.mean(accuracies))
 
 
 def digest(table: LabelledTable) -> str:
-    """Tells a table apart from all others."""
+    """A checksum of a table."""
     return hashlib.sha256(repr(table.schema.shape).encode() + np.ascontiguousarray(table.codes).tobytes()).hexdigest()
 
 
 def _words(learner: Learner) -> str:
-    return f"{learner.name} " + " ".join(f"{one.name}={getattr(learner, one.name)}" for one in fields(learner))
+    return f"{learner.name} " + " ".join(f"{field.name}={getattr(learner, field.name)}" for field in fields(learner))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +112,7 @@ class PublicAccuracies:
     epsilons: tuple[Fraction, ...]
     splits: int
     means: Reals
-    """Tables × budgets × methods: the part of the rows kept apart that was predicted right."""
+    """Tables × budgets × methods: the part of the held-out rows that was predicted right."""
 
     def by_method(self) -> dict[str, float]:
         """The mean over all tables and budgets, the most accurate method first."""
@@ -129,11 +135,11 @@ class PublicAccuracies:
                 "command": "adyton train-classifiers",
                 "tables": len(self.tables),
                 "splits": self.splits,
-                "epsilons": [str(one) for one in self.epsilons],
+                "epsilons": [str(epsilon) for epsilon in self.epsilons],
                 "date": datetime.now(UTC).date().isoformat(),
                 "adyton": __version__,
             },
-            "epsilons": [float(one) for one in self.epsilons],
+            "epsilons": [float(epsilon) for epsilon in self.epsilons],
             "tables": [self._table(table, means) for table, means in zip(self.tables, self.means, strict=True)],
         }
 
@@ -147,7 +153,8 @@ class PublicAccuracies:
             "attributes": len(sizes),
             "majority": round(majority(table, self.splits), 4),
             "accuracies": {
-                name: [round(one, 3) for one in found.tolist()] for name, found in zip(METHODS, means.T, strict=True)
+                name: [round(mean, 3) for mean in column.tolist()]
+                for name, column in zip(METHODS, means.T, strict=True)
             },
         }
 
@@ -160,7 +167,7 @@ def measured(
     kept: Accuracies | None = None,
     advance: Advance = unseen,
 ) -> PublicAccuracies:
-    """Every method on every table at every budget; *advance* is told of each that was measured."""
+    """Every method on every table at every budget; *advance* is called for each."""
     known = kept or Accuracies()
     means = np.empty((len(tables), len(epsilons), len(METHODS)))
     for place in np.ndindex(*means.shape):
@@ -168,3 +175,43 @@ def measured(
         means[place] = np.mean([known.of(table, learner, epsilon, trial) for trial in range(splits)])
         advance(1)
     return PublicAccuracies(tuple(tables), tuple(epsilons), splits, means)
+
+
+_VISITS = 3
+_SEED = 1
+
+
+def taught_conditionals(
+    tables: Sequence[LabelledTable], epsilons: Sequence[Fraction], *, trials: int, advance: Advance = unseen
+) -> LearnedChoices:
+    """Every option at up to three visits of each conditional, in every run; *advance* is called for each run of a tree.
+
+    Each table is held out as a whole.
+    """
+
+    def program(source: TableSource, label: str, *, epsilon: Fraction) -> Model:
+        advance(1)
+        return learner_named("chosen", seed=_SEED).fit(source, label, epsilon)
+
+    return learn_choices(
+        program,
+        [_halves(table) for table in tables],
+        _accuracy,
+        epsilons=epsilons,
+        trials=trials,
+        rounds=1,
+        visits=_VISITS,
+    )
+
+
+def _halves(table: LabelledTable) -> PublicData:
+    """Rows to learn from, and others to judge by."""
+    learnt, judged = split(len(table.codes), LEARNING, 0)
+    held = (table.inputs[judged], table.classes[judged])
+    return PublicData(table.name, table.codes[learnt], schema=table.schema, arguments=(table.target.label,), held=held)
+
+
+def _accuracy(model: Any, public: PublicData) -> float:
+    """In percent."""
+    inputs, classes = public.held
+    return 100 * float((model.probabilities(inputs).argmax(axis=1) == classes).mean())

@@ -11,13 +11,11 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.choice.decision_tree import most_features, walk
+from adyton.choice.selector import CELLS, FEATURES, TIE, Selector, best, workload_named
+from adyton.choice.trained_selectors import SimilarInputs, TreeSelector, counted, known_error
 from adyton.errors import BadInput
 from adyton.plans.registry import plan_type
-from adyton.selection.selector import CELLS, FEATURES, Selector
-from adyton.selection.similar_inputs import SimilarInputs, counted, known_error
-from adyton.selection.tree_selector import TreeSelector
-from adyton.selection.workload_kinds import TIE, best, workload_named
-from adyton_lab.experiments import Measured
+from adyton_lab.training.experiments import Measured
 
 _DRAWS = 10
 """How often each choice is made, with other noise."""
@@ -30,14 +28,14 @@ class Replay:
     chosen: npt.NDArray[np.int64]
     """Places in the list of algorithms."""
     left: Reals
-    """The part of the budget that the chosen algorithm runs with, its own purchase of the total given back to it where
-    the selector bought that already."""
+    """The part of the budget that the chosen algorithm runs with. Where the selector has bought the total already, an
+    algorithm that would buy it loses nothing."""
 
     def errors(self, measured: Measured, workload: str) -> Reals:
         """The error to expect of the choice on each input.
 
-        It was measured at the full budget. With a part r of it the noise is 1/r times as large, and so, at most, is the
-        error of an algorithm that does no better, relative to its noise, where there is less signal.
+        It was measured at the full budget. With a part r of it the noise is 1/r times as large; the error is at most
+        1/r times as large, if an algorithm does no better, relative to its noise, where there is less signal.
         """
         means = measured.mean_errors(workload)
         return np.asarray((means[np.arange(len(means)), self.chosen] / self.left).mean(axis=0))
@@ -55,15 +53,15 @@ def _(selector: SimilarInputs, measured: Measured, workload: str, *, draws: int,
     chosen = np.empty((draws, len(measured.inputs)), dtype=np.int64)
     left = np.ones(chosen.shape)
     random = np.random.default_rng(seed)
-    for column, one in enumerate(measured.inputs):
-        asked = workload_named(workload, one.domain)
+    for column, training in enumerate(measured.inputs):
+        asked = workload_named(workload, training.domain)
         names = tuple(selector.available(asked)[0])
         places = np.array([measured.algorithms.index(name) for name in names])
-        _, votes, _ = counted(selector, asked, one.epsilon, names)
-        exact = np.array([known_error(name, asked, one.epsilon) is not None for name in names])
+        _, votes, _ = counted(selector, asked, training.epsilon, names)
+        exact = np.array([known_error(name, asked, training.epsilon) is not None for name in names])
         if selector.pays(votes, names):
             noise = float(1 / selector.share)
-            noisy = float(one.epsilon * one.scale) + noise * random.laplace(0, 1, draws)
+            noisy = float(training.epsilon * training.scale) + noise * random.laplace(0, 1, draws)
             picked = best(votes.expected(votes.shares(noisy, noise)), exact, TIE)
             left[:, column] = 1 / selector.prices(names)[picked]
         else:
@@ -97,7 +95,7 @@ def expected_errors(measured: Measured, selectors: dict[str, Selector], workload
     """For each input, the error to expect of the selector for its data set."""
     errors = np.empty(len(measured.inputs))
     for number, (source, selector) in enumerate(selectors.items()):
-        places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
+        places = [place for place, training in enumerate(measured.inputs) if training.shape.source == source]
         held = measured.only(source)
         errors[places] = replay(selector, held, workload, draws=_DRAWS, seed=number).errors(held, workload)
     return errors

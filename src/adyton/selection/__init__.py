@@ -1,1 +1,0 @@
-"""Choosing an algorithm: Delphi learns from public data which one wins where, Pythia uses what it learnt."""

@@ -1,1 +1,0 @@
-"""Experiments with classifiers on public tables: how accurate each method is, and what the chosen tree learns."""
