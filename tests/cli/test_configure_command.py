@@ -142,7 +142,7 @@ def test_mistakes_that_come_later(bids, tmp_path):
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_an_interrupt_does_not_lose_what_was_paid_for(bids, tmp_path, monkeypatch, kept):
-    from adyton.configuration import configure as module
+    from adyton.cli import configure as module
 
     whole = module.configure
 

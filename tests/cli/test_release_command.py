@@ -152,7 +152,7 @@ def test_an_interrupt_before_the_charge(monkeypatch, interrupt, code):
     def interrupted(*arguments, **options):
         raise interrupt
 
-    monkeypatch.setattr("adyton.session.Session", interrupted)
+    monkeypatch.setattr("adyton.cli.release.Session", interrupted)
     done = run(DATA, "--schema", SCHEMA, "--histogram", "sex", "--epsilon", "1")
     assert (done.exit_code, done.stderr) == (code, "adyton: interrupted.\n")
 
