@@ -164,7 +164,7 @@ def test_what_cannot_be_written_is_printed(bids, tmp_path, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("adyton.result.folder.write_json", full)
+    monkeypatch.setattr("adyton.result.result.write_json", full)
     done = run(
         "configure", "--family", "auction", "--instances", f"{bids}/north/*.txt", "--out", tmp_path / "config.json"
     )

@@ -187,7 +187,7 @@ def test_a_model_that_cannot_be_written_is_printed(tmp_path, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("adyton.result.folder.write_json", full)
+    monkeypatch.setattr("adyton.result.result.write_json", full)
     done = run("fit", DATA, "--schema", SCHEMA, "--label", "sex", "--attributes", "stay_days", "--epsilon", "1",
                "--out", tmp_path / "m")  # fmt: skip
     assert (done.exit_code, "No space left" in done.stderr) == (1, True)

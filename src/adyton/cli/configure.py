@@ -23,10 +23,10 @@ from adyton.errors import BadInput
 from adyton.exact import as_number, budget, display
 from adyton.interrupts import termination_interrupts
 from adyton.report.page import render
-from adyton.result.folder import attempt
+from adyton.result.folder import staged
 from adyton.result.pending import Keeper
-from adyton.result.result import AS_IT_IS
-from adyton.result.staging import staged
+from adyton.result.result import attempt
+from adyton.result.sheets import AS_IT_IS
 
 _PLAN, _TODAY = "plan", "today"
 _OWNERS = ("file", "folder")

@@ -31,11 +31,10 @@ from adyton.cli.console import (
 from adyton.errors import AdytonError, Unfinished
 from adyton.exact import display
 from adyton.interrupts import deferred
-from adyton.result.folder import CONFIDENCE, attempt, put_down, to_dict
+from adyton.result.folder import REPORT, Place
 from adyton.result.pending import Keeper, Measurements
-from adyton.result.result import Look, Result, misfits_in_words
-from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.result.staging import REPORT, Place
+from adyton.result.result import Result, attempt
+from adyton.result.sheets import CONFIDENCE, Column, Look, Sheet, Sheets
 
 Saved = TypeVar("Saved")
 Answer = TypeVar("Answer")
@@ -65,8 +64,8 @@ def deliver(
 ) -> None:
     """Write and print a result of any kind; after an interrupt, only what was paid for."""
     print_anything()
-    paid = Paid(result.noun, result.epsilon, place, lambda: to_dict(result, complete=False))
-    saved = paid.save(lambda: None if place is None else put_down(result, place, look))
+    paid = Paid(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
+    saved = paid.save(lambda: None if place is None else result.save_in(place, look))
     problems, rowless = list[str](), list[str]()
     quiet = quiet or as_json
     try:
@@ -124,10 +123,10 @@ def _contents(
         return None
     plain = None
     if as_json:
-        whole = attempt("The expected error", problems, lambda: to_dict(result, complete=True))
-        plain = {**(whole or to_dict(result, complete=False)), "answers": sheets.to_plain()}
+        whole = attempt("The expected error", problems, result.to_dict)
+        plain = {**(whole or result.to_dict(complete=False)), "answers": sheets.to_plain()}
     said = None if quiet else attempt("The explanation", problems, lambda: result.paragraphs()[1:])
-    return _Contents(sheets, plain, said or misfits_in_words(result)[0])
+    return _Contents(sheets, plain, said or result.misfit_paragraphs()[0])
 
 
 def _bare(result: Result, look: Look, *, as_json: bool) -> _Contents | None:
@@ -135,7 +134,7 @@ def _bare(result: Result, look: Look, *, as_json: bool) -> _Contents | None:
     sheets = attempt("The numbers", [], lambda: result.sheets(look, None)) if result.at_once else None
     if sheets is None:
         return None
-    return _Contents(sheets, {**to_dict(result, complete=False), "answers": sheets.to_plain()} if as_json else None)
+    return _Contents(sheets, {**result.to_dict(complete=False), "answers": sheets.to_plain()} if as_json else None)
 
 
 def print_anything() -> None:

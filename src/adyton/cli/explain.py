@@ -21,9 +21,8 @@ from adyton.kernel.kernel import Kernel
 from adyton.programs import load
 from adyton.report.plot import check_ending
 from adyton.report.selectors import draw
-from adyton.result.combining import combine as combined_release
-from adyton.result.folder import to_dict
-from adyton.result.staging import file_in, says_so
+from adyton.result.folder import file_in, says_so
+from adyton.result.released import combine as combined_release
 from adyton.selection.pythia import shipped_selector
 from adyton.selection.selector import Choice, Selector
 from adyton.selection.workload_kinds import workload_named
@@ -172,7 +171,7 @@ def _show_result(file: Path, *, as_json: bool, others: bool) -> None:
     with progress("estimating the error", quiet=as_json):
         paragraphs, sheets = result.paragraphs(), result.explained()
     if as_json:
-        plain = {name: part for name, part in to_dict(result, complete=True).items() if name not in result.bulky}
+        plain = {name: part for name, part in result.to_dict().items() if name not in result.bulky}
         shown = {"tables": [table for group in sheets for table in group.to_plain()["tables"]]}
         print_json({"explanation": list(paragraphs), **plain, **(shown if sheets else {})})
         return

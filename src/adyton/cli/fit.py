@@ -30,8 +30,8 @@ from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
 from adyton.learning import Classifier, learners
-from adyton.result.result import AS_IT_IS
-from adyton.result.staging import staged
+from adyton.result.folder import staged
+from adyton.result.sheets import AS_IT_IS
 from adyton.session import Session
 from adyton.tasks.base import names_of
 

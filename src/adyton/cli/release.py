@@ -40,9 +40,9 @@ from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
 from adyton.programs.base import Program, program_of
-from adyton.result.result import Look
+from adyton.result.folder import staged
 from adyton.result.rows import check_rows
-from adyton.result.staging import staged
+from adyton.result.sheets import Look
 from adyton.schema import Schema
 from adyton.session import Session
 from adyton.tasks import Request, Task

@@ -28,9 +28,8 @@ from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number, display
 from adyton.interrupts import termination_interrupts
 from adyton.programs.base import program_of
-from adyton.result.folder import put_down, to_dict
+from adyton.result.folder import Place
 from adyton.result.result import Result
-from adyton.result.staging import Place
 from adyton.session import Session
 from adyton.session.batch import Batch, read_file
 
@@ -138,8 +137,8 @@ def _carry_out(session: Session, batch: Batch, folder: Path, results: dict[str, 
 
 def _save(result: Result, place: Place, interrupt: KeyboardInterrupt | None) -> None:
     """Write what was paid for into its folder, then what is computed from it; after an interrupt, only the first."""
-    paid = Paid(result.noun, result.epsilon, place, lambda: to_dict(result, complete=False))
-    saved = paid.save(lambda: put_down(result, place))
+    paid = Paid(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
+    saved = paid.save(lambda: result.save_in(place))
     try:
         if interrupt is not None:
             raise interrupt

@@ -17,8 +17,8 @@ from adyton.kernel.instances.lattice import POINTS, UNIT, Utility
 from adyton.kernel.instances.private_instances import ADD_REMOVE, spread
 from adyton.messages import shorten
 from adyton.odds import often
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.result import Result
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema.plain_values import as_real, of_kind, part_of
 from adyton.whole import whole
 

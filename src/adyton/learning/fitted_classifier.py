@@ -21,8 +21,8 @@ from adyton.learning.model import Model, class_array
 from adyton.learning.registry import AUTO, DEFAULT, WHY_DEFAULT
 from adyton.messages import listing
 from adyton.result.receipt import read_bought, read_figures
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.result import Result
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema.numbers import axes_of
 from adyton.schema.plain_values import as_amount, as_text, of_kind, part_of
 

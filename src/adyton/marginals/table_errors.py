@@ -14,7 +14,7 @@ from adyton.marginals.pair_model import PairModel
 from adyton.marginals.program import ROWS, Wanted
 from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries.measurement import Group
-from adyton.result import frames
+from adyton.result.sheets import with_counted
 from adyton.solving.residuals import Residuals, in_order
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def table_errors(release: TablesRelease) -> pa.Table:
         "expected_error": pa.array([total_variation(model, group) for group in groups], type=pa.float64()),
         "how": [how_got(model, group) for group in groups],
     }
-    return pa.table(frames.with_counted(columns, release.counted_rows, len(groups)))
+    return pa.table(with_counted(columns, release.counted_rows, len(groups)))
 
 
 def how_got(model: PairModel, group: Group) -> str:

@@ -18,8 +18,8 @@ from adyton.marginals.pair_model import PairModel
 from adyton.marginals.program import Wanted, program_named
 from adyton.messages import listing, shorten
 from adyton.queries.measurement import MeasuredTable
-from adyton.result.combining import joint_receipt
 from adyton.result.receipt import read_bought
+from adyton.result.released import joint_receipt
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.residuals import in_order
 from adyton.tasks import Marginals

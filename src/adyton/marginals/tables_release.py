@@ -26,12 +26,10 @@ from adyton.marginals.tables_file import joined, share_tables
 from adyton.plans.base import ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import MeasuredTable
-from adyton.result import frames
 from adyton.result.intervals import Interval
+from adyton.result.release import TABLES
 from adyton.result.released import Released, Slice, Table, one_by_one
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look
-from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.result.tables import TABLES
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels
 from adyton.solving.noise_moments import TableMoments
 from adyton.tasks import Marginals
 
@@ -226,7 +224,7 @@ class TablesRelease(Released):
         bounded = table.upper is not None and bool(np.isfinite(table.upper).all())
         lower, upper = (table.lower, table.upper) if bounded else (None, None)
         three = (None if one is None else one.ravel() for one in (table.counts, lower, upper))
-        labels = dict(zip(table.group, frames.labels(table.labels), strict=True))
+        labels = dict(zip(table.group, cell_labels(table.labels), strict=True))
         return Sheet(labels, (Column("count", *three),), counted=self.counted_rows)  # type: ignore[arg-type]
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:

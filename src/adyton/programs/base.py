@@ -23,9 +23,8 @@ from adyton.marginals.program import what_it_does
 from adyton.messages import shorten
 from adyton.plans.base import MEANINGS, ExpectedError
 from adyton.plans.registry import standing
-from adyton.result.folder import read
 from adyton.result.misfits import NO_SHARE, MisfitShare
-from adyton.result.result import Result
+from adyton.result.result import Result, read_result
 from adyton.schema import Schema
 from adyton.tasks.request import Request
 from adyton.whole import SAFE
@@ -248,7 +247,7 @@ def load(folder: str | os.PathLike[str]) -> Result:
 
     The file is checked as a stranger's would be, and nothing in it is run; the data are not needed.
     """
-    return read(folder, lambda task, kind: result_type(program_type(task), kind), "a result")
+    return read_result(folder, lambda task, kind: result_type(program_type(task), kind), "a result")
 
 
 def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:

@@ -121,7 +121,7 @@ class LeftOut(Single):
 
         def run() -> Answer:
             found = measured_cut_off(source, self.rows_per_unit, epsilon)
-            return Answer(LAPLACE, {"schema": self.schema, "found": found})
+            return Answer(LAPLACE, {"schema": self.schema, "cut_off": found})
 
         return run
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise, product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -35,9 +35,8 @@ from adyton.report.view import (
     view_of,
     where,
 )
-from adyton.result.release import QUICK
+from adyton.result.release import QUICK, TABLES
 from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.result.tables import TABLES, parts_alone, table_places
 from adyton.tasks import as_queries
 from adyton.tasks.questions import question_in_words
 
@@ -84,7 +83,7 @@ def view(release: Release) -> View:
         drawings=[Drawing.of(panel) for panel in summary.panels],
         sheets=summary.sheets,
         title="The estimate",
-        also=(Words(more, quiet=True),) if more and parts_alone(release) else (),
+        also=(Words(more, quiet=True),) if more and release.tables_alone else (),
         lead=f"{said} {promise(release)}",
         figures=(_total(release, summary), _typical(release)),
         cost=(spent(release), Fact("Algorithm", release.algorithm, (chosen,))),
@@ -248,11 +247,11 @@ def _boxes(release: Release, places: Sequence[int], first: Whole, last: Whole) -
 def _tables(release: Release, most: int) -> list[tuple[Sheet, Whole]]:
     """The first lines of what was asked for: of every table, as far as they are shown, about as many; or of the cells
     of all attributes."""
-    if not parts_alone(release):
+    if not release.tables_alone:
         return [_table(release, tuple(range(release.estimate.ndim)), most)]
     every = min(len(release.task.tables(release.schema)), _MOST_TABLES)
     some = max(_FEWEST, most // every) if most >= _FEWEST else most
-    return [_table(release, places, some) for places in islice(table_places(release), every)]
+    return [_table(release, places, some) for places in release.table_places[:every]]
 
 
 def _table(release: Release, places: tuple[int, ...], most: int) -> tuple[Sheet, Whole]:

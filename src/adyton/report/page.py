@@ -13,7 +13,6 @@ from adyton.exact import display
 from adyton.kernel.recorder import CHANGED
 from adyton.report.scales import number
 from adyton.report.view import factor, protected, rate_of, rows_of, sentence, table_of
-from adyton.result.result import misfits_in_words
 from adyton.schema.declaration import NO_WORDS
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def render(result: Result) -> str:
         rows=rows_of(result),
         protected=protected(result),
         misses=f"{100 - 100 * view['confidence']:.0f}",
-        misfits=[text.removeprefix("Misfits: ") for text in misfits_in_words(result)[1]],
+        misfits=result.misfit_paragraphs()[1],
         number=number,
         display=display,
     )

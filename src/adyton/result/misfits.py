@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from adyton.errors import BadInput
 from adyton.exact import as_number, display
-from adyton.schema.misfits import Misfit, Reason
+from adyton.messages import shorten
+from adyton.schema.misfits import FATES, REASONS, Misfit, Reason
+from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
+from adyton.whole import SAFE, whole
 
 SURE = 6
 """A count so many standard deviations above 0 is no chance: noise alone goes so far once in 10,000 times."""
@@ -99,9 +103,9 @@ class Misfits:
     It was measured within the release, for a part of its budget.
 
     >>> from adyton.schema.misfits import Misfit
-    >>> found = Misfits(Fraction(1, 100), Fraction(1, 50), 60, 141.4, [Counted(Misfit("cost", "unreadable", \
+    >>> misfits = Misfits(Fraction(1, 100), Fraction(1, 50), 60, 141.4, [Counted(Misfit("cost", "unreadable", \
 "left out"), 4940)])
-    >>> found.warnings()[0][:107]
+    >>> misfits.warnings()[0][:107]
     'About 4,940 of 5,000 rows (± 141) have a cost that cannot be read as a number, and were left out: what was '
     """
 
@@ -122,33 +126,33 @@ class Misfits:
     @property
     def rows(self) -> int:
         """The noisy number of all rows, before any predicate."""
-        return max(1, self.fits + sum(one.count for one in self.counts))
+        return max(1, self.fits + sum(kind.count for kind in self.counts))
 
     def sure(self) -> tuple[Counted, ...]:
         """The kinds that are certainly there: their count is more than six standard deviations above 0."""
-        return tuple(one for one in self.counts if one.count > SURE * self.deviation)
+        return tuple(kind for kind in self.counts if kind.count > SURE * self.deviation)
 
     def alarming(self) -> tuple[Counted, ...]:
         """Those that are certainly there and many: at least 5% of all rows if they are lost, half of them if not."""
-        return tuple(one for one in self.sure() if one.count >= _LOUD[_lost(one.misfit)] * self.rows)
+        return tuple(kind for kind in self.sure() if kind.count >= _LOUD[_lost(kind.misfit)] * self.rows)
 
     def likely(self) -> tuple[Counted, ...]:
         """Those that are not certain, and half of all rows if they are there: a budget can be too small to be sure."""
         certain, sure = LIKELY * self.deviation, self.sure()
-        return tuple(one for one in self.counts if one not in sure and one.count > max(certain, 0.5 * self.rows))
+        return tuple(kind for kind in self.counts if kind not in sure and kind.count > max(certain, 0.5 * self.rows))
 
     def warnings(self) -> tuple[str, ...]:
         """A sentence on every kind that is alarming or likely, and what to do about it; nothing if none is."""
         alarming, likely = self.alarming(), self.likely()
         if not alarming and not likely:
             return ()
-        names = list(dict.fromkeys(one.misfit.attribute for one in (*alarming, *likely)))
-        said = (*(self._sentence(one) for one in alarming), *(f"Likely: {self._sentence(one)}" for one in likely))
+        names = list(dict.fromkeys(kind.misfit.attribute for kind in (*alarming, *likely)))
+        said = (*map(self._sentence, alarming), *(f"Likely: {self._sentence(kind)}" for kind in likely))
         return (*said, _ADVICE.format(" and ".join(names)))
 
     def in_words(self) -> str:
-        """What was found, and what it cost."""
-        calm = [self._sentence(one) for one in self.sure() if one not in self.alarming()]
+        """Which rows do not match the schema, and what counting them cost."""
+        calm = [self._sentence(kind) for kind in self.sure() if kind not in self.alarming()]
         unseen = f"{SURE * self.deviation:,.0f}"
         if calm or self.alarming() or self.likely():
             words = [*calm, f"Other kinds of rows that do not match the schema number fewer than about {unseen} each."]
@@ -161,9 +165,9 @@ class Misfits:
             [*words, f"Counting them took ε = {display(self.epsilon)}, {self.share} of what this release cost."]
         )
 
-    def _sentence(self, one: Counted) -> str:
-        misfit, rows = one.misfit, self.rows
-        count, article = min(one.count, rows), "an" if misfit.attribute[:1].lower() in "aeiou" else "a"
+    def _sentence(self, kind: Counted) -> str:
+        misfit, rows = kind.misfit, self.rows
+        count, article = min(kind.count, rows), "an" if misfit.attribute[:1].lower() in "aeiou" else "a"
         words = (
             f"About {count:,} of {rows:,} rows (± {self.deviation:,.0f}) have "
             f"{_REASONS[misfit.reason].format(a=article, name=misfit.attribute)}, and {_FATES[misfit.fate]}"
@@ -186,14 +190,14 @@ class Misfits:
             "fits": self.fits,
             "misfits": [
                 {
-                    "attribute": one.misfit.attribute,
-                    "reason": one.misfit.reason,
-                    "fate": one.misfit.fate,
-                    "count": one.count,
-                    "alarming": one in self.alarming(),
-                    "likely": one in self.likely(),
+                    "attribute": kind.misfit.attribute,
+                    "reason": kind.misfit.reason,
+                    "fate": kind.misfit.fate,
+                    "count": kind.count,
+                    "alarming": kind in self.alarming(),
+                    "likely": kind in self.likely(),
                 }
-                for one in self.counts
+                for kind in self.counts
             ],
         }
 
@@ -201,3 +205,35 @@ class Misfits:
 def _lost(misfit: Misfit) -> bool:
     """Whether such rows are not where the curator meant them to be."""
     return misfit.fate in ("left out", "counted as missing")
+
+
+def read_misfits(plain: object, epsilon: Fraction) -> Misfits | None:
+    """The rows that did not fit, if they were counted; older files know nothing of it."""
+    if plain is None:
+        return None
+    part = as_amount(part_of(plain, "share"), "the share of the misfits", most=Fraction(1))
+    if as_amount(part_of(plain, "epsilon"), "the price of the misfits", most=epsilon) != part * epsilon:
+        raise BadInput("the price of the misfits is not their share of what was charged.")
+    return Misfits(
+        part * epsilon,
+        part,
+        _count(part_of(plain, "fits")),
+        max(0.0, as_real(part_of(plain, "deviation"), "the deviation of the misfits")),
+        [_misfit(kind) for kind in of_kind(list, part_of(plain, "misfits"), "misfits")],
+    )
+
+
+def _misfit(plain: object) -> Counted:
+    reason, fate = part_of(plain, "reason"), part_of(plain, "fate")
+    if reason not in REASONS or fate not in FATES:
+        raise BadInput(f"a misfit has a reason and a fate, given {shorten(reason)} and {shorten(fate)}.")
+    return Counted(
+        Misfit(as_text(part_of(plain, "attribute"), "attribute"), reason, fate), _count(part_of(plain, "count"))
+    )
+
+
+def _count(plain: object) -> int:
+    """A noisy number of rows."""
+    if whole(plain, "a number of misfits", -SAFE) > SAFE:
+        raise BadInput(f"a number of misfits must not be beyond ±2^62, given {shorten(plain)}.")
+    return whole(plain, "a number of misfits", -SAFE)

@@ -13,9 +13,8 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.messages import listing, no_such
-from adyton.result import frames
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.result import Result
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels
 from adyton.schema.plain_values import as_text, of_kind, part_of
 from adyton.statistics.asked import Asked, Figures
 from adyton.statistics.parts import Part, reported
@@ -123,7 +122,7 @@ class NumbersRelease(Result):
         """A line for each group: its labels, then every statistic with its bounds and its standard error."""
         rate = CONFIDENCE if confidence is None else confidence
         axes = [self.schema.attributes[name].labels for name in self.task.by]
-        labels = dict(zip(self.task.by, frames.labels(axes), strict=True))
+        labels = dict(zip(self.task.by, cell_labels(axes), strict=True))
         columns = tuple(
             Column(one.name, one.estimate, one.lower, one.upper, one.error, one.kind, one.known)
             for one in self.figures(rate)

@@ -17,7 +17,7 @@ from adyton.arrays import Integers
 from adyton.exact import positive
 from adyton.kernel.kernel import Kernel
 from adyton.queries import Identity, Queries, RandomRanges
-from adyton.result.intervals import NoiseModel
+from adyton.result.noise_model import NoiseModel
 from adyton.selection.pythia import Chosen, Pythia
 from adyton_lab.bench.shapes import shapes
 from adyton_lab.corpus.public_files import draw
