@@ -21,7 +21,7 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
-from adyton.report.selectors import draw
+from adyton.report.plot import draw
 from adyton.result.folder import KIND
 from adyton.selection.selector import Selector, Training
 from adyton.selection.similar_inputs import SimilarInputs, bands, winners

@@ -102,7 +102,7 @@ def of_another(one, **receipt):
     ("others", "words"),
     [
         (lambda one: [], "2 to 1,000 releases"),
-        (lambda one: [3], "2 to 1,000 releases"),
+        (lambda one: [3], "only releases of counts and of tables"),
         (lambda one: [one], "the same release is given twice, number 2"),
         (lambda one: [release_of(ad.Histogram("sex"))], "these are about 'age' and 'sex'"),
         (lambda one: [release_of(ad.Histogram("age", "sex"))], "these are about 'age' and 'age', 'sex'"),

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.cli.console import accept_large, out, plain_table, print_json, progress, remark
+from adyton.cli.console import accept_large, check_file, out, plain_table, print_json, progress, remark
 from adyton.cli.delivery import deliver, delivered
 from adyton.cli.options import Accept, Dataset, LedgerFile, Quiet, Total, Yes
 from adyton.cli.request import check_accepted, check_folder, options_of, total_of
@@ -126,7 +126,10 @@ def command(
     check_accepted(accept or ())
     amount = budget(epsilon, "--epsilon")
     accept_large(amount, "a configuration", "instance" if owner_from is None else "owner", yes=yes, quiet=quiet)
-    _check_report(report, out_file, overwrite=overwrite)
+    if report is not None:
+        if out_file is not None and out_file.resolve() == report.resolve():
+            raise BadInput("--out and --report name the same file. Give each its own.")
+        check_file(report, overwrite=overwrite, option="--report")
     if report is None or out_file is not None or not overwrite:
         check_folder(out_file, files, overwrite=overwrite)
     settings |= _paid_from(amount, ledger, total, dataset or _folder_of(files), public=public, seed=seed)
@@ -166,20 +169,6 @@ def _tune(
         delivered(keeper, ask, hand_over, None, place=place, quiet=quietly)
     if report is not None:
         _write_report(keeper.last, report, quiet=quiet)
-
-
-def _check_report(report: Path | None, out_file: Path | None, *, overwrite: bool) -> None:
-    """Refuse a page that cannot be written, before anything is spent."""
-    if report is None:
-        return
-    if out_file is not None and out_file.resolve() == report.resolve():
-        raise BadInput("--out and --report name the same file. Give each its own.")
-    if not report.resolve().parent.is_dir():
-        raise BadInput(f"{report} cannot be written: its folder does not exist. Make it first.")
-    if report.is_dir():
-        raise BadInput(f"{report} is a folder. Give the name of a file.")
-    if report.exists() and not overwrite:
-        raise BadInput(f"{report} exists. Give another name, or --overwrite.")
 
 
 def _write_report(configuration: Configuration, file: Path, *, quiet: bool) -> None:
@@ -226,7 +215,7 @@ def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> Non
     )
     table.add_column("instances", justify="right")
     for width in widths:
-        table.add_column("the best point" if promise.points else f"{width:.1%} as good", justify="right")
+        table.add_column("the best point" if promise.points else f"width {width:.1%}", justify="right")
     regret = promise.utility.name == "regret"
     for count, row in losses.items():
         table.add_row(f"{count:,}", *(f"{100 * loss:.3g}%" if regret else f"{loss:.4g}" for loss in row))
@@ -236,7 +225,7 @@ def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> Non
     remark(
         "Compared with the best point of the grid; nothing is known about what lies between the points."
         if promise.points
-        else "Compared with any parameter that is at least as good on a whole neighbourhood of the given width."
+        else "Compared with any parameter that is at least as good on a whole neighbourhood: so much of the interval."
     )
     if regret:
         clip = display(promise.utility.scale)

@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -104,6 +104,16 @@ def make_folder(folder: Path) -> None:
         raise BadInput(
             f"{folder} cannot be written to ({error.strerror or error}). Give --out a folder that you may write to."
         ) from None
+
+
+def check_file(file: Path, used: Iterable[str | Path | None] = (), *, overwrite: bool, option: str = "--out") -> None:
+    """Refuse a file that cannot be written, or that is an input of the command."""
+    if any(path and file.resolve() == Path(path).resolve() for path in used):
+        raise BadInput(f"{file} is an input of this command. Give {option} another file.")
+    if file.is_dir() or not file.resolve().parent.is_dir():
+        raise BadInput(f"{file} cannot be written: it is a folder, or its folder does not exist. Give {option} a file.")
+    if file.exists() and not overwrite:
+        raise BadInput(f"{file} exists already. Give {option} another file, or --overwrite.")
 
 
 def plain_table() -> Table:

@@ -234,7 +234,7 @@ def _charge(paid: Any) -> str:
 
 @dataclass
 class Paid:
-    """Something that was paid for, the folder that it goes to, if any, and the words for it."""
+    """A result that was paid for, the folder it is saved in, if any, and the words for it."""
 
     noun: str
     """What it is called: “release”."""

@@ -19,8 +19,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
 from adyton.kernel.kernel import Kernel
 from adyton.programs import load
-from adyton.report.plot import check_ending
-from adyton.report.selectors import draw
+from adyton.report.plot import check_ending, draw
 from adyton.result.folder import file_in, says_so
 from adyton.result.released import combine as combined_release
 from adyton.selection.pythia import shipped_selector

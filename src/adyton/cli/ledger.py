@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
-from adyton.cli.console import accept_large, notes, out, plain_table, print_json, printable, remark
+from adyton.cli.console import accept_large, check_file, notes, out, plain_table, print_json, printable, remark
 from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.exact import as_number, display
@@ -109,10 +109,7 @@ def _check_statement(statement: bool, out_file: Path | None, ledger: Path, *, ra
         raise BadInput("--out is for the privacy statement. Add --statement.")
     if out_file.suffix.lower() not in _ENDINGS:
         raise BadInput(f"--out is FILE.html or FILE.md, given {out_file}.")
-    if out_file.is_dir() or not out_file.absolute().parent.is_dir():
-        raise BadInput(f"{out_file} cannot be written: it is a folder, or lies in none. Give --out a file.")
-    if out_file.exists() and (not overwrite or out_file.samefile(ledger)):
-        raise BadInput(f"{out_file} exists already. Give --out another file, or --overwrite.")
+    check_file(out_file, (ledger,), overwrite=overwrite)
 
 
 def _write_statement(report: LedgerReport, file: Path, out_file: Path | None, *, as_json: bool) -> None:
@@ -195,8 +192,9 @@ def _print(report: LedgerReport, console: Console) -> None:
         ("remaining", display(report.remaining)),
     ]
     if report.terms is not None:
-        rows = f"at most {report.terms.rows_per_unit} row(s) each"
-        lines.append(("protects", printable(f"every {report.terms.shown('unit')}, {rows}")))
+        unit, rows = report.terms.shown("unit"), report.terms.rows_per_unit
+        limit = "" if unit == "row" else f", at most {rows} row{'s' * (rows > 1)} each"
+        lines.append(("protects", printable(f"every {unit}{limit}")))
         lines.append(("schema", f"digest {report.terms.shown('schema')}"))
         for digest, _, name in (line.partition(" ") for line in report.terms.files.splitlines()):
             lines.append(("levels", printable(f"of {name}, digest {digest[:12]}")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ import typer
 from pyarrow import csv, parquet
 
 from adyton.choice.checked_file import named_format
-from adyton.cli.console import print_json, progress, remark
+from adyton.cli.console import check_file, print_json, progress, remark
 from adyton.cli.options import Data, NoBar
 from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput
@@ -24,7 +24,7 @@ from adyton.learning.model import KIND, Model, Predictions
 from adyton.messages import harmless
 from adyton.result.folder import harmless_column
 
-_CSV, _PARQUET = (".csv",), (".parquet", ".pq")
+_CSV, _PARQUET = ".csv", (".parquet", ".pq")
 _Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="The folder that `adyton fit --out` wrote, or the file of a model.")
 ]
@@ -57,7 +57,10 @@ def command(
         raise BadInput("--overwrite belongs to --out. Name the file that may be overwritten.")
     if keep and as_json and out_file is None:
         raise BadInput("--keep is for CSV and Parquet. Leave --json out, or give --out FILE.")
-    _check_file(out_file, (model, data, data.rpartition("#")[0]), overwrite=overwrite)
+    if out_file is not None:
+        if out_file.suffix.lower() not in (_CSV, *_PARQUET):
+            raise BadInput(f"--out is FILE.csv or FILE.parquet, given {out_file}.")
+        check_file(out_file, (model, data, data.rpartition("#")[0]), overwrite=overwrite)
     bare = not model.is_dir() and named_format(model) == KIND.format
     learnt = Model.load(model) if bare else FittedClassifier.load(model).model
     beside, batches = kept_batches(data, learnt.schema, keep=keep)
@@ -75,20 +78,6 @@ def command(
         )
     elif out_file is not None and not quiet:
         remark(f"The predictions for {predictions.rows:,} rows are in {out_file}.")
-
-
-def _check_file(file: Path | None, used: Iterable[str | Path], *, overwrite: bool) -> None:
-    """Refuse a file that cannot be written, or that is an input."""
-    if file is None:
-        return
-    if file.suffix.lower() not in _CSV + _PARQUET:
-        raise BadInput(f"--out is FILE.csv or FILE.parquet, given {file}.")
-    if any(path and file.resolve() == Path(path).resolve() for path in used):
-        raise BadInput(f"{file} is an input of this command. Give --out another file.")
-    if file.is_dir() or not file.resolve().parent.is_dir():
-        raise BadInput(f"{file} cannot be written: it is a folder, or lies in none. Give --out a file.")
-    if file.exists() and not overwrite:
-        raise BadInput(f"{file} exists already. Give --out another file, or --overwrite.")
 
 
 # ---- where predictions go: a file that appears when it is complete, or standard output, row by row -------------------

@@ -6,7 +6,7 @@ The q-quantile is in the first cell j with x_0 + … + x_j − q·Σx ≥ 0: a c
 or if the one of the cell before it is too far above. Each mean and each cell is tested by itself, so that the true one
 is ruled out no more often than the tests are wrong: what is exact for the sums is exact for what is made of them. Where
 cells are wider than one number, the least and the greatest number of each are taken, to the safe side. Where the counts
-do not tell that there are any rows, nothing is ruled out.
+do not show that there are any rows, nothing is ruled out.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Form:
     unit: str = ""
 
     def value(self, number: float, side: Side = 0) -> Value:
-        """What the number stands for; of dates the nearest, the last before (−1) or the first after it (1). None for
-        what is no number, or beyond what Python can tell."""
+        """What the number stands for; of dates the nearest, the last before (−1) or the first after it (1). None if it
+        is not a number, or outside of what Python's types can hold."""
         ways: dict[Side, Callable[[float], int]] = {-1: math.floor, 0: round, 1: math.ceil}
         whole = ways[side]
         try:
@@ -320,11 +320,11 @@ class CellNumbers:
 Bounds: TypeAlias = Callable[[Queries], Interval]
 """Bounds on sums of the counts: symmetric about an unbiased answer."""
 
-NO_ROWS = "The released counts do not tell that there are any rows."
+NO_ROWS = "The released counts do not show that there are any rows."
 _LARGEST = 1 << 24
 """Weights that are no whole numbers are rounded to this part of the largest."""
 _STEPS, _ROUNDS = 33, 4
-"""Means are tested on a grid of so many, which is refined so often."""
+"""How many means are tested on a grid, and how often the grid is refined."""
 _MOST_ENDS = 2048
 """In how many blocks of cells a quantile is looked for; where there are more cells, blocks have several."""
 
@@ -452,7 +452,7 @@ def numbered(schema: Schema, asked: str | None, what: str) -> str:
 
 
 def has_numbers(attribute: Attribute, *, summed: bool = False) -> bool:
-    """Whether its cells stand for numbers: dates and times do, too, unless they are *summed* or come round again."""
+    """Whether its cells stand for numbers: also dates and times, unless they are *summed*, or recur like weekdays."""
     if isinstance(attribute, Times):
         return not (summed or attribute.is_part)
     return isinstance(attribute, Integer | Numeric)

@@ -169,7 +169,7 @@ def staged(folder: str | os.PathLike[str], *, overwrite: bool = False) -> Iterat
 
 
 def _paid_for(draft: Path) -> bool:
-    """Whether a hidden folder holds a whole JSON file that says what it is: nobody has put it in place."""
+    """Whether a hidden folder holds a whole JSON file that says what it is: a result that was not put in place."""
     return any(named_format(file, whole=True) for file in draft.glob("*.json"))
 
 

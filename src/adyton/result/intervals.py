@@ -51,8 +51,8 @@ class Interval:
 
     @property
     def missing(self) -> str:
-        """Why no bounds may stand beside the counts: there are none, or what they say of true counts is wrong. Empty if
-        they may."""
+        """Why no bounds may be shown beside the counts: there are none, or they would be wrong about the true counts.
+        Empty if they may be shown."""
         return self.note if not self.bounded else NOT_MEASURED if self.beyond else ""
 
     @property
@@ -113,15 +113,15 @@ _WHOLE = 100.0
 
 
 _ALIKE = 64
-"""As many answers of like size are looked at together, if there are so many."""
+"""How many answers of like size are pooled, if there are so many."""
 _MOST_KINDS = 32
 _DRAWN = 3.0
 """How many runs the mean deviation of answers of like size counts as, beside an answer's own."""
 _DOUBT = 0.7
-"""Answers of like size are not of one law, and simulated runs not quite like the true one: so much of the part of
-errors beyond the bounds is allowed for."""
+"""The part of the errors outside of the bounds is reduced by this factor, because answers of like size do not follow
+one law exactly, and simulated runs are not exactly like the true one."""
 _SUPPOSED = 40
-"""How many errors of a normal law stand beside those that were seen."""
+"""How many errors of a normal law are added to those that were seen."""
 
 
 def radius(moments: Moments, confidence: float) -> Reals:
@@ -207,8 +207,8 @@ def pooled_radius(errors: npt.NDArray[np.float32], answers: Reals, rate: float) 
     Answers of like size are looked at together, so that few runs suffice. Each answer has a deviation of its own: the
     root of its mean squared error, drawn a little to that of answers of like size. Each error is divided by the
     deviation that the *other* runs give, and these ratios of all answers of like size make one sample, out of which the
-    quantile is taken. A few errors as a normal law would have them stand beside those that were seen, so that few
-    answers in few runs have bounds, too.
+    quantile is taken. A few errors of a normal law are added to those that were seen, so that few answers in
+    few runs have bounds, too.
 
     >>> deviations = np.linspace(1, 5, 500)
     >>> runs = np.random.default_rng(1).normal(size=(20, 500)) * deviations
@@ -241,7 +241,8 @@ def _of_one_kind(squares: Reals, rate: float) -> Reals:
 
 
 def _normal(runs: int) -> Reals:
-    """Normal errors in times a deviation that so many runs give: the quantiles of Student's law, nearly."""
+    """Normal errors relative to a deviation that is estimated from so many runs: nearly the quantiles of Student's
+    law."""
     parts = (np.arange(_SUPPOSED) + 0.5) / _SUPPOSED
     plain = np.array([NormalDist().inv_cdf((1 + part) / 2) for part in parts])
     return np.asarray(plain * (1 + (np.square(plain) + 1) / (4 * (runs + _DRAWN))))

@@ -16,15 +16,16 @@ from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, par
 from adyton.whole import SAFE, whole
 
 SURE = 6
-"""A count so many standard deviations above 0 is no chance: noise alone goes so far once in 10,000 times."""
+"""A count that is this many standard deviations above 0 is taken for certain: noise alone reaches that once in 10,000
+times."""
 SHARE = Fraction(1, 50)
-"""The part of a release's budget that counts misfits, unless another is named."""
+"""The part of a release's budget that is spent on counting misfits, unless another is named."""
 GUESS, SHOWN = 10_000, Fraction(1, 20)
-"""About how many rows there are where the schema does not say it; and the part of them that must show, or misfits are
-not counted unless somebody asks for it. Both are public: how many rows there really are is not."""
+"""How many rows are assumed where the schema does not say it; and the part of them that must be noticed, or misfits are
+counted only on request. Both are public: how many rows there really are is not."""
 LIKELY = 3
-"""A count so many standard deviations above 0 is called likely where it is half of all rows: noise alone goes so far
-once in 140 times."""
+"""A count that is this many standard deviations above 0 is called likely if it is half of all rows: noise alone reaches
+that once in 140 times."""
 _LOUD = {True: 0.05, False: 0.5}
 """The part of all rows from which a kind of misfit is a warning, by whether such rows are lost."""
 _NEARLY_ALL = 0.9
@@ -43,13 +44,13 @@ _FATES = {
     "counted as other": "were counted as (other)",
 }
 _ADVICE = (
-    "Compare how the file writes {} with what the schema accepts (`adyton schema SCHEMA.toml` says it), mend one of "
+    "Compare how the file writes {} with what the schema accepts (`adyton schema SCHEMA.toml` says it), correct one of "
     "the two, and release again."
 )
 
 
 def unseen(epsilon: Fraction, rows_per_unit: int) -> int:
-    """So many rows of a kind, or fewer, would not show in counts that cost the usual part of *epsilon*.
+    """Up to so many rows of a kind could go unnoticed in counts that cost the usual part of *epsilon*.
 
     >>> unseen(Fraction(1, 2), 1)
     849
@@ -59,12 +60,12 @@ def unseen(epsilon: Fraction, rows_per_unit: int) -> int:
 
 @dataclass(frozen=True)
 class MisfitShare:
-    """The part of a release's budget that counts misfits, which can depend on the budget."""
+    """The part of a release's budget that is spent on counting misfits; it can depend on the budget."""
 
     part: Fraction = Fraction(0)
     rows_per_unit: int = 1
     rows: int | None = None
-    """About how many rows there are, where the part is taken only if few enough of them would show."""
+    """About how many rows there are, where the part is taken only if few enough of them would be noticed."""
 
     def of(self, epsilon: Fraction) -> Fraction:
         """The part for a release of *epsilon*."""
@@ -83,8 +84,9 @@ NO_SHARE = MisfitShare()
 def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
     """That misfits are not counted, what counting them could show, and how to have them counted."""
     return (
-        f"Rows that do not match the schema are not counted: {SHARE} of this ε would only show kinds of about "
-        f"{unseen(epsilon, rows_per_unit):,} rows or more. --misfits (in Python misfits=True) counts them."
+        f"Rows that do not match the schema are not counted: with {SHARE} of this ε, only about "
+        f"{unseen(epsilon, rows_per_unit):,} such rows or more would be noticed. --misfits (in Python misfits=True) "
+        "counts them."
     )
 
 
@@ -137,7 +139,7 @@ class Misfits:
         return tuple(kind for kind in self.sure() if kind.count >= _LOUD[_lost(kind.misfit)] * self.rows)
 
     def likely(self) -> tuple[Counted, ...]:
-        """Those that are not certain, and half of all rows if they are there: a budget can be too small to be sure."""
+        """Those that are not certain because the budget is small, and that would be half of all rows."""
         certain, sure = LIKELY * self.deviation, self.sure()
         return tuple(kind for kind in self.counts if kind not in sure and kind.count > max(certain, 0.5 * self.rows))
 
@@ -203,7 +205,7 @@ class Misfits:
 
 
 def _lost(misfit: Misfit) -> bool:
-    """Whether such rows are not where the curator meant them to be."""
+    """Whether such rows are not counted where the curator meant them to be."""
     return misfit.fate in ("left out", "counted as missing")
 
 

@@ -40,13 +40,13 @@ _WORK = {True: 1 << 27, False: 1 << 16}
 _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 16}
 """How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
 _BEYOND, _POOLED = {True: 10.0, False: 2.0}, 0.4
-"""How many runs must lie beyond the bounds for these to be given at all; where answers of like size are taken as one
-sample, there need not be one."""
+"""How many runs must lie outside of the bounds for these to be given at all; less than one where answers of like size
+are pooled."""
 _RESAMPLED = 20
 """In how many runs the expected error is found where there is no closed form."""
 _LEAST_RUNS, _FEWEST_TOGETHER = 5, 40
 _LEAST_CONFIDENCE = 0.8
-"""Where slow runs tell no more than this, no bounds are given."""
+"""Where slow runs allow no higher confidence than this, no bounds are given."""
 _APART = 1 << 20
 """How far apart the seeds of combined parts are: no two of them simulate with the same noise."""
 
@@ -134,7 +134,7 @@ class NoiseModel:
         if rate > most:
             raise BadInput(
                 f"confidence is at most {most:.4g} here, given {rate:g}: the bounds are found by {planned:,} simulated "
-                "runs, which do not tell more."
+                "runs, which allow no more."
             )
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
         floor = min(rate, _LEAST_CONFIDENCE)
@@ -169,7 +169,7 @@ class NoiseModel:
         return SimulatedRuns(self.plan, self.workload, self.epsilon, self.estimate)
 
     def _number(self, queries: Queries, exact: bool, together: bool) -> int:
-        """How many runs tell enough: for one answer and for many the same, so that the runs are made once."""
+        """How many runs are enough: the same for one answer and for many, so that the runs are made once."""
         fewest = _FEWEST_TOGETHER if together and not exact else _FEWEST_RUNS[exact]
         enough = max(fewest, _WORK[exact] // self.estimate.size)
         return min(_MOST_RUNS[exact], enough, max(fewest, _KEPT // queries.count))
@@ -211,16 +211,16 @@ def _about_runs(runs: int, planned: int, reached: float, asked: float) -> str:
 
 
 SECONDS, PATIENCE = 20.0, 3.0
-"""How long runs may go on for one purpose: so many seconds of work, or so many times as long on a busy machine. The run
-that is under way is finished, and two are made in any case."""
+"""How long runs may take for one purpose: seconds of work, and how many times as long on a busy machine. A run that has
+begun is finished, and two are made in any case."""
 _MEMORY = 60.0
-"""For so many seconds it is remembered that runs are slow; later the machine may be less busy."""
+"""For how many seconds it is remembered that runs are slow; later the machine may be less busy."""
 _SEED = 20141107
 _LARGEST_COUNT = 2.0**53
 _AT_ONCE, _KEPT_CELLS = 1 << 22, 1 << 23
 """How many simulated cells (or answers) are held at a time, and how many cells are kept for what is asked next."""
 _MOST_IN_BATCH = {True: 4000, False: 10}
-"""By whether the noise has one law for all data. Where it has not, every batch has a stand-in of its own."""
+"""By whether the noise has one law for all data. If not, every batch has a stand-in for the data of its own."""
 
 Batch = tuple[npt.NDArray[np.int64], Reals]
 """Public counts, and the estimates of some runs on them."""

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 FILE = "number.csv"
 _UNCHECKED = (
-    "Nothing has checked whether rows fit the schema: those whose value cannot be read satisfy no comparison and are "
-    "not counted. A histogram of the attribute with --misfits tells how many there are."
+    "It was not checked whether rows match the schema: those whose value cannot be read satisfy no comparison and are "
+    "not counted. A histogram of the attribute with --misfits shows how many there are."
 )
 
 
@@ -93,7 +93,7 @@ class Number(Result):
         return {"count": self.expected_error.per_query}
 
     def radius(self, confidence: float = CONFIDENCE) -> int:
-        """How far the true number is from it at most, in so many of all cases."""
+        """How far the true number is from it at most, with this confidence."""
         return discrete_laplace_radius(1 / self.row_epsilon, float(share(confidence, "confidence")))
 
     def interval(self, confidence: float = CONFIDENCE) -> Figure:
@@ -110,7 +110,7 @@ class Number(Result):
         return float(self.value)
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """The number, how far off it is, and that nobody has checked the values of a predicate."""
+        """The number, how far off it is, and that values of a predicate were not checked."""
         of = "units" if self.task.per_unit else "rows"
         far = self.radius()
         apart = f"at most {far:,} apart" if far else "equal"
@@ -144,7 +144,7 @@ class Number(Result):
 
     def view(self) -> dict[str, Any]:
         """With a remark on values that were not checked."""
-        from adyton.report.view import Words, view_of  # pages are loaded when one is made
+        from adyton.report.page import Words, view_of  # pages are loaded when one is made
 
         return view_of(self, also=[Words(text, quiet=True) for text in self.own_paragraphs()[1:]])
 
@@ -274,7 +274,7 @@ class CutOff:
         return (
             f"rows_per_unit = {self.limit}: cuts at least about {rows:,.0f} rows{of_rows} of about {units:,.0f} units"
             f"{of_units}. Counting up to {self.most:,} rows of a unit, that is {low:,.0f} to {high:,.0f} rows in 95 of "
-            "100 cases; what units have beyond that is cut, too"
+            "100 cases; rows of a unit beyond that are cut, too"
         )
 
 

@@ -1,6 +1,6 @@
 """The receipt of a release: what was paid, from which budget, for what, on which day, and by which program.
 
-It is published, so it has a date and no time: when a measurement began and ended tells something about the rows. The
+It is published, so it has a date and no time: when a measurement began and ended depends on the rows. The
 times are in the ledger, which is the curator's.
 """
 
@@ -35,7 +35,7 @@ from adyton.whole import whole
 class RowsCounted:
     """Which rows of each unit are behind some numbers, in the words that every output begins with.
 
-    It is false where no column says whose row it is: then nothing is cut, and nothing is said.
+    It is false if no column names the unit of each row: then no row is left out, and nothing is said.
 
     >>> print(RowsCounted.of("caller", 10).sentence)
     At most 10 rows of each caller are counted. Others are left out: these are not numbers of all rows.
@@ -51,7 +51,8 @@ class RowsCounted:
 
     @classmethod
     def of(cls, unit: str | None, rows_per_unit: int) -> RowsCounted:
-        """Of a table in which a column says whose row it is, if one does: such a *unit* has so many rows at most."""
+        """For a table in which a column names the *unit* of each row (None if there is none), with so many rows at
+        most."""
         if unit is None:
             return cls()
         rows = "1 row" if rows_per_unit == 1 else f"{rows_per_unit:,} rows"
@@ -130,7 +131,7 @@ class Receipt:
     entries: tuple[Debit, ...] = ()
     """The lines of the ledger that this release wrote."""
     enforced: bool = False
-    """Whether a column says whose row it is, so that rows beyond *rows_per_unit* of a unit were left out."""
+    """Whether a column names the unit of each row, so that rows of a unit beyond *rows_per_unit* were left out."""
 
     @classmethod
     def opened(cls, kernel: Kernel[Any]) -> Receipt:

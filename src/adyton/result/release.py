@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from adyton.report.pictures import Drawing
 
 QUICK = 1 << 12
-"""Up to so many cells bounds and errors take little time; beyond, a notebook should not have to wait for them."""
+"""Up to so many cells, bounds and errors take little time; for more, a notebook should not have to wait for them."""
 CELLS, ANSWERS, TABLES = "estimate.csv", "answers.csv", "tables.csv"
 TOO_MANY_LINES = f"No bounds: they are computed for at most {MOST_QUERIES:,} lines at a time."
 _SIMULATED = 1 << 17
@@ -525,7 +525,7 @@ def cut_off(release: Release, limits: int | Sequence[int] | None = None) -> list
 
 
 def _share(part: float, whole_part: float) -> float:
-    """A part of what there is, between none and all of it: noise can put either beyond."""
+    """A part of the whole, from 0 to 1: noise can make a part negative, or larger than the whole."""
     return float(np.clip(part / whole_part, 0, 1)) if whole_part > 0 else 0.0
 
 

@@ -412,8 +412,10 @@ def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
     (True, 'exact', <release: histogram of age, by combined, ε = 0.7>)
     """
     given: list[Any] = list(releases) if isinstance(releases, list | tuple) else [releases]
-    if not 2 <= len(given) <= MOST or not all(isinstance(release, Released) for release in given):
+    if not 2 <= len(given) <= MOST:
         raise BadInput(f"combine takes a list of 2 to {MOST:,} releases, given {shorten(releases)}.")
+    if other := next((release for release in given if not isinstance(release, Released)), None):
+        raise BadInput(f"only releases of counts and of tables are combined, given {shorten(other)}.")
     first = given[0]
     if any(type(release).combined_with is not type(first).combined_with for release in given):
         raise BadInput("some of these releases have a count for every cell, others tables alone. Combine either kind.")

@@ -156,7 +156,7 @@ class Result(ABC):
 
     def view(self) -> dict[str, Any]:
         """What its page says: numbers, pictures and words of its own, between those of every page."""
-        from adyton.report.view import view_of  # pages and pictures are loaded when somebody looks at one
+        from adyton.report.page import view_of  # pages and pictures are loaded when somebody looks at one
 
         return view_of(self)
 
@@ -339,7 +339,7 @@ class Result(ABC):
 
     def __str__(self) -> str:
         """Numbers first: the first lines, then what it is and what it cost."""
-        from adyton.report.view import printed  # loaded when it is printed
+        from adyton.report.page import printed  # loaded when it is printed
 
         return printed(self)
 
@@ -351,9 +351,9 @@ class Result(ABC):
 
 
 def budget_in_words(receipt: Receipt, epsilon: Fraction, what: str) -> str:
-    """What it cost, what is left and where that is remembered, and what ε means; *what* is a release, or the like."""
+    """What it cost, what is left and where that is recorded, and what ε means; *what* is a release, or the like."""
     left, total = display(receipt.remaining), display(receipt.total)
-    kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file remembers it"
+    kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file records it"
     meaning = in_words(epsilon, receipt.unit)
     changed = f" WARNING: {CHANGED}." if receipt.changed else ""
     return f"Budget: this {what} cost ε = {display(epsilon)}; {left} of {total} is left, {kept}. {meaning}{changed}"

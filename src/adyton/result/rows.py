@@ -156,7 +156,7 @@ class RowsMade:
     farthest_table: tuple[str, ...] = ()
     """Which pair that is."""
     counted: str = ""
-    """Which rows of the table they stand for, in a sentence, where that is not all of them."""
+    """Which rows of the table they represent, in a sentence, if that is not all of them."""
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values for JSON."""

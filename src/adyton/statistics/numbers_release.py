@@ -22,8 +22,8 @@ from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import NumbersTask
 
 if TYPE_CHECKING:
+    from adyton.report.page import View
     from adyton.report.pictures import Drawing
-    from adyton.report.view import View
     from adyton.statistics.asked import Figures
 
 
@@ -141,7 +141,7 @@ class NumbersRelease(Result):
 
     def view(self) -> View:
         """With the number of groups."""
-        from adyton.report.view import Fact, view_of
+        from adyton.report.page import Fact, view_of
 
         by = f"by {' × '.join(self.task.by)}"
         return view_of(self, figures=(Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None)

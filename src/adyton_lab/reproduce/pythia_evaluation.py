@@ -47,7 +47,7 @@ def _trees(given: Given) -> list[Path]:
 
     ``trees-2d.svg`` has all trees for a plane; that of short boxes, the paper's Fig. 8, is in ``fig8.svg`` too.
     """
-    from adyton.report.selectors import draw
+    from adyton.report.plot import draw
     from adyton.selection.tree_selector import TreeSelector
 
     pictures = {}
