@@ -21,8 +21,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 ASK = ["release", str(EXAMPLES / "visits.csv"), "--schema", str(EXAMPLES / "visits.toml"), "--histogram", "department",
        "--epsilon", "0.5", "--total", "1", "--algorithm", "identity", "--ledger", "a.ledger"]  # fmt: skip
 MOMENTS = {
-    "bounds": "adyton.result.intervals.NoiseModel.interval",
-    "expected error": "adyton.result.intervals.NoiseModel.expected_error",
+    "bounds": "adyton.result.noise_model.NoiseModel.interval",
+    "expected error": "adyton.result.noise_model.NoiseModel.expected_error",
     "report": "adyton.report.page.render",
 }
 
@@ -69,7 +69,7 @@ def test_a_folder_that_fails_after_paying_is_printed_instead(tmp_path, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("adyton.result.folder.write_sheets", full)
+    monkeypatch.setattr("adyton.result.result.write_sheets", full)
     done = CliRunner().invoke(app, [*ASK, "--out", "out"])
     assert done.exit_code == 1
     assert len(json.loads(done.stdout)["estimate"]) == 6
@@ -77,7 +77,7 @@ def test_a_folder_that_fails_after_paying_is_printed_instead(tmp_path, monkeypat
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize("step", ["adyton.result.folder.write_sheets", "adyton.result.staging.Path.rename"])
+@pytest.mark.parametrize("step", ["adyton.result.result.write_sheets", "adyton.result.folder.Path.rename"])
 def test_an_interrupt_does_not_hide_that_the_folder_failed(tmp_path, monkeypatch, step):
     def full(*arguments):
         os.kill(os.getpid(), signal.SIGINT)
@@ -150,7 +150,7 @@ def test_a_real_request_to_end_while_the_error_is_estimated(tmp_path):
     program = """
 import sys, time
 from adyton.cli.main import main
-from adyton.result.intervals import NoiseModel
+from adyton.result.noise_model import NoiseModel
 
 def for_ever(*arguments, **options):
     print("now", file=sys.stderr, flush=True)

@@ -24,7 +24,7 @@ from adyton.choice.checked_file import FOLDERS, named_format
 from adyton.errors import BadInput, LedgerError
 from adyton.kernel.ledger import Ledger
 from adyton.learning.model import Model
-from adyton.result.staging import says_so
+from adyton.result.folder import says_so
 from fixtures.make import chooser
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1.0"
@@ -133,7 +133,7 @@ def test_another_kind_is_named_with_what_opens_it(tmp_path):
 CHILD = """
 import sys, time
 from pathlib import Path
-from adyton.result.staging import staged
+from adyton.result.folder import staged
 from adyton.drafts import replaced
 place, how = Path(sys.argv[1]), sys.argv[2]
 with staged(place) as draft, replaced(place.with_name("a.json")):

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import adyton as ad
 from adyton.cli.main import app
-from adyton.result import simulated_runs
+from adyton.result import noise_model
 
 SCHEMA = '[attributes.age]\ntype = "integer"\nmin = 0\nmax = 15\n'
 
@@ -20,15 +20,15 @@ class SlowClock:
     """A clock on which every simulated run takes so many seconds; nobody has to wait for it."""
 
     def __init__(self, monkeypatch, seconds):
-        self.now, self.runs, simulate = 0.0, 0, simulated_runs.simulate
+        self.now, self.runs, simulate = 0.0, 0, noise_model.simulate
 
         def slow(plan, x, workload, epsilon, *, seed, trials):
             self.now += seconds * trials
             self.runs += trials
             return simulate(plan, x, workload, epsilon, seed=seed, trials=trials)
 
-        monkeypatch.setattr(simulated_runs, "simulate", slow)
-        monkeypatch.setattr(simulated_runs, "clock", lambda: (self.now, self.now))
+        monkeypatch.setattr(noise_model, "simulate", slow)
+        monkeypatch.setattr(noise_model, "clock", lambda: (self.now, self.now))
 
 
 @pytest.fixture
@@ -125,8 +125,8 @@ def test_error_bars_that_fail_take_nothing_with_them(monkeypatch, table, words, 
         raise error
 
     monkeypatch.chdir(table)
-    monkeypatch.setattr("adyton.result.intervals.NoiseModel.interval", fail)
-    monkeypatch.setattr("adyton.result.intervals.NoiseModel.resampled_error", fail)
+    monkeypatch.setattr("adyton.result.noise_model.NoiseModel.interval", fail)
+    monkeypatch.setattr("adyton.result.noise_model.NoiseModel.resampled_error", fail)
     done = ask(table, *words)
     assert done.exit_code == 0, done.output
     if words == ("--json",):

@@ -172,7 +172,7 @@ def test_combined_releases_are_one(folder, tmp_path):
         words = ("--histogram", "year", "--epsilon", "0.5", "--algorithm", "identity", "--no-misfits", "--quiet")
         assert run("release", folder, *words, "--out", part).exit_code == 0
     done = CliRunner().invoke(app, ["combine", *parts, "--out", str(tmp_path / "both")])
-    assert (done.exit_code, "Put together from 2 releases" in done.stdout) == (0, True)
+    assert (done.exit_code, "Combined from 2 releases" in done.stdout) == (0, True)
     loaded, whole = ad.Release.load(tmp_path / "both"), [ad.Release.load(part).estimate for part in parts]
     assert loaded.estimate.tolist() == pytest.approx((sum(whole) / 2).tolist())
     alone = CliRunner().invoke(app, ["combine", parts[0], "--out", str(tmp_path / "one")])

@@ -38,7 +38,7 @@ def run(*words):
 def test_nothing_of_a_row_is_told_without_public(folder):
     done = run(folder / "t.csv", "--schema", folder / "s.toml")
     assert done.exit_code == 0
-    assert "Columns that the schema leaves out: 'name'" in done.stdout
+    assert "Columns that the schema does not name: 'name'" in done.stdout
     assert "can be opened" in done.stdout
     assert not any(word in done.output for word in ("CANARY", "1,250", " 4 "))
     plain = json.loads(run(folder / "t.csv", "--schema", folder / "s.toml", "--json").stdout)

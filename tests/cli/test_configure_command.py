@@ -142,7 +142,7 @@ def test_mistakes_that_come_later(bids, tmp_path):
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_an_interrupt_does_not_lose_what_was_paid_for(bids, tmp_path, monkeypatch, kept):
-    from adyton.configuration import configure as module
+    from adyton.cli import configure as module
 
     whole = module.configure
 
@@ -164,7 +164,7 @@ def test_what_cannot_be_written_is_printed(bids, tmp_path, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("adyton.result.folder.write_json", full)
+    monkeypatch.setattr("adyton.result.result.write_json", full)
     done = run(
         "configure", "--family", "auction", "--instances", f"{bids}/north/*.txt", "--out", tmp_path / "config.json"
     )

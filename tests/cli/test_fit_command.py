@@ -74,7 +74,7 @@ def test_from_a_table_to_predictions(titanic, tmp_path):
     assert predicted["predicted_survived"].tolist() == fitted.predict(table).tolist()
     assert np.mean(predicted["predicted_survived"] == (table["survived"] == "yes")) > 0.75
     assert (predicted["probability_False"] + predicted["probability_True"]).to_numpy() == pytest.approx(1)
-    assert "2,201 rows are predicted" in told.stderr
+    assert "predictions for 2,201 rows are in" in told.stderr
     assert ad.Ledger.read(ledger).spent == 1
     explained = run("explain", tmp_path / "model")
     assert "Method: naive-bayes, as asked." in explained.stdout
@@ -187,7 +187,7 @@ def test_a_model_that_cannot_be_written_is_printed(tmp_path, monkeypatch):
     def full(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("adyton.result.folder.write_json", full)
+    monkeypatch.setattr("adyton.result.result.write_json", full)
     done = run("fit", DATA, "--schema", SCHEMA, "--label", "sex", "--attributes", "stay_days", "--epsilon", "1",
                "--out", tmp_path / "m")  # fmt: skip
     assert (done.exit_code, "No space left" in done.stderr) == (1, True)
@@ -204,7 +204,7 @@ def test_a_model_that_cannot_be_written_is_printed(tmp_path, monkeypatch):
         (["MODEL", "nowhere.csv"], "does not exist"),
         (["MODEL", SCHEMA], "no known ending"),
         (["MODEL", DATA, "--out", "x.txt"], "FILE.csv or FILE.parquet"),
-        (["MODEL", DATA, "--out", DATA], "is read"),
+        (["MODEL", DATA, "--out", DATA], "is an input"),
         (["MODEL", DATA, "--out", "nowhere/x.csv"], "cannot be written"),
         (["MODEL", DATA, "--overwrite"], "belongs to --out"),
         (["MODEL", DATA, "--keep", "--json"], "--keep is for CSV"),

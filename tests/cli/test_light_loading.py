@@ -14,7 +14,7 @@ print([name for name in ("pandas", "ibis", "duckdb", "sqlglot", "scipy.special")
 
 QUICK_END = """
 import atexit, sys
-from adyton.cli.leaving import leave
+from adyton.cli import leave
 atexit.register(lambda: print("last words"))
 print("all is written", end=" ")
 leave(3)

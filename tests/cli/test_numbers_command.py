@@ -75,7 +75,7 @@ def test_planning_needs_no_data(table):
         (["--mean", "pay", "--histogram", "sex"], "one thing at a time"),
         (["--histogram", "sex", "--by", "sex"], "--by belongs to"),
         (["--mean", "pay", "--at", "0.5"], "--at belongs to --quantiles"),
-        (["--mean", "pay", "--integer"], "not for a release of numbers: --integer"),
+        (["--mean", "pay", "--integer"], "--integer cannot be used for a release of numbers"),
         (["--mean", "pay", "--option", "a=1"], "no options"),
         ([], "--mean"),
     ],

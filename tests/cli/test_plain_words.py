@@ -69,7 +69,7 @@ def test_the_epsilon_for_an_error_is_printed_as_a_decimal(session):
         ("--average", "--mean A has the mean"),
         ("--median", "--quantiles A --at median"),
         ("--std", "--variance A"),
-        ("--max", "one person's own"),
+        ("--max", "belongs to one person"),
         ("--group-by", "--histogram department,sex"),
         ("--eps", "--epsilon 0.5"),
         ("--seed", "there is no seed"),

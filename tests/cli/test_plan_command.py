@@ -27,9 +27,9 @@ def test_errors_fall_as_epsilon_grows():
     assert len(lines[0][-1]) > len(lines[1][-1]) > len(lines[2][-1])
     assert "The least ε with a typical error of at most 10 is 0.7054." in done.stdout
     assert "staged-hierarchy" in done.stderr
-    assert "1/50 of ε counts the rows that do not match the schema, here from ε = 1 on" in done.stderr
+    assert "1/50 of ε is spent on counting rows that do not match the schema, here if ε is at least 1" in done.stderr
     assert "ε = 0.1: Rows that do not match the schema are not counted" in done.stderr
-    assert "age takes a whole number like 68 between 0 and 109" in done.stderr
+    assert "age accepts a whole number like 68 between 0 and 109" in done.stderr
     spent = run("--ranges", "age", "--epsilon", "1", "--error", "10", "--misfits")
     assert "The least ε with a typical error of at most 10 is 0.7198." in spent.stdout
     assert run("--ranges", "age", "--epsilon", "1", "--quiet").stderr == ""

@@ -152,7 +152,7 @@ def test_an_interrupt_before_the_charge(monkeypatch, interrupt, code):
     def interrupted(*arguments, **options):
         raise interrupt
 
-    monkeypatch.setattr("adyton.session.Session", interrupted)
+    monkeypatch.setattr("adyton.cli.release.Session", interrupted)
     done = run(DATA, "--schema", SCHEMA, "--histogram", "sex", "--epsilon", "1")
     assert (done.exit_code, done.stderr) == (code, "adyton: interrupted.\n")
 
@@ -280,7 +280,7 @@ def test_count_for_people(tmp_path):
     assert done.exit_code == 0
     assert 1000 < int(done.stdout) < 4000
     assert "this count cost ε = 10; 0 of 10 is left" in " ".join(done.stderr.split())
-    assert "Nothing has checked whether rows fit" in done.stderr
+    assert "It was not checked whether rows match the schema" in done.stderr
 
 
 def test_long_histograms_are_cut_only_where_a_folder_has_all_lines(tmp_path):

@@ -97,7 +97,7 @@ def test_what_is_there_is_not_paid_for_again(place, monkeypatch):
         interrupted(patched, 2)  # identity measures once; the mean is measured in parts
         done = run("--quiet")
     assert done.exit_code == 130, done.output
-    assert "the same command goes on with them" in done.stderr
+    assert "run the same command again to continue" in done.stderr
     before = spent()
     kept = ad.load("out/ages").estimate.tolist()
     assert F(6, 10) < before < 1

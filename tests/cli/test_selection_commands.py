@@ -16,17 +16,19 @@ from typer.testing import CliRunner
 from adyton import Boolean, Histogram, Schema, Session
 from adyton.choice import pythia
 from adyton.choice.decision_tree import Split
-from adyton.choice.selector import Selector, Training
-from adyton.choice.trained_selectors import SimilarInputs, TreeSelector, bands, winners
+from adyton.cli import explain
 from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
-from adyton.report.selectors import draw
+from adyton.report.plot import draw
 from adyton.result.folder import KIND
-from adyton_lab.training import experiments
-from adyton_lab.training.delphi import Delphi
+from adyton.selection.selector import Selector, Training
+from adyton.selection.similar_inputs import SimilarInputs, bands, winners
+from adyton.selection.tree_selector import TreeSelector
+from adyton_lab import experiments
+from adyton_lab.delphi import Delphi
 
 TINY = ("--sides", "8", "--scales", "2,4096", "--epsilon", "1/10", "--trials", "2", "--processes", "1",
         "--algorithm", "identity", "--algorithm", "uniform")  # fmt: skip
@@ -117,7 +119,7 @@ def test_an_interrupted_training_says_how_to_go_on(room: Path, monkeypatch: pyte
     monkeypatch.setattr(Delphi, "measure", interrupted)
     result = run("train", "--public", room / "shapes.csv", "--out", room / "never.json", *TINY)
     assert result.exit_code == 130
-    assert f"kept in {room / 'never.json.experiments.db'}: the same command goes on" in flat(result.stderr)
+    assert f"kept in {room / 'never.json.experiments.db'}: the same command continues" in flat(result.stderr)
     assert result.stderr.endswith("adyton: interrupted.\n")
     assert not (room / "never.json").exists()
 
@@ -350,9 +352,9 @@ def test_files_that_are_no_selectors(room: Path, tmp_path: Path):
 
 
 def test_the_selector_that_comes_with_adyton(room: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pythia, "shipped_selector", lambda ndim: Selector.load(room / f"none{ndim}.json"))
+    monkeypatch.setattr(explain, "shipped_selector", lambda ndim: Selector.load(room / f"none{ndim}.json"))
     assert refused(run("explain", "--dimensions", "2"), "for 2 dimensions that comes with Adyton cannot be read")
-    monkeypatch.setattr(pythia, "shipped_selector", lambda ndim: Selector.load(room / "near.json"))
+    monkeypatch.setattr(explain, "shipped_selector", lambda ndim: Selector.load(room / "near.json"))
     assert "similar-inputs selector" in run("explain").stdout
 
 

@@ -73,10 +73,10 @@ def test_words_on_the_screen(files):
     [
         (["--marginals", "2", "--rows-count", "5"], "belongs to --rows"),
         (["--marginals", "2", "--rows", "rows.txt"], "ends in .csv or .parquet"),
-        (["--count", "--rows", "rows.csv"], "--rows is not for a count"),
+        (["--count", "--rows", "rows.csv"], "--rows cannot be used for a count"),
         (["--histogram", "x0", "--algorithm", "all-pairs"], "all-pairs is for tables"),
         (["--marginals", "2", "--algorithm", "identity"], "are allowed"),
-        (["--marginals", "2", "--integer"], "not for a release of tables: --integer"),
+        (["--marginals", "2", "--integer"], "--integer cannot be used for a release of tables"),
         (["--marginals", "2", "--option", "rounds=3"], "has no option"),
     ],
 )

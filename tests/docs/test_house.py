@@ -37,20 +37,10 @@ def test_rooms_stand_on_rooms():
     assert not house.imports()["kernel"] - {"ground", "noise", "queries", "schema"}
 
 
-CALLS = {
-    ("adyton.result.result", "adyton.result.folder"),
-}
-"""A result has a ``load``, which makes what it belongs to."""
-
-
 def test_no_circle_among_files():
     faces = {name for name, path in MODULES.items() if path.name == "__init__.py"}  # they only hand names on
     left = {
-        name: {
-            used
-            for used in imported(house.parsed(path))
-            if used not in faces and (name, used) not in CALLS and not upwards(name, used)
-        }
+        name: {used for used in imported(house.parsed(path)) if used not in faces and not upwards(name, used)}
         for name, path in MODULES.items()
         if name not in faces
     }

@@ -27,7 +27,7 @@ SAID = {
     "docs/how-to/calls-by-hour.md": ("certain", "2024-W12", "50%_lower"),
     "docs/how-to/maps.md": ["(20, 18)"],
     "docs/how-to/several-requests.md": ("costs mean of cost", "count ± ", "Fraction(2, 5)"),
-    "docs/how-to/weekly.md": ("data set calls", "at most 3 row(s) each", "mean_upper"),
+    "docs/how-to/weekly.md": ("data set calls", "at most 3 rows each", "mean_upper"),
     "docs/how-to/notebooks.md": ("7/10", "[68, 72]"),
     "docs/how-to/report.md": ("histogram of department",),
     "docs/how-to/classifier.md": ("department = maternity", "of the rows", "this model cost ε = 1", "1/2"),

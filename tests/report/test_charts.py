@@ -14,7 +14,7 @@ from adyton.report.axes import display_axis
 from adyton.report.charts import Panel, caption, describe
 from adyton.report.counts import summarise
 from adyton.report.pictures import draw, heat, png
-from adyton.report.scales import nice_ticks, tick_words
+from adyton.report.svg import nice_ticks, tick_words
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.integers(2, 9))

@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 import adyton as ad
-from adyton.report.page import render, to_html
+from adyton.report.page import render, to_html, view_of
 from adyton.report.pictures import Drawing
-from adyton.report.view import view_of
 from adyton.result.sheets import Column, Sheet, Sheets
 from browser import Browser, Outline, find_chromium
 

@@ -12,7 +12,7 @@ from adyton.report.counts import summarise
 from adyton.report.page import to_html
 from adyton.report.pictures import draw
 from adyton.report.plot import WIDTH, plot
-from adyton.report.scales import people
+from adyton.report.svg import people
 
 
 @pytest.mark.parametrize("kind", ["line", "bars", "map", "queries"])

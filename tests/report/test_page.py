@@ -14,7 +14,7 @@ import adyton as ad
 from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.report.page import render
-from adyton.report.scales import people
+from adyton.report.svg import people
 from adyton.result import Release
 from browser import Browser, Outline, find_chromium
 

@@ -161,7 +161,7 @@ def test_a_limit_that_nothing_enforces_is_called_a_declaration(tmp_path):
     with ad.Session(frame, unit="caller", **given) as session:
         session.count("0.5")
     said = words(page(tmp_path / "ages.ledger"))
-    assert "One caller, with at most 5 rows. That nobody has more was declared by the curator" in said
+    assert "One caller, with at most 5 rows. The curator declared that nobody has more" in said
     assert "Somebody with more than 5 rows is protected less: k rows by k/5, rounded up, times ε." in said
 
 

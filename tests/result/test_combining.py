@@ -9,7 +9,7 @@ from small_table import releases
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.plans import simulate
-from adyton.result.combining import averaged
+from adyton.result.release import averaged
 
 RELEASE = releases(15)
 
@@ -33,7 +33,7 @@ def test_each_counts_by_its_noise(parts):
     assert np.allclose(both.estimate, sum(w * one.estimate for w, one in zip(both.weights, parts, strict=True)))
     assert float(both.epsilon) == pytest.approx(0.3)
     assert both.expected_error.per_query < min(one.expected_error.per_query for one in parts)
-    assert "counts 80%" in both.together
+    assert "counts 80%" in str(both.explain())
     assert "counts 80%" in str(both.explain())
 
 
@@ -102,7 +102,7 @@ def of_another(one, **receipt):
     ("others", "words"),
     [
         (lambda one: [], "2 to 1,000 releases"),
-        (lambda one: [3], "2 to 1,000 releases"),
+        (lambda one: [3], "only releases of counts and of tables"),
         (lambda one: [one], "the same release is given twice, number 2"),
         (lambda one: [release_of(ad.Histogram("sex"))], "these are about 'age' and 'sex'"),
         (lambda one: [release_of(ad.Histogram("age", "sex"))], "these are about 'age' and 'age', 'sex'"),
@@ -119,5 +119,5 @@ def test_what_is_not_the_same_is_refused_in_a_sentence(parts, others, words):
 
 def test_what_was_not_measured_does_not_count():
     halves = RELEASE(ad.QueryList([{"age": (0, 7)}, {"age": (8, 15)}]), "identity", reduce=True)
-    with pytest.raises(BadInput, match="does not tell what"):
+    with pytest.raises(BadInput, match="do not follow from what was measured"):
         averaged([release_of(ad.Histogram("age"), number=3), halves])

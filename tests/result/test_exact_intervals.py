@@ -20,7 +20,10 @@ from adyton.kernel.kernel import Kernel
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Marginals, Prefix, RandomRanges, Stack, Total
-from adyton.result.intervals import NoiseModel
+from adyton.result.noise_model import NoiseModel
+from adyton.selection.pythia import Chosen
+from adyton.selection.selector import Training
+from adyton.selection.tree_selector import TreeSelector
 
 CONFIDENCE, EPSILON = 0.9, "0.1"
 LINEAR = [

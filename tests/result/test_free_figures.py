@@ -14,9 +14,9 @@ from adyton.errors import AdytonError, BadInput
 from adyton.plans import plan_named, simulate
 from adyton.queries import AllRange, Identity
 from adyton.result import figures
-from adyton.result.figure import Figure
-from adyton.result.figures import CellNumbers, numbered
-from adyton.result.intervals import Interval, NoiseModel, computed_quantiles, quantiles
+from adyton.result.figures import CellNumbers, Figure, numbered
+from adyton.result.intervals import Interval, computed_quantiles, quantiles
+from adyton.result.noise_model import NoiseModel
 
 RELEASE = releases(39)
 COUNTS = np.array([0, 3, 0, 5, 8, 1, 0, 3])

@@ -8,7 +8,7 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.plans import plan_named
-from adyton.result.intervals import NoiseModel
+from adyton.result.noise_model import NoiseModel
 
 LINE = np.random.default_rng(1).poisson(20, 64)
 

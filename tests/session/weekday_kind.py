@@ -16,8 +16,8 @@ from adyton.queries import Identity, Partition
 from adyton.report.charts import Panel
 from adyton.report.pictures import Drawing
 from adyton.result.misfits import NO_SHARE
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Result
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.result import Result
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Sheet, Sheets
 from adyton.schema import Date
 from adyton.schema.plain_values import as_amount, of_kind, part_of
 from adyton.tasks import Histogram, Option, register

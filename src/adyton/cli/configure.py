@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import glob
 from contextlib import nullcontext
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from adyton.cli import asked
-from adyton.cli.charges import check_folder, check_words, delivered, total_of
-from adyton.cli.console import accept_large, notes, out, plain_table, print_json, printable, progress
-from adyton.cli.delivery import deliver
+from adyton.cli.console import accept_large, check_file, out, plain_table, print_json, progress, remark
+from adyton.cli.delivery import deliver, delivered
 from adyton.cli.options import Accept, Dataset, LedgerFile, Quiet, Total, Yes
+from adyton.cli.request import check_accepted, check_folder, options_of, total_of
+from adyton.configuration.configure import configure
+from adyton.configuration.family import Family, families, family_named
+from adyton.configuration.reading import paths_of, read_instances
+from adyton.configuration.result import Configuration, Guarantee, planned
 from adyton.errors import BadInput
 from adyton.exact import as_number, budget, display
 from adyton.interrupts import termination_interrupts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
-
-    from adyton.configuration.family import Family
-    from adyton.configuration.result import Configuration, Guarantee
+from adyton.report.page import render
+from adyton.result.folder import staged
+from adyton.result.pending import Keeper
+from adyton.result.result import attempt
+from adyton.result.sheets import AS_IT_IS
 
 _PLAN, _TODAY = "plan", "today"
 _OWNERS = ("file", "folder")
@@ -33,13 +35,11 @@ _WIDTHS = (0.1, 0.01, 0.001)
 
 
 def _names() -> list[str]:
-    from adyton.configuration.family import families
-
     return families()
 
 
 _Words = Annotated[
-    list[str] | None, typer.Argument(metavar="[plan] [FILES]", help="plan: read nothing, only say what is promised.")
+    list[str] | None, typer.Argument(metavar="[plan] [FILES]", help="plan: read no instances, only show the guarantee.")
 ]
 _Family = Annotated[
     str | None, typer.Option(metavar="NAME", help="What to tune, such as auction or knapsack.", autocompletion=_names)
@@ -49,27 +49,35 @@ _Files = Annotated[
     list[str] | None, typer.Option("--instances", metavar="FILES", help="Files of instances; also 'bids/*.txt'.")
 ]
 _Epsilon = Annotated[str, typer.Option(help="The privacy budget of this configuration, for example 1.")]
-_Interval = Annotated[str | None, typer.Option(metavar="A,B", help="Where to look; as the family says if not given.")]
-_Neighbours = Annotated[str, typer.Option(help="add-remove, or replace: whom ε protects.")]
+_Interval = Annotated[
+    str | None, typer.Option(metavar="A,B", help="The range of the parameter; that of the family if not given.")
+]
+_Neighbours = Annotated[str, typer.Option(help="How neighbouring sets of instances differ: add-remove, or replace.")]
 _Utility = Annotated[str, typer.Option(help="regret, or value.")]
 _Clip = Annotated[str, typer.Option(help="regret: a larger relative loss on one instance counts as this.")]
 _Bound = Annotated[str | None, typer.Option(help="value: a public number that no value exceeds.")]
 _Default = Annotated[
-    str | None, typer.Option(metavar="NUMBER", help="Today's value (or: today), which gets half of the prior.")
+    str | None,
+    typer.Option(metavar="NUMBER", help="Today's value (or the word today); it gets half of the prior probability."),
 ]
 _OwnerFrom = Annotated[
     str | None,
-    typer.Option(metavar="file|folder|FILE", help="Whose an instance is: its file's, its folder's, or a line of FILE."),
+    typer.Option(
+        metavar="file|folder|FILE",
+        help="Who owns an instance: the same for each file, for each folder, or as a line of FILE says.",
+    ),
 ]
 _Out = Annotated[
     Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report and a JSON file here; or FILE.json.")
 ]
 _Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page about it: an .html file.")]
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what --out and --report name.")]
-_Public = Annotated[bool, typer.Option("--public", help="The instances are public: simulated noise, and a curve.")]
+_Public = Annotated[
+    bool, typer.Option("--public", help="The instances are public: use simulated noise, and show the utility curve.")
+]
 _Seed = Annotated[int | None, typer.Option(min=0, help="public: the seed of the simulated noise.")]
 _Target = Annotated[str | None, typer.Option(help="plan: how much may be lost on average, such as 0.005.")]
-_Points = Annotated[int | None, typer.Option(min=2, help="plan: for a grid of so many points, not an interval.")]
+_Points = Annotated[int | None, typer.Option(min=2, help="plan: for a grid of so many points instead of an interval.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -112,15 +120,16 @@ def command(
     files = [*(instances or ()), *words]
     if family is None or not files:
         raise BadInput("say what to tune, and on which instances: --family auction --instances 'bids/*.txt'.")
-    from adyton.configuration.family import family_named
-
-    tuned = family_named(family, asked.options_of(option))
+    tuned = family_named(family, options_of(option))
     settings: dict[str, Any] = {"interval": _interval(interval), "default": _default(default, tuned)}
     settings |= {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound, "accept": accept or ()}
-    check_words(accept or ())
+    check_accepted(accept or ())
     amount = budget(epsilon, "--epsilon")
     accept_large(amount, "a configuration", "instance" if owner_from is None else "owner", yes=yes, quiet=quiet)
-    _check_report(report, out_file, overwrite=overwrite)
+    if report is not None:
+        if out_file is not None and out_file.resolve() == report.resolve():
+            raise BadInput("--out and --report name the same file. Give each its own.")
+        check_file(report, overwrite=overwrite, option="--report")
     if report is None or out_file is not None or not overwrite:
         check_folder(out_file, files, overwrite=overwrite)
     settings |= _paid_from(amount, ledger, total, dataset or _folder_of(files), public=public, seed=seed)
@@ -140,11 +149,6 @@ def _tune(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from adyton.configuration.configure import configure
-    from adyton.result.pending import Keeper
-    from adyton.result.result import AS_IT_IS
-    from adyton.result.staging import staged
-
     quietly, keeper = quiet or as_json, Keeper()
     folder = nullcontext() if out_file is None else staged(out_file, overwrite=overwrite)
     with termination_interrupts(), folder as place:
@@ -152,8 +156,14 @@ def _tune(
 
         def ask() -> Configuration:
             with progress("asking instances", len(held), quiet=quietly) as advance:
-                told = _advanced(advance)
-                return configure(family, held, amount, progress=told, keep=keeper.keep, **settings)
+                done = 0
+
+                def step(now: int, of: int) -> None:
+                    nonlocal done
+                    advance(now - done)
+                    done = now
+
+                return configure(family, held, amount, progress=step, keep=keeper.keep, **settings)
 
         hand_over = partial(deliver, place=place, look=AS_IT_IS, as_json=as_json, quiet=quiet)
         delivered(keeper, ask, hand_over, None, place=place, quiet=quietly)
@@ -161,36 +171,17 @@ def _tune(
         _write_report(keeper.last, report, quiet=quiet)
 
 
-def _check_report(report: Path | None, out_file: Path | None, *, overwrite: bool) -> None:
-    """Refuse a page that cannot be written, before anything is spent."""
-    if report is None:
-        return
-    if out_file is not None and out_file.resolve() == report.resolve():
-        raise BadInput("--out and --report name the same file. Give each its own.")
-    if not report.resolve().parent.is_dir():
-        raise BadInput(f"{report} cannot be written: its folder does not exist. Make it first.")
-    if report.is_dir():
-        raise BadInput(f"{report} is a folder. Give the name of a file.")
-    if report.exists() and not overwrite:
-        raise BadInput(f"{report} exists. Give another name, or --overwrite.")
-
-
-def _write_report(found: Configuration, file: Path, *, quiet: bool) -> None:
-    """A page is a help, and cannot undo what was paid."""
-    from adyton.report.page import render
-    from adyton.result.folder import attempt
-
+def _write_report(configuration: Configuration, file: Path, *, quiet: bool) -> None:
+    """Write the page; if that fails, a remark says so, and what was paid for stays as it is."""
     problems: list[str] = []
-    attempt("The report", problems, lambda: file.write_text(render(found), encoding="utf-8"))
+    attempt("The report", problems, lambda: file.write_text(render(configuration), encoding="utf-8"))
     for words in problems or ([] if quiet else [f"The report is {file}."]):
-        notes().print(printable(words), soft_wrap=True)
+        remark(words)
 
 
 def _promise(
     epsilon: str, neighbours: str, utility: str, clip: str, bound: str | None, points: int | None, default: str | None
 ) -> Guarantee:
-    from adyton.configuration.result import planned
-
     about = {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound}
     return planned(epsilon, points=points, has_default=default is not None, **about)  # type: ignore[arg-type]
 
@@ -211,7 +202,7 @@ def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> Non
                 "has_default": promise.has_default,
                 "probability": 0.95,
                 "widths": list(widths) if promise.points is None else None,
-                "average_losses": [{"instances": count, "losses": found} for count, found in losses.items()],
+                "average_losses": [{"instances": count, "losses": row} for count, row in losses.items()],
                 "target": target,
                 "instances_needed": needed,
             }
@@ -224,25 +215,21 @@ def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> Non
     )
     table.add_column("instances", justify="right")
     for width in widths:
-        table.add_column("the best point" if promise.points else f"{width:.1%} as good", justify="right")
-    for count, found in losses.items():
-        table.add_row(f"{count:,}", *(_loss(promise, one) for one in found))
+        table.add_column("the best point" if promise.points else f"width {width:.1%}", justify="right")
+    regret = promise.utility.name == "regret"
+    for count, row in losses.items():
+        table.add_row(f"{count:,}", *(f"{100 * loss:.3g}%" if regret else f"{loss:.4g}" for loss in row))
     if needed is not None:
-        table.add_row(f"for {target}", *(f"{one:,} needed" for one in needed))
+        table.add_row(f"for {target}", *(f"{count:,} needed" for count in needed))
     out().print(table)
-    notes().print(
-        "Against the best point of the grid; nothing is known of what lies between."
+    remark(
+        "Compared with the best point of the grid; nothing is known about what lies between the points."
         if promise.points
-        else "Against any parameter whose whole neighbourhood, so much of the interval, is at least as good.",
-        soft_wrap=True,
+        else "Compared with any parameter that is at least as good on a whole neighbourhood: so much of the interval."
     )
-    if promise.utility.name == "regret":
+    if regret:
         clip = display(promise.utility.scale)
-        notes().print(f"A loss of more than {clip} on one instance counts as {clip}.", soft_wrap=True)
-
-
-def _loss(promise: Guarantee, loss: float) -> str:
-    return f"{100 * loss:.3g}%" if promise.utility.name == "regret" else f"{loss:.4g}"
+        remark(f"A loss of more than {clip} on one instance counts as {clip}.")
 
 
 def _paid_from(
@@ -257,21 +244,9 @@ def _paid_from(
 
 
 def _folder_of(files: list[str]) -> str:
-    """The folder of the first file, as far as it is named without a pattern: what the instances are called."""
-    plain = (one.name for one in Path(files[0]).resolve().parents if not glob.has_magic(str(one)))
+    """What the instances are called: the innermost folder of the first file that is named without a pattern."""
+    plain = (folder.name for folder in Path(files[0]).resolve().parents if not glob.has_magic(str(folder)))
     return next(plain, "") or "instances"
-
-
-def _advanced(advance: Callable[[int], None]) -> Callable[[int, int], None]:
-    """From how many are done, to how many more."""
-    before = 0
-
-    def told(done: int, of: int) -> None:
-        nonlocal before
-        advance(done - before)
-        before = done
-
-    return told
 
 
 def _interval(text: str | None) -> tuple[float, float] | None:
@@ -296,9 +271,7 @@ def _default(text: str | None, family: Family[object]) -> float | None:
 def _instances(
     family: Family[object], files: list[str], owner_from: str | None
 ) -> tuple[list[object], list[str] | None]:
-    """All instances, and the owner of each, if owners have a vote."""
-    from adyton.configuration.reading import paths_of, read_instances
-
+    """All instances and, if each owner counts once, the owner of each."""
     held: list[object] = []
     owners: list[str] = []
     for path in paths_of(files):

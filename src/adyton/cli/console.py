@@ -11,28 +11,26 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
+from rich import box
+from rich.console import Console
+from rich.table import Table
 from typer import Abort
 
 from adyton import odds
-from adyton.cli.instead import instead_of
 from adyton.errors import AdytonError, BadInput, LargeBudget, RowsChanged, UnfinishedRelease
 from adyton.interrupts import Terminated
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
 
 DONE, REFUSED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 _WIDTH_WITHOUT_TERMINAL = 120
 _SPENDING = ("release", "plan")
-"""The commands that know ways instead of options which do not exist."""
+"""The commands for which advice exists in place of unknown options."""
 
 
 class InterruptedRelease(AdytonError):
@@ -45,8 +43,6 @@ class InterruptedRelease(AdytonError):
 
 def out() -> Console:
     """The console for results. Into a file or a pipe it writes wide, plain lines."""
-    from rich.console import Console
-
     return Console(
         highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else _width_without_terminal()
     )
@@ -54,9 +50,17 @@ def out() -> Console:
 
 def notes() -> Console:
     """The console for everything that is not a result: progress and remarks, on standard error."""
-    from rich.console import Console
-
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def say(text: str) -> None:
+    """Print a line of a result as it is, however long it is."""
+    out().print(printable(text), soft_wrap=True)
+
+
+def remark(text: str) -> None:
+    """Print a remark on standard error; a warning in red."""
+    notes().print(printable(text), soft_wrap=True, style="bold red" if text.startswith("WARNING") else None)
 
 
 def print_json(value: object, stream: TextIO | None = None) -> None:
@@ -71,8 +75,8 @@ _closed: set[str] = set()
 
 
 def open_streams() -> None:
-    """Put something in the place of standard streams that were closed (``>&-``): the next file that is opened would
-    get their number, and be written to by whatever prints."""
+    """Replace standard streams that were closed (``>&-``): the next file to be opened would get their number, and
+    whatever is printed would be written into it."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
@@ -80,18 +84,18 @@ def open_streams() -> None:
 
 
 def output_is_open() -> bool:
-    """Whether what is printed goes anywhere."""
+    """Whether standard output was open when the program was started."""
     return "stdout" not in _closed
 
 
 def say_counted(words: str) -> None:
-    """On standard output, before any number: which rows were counted, where that is not all of them."""
+    """Print, before any number, which rows were counted, if that is not all of them."""
     if words:
         sys.stdout.write(f"{printable(words)}\n")
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder to write to; refuse one that cannot be written to, before hours of work."""
+    """Make a folder to write to; refuse one that cannot be written to before hours of work begin."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -102,16 +106,23 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
+def check_file(file: Path, used: Iterable[str | Path | None] = (), *, overwrite: bool, option: str = "--out") -> None:
+    """Refuse a file that cannot be written, or that is an input of the command."""
+    if any(path and file.resolve() == Path(path).resolve() for path in used):
+        raise BadInput(f"{file} is an input of this command. Give {option} another file.")
+    if file.is_dir() or not file.resolve().parent.is_dir():
+        raise BadInput(f"{file} cannot be written: it is a folder, or its folder does not exist. Give {option} a file.")
+    if file.exists() and not overwrite:
+        raise BadInput(f"{file} exists already. Give {option} another file, or --overwrite.")
+
+
 def plain_table() -> Table:
     """A table with a line under its header and nothing else."""
-    from rich import box
-    from rich.table import Table
-
     return Table(box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 def printable(text: str) -> str:
-    """*text* without the power to steer a terminal: control characters are spelled out.
+    """*text* with control characters spelled out, so that it cannot steer a terminal.
 
     >>> printable("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'
@@ -125,14 +136,14 @@ def complain(message: str) -> None:
 
 
 def accept_large(epsilon: Fraction, what: str, unit: str, *, yes: bool, quiet: bool = False) -> None:
-    """Say on standard error what a large budget means for a *unit*; refuse a very large one unless *yes* was said."""
+    """Say on standard error what a large budget means for a *unit*; refuse a very large one without *yes*."""
     words = odds.remark(epsilon, what, unit)
     if words is None:
         return
     if epsilon > odds.VERY_LARGE and not yes:
         raise BadInput(f"{words} Ask for less, or add --yes if that is meant.")
     if not quiet:
-        notes().print(printable(f"Remark: {words}"), soft_wrap=True)
+        remark(f"Remark: {words}")
 
 
 def exit_code(error: AdytonError) -> int:
@@ -143,13 +154,13 @@ def exit_code(error: AdytonError) -> int:
 
 
 def guard(run: Callable[[], Any]) -> int:
-    """Call *run* and return the exit code; whatever Adyton or the command line objects to becomes one sentence.
+    """Call *run* and return the exit code; an error of Adyton or of the command line is printed as one sentence.
 
-    An error that nobody foresaw is a defect and keeps its traceback.
+    Any other error is a defect and keeps its traceback.
     """
     try:
         with warnings.catch_warnings():
-            for kind in (LargeBudget, RowsChanged, UnfinishedRelease):  # the command line has words of its own for them
+            for kind in (LargeBudget, RowsChanged, UnfinishedRelease):  # the command line says it in its own words
                 warnings.simplefilter("ignore", kind)
             code = run()
         sys.stdout.flush()
@@ -162,7 +173,7 @@ def guard(run: Callable[[], Any]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return REFUSED
     except UnicodeEncodeError:
-        complain("the output has letters that cannot be written here. Set PYTHONIOENCODING=utf-8, or use --json.")
+        complain("the output has characters that cannot be written here. Set PYTHONIOENCODING=utf-8, or use --json.")
         return REFUSED
     except OSError as error:
         complain(f"the output could not be written: {error.strerror or error}. What was charged stays charged.")
@@ -188,8 +199,8 @@ def progress(
 ) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error; the block gets a function that advances it by so many steps.
 
-    It is silent when standard error is not a terminal, and with *quiet* (pass it for ``--quiet`` and ``--json``). Work
-    that is *kept* in a file goes on from there, which is said when it is interrupted.
+    It is silent when standard error is not a terminal, and with *quiet* (pass it for ``--quiet`` and ``--json``). If
+    work that is *kept* in a file is interrupted, a remark says that it can be continued.
     """
     try:
         if quiet or not sys.stderr.isatty():
@@ -202,10 +213,49 @@ def progress(
             yield lambda steps: bar.advance(task, steps)
     except KeyboardInterrupt:
         if kept is not None and not quiet:
-            notes().print(printable(f"What was measured is kept in {kept}: the same command goes on from there."))
+            remark(f"What was measured is kept in {kept}: the same command continues from there.")
         raise
 
 
 def _width_without_terminal() -> int:
     columns = os.environ.get("COLUMNS", "")
     return max(20, int(columns)) if columns.isascii() and columns.isdigit() else _WIDTH_WITHOUT_TERMINAL
+
+
+# ---- advice in place of options that do not exist -------------------------------------------------------------------
+
+
+_WAYS: Mapping[tuple[str, ...], str] = {
+    ("average", "avg"): "--mean A has the mean of an attribute, and --by B those of groups",
+    ("median", "quantile", "percentile", "percentiles", "quartiles", "deciles"): (
+        "--quantiles A --at median has the median; --at quartiles, deciles or 0.1,0.9 has others"
+    ),
+    ("min", "max", "minimum", "maximum"): (
+        "the smallest or largest value belongs to one person; release --cdf A and read where the counts begin and end"
+    ),
+    ("std", "deviation", "stdev"): "--variance A has the standard deviation, too",
+    ("group-by", "groupby", "group"): (
+        "name several attributes together, as in --histogram department,sex; for numbers, --mean A --by department,sex"
+    ),
+    ("filter", "query"): '--where "age >= 65" keeps some of the rows',
+    ("eps", "budget", "privacy"): "the budget is --epsilon 0.5",
+    ("output", "folder", "directory"): "--out FOLDER writes a report, a CSV and a JSON file",
+    ("csv", "format"): "--out FOLDER writes estimate.csv, and --json prints everything",
+    ("bins", "levels", "columns"): "bins and levels are declared in the schema file",
+    ("seed", "random-state"): "there is no seed: noise that can be repeated does not protect anybody",
+    ("delta",): "there is no δ: all releases are private with ε alone",
+    ("force", "confirm"): "--yes accepts a large budget",
+}
+COMMAS = "attributes of one option are separated by commas, without spaces, as in --histogram age,sex"
+
+
+def instead_of(option: str) -> str | None:
+    """What to use in place of an unknown option, or of one argument too many; None where there is no advice.
+
+    >>> instead_of("--eps")
+    'the budget is --epsilon 0.5'
+    """
+    if "unexpected extra argument" in option:
+        return COMMAS
+    asked = option.lstrip("-").lower().replace("_", "-")
+    return next((way for names, way in _WAYS.items() if asked in names), None)

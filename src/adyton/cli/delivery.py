@@ -1,4 +1,4 @@
-"""What comes of a request once it is paid for: files and lines that reach the person, whatever happens next.
+"""How a request is carried out and what becomes of its result: files and lines that reach the person, whatever happens.
 
 What was measured comes first. What is computed from it, bounds and expected errors, may be slow, fail or be
 interrupted: then the numbers are shown without.
@@ -7,30 +7,46 @@ interrupted: then the numbers are shown without.
 from __future__ import annotations
 
 import math
+import os
+import secrets
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar, cast
 
-from adyton.cli.charges import Paid
-from adyton.cli.console import notes, print_json, printable, progress, say_counted
-from adyton.errors import AdytonError
+from adyton.cli.console import (
+    InterruptedRelease,
+    output_is_open,
+    print_json,
+    printable,
+    progress,
+    remark,
+    say_counted,
+)
+from adyton.errors import AdytonError, Unfinished
+from adyton.exact import display
+from adyton.interrupts import deferred
+from adyton.result.folder import REPORT, Place
+from adyton.result.pending import Keeper, Measurements
+from adyton.result.result import Result, attempt
+from adyton.result.sheets import CONFIDENCE, Column, Look, Sheet, Sheets
 
-if TYPE_CHECKING:
-    from adyton.result.result import Look, Result
-    from adyton.result.sheets import Column, Sheet, Sheets
-    from adyton.result.staging import Place
-
+Saved = TypeVar("Saved")
+Answer = TypeVar("Answer")
+"""A release, a model or a configuration."""
 _SHOWN = 60
-"""How many lines are printed of what stands in a folder. Without one, all of them are."""
+"""How many lines are printed of what is saved in a folder. Without a folder, all of them are printed."""
 _GAP = "   "
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Synthetic rows that were asked for: the file, and how many; about as many as there are if nothing is said."""
+    """Synthetic rows that were asked for: the file, and how many; by default about as many as the table has."""
 
     file: Path
     count: int | None
@@ -46,47 +62,45 @@ def deliver(
     quiet: bool,
     rows: Rows | None = None,
 ) -> None:
-    """Write and print a result, of whatever kind; after an interrupt, only what was paid for."""
-    from adyton.result.folder import attempt, put_down, to_dict
-
+    """Write and print a result of any kind; after an interrupt, only what was paid for."""
     print_anything()
-    paid = Paid(result.noun, result.epsilon, place, lambda: to_dict(result, complete=False))
-    saved = paid.put_down(lambda: None if place is None else put_down(result, place, look))
+    paid = Paid(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
+    saved = paid.save(lambda: None if place is None else result.save_in(place, look))
     problems, rowless = list[str](), list[str]()
     quiet = quiet or as_json
     try:
         if interrupt is not None:
             raise interrupt
         with progress("estimating the error", quiet=quiet):
-            found, problems = (None, problems) if saved is None else saved.finish()
-            told = _told(result, look, found, problems, as_json=as_json, quiet=quiet)
+            sheets, problems = (None, problems) if saved is None else saved.finish()
+            contents = _contents(result, look, sheets, problems, as_json=as_json, quiet=quiet)
     except KeyboardInterrupt as came:
         if as_json or place is None:
             bare = _bare(result, look, as_json=as_json)
             paid.print() if bare is None else paid.show(lambda: _print(result, bare, place, quiet=quiet))
         raise paid.interrupted(came) from None
-    if told is None:
+    if contents is None:
         if place is None:
             paid.print()
-        raise AdytonError(f"not all could be made of it. {' '.join(problems)} {paid.kept()}")
+        raise AdytonError(f"the result is not complete. {' '.join(problems)} {paid.kept()}")
     try:
-        few = place is None and told.sheets.lines <= _SHOWN
-        paid.show(lambda: _print(result, told, place, quiet=quiet), needed=few)
+        few = place is None and contents.sheets.lines <= _SHOWN
+        paid.show(lambda: _print(result, contents, place, quiet=quiet), needed=few)
         made = rows and attempt("The synthetic rows", rowless, lambda: _make_rows(result, rows, quiet=quiet))
     except KeyboardInterrupt as came:
         raise paid.interrupted(came) from None
     if not as_json:
         _say_counted(result, quiet=quiet)
-    _remark(result, told, place, quiet=quiet)
+    _remark(result, contents, place, quiet=quiet)
     for problem in (*problems, *([made] if made and not quiet else [])):
-        notes().print(printable(problem), soft_wrap=True)
+        remark(problem)
     if rowless or result.unfinished is not None:
         raise AdytonError(f"{' '.join(rowless) or result.unfinished} {paid.kept()}")
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What is printed of a result, and what is said of it."""
+class _Contents:
+    """What is printed of a result, and the remarks about it."""
 
     sheets: Sheets
     plain: dict[str, Any] | None = None
@@ -94,65 +108,242 @@ class _Told:
     remarks: Sequence[str] = ()
 
 
-def _told(
-    result: Result, look: Look, found: Sheets | None, problems: list[str], *, as_json: bool, quiet: bool
-) -> _Told | None:
-    """With bounds if there are any; None where nothing can be made of it.
+def _contents(
+    result: Result, look: Look, sheets: Sheets | None, problems: list[str], *, as_json: bool, quiet: bool
+) -> _Contents | None:
+    """What is printed, with bounds if there are any; None where not even the numbers can be computed.
 
-    What cannot be computed is left out, and a sentence more is among the problems.
+    What cannot be computed is left out, and a sentence about it is added to the problems.
     """
-    from adyton.result.folder import CONFIDENCE, attempt, to_dict
-    from adyton.result.result import misfits_in_words
-
-    if found is None and not problems:
-        found = attempt("The numbers with their bounds", problems, lambda: result.sheets(look, CONFIDENCE))
-    if found is None:
-        found = attempt("The numbers", problems, lambda: result.sheets(look, None))
-    if found is None:
+    if sheets is None and not problems:
+        sheets = attempt("The numbers with their bounds", problems, lambda: result.sheets(look, CONFIDENCE))
+    if sheets is None:
+        sheets = attempt("The numbers", problems, lambda: result.sheets(look, None))
+    if sheets is None:
         return None
     plain = None
     if as_json:
-        whole = attempt("The expected error", problems, lambda: to_dict(result, complete=True))
-        plain = {**(whole or to_dict(result, complete=False)), "answers": found.to_plain()}
+        whole = attempt("The expected error", problems, result.to_dict)
+        plain = {**(whole or result.to_dict(complete=False)), "answers": sheets.to_plain()}
     said = None if quiet else attempt("The explanation", problems, lambda: result.paragraphs()[1:])
-    return _Told(found, plain, said or misfits_in_words(result)[0])
+    return _Contents(sheets, plain, said or result.misfit_paragraphs()[0])
 
 
-def _bare(result: Result, look: Look, *, as_json: bool) -> _Told | None:
-    """The numbers alone, where they are there in no time."""
-    from adyton.result.folder import attempt, to_dict
-
+def _bare(result: Result, look: Look, *, as_json: bool) -> _Contents | None:
+    """The numbers alone, if they are available at once."""
     sheets = attempt("The numbers", [], lambda: result.sheets(look, None)) if result.at_once else None
     if sheets is None:
         return None
-    return _Told(sheets, {**to_dict(result, complete=False), "answers": sheets.to_plain()} if as_json else None)
+    return _Contents(sheets, {**result.to_dict(complete=False), "answers": sheets.to_plain()} if as_json else None)
 
 
 def print_anything() -> None:
-    """Letters that the terminal does not know are spelled out: nothing is lost over them."""
+    """Spell out characters that the terminal cannot print, so that nothing is lost because of them."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
 
 
+# ---- whatever interrupts it -----------------------------------------------------------------------------------------
+
+
+def delivered(
+    keeper: Keeper,
+    ask: Callable[[], Answer],
+    deliver: Callable[[Answer, KeyboardInterrupt | None], None],
+    doing: str | None,
+    *,
+    place: Place | None = None,
+    quiet: bool,
+) -> None:
+    """Carry out a request and *deliver* its result, whatever interrupts come before it is where it belongs.
+
+    *keeper* holds what was paid for. *deliver* is given the interrupt, if there was one: then it saves only what was
+    paid for, and says so. Progress is shown if *doing* says what is being done.
+    """
+    try:
+        deliver(*_answered(keeper, ask, doing, place=place, quiet=quiet))
+    except KeyboardInterrupt as came:  # after the answer, and before anything was done with it; or when all was done
+        with deferred():
+            paid = keeper.last
+            if place is not None and place.settled:
+                raise InterruptedRelease(f"interrupted; {place.given} was written{_charge(paid)}.", came) from None
+            if isinstance(paid, Measurements):
+                raise InterruptedRelease(_kept(paid, place), came) from None
+            if paid is None:
+                raise InterruptedRelease("interrupted.", came) from None
+            deliver(cast("Answer", paid), came)
+
+
+def _answered(
+    keeper: Keeper, ask: Callable[[], Answer], doing: str | None, *, place: Place | None, quiet: bool
+) -> tuple[Answer, KeyboardInterrupt | None]:
+    """The result of a request, and the interrupt that came once it was paid for.
+
+    Without a result, what was measured until then is written into its folder, or printed; the message says what was
+    charged.
+    """
+    try:
+        with nullcontext() if doing is None else progress(doing, quiet=quiet):
+            return ask(), None
+    except KeyboardInterrupt as came:
+        bare = keeper.measurements
+        if bare is not None and not bare.answers:
+            raise InterruptedRelease(f"interrupted{_charge(bare)}.", came) from None
+        paid = _finished(keeper, bare, quiet=quiet)
+        if paid is None:
+            raise InterruptedRelease("interrupted.", came) from None
+        if not isinstance(paid, Measurements):
+            return cast("Answer", paid), came
+        raise InterruptedRelease(_kept(paid, place), came) from None
+    except Unfinished:
+        paid = keeper.last
+        if not isinstance(paid, Measurements):
+            raise
+        raise AdytonError(_kept(paid, place)) from None
+
+
+def _finished(keeper: Keeper, bare: Measurements | None, *, quiet: bool) -> object:
+    """What the interrupted request has paid for: its result or, after a second interrupt, the measurements alone; None
+    if there are none."""
+    try:
+        if bare is not None and not quiet:
+            remark(
+                "Interrupted after it was charged: the result is computed from what was measured. Interrupt again to "
+                "keep the measurements alone."
+            )
+        return keeper.last
+    except KeyboardInterrupt:
+        return bare
+
+
+def _kept(measurements: Measurements, place: Place | None) -> str:
+    """Save or print measurements; where they are, in words."""
+    paid = Paid("list of measurements", measurements.epsilon, place, measurements.to_dict)
+    if measurements.answers and place is not None:
+        paid.save(lambda: measurements.save_in(place))
+    elif measurements.answers:
+        paid.print()
+    return f"{measurements} {paid.kept() if measurements.answers else ''}".rstrip()
+
+
+def _charge(paid: Any) -> str:
+    charged = getattr(paid, "epsilon", Fraction(0))
+    return f"; ε = {display(charged)} was charged already and stays spent" if charged else ""
+
+
+@dataclass
+class Paid:
+    """A result that was paid for, the folder it is saved in, if any, and the words for it."""
+
+    noun: str
+    """What it is called: “release”."""
+    epsilon: Fraction
+    place: Place | None
+    plain: Callable[[], dict[str, Any]]
+    """All of it, as it is printed where it cannot be written."""
+    _printed: str = field(default="printed", init=False)
+    """Where it was printed."""
+
+    def save(self, save: Callable[[], Saved]) -> Saved:
+        """Write it into the folder; if that fails, print it."""
+        try:
+            return save()
+        except KeyboardInterrupt as interrupt:  # it may hide that the folder could not be written
+            if not self._settled:
+                self.print()
+            raise self.interrupted(interrupt) from None
+        except Exception as error:
+            if self._settled:  # all of it is on the disk, and the message says where
+                raise
+            self.print()
+            raise AdytonError(
+                f"the {self.noun} could not be written ({reason_of(error)}). It is paid for, so all of it is "
+                f"{self._printed} instead: keep that in a .json file, which ad.load and `adyton explain` open."
+            ) from None
+
+    def print(self) -> None:
+        """Print all of it, despite interrupts: on standard output, on standard error, or into a file of its own."""
+        with deferred():
+            self._printed = printed(self.plain())
+
+    def show(self, printing: Callable[[], None], *, needed: bool = False) -> None:
+        """Print it in words. If that fails and no folder has it, all of it is printed elsewhere; if it is *needed*
+        (so short that a reader reads all of it), also where the reader has closed the pipe."""
+        try:
+            with nullcontext() if self._settled else deferred():
+                printing()
+                sys.stdout.flush()
+        except BrokenPipeError:
+            if not needed:
+                raise  # the reader, such as head, has seen enough
+            self.print()
+            raise AdytonError(
+                f"the {self.noun} could not be printed: the reader has closed the pipe. {self.kept()}"
+            ) from None
+        except (OSError, ValueError) as error:
+            if not self._settled:
+                self.print()
+            raise AdytonError(f"the {self.noun} could not be printed ({reason_of(error)}). {self.kept()}") from None
+
+    def interrupted(self, came: KeyboardInterrupt) -> InterruptedRelease:
+        """The error that says what became of it."""
+        return InterruptedRelease(f"interrupted. {self.kept()}", came)
+
+    def kept(self) -> str:
+        """Where it is, and what it cost."""
+        where = self._printed
+        if self.place is not None and self.place.settled:
+            where = f"in {self.place.there}"
+        return f"The {self.noun} is {where}; ε = {display(self.epsilon)} was charged for it and stays spent."
+
+    @property
+    def _settled(self) -> bool:
+        return self.place is not None and self.place.settled
+
+
+def printed(plain: dict[str, Any]) -> str:
+    """Print plain values as JSON; where that was done, in words. A terminal may be closed and a disk full: then the
+    next place is tried."""
+    for stream, where in ((sys.stdout, "printed"), (sys.stderr, "printed on standard error")):
+        with suppress(OSError, ValueError):
+            if output_is_open() or stream is sys.stderr:
+                print_json(plain, stream)
+                stream.flush()
+                return where
+    for folder in (".", tempfile.gettempdir()):
+        with suppress(OSError):
+            file = os.path.join(folder, f"adyton-{secrets.token_hex(4)}.json")
+            with open(file, "x", encoding="utf-8") as opened:
+                print_json(plain, opened)
+            return f"in {file}"
+    raise AdytonError("the answer was paid for, and could neither be printed nor written to a temporary file.")
+
+
+def reason_of(error: BaseException) -> str:
+    """Why something failed: our message, that of the system, or else the kind of the error."""
+    reason = str(error).rstrip(".") if isinstance(error, AdytonError) else getattr(error, "strerror", None)
+    return reason or type(error).__name__
+
+
 # ---- on standard output ---------------------------------------------------------------------------------------------
 
 
-def _print(result: Result, told: _Told, place: Place | None, *, quiet: bool) -> None:
-    """All of it, unless a folder has it."""
-    if told.plain is not None:
-        print_json(told.plain)
+def _print(result: Result, contents: _Contents, place: Place | None, *, quiet: bool) -> None:
+    """Print all of it, or the beginning if a folder has it."""
+    if contents.plain is not None:
+        print_json(contents.plain)
         return
     if shown := result.shown(quiet=quiet):
         for line in "\n".join(shown).splitlines():
             sys.stdout.write(f"{printable(line)}\n")
         return
     say_counted(result.counted.first(result.where))
-    print_sheets(told.sheets, None if place is None else f"{printable(str(place.given))} has them all")
+    print_sheets(contents.sheets, None if place is None else f"{printable(str(place.given))} has them all")
 
 
 def print_sheets(sheets: Sheets, elsewhere: str | None = None) -> None:
-    """Line by line; a few of them where *elsewhere* says who has all."""
+    """Print line by line; only the first lines if *elsewhere* says where all of them are."""
     left = sheets.lines if elsewhere is None else _SHOWN
     for sheet in sheets.sheets:
         shown = min(sheet.lines, left)
@@ -165,7 +356,7 @@ def print_sheets(sheets: Sheets, elsewhere: str | None = None) -> None:
 
 
 def _lines(sheet: Sheet, rows: int, confidence: float | None) -> Iterator[str]:
-    """So many lines of a sheet, under its header. They may be a million, so that no more is made of them than text."""
+    """So many lines of a sheet, under its header. There may be a million, so they are made as plain text."""
     columns = [[name, *map(str, islice(labels, rows))] for name, labels in sheet.labels.items()]
     columns = [[printable(text) for text in column] for column in columns]
     for column in sheet.columns:
@@ -183,7 +374,7 @@ def _lines(sheet: Sheet, rows: int, confidence: float | None) -> Iterator[str]:
 
 
 def _width(text: str) -> int:
-    """How many places it takes on a terminal."""
+    """How many columns it takes on a terminal."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -208,7 +399,7 @@ def _count(value: float) -> str:
 
 
 def _figure(value: float) -> str:
-    """Four digits, or all that stand before the point, whichever is more."""
+    """With four digits, or all before the decimal point if these are more."""
     if isinstance(value, int) or not math.isfinite(value) or value == 0:
         return f"{value:,.0f}" if not isinstance(value, float) or math.isfinite(value) else "–"
     if not 1e-5 <= abs(value) < 1e12:
@@ -220,24 +411,22 @@ def _figure(value: float) -> str:
 
 
 def _say_counted(result: Result, *, quiet: bool) -> None:
-    """Which rows a bare number is of, where that is not all of them."""
+    """Say which rows a single number counts, if that is not all of them."""
     words, shown = result.counted.first(result.where), result.shown(quiet=quiet)
     if shown and words and words not in shown:
-        notes().print(printable(words), soft_wrap=True)
+        remark(words)
 
 
-def _remark(result: Result, told: _Told, place: Place | None, *, quiet: bool) -> None:
-    """What nobody should overlook and, unless *quiet*, everything else there is to say."""
-    from adyton.result.staging import REPORT
-
+def _remark(result: Result, contents: _Contents, place: Place | None, *, quiet: bool) -> None:
+    """Print warnings and, unless *quiet*, everything else there is to say."""
     shown = result.shown()
-    for paragraph in (one for one in told.remarks if one not in shown):
-        loud = "bold red" if paragraph.startswith("WARNING") else None
-        notes().print(printable(paragraph), soft_wrap=True, style=loud)
+    for paragraph in contents.remarks:
+        if paragraph not in shown:
+            remark(paragraph)
     if quiet:
         return
-    if told.sheets.note:
-        notes().print(printable(told.sheets.note), soft_wrap=True)
+    if contents.sheets.note:
+        remark(contents.sheets.note)
     if place is not None:
         whole = not place.single and (place.folder / REPORT).exists()
         said = (
@@ -245,12 +434,16 @@ def _remark(result: Result, told: _Told, place: Place | None, *, quiet: bool) ->
             if whole
             else f"The {result.noun} is in {place.given}."
         )
-        notes().print(printable(said), soft_wrap=True)
+        remark(said)
 
 
 def _make_rows(result: Any, rows: Rows, *, quiet: bool) -> str:
-    """Write synthetic rows, about as many as there are if nothing is said; a sentence says how many, and where."""
+    """Write synthetic rows; a sentence that says how many, and where."""
     with progress("making rows", quiet=quiet):
         made = result.write_rows(rows.file, result.rows_estimated if rows.count is None else rows.count)
-    far = "" if made.distance is None else f" Their pairs are {100 * made.distance:.2g}% from the released ones."
+    far = (
+        ""
+        if made.distance is None
+        else f" Their tables of two attributes differ from the released ones by {100 * made.distance:.2g}%."
+    )
     return f"{made.rows:,} synthetic rows are in {rows.file}.{far} {result.counted.first(result.where)}".rstrip()

@@ -1,22 +1,30 @@
-"""``adyton explain``: what a selector has learnt, or why a release used the algorithm that it used."""
+"""``adyton explain``: why a release used the algorithm that it used, or what a selector has learnt; ``adyton combine``:
+one release out of several of the same thing."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from adyton.cli.console import out, plain_table, print_json, printable, progress
+from adyton.choice.checked_file import named_format
+from adyton.cli.console import out, plain_table, print_json, printable, progress, remark, say
 from adyton.cli.delivery import print_sheets
+from adyton.cli.options import Quiet
+from adyton.cli.request import check_folder
 from adyton.errors import BadInput
-from adyton.exact import as_number
-
-if TYPE_CHECKING:
-    from adyton.choice.decision import Choice
-    from adyton.choice.selector import Selector
+from adyton.exact import as_number, display, positive
+from adyton.kernel.kernel import Kernel
+from adyton.programs import load
+from adyton.report.plot import check_ending, draw
+from adyton.result.folder import file_in, says_so
+from adyton.result.released import combine as combined_release
+from adyton.selection.pythia import shipped_selector
+from adyton.selection.selector import Choice, Selector
+from adyton.selection.workload_kinds import workload_named
 
 _FILE = (
     "A selector that `adyton train` wrote, or the folder or JSON file of any result. Without it, the selector that "
@@ -28,27 +36,48 @@ _OPENS = (
 )
 
 
+_Releases = Annotated[
+    list[Path], typer.Argument(metavar="FOLDER…", help="Folders that `adyton release --out` wrote, two or more.")
+]
+_Folder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Write the combined release here.")]
+_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
+
+
+def combine(releases: _Releases, out_folder: _Folder, overwrite: _Overwrite = False, quiet: Quiet = False) -> None:
+    """Combine releases of the same attributes of the same rows into one that has less noise than each of them.
+
+    Each release counts by how little noise it has. Combining spends nothing, and needs no data.
+    """
+    check_folder(out_folder, [folder / "release.json" for folder in releases], overwrite=overwrite)
+    parts: list[Any] = [load(folder) for folder in releases]
+    release = combined_release(parts)
+    release.save(out_folder, overwrite=overwrite)
+    for paragraph in release.explain().paragraphs:
+        say(paragraph)
+    if not quiet:
+        remark(f"Everything is in {out_folder}; begin with report.html.")
+
+
 def command(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help=_FILE)] = None,
     dimensions: Annotated[
-        int | None, typer.Option(min=1, max=2, help="Without a file: of the domains that the selector is for.")
+        int | None, typer.Option(min=1, max=2, help="Without a file: the selector for so many attributes.")
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the selector: FILE.svg, FILE.png or FILE.pdf.")] = None,
     workload: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What would be chosen for identity, prefix, short, …, mixed?")
+        str | None,
+        typer.Option(metavar="NAME", help="What would be chosen for this workload: identity, prefix, short, …, mixed?"),
     ] = None,
     cells: Annotated[int | None, typer.Option(min=1, help="With --workload: the cells of the domain.")] = None,
     rows: Annotated[int | None, typer.Option(min=0, max=2**62, help="With --workload: the rows, if public.")] = None,
     epsilon: Annotated[str, typer.Option(help="With --workload: the budget.")] = "1",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say in words how an algorithm is chosen, or why one was chosen for a release.
+    """Explain why a release used its algorithm, or how a selector chooses one.
 
-    Reads public things only: a selector was learnt from public data, and a release is public.
+    Only public things are read: a selector was learnt from public data, and a release is public.
     """
     if picture is not None:
-        from adyton.report.plot import check_ending
-
         check_ending(picture)
     if file is not None and not file.exists():
         raise BadInput(f"there is no file or folder {file}. {_OPENS}")
@@ -68,16 +97,11 @@ def command(
     else:
         _show_selector(selector)
     if picture is not None:
-        from adyton.report.selectors import draw
-
         draw(selector, picture)
 
 
 def _selector(file: Path | None, dimensions: int | None) -> Selector:
     """The selector in the file, or the one that is part of the package."""
-    from adyton.choice.pythia import shipped_selector
-    from adyton.choice.selector import Selector
-
     if file is not None:
         selector = Selector.load(file)
         if dimensions not in (None, selector.training.dimensions):
@@ -104,16 +128,12 @@ def _show_selector(selector: Selector) -> None:
         table.add_row(name, printable(words))
     out().print(table)
     for line in selector.in_words().splitlines():
-        out().print(printable(line), soft_wrap=True)
+        say(line)
 
 
 def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsilon: str) -> Choice:
-    """The choice for public facts alone; refused where the selector would look at the data."""
+    """The choice where public information decides it; refused where the selector would look at the data."""
     import numpy as np
-
-    from adyton.choice.selector import workload_named
-    from adyton.exact import positive
-    from adyton.kernel.kernel import Kernel
 
     amount, ndim = positive(epsilon, "--epsilon"), selector.training.dimensions
     if cells > 2**24:
@@ -124,20 +144,17 @@ def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsi
     if workload == "prefix" and ndim == 2:
         raise BadInput("there are no prefixes on a plane. Ask about identity, short, medium, long or mixed.")
     domain = (side,) * ndim
-    asked = workload_named(workload, domain)
+    queries = workload_named(workload, domain)
     nobody = Kernel.simulated(np.zeros(domain, dtype=np.int64), epsilon=amount, seed=np.random.SeedSequence(0)).root
-    choice = selector.choose(nobody, asked, amount, rows)
+    choice = selector.choose(nobody, queries, amount, rows)
     if choice.bought:
-        names = " and ".join(one.name for one in choice.bought)
+        names = " and ".join(feature.name for feature in choice.bought)
         raise BadInput(f"that depends on the data: this selector would buy {names}. Look at its trees instead.")
     return choice
 
 
 def _holds_result(file: Path) -> bool:
     """Whether a folder or a file holds a result, and not a selector."""
-    from adyton.choice.checked_file import named_format
-    from adyton.result.staging import file_in, says_so
-
     if says_so(file) or (file.is_dir() and file_in(file).exists()):
         return True
     if file.is_dir() or (file.suffix != ".json" and named_format(file) is None):
@@ -147,34 +164,29 @@ def _holds_result(file: Path) -> bool:
 
 def _show_result(file: Path, *, as_json: bool, others: bool) -> None:
     """Why it is as it is, what was looked at to decide, and how far off it is."""
-    from adyton.programs import load
-    from adyton.result.folder import to_dict
-
     result = load(file)
     if others:
         raise BadInput(f"{file} is {result.holds}: --picture, --workload and --dimensions are for selectors.")
     with progress("estimating the error", quiet=as_json):
         paragraphs, sheets = result.paragraphs(), result.explained()
     if as_json:
-        plain = {name: part for name, part in to_dict(result, complete=True).items() if name not in result.bulky}
-        shown = {"tables": [one for found in sheets for one in found.to_plain()["tables"]]}
+        plain = {name: part for name, part in result.to_dict().items() if name not in result.bulky}
+        shown = {"tables": [table for group in sheets for table in group.to_plain()["tables"]]}
         print_json({"explanation": list(paragraphs), **plain, **(shown if sheets else {})})
         return
     for line in "\n".join(paragraphs).splitlines():
-        out().print(printable(line), soft_wrap=True)
+        say(line)
     choice = getattr(result, "choice", None)
     if choice is not None:
         _show_choice(choice, as_json=False, rows_per_unit=result.rows_per_unit)
-    for found in sheets:
-        print_sheets(found, "--json has them all")
+    for group in sheets:
+        print_sheets(group, "--json has them all")
 
 
 def _show_choice(choice: Choice, *, as_json: bool, left: str = "was left", rows_per_unit: int = 1) -> None:
     if as_json:
         print_json(choice.to_plain())
         return
-    from adyton.exact import display
-
     name, bought = printable(choice.algorithm), choice.bought
     said = f"after looking at {len(bought)} noisy feature{'s' * (len(bought) > 1)} of the data" if bought else ""
     out().print(f"Chosen: {name}, {said or 'from public information, at no cost in privacy'}.")
@@ -182,10 +194,9 @@ def _show_choice(choice: Choice, *, as_json: bool, left: str = "was left", rows_
         table = plain_table()
         for title in ("feature", "noisy value", "deviation", "price ε"):
             table.add_column(title, justify="left" if title == "feature" else "right")
-        for one in bought:
-            table.add_row(
-                printable(one.words), f"{one.value:,.4g}", f"± {one.deviation:,.3g}", display(one.spent * rows_per_unit)
-            )
+        for feature in bought:
+            price = display(feature.spent * rows_per_unit)
+            table.add_row(printable(feature.words), f"{feature.value:,.4g}", f"± {feature.deviation:,.3g}", price)
         out().print(table)
     table = plain_table()
     for title in ("algorithm", "expected error, relative to the best", ""):

@@ -1,4 +1,4 @@
-"""``adyton fit``: learn a classifier from a table, without learning anything about anybody."""
+"""``adyton fit``: learn a classifier from a table under differential privacy."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Annotated
 
 import typer
 
-from adyton.cli import asked
-from adyton.cli.charges import allowed_total, check_folder, check_words, delivered
-from adyton.cli.console import notes, printable
-from adyton.cli.delivery import deliver
+from adyton.cli.console import remark
+from adyton.cli.delivery import deliver, delivered
 from adyton.cli.options import (
     Accept,
     Dataset,
@@ -27,21 +25,25 @@ from adyton.cli.options import (
     files_of,
     table_of,
 )
+from adyton.cli.request import allowed_total, check_accepted, check_folder, options_of, schema_beside
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
+from adyton.learning import Classifier, learners
+from adyton.result.folder import staged
+from adyton.result.sheets import AS_IT_IS
+from adyton.session import Session
+from adyton.tasks.base import names_of
 
 
 def _methods() -> list[str]:
-    from adyton.learning import learners
-
     return ["auto", *learners()]
 
 
 _Label = Annotated[str, typer.Option(metavar="ATTRIBUTE", help="What to predict: categorical or boolean.")]
 _Epsilon = Annotated[str, typer.Option(help="The privacy budget of this model, for example 1.")]
 _Attributes = Annotated[
-    str | None, typer.Option(metavar="A,B…", help="Predict from these attributes; from all others if not given.")
+    str | None, typer.Option(metavar="A,B…", help="Predict from these attributes; by default from all others.")
 ]
 _Method = Annotated[
     str, typer.Option(help="A method, such as naive-bayes; auto is profiled-tree.", autocompletion=_methods)
@@ -75,19 +77,13 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Learn a classifier under differential privacy. The model is public; `adyton predict` uses it free of charge."""
-    from adyton.learning import Classifier
-    from adyton.result.result import AS_IT_IS
-    from adyton.result.staging import staged
-    from adyton.session import Session
-    from adyton.tasks.request import names_of
-
     if out_folder is None and not as_json:
-        raise BadInput("a model that is kept nowhere would be paid for and lost. Give --out FOLDER, or --json.")
+        raise BadInput("say where the model goes: --out FOLDER, or --json. Otherwise it would be paid for and lost.")
     names = None if attributes is None else names_of(attributes)
-    classifier = Classifier(label, names, method, **asked.options_of(option))
-    declared = asked.schema_beside(data, schema, table)
+    classifier = Classifier(label, names, method, **options_of(option))
+    declared = schema_beside(data, schema, table)
     classifier.target(declared)
-    check_words(accept or ())
+    check_accepted(accept or ())
     amount = budget(epsilon, "--epsilon")
     check_folder(out_folder, (*files_of(data), schema, ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet, what="a model")
@@ -101,4 +97,4 @@ def command(
         hand_over = partial(deliver, place=place, look=AS_IT_IS, as_json=as_json, quiet=quiet)
         delivered(session, ask, hand_over, "learning", place=place, quiet=quiet or as_json)
     if not (quiet or as_json):
-        notes().print(printable(f"`adyton predict {out_folder} DATA` asks it, at no cost in privacy."), soft_wrap=True)
+        remark(f"`adyton predict {out_folder} DATA` predicts with it, at no cost in privacy.")

@@ -10,19 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from rich.console import Console
 
-from adyton.cli.console import accept_large, notes, out, plain_table, print_json, printable
+from adyton.cli.console import accept_large, check_file, notes, out, plain_table, print_json, printable, remark
+from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.exact import as_number, display
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from adyton.kernel.ledger import Entry, LedgerReport
-    from adyton.kernel.ledger.terms import Terms
+from adyton.kernel.ledger import Entry, Ledger, LedgerReport
+from adyton.kernel.ledger.records import checked_total
+from adyton.kernel.ledger.terms import Terms
 
 _NARROW = 100
 _FEW = 3
@@ -39,16 +38,18 @@ def command(
     ],
     total: Annotated[str | None, typer.Option(help="raise: what may be spent in all from now on.")] = None,
     consent: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="raise: who consents for the data owner; is recorded.")
+        str | None, typer.Option(metavar="WORDS", help="raise: who consents for the data owner. This is recorded.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="raise: a total above 10 is meant.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="raise: accept a total above 10.")] = False,
     statement: Annotated[
         bool, typer.Option("--statement", help="Write a privacy statement: one page for a data protection officer.")
     ] = False,
     out_file: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", help="With --statement: write FILE.html or FILE.md; else Markdown is printed."
+            "--out",
+            metavar="FILE",
+            help="With --statement: write FILE.html or FILE.md. Otherwise Markdown is printed.",
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="With --out: replace a file that exists.")] = False,
@@ -59,8 +60,6 @@ def command(
     With --statement, write one page that says who is protected, what ε means for them, what was spent and published,
     under which terms, and what is not protected. It is made from the ledger alone.
     """
-    from adyton.kernel.ledger import Ledger
-
     raising = len(words) > 1 and words[0] == _RAISE
     if len(words) != 1 + raising:
         raise BadInput("give one ledger: adyton ledger FILE, or adyton ledger raise FILE --total 2.")
@@ -82,9 +81,6 @@ def command(
 
 
 def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> None:
-    from adyton.kernel.ledger import Ledger
-    from adyton.kernel.ledger.records import checked_total
-
     if total is None:
         raise BadInput(f"say what may be spent in all from now on: adyton ledger raise {file} --total 2.")
     allowed, held = checked_total(total), Ledger.read(file)
@@ -113,15 +109,11 @@ def _check_statement(statement: bool, out_file: Path | None, ledger: Path, *, ra
         raise BadInput("--out is for the privacy statement. Add --statement.")
     if out_file.suffix.lower() not in _ENDINGS:
         raise BadInput(f"--out is FILE.html or FILE.md, given {out_file}.")
-    if out_file.is_dir() or not out_file.absolute().parent.is_dir():
-        raise BadInput(f"{out_file} cannot be written: it is a folder, or lies in none. Give --out a file.")
-    if out_file.exists() and (not overwrite or out_file.samefile(ledger)):
-        raise BadInput(f"{out_file} exists already. Give --out another file, or --overwrite.")
+    check_file(out_file, (ledger,), overwrite=overwrite)
 
 
 def _write_statement(report: LedgerReport, file: Path, out_file: Path | None, *, as_json: bool) -> None:
-    from adyton.drafts import replaced
-    from adyton.report.statement import Line, Statement
+    from adyton.report.statement import Line, Statement  # loads what draws pages: three times as slow as the rest
 
     lines = [
         Line(line.number, line.time[:10], _source(line.lineage, report), line.operator, line.status, line.amount)
@@ -142,7 +134,7 @@ def _write_statement(report: LedgerReport, file: Path, out_file: Path | None, *,
     elif out_file is None:
         sys.stdout.write(_plain(page.to_markdown()))
     else:
-        notes().print(printable(f"The privacy statement is in {out_file}."), soft_wrap=True)
+        remark(f"The privacy statement is in {out_file}.")
 
 
 def _source(lineage: str, report: LedgerReport) -> str:
@@ -200,8 +192,9 @@ def _print(report: LedgerReport, console: Console) -> None:
         ("remaining", display(report.remaining)),
     ]
     if report.terms is not None:
-        rows = f"at most {report.terms.rows_per_unit} row(s) each"
-        lines.append(("protects", printable(f"every {report.terms.shown('unit')}, {rows}")))
+        unit, rows = report.terms.shown("unit"), report.terms.rows_per_unit
+        limit = "" if unit == "row" else f", at most {rows} row{'s' * (rows > 1)} each"
+        lines.append(("protects", printable(f"every {unit}{limit}")))
         lines.append(("schema", f"digest {report.terms.shown('schema')}"))
         for digest, _, name in (line.partition(" ") for line in report.terms.files.splitlines()):
             lines.append(("levels", printable(f"of {name}, digest {digest[:12]}")))
@@ -262,10 +255,10 @@ class _Line(NamedTuple):
 
 
 def _lines(entries: Sequence[Entry]) -> Iterator[_Line]:
-    """A line for each entry; one for all that were free, one after the other, in parts of one split: no row is in two
-    parts, and what was spent on the first of them pays for the others."""
-    for split, found in itertools.groupby(entries, _free_part):
-        group = list(found)
+    """A line for each entry, and a single one for consecutive entries that were free because they are in further parts
+    of one split: no row is in two parts, and the expense for the first part covers the others."""
+    for split, some in itertools.groupby(entries, _free_part):
+        group = list(some)
         if not split or len(group) < _FEW:
             yield from map(_line, group)
             continue
@@ -278,11 +271,11 @@ def _lines(entries: Sequence[Entry]) -> Iterator[_Line]:
 
 
 def _free_part(entry: Entry) -> str:
-    """The split that an entry which cost nothing and was answered belongs to; nothing for others."""
+    """The split of an entry that was answered free of charge in one of its parts; empty for other entries."""
     if not entry.amount and entry.status == "answered":
         for place, step in enumerate(entry.lineage):
-            if found := _PART.fullmatch(step):
-                return " > ".join((*entry.lineage[:place], f"{found[1]})"))
+            if part := _PART.fullmatch(step):
+                return " > ".join((*entry.lineage[:place], f"{part[1]})"))
     return ""
 
 

@@ -1,28 +1,28 @@
 """The command ``adyton``.
 
-Each command is a function named ``command`` in a file of its own, listed in :data:`COMMANDS` or, like those of the
-laboratory, in an entry point ``adyton.commands``, and imported only when it is needed. A command's file must be light
-to import, because ``adyton --help`` reads the docstrings of all of them: whatever is heavy is imported inside the
-function.
+Each command is a function, listed in :data:`COMMANDS` or, like those of the laboratory, in an entry point
+``adyton.commands``. Its module is imported when the command is named, and only then: the list of all commands takes
+their first sentences from the text of the modules.
 """
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from inspect import getdoc
 from typing import Annotated, Any
-
-from adyton.cli.leaving import leave  # isort: split
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 import adyton
-from adyton.cli.asked import with_tasks
+from adyton.cli import leave
 from adyton.cli.console import InterruptedRelease, guard, open_streams
 from adyton.interrupts import Terminated
 from adyton.messages import no_such
@@ -35,9 +35,9 @@ COMMANDS = {
     "predict": "adyton.cli.predict:command",
     "configure": "adyton.cli.configure:command",
     "schema": "adyton.cli.schema:command",
-    "check": "adyton.cli.check:command",
+    "check": "adyton.cli.schema:check",
     "ledger": "adyton.cli.ledger:command",
-    "combine": "adyton.cli.combine:command",
+    "combine": "adyton.cli.explain:combine",
     "explain": "adyton.cli.explain:command",
 }
 
@@ -45,20 +45,29 @@ COMMANDS = {
 @cache
 def every_command() -> dict[str, str]:
     """All commands and where they are, those of entry points included."""
-    from importlib.metadata import entry_points
+    return COMMANDS | {entry.name: entry.value for entry in entry_points(group="adyton.commands")}
 
-    return COMMANDS | {found.name: found.value for found in entry_points(group="adyton.commands")}
+
+def _description(place: str) -> str | None:
+    """What a command does: the docstring of its function, read without importing its module where that is possible."""
+    module, name = place.split(":")
+    spec = None if module in sys.modules else find_spec(module)
+    source = getattr(spec.loader, "get_source", lambda _: None)(module) if spec else None
+    for statement in ast.parse(source).body if source else ():
+        if isinstance(statement, ast.FunctionDef) and statement.name == name:
+            return ast.get_docstring(statement)
+    return getdoc(getattr(import_module(module), name))
 
 
 _NEW_OBJECTS = 50_000
-"""How many new objects it takes to look for unreachable ones. Loading libraries makes a million that all stay."""
+"""After so many new objects Python looks for unreachable ones: seldom, because the million that libraries make stay."""
 
 
 class Commands(TyperGroup):
     """The group of all commands: imports them one by one, and ends each of them in the same way."""
 
     _listed = False
-    """Whether all of them are being listed."""
+    """Whether the list of all commands is being written."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the table."""
@@ -70,12 +79,11 @@ class Commands(TyperGroup):
         if place is None:
             return None
         if cmd_name not in self.commands:
+            if self._listed:
+                return TyperCommand(cmd_name, help=_description(place))
             module, name = place.split(":")
-            function = getattr(import_module(module), name)
-            if self._listed:  # its options are not asked for, and some take long to find
-                return TyperCommand(cmd_name, help=getdoc(function))
             single = typer.Typer(add_completion=False)
-            single.command(cmd_name)(with_tasks(function))
+            single.command(cmd_name)(getattr(import_module(module), name))
             self.commands[cmd_name] = get_command(single)
         return self.commands[cmd_name]
 

@@ -34,17 +34,20 @@ Table = Annotated[
     str | None, typer.Option("--table", metavar="NAME", help="The table, where DATA is a database with several.")
 ]
 Where = Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')]
-LedgerFile = Annotated[Path | None, typer.Option(help="The file that remembers what was spent.")]
-Total = Annotated[str | None, typer.Option(help="The total budget of a new ledger; as EPSILON if not given.")]
+LedgerFile = Annotated[Path | None, typer.Option(help="The file that records what was spent.")]
+Total = Annotated[
+    str | None, typer.Option(help="The total budget of a new ledger; without a ledger, by default EPSILON.")
+]
 Dataset = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The data set's name in the ledger; as the file's if not given.")
+    str | None,
+    typer.Option(metavar="NAME", help="The name of the data set in the ledger; by default that of the file."),
 ]
 Accept = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WORD",
-        help="Let the ledger take on another unit, rows_per_unit or schema than it has, or (terms) all of them "
-        "where it has none, with the owner's consent.",
+        help="With the data owner's consent, let the ledger change its unit, rows_per_unit or schema; or terms, all of "
+        "them, if it has none recorded.",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Accept a budget above 10.")]
@@ -56,5 +59,5 @@ def table_of(given: list[str]) -> str | list[str]:
 
 
 def files_of(given: list[str]) -> list[str]:
-    """Where the table lies, also without the name of a table in a database."""
-    return [path for one in given for path in (one, one.rpartition("#")[0])]
+    """The paths of the table, also without the name of a table in a database."""
+    return [path for word in given for path in (word, word.rpartition("#")[0])]

@@ -1,17 +1,15 @@
-"""``adyton release``: what a table says, without what it says about anybody."""
+"""``adyton release``: publish what a table says, and nothing about anybody in it."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from adyton.cli import asked as asking
-from adyton.cli.charges import allowed_total, check_folder, check_words, delivered
-from adyton.cli.delivery import Rows, deliver
+from adyton.cli.delivery import Rows, deliver, delivered
 from adyton.cli.options import (
     Accept,
     Dataset,
@@ -26,17 +24,31 @@ from adyton.cli.options import (
     files_of,
     table_of,
 )
+from adyton.cli.request import (
+    Algorithm,
+    Misfits,
+    Option,
+    allowed_total,
+    check_accepted,
+    check_folder,
+    options_of,
+    schema_beside,
+    task_of,
+    with_tasks,
+)
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
-
-if TYPE_CHECKING:
-    from adyton.programs.base import Program
-    from adyton.schema import Schema
-    from adyton.tasks import Task
+from adyton.programs.base import Program, program_of
+from adyton.result.folder import staged
+from adyton.result.rows import check_rows
+from adyton.result.sheets import Look
+from adyton.schema import Schema
+from adyton.session import Session
+from adyton.tasks import Request, Task
 
 _MOST_PRINTED = 1_000_000
-"""As many lines are printed where no folder has them."""
+"""How many lines are printed at most if no folder has them."""
 
 _Epsilon = Annotated[str, typer.Option(help="The privacy budget of this release, for example 0.5.")]
 _Integer = Annotated[bool, typer.Option("--integer", help="Show whole numbers.")]
@@ -47,23 +59,27 @@ _Folder = Annotated[
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
 _Rows = Annotated[
     Path | None,
-    typer.Option("--rows", metavar="FILE", help="Write synthetic rows to this .csv or .parquet file, too."),
+    typer.Option("--rows", metavar="FILE", help="Also write synthetic rows to this .csv or .parquet file."),
 ]
 _RowsCount = Annotated[
-    int | None, typer.Option("--rows-count", metavar="N", help="How many; about as many as there are, if not given.")
+    int | None,
+    typer.Option(
+        "--rows-count", metavar="N", help="How many synthetic rows; by default about as many as the table has."
+    ),
 ]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print the release as JSON.")]
 
 
+@with_tasks
 def command(
     data: Tables,
     schema: SchemaFile,
     epsilon: _Epsilon,
     table: Table = None,
     where: Where = None,
-    algorithm: asking.Algorithm = "auto",
-    option: asking.Option = None,
-    misfits: asking.Misfits = None,
+    algorithm: Algorithm = "auto",
+    option: Option = None,
+    misfits: Misfits = None,
     integer: _Integer = False,
     nonnegative: _Nonnegative = False,
     ledger: LedgerFile = None,
@@ -80,15 +96,9 @@ def command(
     **asked: Any,
 ) -> None:
     """Release counts, ranges, marginals, sums, means or quantiles under differential privacy."""
-    from adyton.programs.base import program_of
-    from adyton.result.result import Look
-    from adyton.result.staging import staged
-    from adyton.session import Session
-    from adyton.tasks import Request
-
-    task = asking.task_of(asked, "ask for one thing")
-    options = asking.options_of(option)
-    declared = asking.schema_beside(data, schema, table)
+    task = task_of(asked, "ask for one thing")
+    options = options_of(option)
+    declared = schema_beside(data, schema, table)
     amount = budget(epsilon, "--epsilon")
     request = Request.of(task, amount, where=where, algorithm=algorithm, misfits=misfits, options=options)
     program = program_of(request, declared)
@@ -96,7 +106,7 @@ def command(
     looks = {"--integer": integer, "--nonnegative": nonnegative}
     _check(program, [name for name, given in looks.items() if given], kept=as_json or out_folder is not None)
     _check_rows(program, rows, rows_count, task, declared)
-    check_words(accept or ())
+    check_accepted(accept or ())
     check_folder(out_folder, (*files_of(data), schema, *_files(asked), ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet)
     folder = staged(out_folder, overwrite=overwrite) if out_folder else nullcontext()
@@ -119,11 +129,11 @@ def command(
 def _check(program: Program, looks: list[str], *, kept: bool) -> None:
     """Refuse what cannot be shown, or not in this way, before anything is paid."""
     if looks and not program.result.looks:
-        raise BadInput(f"not for {program.result.holds}: {', '.join(looks)}. Leave that out.")
+        raise BadInput(f"{', '.join(looks)} cannot be used for {program.result.holds}. Leave that out.")
     if program.lines > _MOST_PRINTED and not kept:
         raise BadInput(
-            f"this release has {program.lines:,} lines, of which {_MOST_PRINTED:,} can be printed. Give --out FOLDER, "
-            "or --json: these keep them all."
+            f"this release has {program.lines:,} lines; at most {_MOST_PRINTED:,} can be printed. Give --out FOLDER, "
+            "or --json: these have no limit."
         )
 
 
@@ -134,14 +144,13 @@ def _files(asked: dict[str, Any]) -> list[Path]:
 
 def _check_rows(program: Program, rows: Path | None, count: int | None, task: Task, schema: Schema) -> None:
     """Refuse rows that cannot be made."""
-    from adyton.result.rows import check_rows
-
     if count is not None and rows is None:
         raise BadInput("--rows-count belongs to --rows FILE. Name a .csv or .parquet file for the rows.")
     if rows is None:
         return
     if not hasattr(program.result, "row_source"):
         raise BadInput(
-            f"--rows is not for {program.result.holds}: rows are made from tables. Ask for --marginals 2, for example."
+            f"--rows cannot be used for {program.result.holds}: rows are made from tables. Ask for --marginals 2, for "
+            "example."
         )
     check_rows(rows, 0 if count is None else count, task.select(schema))

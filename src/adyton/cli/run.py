@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from adyton.cli import asked
-from adyton.cli.charges import Paid, allowed_total, check_words, delivered
-from adyton.cli.console import notes, out, plain_table, print_json, printable
+from adyton.cli.console import out, plain_table, print_json, printable, remark
+from adyton.cli.delivery import Paid, delivered
 from adyton.cli.options import (
     Accept,
     Dataset,
@@ -23,30 +23,30 @@ from adyton.cli.options import (
     files_of,
     table_of,
 )
+from adyton.cli.request import allowed_total, check_accepted, schema_beside
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number, display
 from adyton.interrupts import termination_interrupts
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from adyton.result.result import Result
-    from adyton.result.staging import Place
-    from adyton.session import Session
-    from adyton.session.batch import Batch
+from adyton.programs.base import program_of
+from adyton.result.folder import Place
+from adyton.result.result import Result
+from adyton.session import Session
+from adyton.session.batch import Batch, read_file
 
 _Epsilon = Annotated[
-    str | None, typer.Option(help="The privacy budget of all requests together; as the file says if not given.")
+    str | None, typer.Option(help="The privacy budget of all requests together; by default as in the file.")
 ]
 _Data = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[DATA…]", help="The table, as for adyton release; as the file says if not given."),
+    typer.Argument(metavar="[DATA…]", help="The table, as for adyton release; by default as in the file."),
 ]
 _Schema = Annotated[
-    Path | None, typer.Option("--schema", help="The schema file; as the file of requests says if not given.")
+    Path | None, typer.Option("--schema", help="The schema file; by default as in the file of requests.")
 ]
-_Folder = Annotated[Path | None, typer.Option("--out", metavar="FOLDER", help="Write a folder for each request here.")]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: what each cost, and its expected errors.")]
+_Folder = Annotated[
+    Path | None, typer.Option("--out", metavar="FOLDER", help="Write a folder for each request into this one.")
+]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: what each request cost, and its expected errors.")]
 
 
 def command(
@@ -66,12 +66,9 @@ def command(
 ) -> None:
     """Carry out several requests with one budget, each into a folder of its own.
 
-    All of them are checked before anything is spent. After an interruption the same command goes on: what is in its
-    folder is not paid for again.
+    All requests are checked before anything is spent. After an interruption, the same command continues: a result that
+    is in its folder is not paid for again.
     """
-    from adyton.session import Session
-    from adyton.session.batch import Batch, read_file
-
     listed, said = read_file(requests)
     batch = Batch.of(listed, said.get("epsilon") if epsilon is None else epsilon)
     data = data or said.get("data")
@@ -81,15 +78,15 @@ def command(
     )
     if not data or schema is None or out_folder is None:
         raise BadInput("say which table, with which schema, and where the results go: DATA --schema FILE --out FOLDER.")
-    declared = asked.schema_beside(data, schema, table)
+    declared = schema_beside(data, schema, table)
     _check(batch, declared)
-    check_words(accept or ())
+    check_accepted(accept or ())
     for file in (*files_of(data), schema, ledger, requests):
         if file and any(out_folder.resolve() / name in Path(file).resolve().parents for name in batch.requests):
             raise BadInput(f"{file} lies in a folder of {out_folder} that is to be written. Give --out another folder.")
-    there = batch.answered(out_folder)
-    found = dict(there)
-    left = sum((one.epsilon for name, one in batch.requests.items() if name not in found), 0 * batch.epsilon)
+    before = batch.answered(out_folder)
+    results = dict(before)
+    left = sum((asked.epsilon for name, asked in batch.requests.items() if name not in results), 0 * batch.epsilon)
     if left:
         allowed = allowed_total(left, total, declared, ledger, yes=yes, quiet=quiet, what="all requests together")
         with termination_interrupts():
@@ -102,15 +99,13 @@ def command(
                 dataset=dataset,
                 accept=accept or (),
             )
-            _carry_out(session, batch, out_folder, found, quiet=quiet or as_json)
-    now = sum((one.epsilon for name, one in found.items() if name not in there), 0 * batch.epsilon)
-    _report(batch, out_folder, found, now, as_json=as_json, quiet=quiet)
+            _carry_out(session, batch, out_folder, results, quiet=quiet or as_json)
+    now = sum((result.epsilon for name, result in results.items() if name not in before), 0 * batch.epsilon)
+    _report(batch, out_folder, results, now, as_json=as_json, quiet=quiet)
 
 
 def _check(batch: Batch, schema: Any) -> None:
     """Refuse what cannot be answered before the data are opened."""
-    from adyton.programs.base import program_of
-
     for name, request in batch.requests.items():
         try:
             program_of(request, schema).outlook()
@@ -118,17 +113,17 @@ def _check(batch: Batch, schema: Any) -> None:
             raise BadInput(f"{name}: {problem}") from None
 
 
-def _carry_out(session: Session, batch: Batch, folder: Path, found: dict[str, Result], *, quiet: bool) -> None:
-    """Ask one by one; each is in its folder before the next is asked."""
-    with batch.opened(session._kernel, folder, found) as steps:
-        for step in steps:
+def _carry_out(session: Session, batch: Batch, folder: Path, results: dict[str, Result], *, quiet: bool) -> None:
+    """Carry out one request after the other; each result is in its folder before the next request begins."""
+    with batch.opened(session, folder, results) as steps:
+        for step in steps.values():
             place = step.place
             assert place is not None
 
             def hand_over(
                 result: Result, interrupt: KeyboardInterrupt | None, name: str = step.name, place: Place = place
             ) -> None:
-                found[name] = result
+                results[name] = result
                 _save(result, place, interrupt)
 
             session.last = None
@@ -136,21 +131,19 @@ def _carry_out(session: Session, batch: Batch, folder: Path, found: dict[str, Re
                 ask = partial(step.run, session.keep)
                 delivered(session, ask, hand_over, step.name, place=place, quiet=quiet)
             except AdytonError:
-                notes().print("The requests after it were not asked: the same command goes on with them.")
+                remark("The requests after it were not carried out: run the same command again to continue.")
                 raise
 
 
 def _save(result: Result, place: Place, interrupt: KeyboardInterrupt | None) -> None:
-    """Put a result into its folder, then what is computed from it; after an interrupt, only the first."""
-    from adyton.result.folder import put_down, to_dict
-
-    paid = Paid(result.noun, result.epsilon, place, lambda: to_dict(result, complete=False))
-    saved = paid.put_down(lambda: put_down(result, place))
+    """Write what was paid for into its folder, then what is computed from it; after an interrupt, only the first."""
+    paid = Paid(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
+    saved = paid.save(lambda: result.save_in(place))
     try:
         if interrupt is not None:
             raise interrupt
         for problem in saved.finish()[1]:
-            notes().print(printable(f"{place.given}: {problem}"), soft_wrap=True)
+            remark(f"{place.given}: {problem}")
     except KeyboardInterrupt as came:
         raise paid.interrupted(came) from None
     if result.unfinished is not None:
@@ -158,10 +151,10 @@ def _save(result: Result, place: Place, interrupt: KeyboardInterrupt | None) -> 
 
 
 def _report(
-    batch: Batch, folder: Path, found: Mapping[str, Result], charged: Fraction, *, as_json: bool, quiet: bool
+    batch: Batch, folder: Path, results: Mapping[str, Result], charged: Fraction, *, as_json: bool, quiet: bool
 ) -> None:
-    """What each cost, and how far off it is expected to be."""
-    lines = [(name, request, found[name]) for name, request in batch.requests.items()]
+    """Print what each request cost, and its expected error."""
+    lines = [(name, request, results[name]) for name, request in batch.requests.items()]
     if as_json:
         print_json(
             {
@@ -192,7 +185,8 @@ def _report(
     if quiet:
         return
     for _, _, result in lines:
-        for warning in (one for one in result.paragraphs() if one.startswith("WARNING")):
-            notes().print(printable(warning), soft_wrap=True, style="bold red")
-    said = "Nothing was charged: all of it was there." if not charged else f"Charged now: ε = {display(charged)}."
-    notes().print(printable(f"{said} Each result is in a folder of its name in {folder}."), soft_wrap=True)
+        for paragraph in result.paragraphs():
+            if paragraph.startswith("WARNING"):
+                remark(paragraph)
+    said = "Nothing was charged: all results exist already." if not charged else f"Charged now: ε = {display(charged)}."
+    remark(f"{said} Each result is in the folder of its name in {folder}.")

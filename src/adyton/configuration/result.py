@@ -17,14 +17,14 @@ from adyton.kernel.instances.lattice import POINTS, UNIT, Utility
 from adyton.kernel.instances.votes import ADD_REMOVE, spread
 from adyton.messages import shorten
 from adyton.odds import often
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.result import Result
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema.plain_values import as_real, of_kind, part_of
 from adyton.whole import whole
 
 if TYPE_CHECKING:
+    from adyton.report.page import View
     from adyton.report.pictures import Drawing
-    from adyton.report.view import View
 
 
 WIDTH, FAILURE = 0.01, 0.05
@@ -124,15 +124,15 @@ class Configuration(Result):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The guarantee against the number of instances, and the curve of public ones."""
-        from adyton.report.configurations import drawings
+        from adyton.report.models import configuration_drawings  # loaded when somebody looks
 
-        return drawings(self)[:most]
+        return configuration_drawings(self)[:most]
 
     def view(self) -> View:
         """With what is promised, and the curve of public instances."""
-        from adyton.report.configurations import view
+        from adyton.report.models import configuration_view  # pages are loaded when one is made
 
-        return view(self)
+        return configuration_view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The parameter, and the curve of public instances."""

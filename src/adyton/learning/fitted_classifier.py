@@ -21,14 +21,14 @@ from adyton.learning.model import Model, class_array
 from adyton.learning.registry import AUTO, DEFAULT, WHY_DEFAULT
 from adyton.messages import listing
 from adyton.result.receipt import read_bought, read_figures
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.result import Result
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema.numbers import axes_of
 from adyton.schema.plain_values import as_amount, as_text, of_kind, part_of
 
 if TYPE_CHECKING:
+    from adyton.report.page import View
     from adyton.report.pictures import Drawing
-    from adyton.report.view import View
 
 
 FILE = "classes.csv"
@@ -155,15 +155,15 @@ class FittedClassifier(Result):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The trees with noisy counts, or the profiles of the classes."""
-        from adyton.report.models import drawings
+        from adyton.report.models import model_drawings  # pictures are loaded when somebody looks at one
 
-        return drawings(self.model, most)
+        return model_drawings(self.model, most)
 
     def view(self) -> View:
         """With the model in words, and what quality to expect."""
-        from adyton.report.models import view
+        from adyton.report.models import model_view  # pages are loaded when one is made
 
-        return view(self)
+        return model_view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The model, how it came about, and what quality to expect."""

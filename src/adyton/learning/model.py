@@ -15,7 +15,7 @@ from adyton.choice.checked_file import WRONG, FileKind
 from adyton.errors import BadInput, SchemaError
 from adyton.messages import listing, no_such, shorten
 from adyton.plans.registry import Registry
-from adyton.result.frames import free
+from adyton.result.sheets import free_name
 from adyton.schema import Schema
 from adyton.schema.attributes import Boolean, Categorical, Identifier, Label
 
@@ -238,7 +238,7 @@ class Predictions:
     def __init__(self, model: Model, *, probabilities: bool, beside: Sequence[str] = ()) -> None:
         self.model, self.probabilities, self.beside = model, probabilities, tuple(beside)
         wanted = [f"predicted_{model.label}", *(f"probability_{one}" for one in model.classes if probabilities)]
-        self.names = [free(name, beside) for name in wanted]
+        self.names = [free_name(name, beside) for name in wanted]
         """The columns of predictions: the label first. No column that is kept has such a name."""
         self._counts = np.zeros(len(model.classes), dtype=np.int64)
 

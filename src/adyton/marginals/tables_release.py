@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from adyton.report.page import View
     from adyton.report.pictures import Drawing
-    from adyton.report.view import View
 
 ERRORS = "errors.csv"
 NO_BOUNDS = (

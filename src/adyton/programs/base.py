@@ -22,9 +22,8 @@ from adyton.marginals.program import what_it_does
 from adyton.messages import shorten
 from adyton.plans.base import MEANINGS, ExpectedError
 from adyton.plans.registry import standing
-from adyton.result.folder import read
 from adyton.result.misfits import NO_SHARE, MisfitShare
-from adyton.result.result import Result
+from adyton.result.result import Result, read_result
 from adyton.schema import Schema
 from adyton.tasks.request import Request
 from adyton.whole import SAFE

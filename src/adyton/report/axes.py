@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from adyton.report import svg
-from adyton.report.scales import figure, nice_step, nice_ticks, number, tick_words
+from adyton.report.svg import figure, nice_step, nice_ticks, number, tick_words
 from adyton.schema import Integer, Latitude, Longitude, Numeric
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.calendar import DAY, MONTHS, date_at, number_of, start_of
@@ -57,12 +57,12 @@ class DisplayAxis:
 
     @property
     def dated(self) -> bool:
-        """Whether it goes on and on, as days and months do."""
+        """Whether its cells follow each other in time, as days and months do, and do not recur."""
         return isinstance(self.attribute, Times) and not self.attribute.is_part
 
     @property
     def numbered(self) -> bool:
-        """Whether a few ticks tell what lies between them; the levels of others have a name each."""
+        """Whether a few ticks are enough to read it; the levels of other attributes have a name each."""
         return self.ordered and not (isinstance(self.attribute, Times) and self.attribute.by in _NAMED)
 
     @property
@@ -76,11 +76,11 @@ class DisplayAxis:
         The *whole* axis of categories includes other and missing values.
         """
         base = self.size if whole and not self.ordered else self.size - self.apart
-        if found := _cell_ticks(self.attribute, count) if base else []:
+        if ticks := _cell_ticks(self.attribute, count) if base else []:
             last = {str(self.attribute.labels[base - 1]): self.labels[base - 1]} if self.joined == 1 else {}
             edges = [*self.first[:base], self.last[base - 1] + 1]
-            places = np.interp([place for place, _ in found], edges, range(base + 1)).tolist()
-            return [(place, last.get(words, words)) for place, (_, words) in zip(places, found, strict=True)]
+            places = np.interp([place for place, _ in ticks], edges, range(base + 1)).tolist()
+            return [(place, last.get(words, words)) for place, (_, words) in zip(places, ticks, strict=True)]
         every = max(1, math.ceil(base / max(1, count)))
         return [(place + 0.5, self.labels[place]) for place in range(0, base, every)]
 
@@ -97,7 +97,7 @@ def display_axis(name: str, attribute: Attribute, most: int) -> DisplayAxis:
 
 
 def _together(attribute: Attribute, least: int) -> int:
-    """How many cells are joined: at least so many, and a number that people count by."""
+    """How many cells are joined: at least so many, and a round number."""
     if least <= 1:
         return 1
     joins = _JOINS.get(attribute.by, ()) if isinstance(attribute, Times) else ()
@@ -211,7 +211,7 @@ _GAP, _HIGH = 9.0, 15.0
 """So many pixels lie between the words of neighbours, at least, and from one line of words to the next."""
 _COUNTS = (14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
 _LEAST, _UPRIGHT_MOST = 46.0, 96.0
-"""Names are not cut shorter than this to stand side by side, and not longer where they are read upwards."""
+"""The least width to which names are cut to be side by side, and the largest of names that are read upwards."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ def fitted(
 ) -> Row:
     """As many ticks as fit side by side between two edges; they go to the left where the *way* is −1.
 
-    Names of categories are all told: side by side, if need be in short or in two lines, or else upwards.
+    Names of categories are all shown: side by side, shortened or in two lines if need be, or else upwards.
     """
     if not isinstance(ticks, DisplayAxis):
         rows = (_side_by_side(ticks[::every][::way], x, edges) for every in range(1, len(ticks) + 1))
@@ -280,8 +280,8 @@ def _names(axis: DisplayAxis, x: Callable[[float], float], size: int) -> Row:
         lines = ["\n".join(svg.wrapped(name, room, 2)) for name in names]
         return Row(tuple((x(place + 0.5), x(place + 0.5), words) for place, words in enumerate(lines)))
     every = math.ceil(_HIGH / (x(1) - x(0)))
-    found = ((x(place + 0.5), svg.cut(names[place], _UPRIGHT_MOST)) for place in range(0, size, every))
-    return Row(tuple((at, at, words) for at, words in found), turned=True)
+    marks = ((x(place + 0.5), svg.cut(names[place], _UPRIGHT_MOST)) for place in range(0, size, every))
+    return Row(tuple((at, at, words) for at, words in marks), turned=True)
 
 
 def beside(axis: DisplayAxis, height: float) -> Ticks:

@@ -11,7 +11,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.report.axes import DisplayAxis, Ticks, display_axis, ground_of, middle_of
-from adyton.report.scales import figure, people
+from adyton.report.svg import figure, people
 from adyton.schema import Identifier, Latitude, Longitude, Schema
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.numbers import axes_of
@@ -94,18 +94,18 @@ def kind_of(axis: DisplayAxis) -> Kind:
 def spoken(schema: Schema) -> list[str]:
     """The names of the attributes; a point by its own name."""
     names = list(schema.names)
-    for one, other in pairwise(schema.names):
-        name = one.removesuffix("_longitude")
-        if axes_of(name, schema.attributes) == (one, other):
-            names[names.index(one) : names.index(other) + 1] = [name]
+    for first, second in pairwise(schema.names):
+        name = first.removesuffix("_longitude")
+        if axes_of(name, schema.attributes) == (first, second):
+            names[names.index(first) : names.index(second) + 1] = [name]
     return names
 
 
-def kind_of_pair(one: Attribute, other: Attribute) -> tuple[Kind, bool]:
+def kind_of_pair(first: Attribute, second: Attribute) -> tuple[Kind, bool]:
     """How two attributes are drawn, and whether the second comes first: what is ordered does."""
-    if {type(one), type(other)} == {Longitude, Latitude}:
+    if {type(first), type(second)} == {Longitude, Latitude}:
         return "map", False
-    for along, levels, turned in ((one, other, False), (other, one, True)):
+    for along, levels, turned in ((first, second, False), (second, first, True)):
         if not along.ordered or _base(along) <= 2 or (levels.ordered and _base(levels) > 2):
             continue
         dated = isinstance(along, Times) and not along.is_part
@@ -125,8 +125,8 @@ def axes_of_pair(names: Sequence[str], schema: Schema, kind: Kind) -> tuple[Disp
     along, levels = {"pyramid": (_BARS, _MOST_LEVELS), "multiples": (_STEPS, _MOST_LEVELS)}.get(
         kind, (MOST_SQUARES, MOST_SQUARES)
     )
-    one, other = (schema.attributes[name] for name in names)
-    return display_axis(names[0], one, along), display_axis(names[1], other, levels)
+    first, second = (schema.attributes[name] for name in names)
+    return display_axis(names[0], first, along), display_axis(names[1], second, levels)
 
 
 def blank(schema: Schema, names: Sequence[str], labels: Mapping[str, Sequence[Any]]) -> Panel:

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise, product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -22,9 +22,7 @@ from adyton.errors import AdytonError, BadInput
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries, Ranges
 from adyton.report.charts import MOST_BARS, Kind, Panel, blank, is_place, spoken
-from adyton.report.pictures import Drawing
-from adyton.report.scales import figure, people
-from adyton.report.view import (
+from adyton.report.page import (
     Block,
     Fact,
     Table,
@@ -35,9 +33,10 @@ from adyton.report.view import (
     view_of,
     where,
 )
-from adyton.result.release import QUICK
+from adyton.report.pictures import Drawing
+from adyton.report.svg import figure, people
+from adyton.result.release import QUICK, TABLES
 from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.result.tables import TABLES, parts_alone, table_places
 from adyton.tasks import as_queries
 from adyton.tasks.questions import question_in_words
 
@@ -51,9 +50,9 @@ _TYPICAL = 256
 """So many squares of a map show how wide its intervals are."""
 _YEAR = re.compile(r"\b(19|20)\d\d\b")
 _NEGATIVE = (
-    "Noise goes both ways, so that a cell with few rows may be below zero; and estimates that must fit together are "
-    "averages, which are seldom whole. Cutting them off would make sums wrong in one direction, so that negative ones "
-    "are shown as they are. Counts on this page are rounded to whole numbers; the files beside it have every digit."
+    "Noise goes both ways, so that the count of a cell with few rows may be below zero; and estimates that must add up "
+    "are averages, which are seldom whole. Setting negative counts to zero would make sums too large: they are shown "
+    "as they are. Counts on this page are rounded to whole numbers; the files beside it have every digit."
 )
 
 Numbers: TypeAlias = tuple[Reals, Reals | None, Reals | None]
@@ -84,7 +83,7 @@ def view(release: Release) -> View:
         drawings=[Drawing.of(panel) for panel in summary.panels],
         sheets=summary.sheets,
         title="The estimate",
-        also=(Words(more, quiet=True),) if more and parts_alone(release) else (),
+        also=(Words(more, quiet=True),) if more and release.tables_alone else (),
         lead=f"{said} {promise(release)}",
         figures=(_total(release, summary), _typical(release)),
         cost=(spent(release), Fact("Algorithm", release.algorithm, (chosen,))),
@@ -230,11 +229,11 @@ def _interval(release: Release, queries: Queries, confidence: float | None) -> t
     if confidence is None:
         return None, "none were asked for."
     try:
-        found = release.interval(queries, confidence)
+        interval = release.interval(queries, confidence)
     except Exception as error:
         known = isinstance(error, AdytonError)
         return None, str(error) if known else f"they could not be computed ({type(error).__name__})."
-    return (None, found.missing.removeprefix("No bounds: ")) if found.missing else (found, "")
+    return (None, interval.missing.removeprefix("No bounds: ")) if interval.missing else (interval, "")
 
 
 def _boxes(release: Release, places: Sequence[int], first: Whole, last: Whole) -> Whole:
@@ -248,11 +247,11 @@ def _boxes(release: Release, places: Sequence[int], first: Whole, last: Whole) -
 def _tables(release: Release, most: int) -> list[tuple[Sheet, Whole]]:
     """The first lines of what was asked for: of every table, as far as they are shown, about as many; or of the cells
     of all attributes."""
-    if not parts_alone(release):
+    if not release.tables_alone:
         return [_table(release, tuple(range(release.estimate.ndim)), most)]
     every = min(len(release.task.tables(release.schema)), _MOST_TABLES)
     some = max(_FEWEST, most // every) if most >= _FEWEST else most
-    return [_table(release, places, some) for places in islice(table_places(release), every)]
+    return [_table(release, places, some) for places in release.table_places[:every]]
 
 
 def _table(release: Release, places: tuple[int, ...], most: int) -> tuple[Sheet, Whole]:

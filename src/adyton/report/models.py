@@ -1,4 +1,5 @@
-"""Models on a page: trees with noisy counts, or the profiles of the classes; why this method, and what to expect."""
+"""What was learnt, on a page: classifiers (trees with noisy counts, or the profiles of the classes), and configurations
+(the guarantee against the number of instances, and the curve of public ones)."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from adyton.arrays import Reals
+from adyton.configuration.result import shown
 from adyton.exact import display
 from adyton.learning.class_profiles import ClassProfiles
 from adyton.learning.model import Model
@@ -14,17 +16,19 @@ from adyton.learning.registry import AUTO
 from adyton.learning.tree_model import ForestModel, LeafProfiles, TreeModel, shown_nodes
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_BARS, MOST_SQUARES, Panel
+from adyton.report.page import Block, Code, Fact, Table, View, Words, amount, factor, promise, spent, view_of, where
 from adyton.report.pictures import Branch, Drawing, outline
-from adyton.report.scales import figure, number, people
-from adyton.report.view import Block, Code, Fact, Table, View, Words, promise, spent, view_of, where
+from adyton.report.svg import figure, nice_ticks, number, people
 
 if TYPE_CHECKING:
+    from adyton.configuration.result import Configuration
     from adyton.learning.fitted_classifier import FittedClassifier
+
 
 DrawnTree: TypeAlias = TreeModel | LeafProfiles
 """Whatever has a tree, with counts and shares in its nodes."""
 _MOST_TREES, _MOST_PROFILES, _MOST_LINES = 3, 13, 80
-"""How many trees are drawn, or classes and attributes; of a larger tree, whole families near the root."""
+"""How many trees are drawn, or classes and attributes; and how many lines of a tree, from the root on."""
 _LEAST = 1e-12
 _COUNTS = (
     "Each line is a part of the rows: about how many there are, and how probable each class is among them, by noisy "
@@ -32,18 +36,18 @@ _COUNTS = (
 )
 _PREDICTION = (
     "A guess from what was common among the rows of each class. It can be wrong about anybody, and it says nothing "
-    "about whether that {} was in the data. The model may be asked as often as you like: that costs nothing, and tells "
-    "nothing more. The rows that are asked about are not protected by it: what was predicted for a row is a fact about "
-    "that row."
+    "about whether that {} was in the data. The model can be used as often as you like: this costs no privacy and "
+    "reveals nothing more about the data. The rows that predictions are made for are not protected: a prediction for a "
+    "row is a fact about that row."
 )
 _UNKNOWN = (
-    "Nothing is known beforehand: no public tables that were tried are like this one. Ask for predictions of rows "
-    "whose labels you know, and count how many are right."
+    "Nothing is known beforehand: none of the public tables that were tried is like this one. Predict rows whose "
+    "labels you know, and count how many predictions are right."
 )
 
 
-def drawings(model: Model, most: int | None) -> list[Drawing]:
-    """The classes and the attributes that tell most about them, or the first trees; none of a model that has none."""
+def model_drawings(model: Model, most: int | None) -> list[Drawing]:
+    """The classes and the most informative attributes, or the first trees; none if the model has none."""
     if isinstance(model, ClassProfiles):
         return [Drawing.of(panel) for panel in class_panels(model)[: min(most or 7, _MOST_PROFILES)]]
     trees = _trees_of(model)
@@ -51,7 +55,7 @@ def drawings(model: Model, most: int | None) -> list[Drawing]:
     return [_tree(tree, place, len(trees)) for place, tree in enumerate(trees[:few])]
 
 
-def view(fitted: FittedClassifier) -> View:
+def model_view(fitted: FittedClassifier) -> View:
     """What the page of a model says."""
     model, dataset, counted = fitted.model, fitted.receipt.dataset, fitted.counted
     names, named = model.schema.names, fitted.classifier.method != AUTO
@@ -106,7 +110,7 @@ def _quality(fitted: FittedClassifier) -> tuple[Block, ...]:
 
 
 def class_panels(model: ClassProfiles) -> list[Panel]:
-    """The classes first, then the attributes, those that tell most about the class first."""
+    """The classes first, then the attributes, the most informative first."""
     likely = {
         name: np.exp(profile.logarithms()) for name, profile in zip(model.schema.names, model.profiles, strict=True)
     }
@@ -117,7 +121,7 @@ def class_panels(model: ClassProfiles) -> list[Panel]:
 
 
 def _bits(table: Reals, prior: Reals) -> float:
-    """How much an attribute tells about the class, by the model itself: their mutual information."""
+    """The mutual information of an attribute and the class, according to the model."""
     overall = np.maximum(table @ prior, _LEAST)[:, None]
     return float((table * np.log2(np.maximum(table, _LEAST) / overall)).sum(axis=0) @ prior)
 
@@ -137,7 +141,7 @@ def _spread(model: ClassProfiles, name: str, table: Reals, bits: float) -> Panel
     weights = np.maximum(np.add.reduceat(model.prior, up.first), _LEAST)
     joined = np.add.reduceat(table * model.prior, up.first, axis=1) / weights
     values = 100 * np.add.reduceat(joined, across.first, axis=0)
-    tells = f"It tells {bits:.2f} bits about {model.label}, by the model itself."
+    tells = f"According to the model, it holds {bits:.2f} bits of information about {model.label}."
     about = f"Each line adds up to 100%: which part of the rows of a class has which {name}. {tells}"
     title = f"{name} by {model.label}"
     return Panel("map", title, (across, up), (), values, None, None, unit="% of the class", about=about)
@@ -181,3 +185,86 @@ def _branches(model: DrawnTree) -> list[Branch]:
             labels = model.schema.attributes[name].labels
             stack += [(first + cell, depth + 1, f"{name} = {labels[cell]}") for cell in reversed(range(size))]
     return lines
+
+
+# ---- configurations --------------------------------------------------------------------------------------------------
+
+
+_STEPS = 120
+"""At how many numbers of instances the guarantee is drawn."""
+
+
+def configuration_drawings(tuned: Configuration) -> list[Drawing]:
+    """The average loss that is promised, against the number of instances from 10 to 100,000; and the mean utility of
+    public instances against the parameter."""
+    times, unit = (100.0, "% lost, at most") if _regret(tuned) else (1.0, "lost, at most")
+    counts = np.logspace(1, 5, _STEPS).astype(int).tolist()
+    losses = np.array([times * tuned.guarantee.average_loss(count) for count in counts])
+    ticks = [(_STEPS * place / 4, f"{10 ** (place + 1):,}") for place in range(5)]
+    panels = [
+        Panel(
+            "line", "The guarantee against the number of instances", (), tuple(f"{count:,}" for count in counts),
+            losses, None, None, unit=unit, along=("owners" if tuned.guarantee.by_owner else "instances", ticks),
+            about=f"The average loss that may be, against the number of {tuned.receipt.unit}s.",
+        )
+    ]  # fmt: skip
+    if tuned.curve is not None:
+        (low, high), places = tuned.interval, [at for at, _ in tuned.curve]
+        ticks = [((mark - low) / (high - low) * len(places), f"{mark:g}") for mark in nice_ticks(low, high)]
+        panels.append(
+            Panel(
+                "line", "The mean utility of the instances against the parameter", (),
+                tuple(f"{at:.4g}" for at in places), np.array([value for _, value in tuned.curve]), None, None,
+                unit="mean utility", along=("parameter", ticks),
+                about="The mean utility, from 0 to 1. Only of public instances is it ever shown.",
+            )
+        )  # fmt: skip
+    return [Drawing.of(panel) for panel in panels]
+
+
+def _regret(tuned: Configuration) -> bool:
+    return tuned.utility.name == "regret"
+
+
+def configuration_view(tuned: Configuration) -> View:
+    """What the page of a configuration says."""
+    interval = " × ".join(f"[{low:g}, {high:g}]" for low, high in tuned.intervals)
+    default = () if tuned.default is None else (Fact("Today's value", shown(tuned.default), ("half of the prior",)),)
+    unit, scale = tuned.receipt.unit, f"{float(tuned.utility.scale):.4g}"
+    good = f"This is a good parameter of {tuned.family} for the instances it was tuned on."
+    lead = f"{good} It was drawn as it would be for private instances, with {amount(tuned)}."
+    record: tuple[Words, ...] = ()
+    if tuned.private:
+        lead = (
+            f"{good} It was drawn by the rules of differential privacy: whether any one {unit} is among them stays "
+            f"hidden, as strongly as {amount(tuned)} says. Neither how many there were nor anything else about them is "
+            "published."
+        )
+        change = "replaced by another" if tuned.neighbours == "replace" else "added or removed"
+        said = (
+            f"In the words of an auditor: the configuration satisfies pure ε-differential privacy with "
+            f"{amount(tuned)}, where neighbouring sets differ by one {unit} that is {change}. No outcome is more than "
+            f"{factor(tuned.epsilon)} times as likely with any one {unit} as without. The algorithm, the interval and "
+            "the utility were declared beforehand and count as public."
+        )
+        record = (Words(said),)
+    return view_of(
+        tuned,
+        heading=f"{tuned.family}: {shown(tuned.parameter)}",
+        lead=lead,
+        figures=(Fact("Parameter", shown(tuned.parameter), (f"of {interval}",)), *default),
+        cost=(spent(tuned),) if tuned.private else (),
+        title="How good it is, at the least",
+        also=[Words(text) for text in tuned.own_paragraphs()[1:]],
+        long=(),
+        facts={
+            **dict.fromkeys(("Rows counted", "Task", "Protected", "Options"), ""),
+            "Algorithm": tuned.family,
+            "Interval": interval,
+            "Utility": f"{tuned.utility.name}, {'clip' if _regret(tuned) else 'bound'} {scale}",
+            "Neighbours": f"{tuned.neighbours}, one {unit}",
+        },
+        simulated="These instances were declared public, and the noise was simulated. It protects nobody.",
+        protection=(*map(Words, tuned.paragraphs()), *record),
+        paid=tuned.private,
+    )

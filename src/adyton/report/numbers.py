@@ -12,7 +12,7 @@ from adyton.arrays import Reals
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_STEPS, Panel, kind_of
 from adyton.report.pictures import Drawing
-from adyton.report.scales import reach
+from adyton.report.svg import reach
 from adyton.schema import Duration
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _MOST_GROUPS, _MOST_PICTURES = 60, 6
 _TOO_WIDE = 0.4
-"""Of an interval that spans more of what is possible than this, nothing else is told than that it does."""
+"""An interval that spans more of the possible range than this is drawn to the edge of the picture."""
 _QUIET = ("count", "variance")
 """These are in the table, and drawn only if nothing else is there."""
 _AMOUNTS = ("sum", "count", "variance", "deviation")
-"""What lies beyond the bounds of the attribute."""
+"""Statistics that are not between the bounds of the attribute."""
 
 
 def drawings(release: NumbersRelease) -> list[Drawing]:

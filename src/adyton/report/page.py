@@ -1,25 +1,400 @@
 """The report of a result: one HTML file that opens anywhere, with no script and nothing to fetch; and what a notebook
-shows of it."""
+shows of it.
+
+A page has sections made of blocks. :func:`view_of` makes what the page of any result says; a kind of result whose page
+says more changes parts of it (see :meth:`adyton.result.result.Result.view`).
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
 
 from adyton import odds
 from adyton.exact import display
 from adyton.kernel.recorder import CHANGED
-from adyton.report.scales import number
-from adyton.report.view import factor, protected, rate_of, rows_of, sentence, table_of
-from adyton.result.result import misfits_in_words
-from adyton.schema.files import NO_WORDS
+from adyton.report.charts import Panel, example, in_common
+from adyton.report.pictures import Drawing
+from adyton.report.svg import figure, number, people
+from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.schema.declaration import NO_WORDS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
     from adyton.result.result import Result
+
+
+WIDE, NARROW = 720.0, 358.0
+"""The pixels of a picture on a screen and on a telephone; the page shows the one that fits."""
+_PICTURES, _TABLES, _LINES, _OPEN = 24, 24, 2000, 12
+"""How many pictures and tables a page has, how many lines of each, and up to how many lines a table is not folded."""
+_PRINTED = 10
+_PROMISE = "Every number carries noise, by the rules of differential privacy"
+_LARGEST = 600.0
+_EXACT = "Of all releases made in this way, {} in 100 have the true number inside its interval."
+_GUESSED = "An approximate interval is meant to hold the true number in {} of 100 releases, without a formal guarantee."
+
+Cell: TypeAlias = tuple[str, str]
+"""A number in words, and what is written below it in small letters, which may be empty."""
+
+
+# ---- what sections are made of --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Words:
+    """A paragraph; *lead* stands before it in bold."""
+
+    block: ClassVar[str] = "words"
+    text: str
+    lead: str = ""
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture with its caption; *narrow* is shown on small screens, if there is one."""
+
+    block: ClassVar[str] = "picture"
+    wide: Markup
+    caption: str = ""
+    narrow: Markup | None = None
+    title: str = ""
+
+    @classmethod
+    def of(cls, drawing: Drawing, widths: Sequence[float] = (WIDE, NARROW)) -> Picture:
+        """Of a drawing, at one or two widths."""
+        from markupsafe import Markup
+
+        wide, *narrow = (Markup(drawing.svg(width)) for width in widths)
+        return cls(wide, drawing.caption, narrow[0] if narrow else None, drawing.title)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines of labels and numbers."""
+
+    block: ClassVar[str] = "table"
+    names: tuple[str, ...]
+    """The headings of the labels."""
+    columns: tuple[Cell, ...]
+    """The headings of the numbers."""
+    lines: Sequence[tuple[tuple[str, ...], tuple[Cell, ...]]]
+    caption: str = ""
+    fold: str = ""
+    """What is written on it where it is folded."""
+    open: bool = False
+    """Whether it is unfolded at first."""
+    chosen: str | None = None
+    """The label of a line that is marked."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Labels that lead somewhere on the page."""
+
+    @classmethod
+    def plain(cls, heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str, **looks: Any) -> Table:
+        """With one column of labels, the first, and nothing in small letters."""
+        lines = [((label,), tuple((text, "") for text in texts)) for label, *texts in rows]
+        return cls(tuple(heads[:1]), tuple((head, "") for head in heads[1:]), lines, caption, **looks)
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text that is shown as it is, folded."""
+
+    block: ClassVar[str] = "code"
+    fold: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with blocks below it."""
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Part(Section):
+    """A section within another: hidden until somebody follows a link to it, unless it is among the *first*."""
+
+    block: ClassVar[str] = "part"
+    first: bool = True
+    back: str = ""
+    """The place that it was linked from."""
+
+
+Block: TypeAlias = Words | Picture | Table | Code | Part
+
+
+class Fact(NamedTuple):
+    """One of the few figures at the top of a page, with small lines below it."""
+
+    name: str
+    value: str
+    small: tuple[str, ...] = ()
+
+
+View: TypeAlias = dict[str, Any]
+"""What a page says that another does not, by the names that the templates have for it; see :func:`view_of`."""
+
+
+# ---- the view of any result -----------------------------------------------------------------------------------------
+
+
+def view_of(
+    result: Result,
+    *,
+    figures: Sequence[Fact] | None = None,
+    cost: Sequence[Fact] | None = None,
+    short: tuple[Section, ...] = (),
+    title: str = "The numbers",
+    also: Sequence[Block] = (),
+    drawings: Sequence[Drawing] | None = None,
+    sheets: Sheets | None = None,
+    how: Iterable[Block] = (),
+    facts: Mapping[str, str] | None = None,
+    **own: Any,
+) -> View:
+    """The view of a result: its pictures, its numbers and its words.
+
+    A kind of result can give its own first *figures* and *cost*, what it *also* shows between pictures and tables or
+    *short* sections in their place, more on *how* it was made, and *facts*. Its *drawings* and *sheets* are given where
+    they are known already. Other *own* parts replace those of the same name.
+    """
+    drawings = result.drawings(_PICTURES) if drawings is None else drawings
+    panels = [drawing.panel for drawing in drawings if drawing.panel is not None]
+    if not short:
+        sheets = result.sheets() if sheets is None else sheets
+        pictures, tables = [Picture.of(drawing) for drawing in drawings], tables_of(sheets)
+        blocks: list[Block] = [*pictures, *reading_example(panels), *also, *tables]
+        if len(pictures) == len(sheets.sheets) > 1:  # each with its table
+            pairs = zip(pictures, tables[-len(pictures) :], strict=True)
+            blocks = [*chain.from_iterable(pairs), *reading_example(panels), *also, *tables[: -len(pictures)]]
+        short = (Section("numbers", title, tuple(blocks)),)
+        figures, own = first_figure(sheets) if figures is None else figures, {"meaning": meaning_of(sheets)} | own
+    what, dataset = sentence(str(result.task)), result.receipt.dataset
+    known = {
+        "Data set": dataset,
+        "Rows counted": result.counted_rows or "all",
+        "Task": f"{result.task}{result.extent}",
+        "Protected": f"one {protected(result)}",
+        "Algorithm": result.algorithm,
+        "Options": ", ".join(f"{name} = {value}" for name, value in result.options.items()) or "none given",
+        **(facts or {}),
+    }
+    words = map(Words, (result.asked_in_words(), *result.own_paragraphs()))
+    paid = (spent(result), Fact("Algorithm", result.algorithm)) if cost is None else cost
+    return {
+        "heading": what,
+        "kicker": f"Private {result.noun} from {dataset}",
+        "lead": f"{what}{where(result)}, from {dataset}. {promise(result)}",
+        "simulated": f"The noise in this {result.noun} was simulated. It protects nobody: do not publish it.",
+        "figures": (*(figures or ()), *paid),
+        "short": short,  # what everybody reads
+        "long": (Section("how", "How it came about", (*words, *how)),),  # for those who check it
+        "facts": {name: said for name, said in known.items() if said},
+        "common": in_common(result.schema, panels),  # what is learnt about people who are not in the data
+        "meaning": "",  # what intervals promise
+        "confidence": 0.95,
+        "why_no_bounds": "",
+        "reading": (),  # what else there is to say about reading it
+        "protection": (),  # whom it protects, where that is not said in the usual words
+        "paid": True,  # whether a budget was charged
+        **own,
+    }
+
+
+def sentence(words: str) -> str:
+    """With a capital letter."""
+    return words[:1].upper() + words[1:]
+
+
+def where(result: Result) -> str:
+    """Which rows were counted, behind what was asked for."""
+    return f"{result.counted.aside}{f', counting only rows where {result.where}' if result.where else ''}"
+
+
+def promise(result: Result, begin: str = _PROMISE) -> str:
+    """What the noise hides, in words."""
+    unit, epsilon = result.receipt.unit, amount(result)
+    hidden = f"whether any one {unit} is in the data stays hidden, as strongly as {epsilon} says"
+    return f"{begin}: {hidden}. {odds.in_words(result.epsilon, unit)}"
+
+
+def amount(result: Result) -> str:
+    """What it cost, on one line."""
+    return f"ε\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{display(result.epsilon)}"
+
+
+def factor(epsilon: Fraction) -> str:
+    """How many times as likely an outcome becomes, at most, because one unit is in the data: e^ε.
+
+    >>> factor(Fraction(1, 2)), factor(Fraction(1, 500)), factor(Fraction(8))
+    ('1.65', '1.002', '2,981')
+    """
+    amount = min(float(epsilon), _LARGEST)
+    digits = 2 - min(0, math.floor(math.log10(amount)) + 1)  # as many as show what a small ε changes
+    return figure(math.exp(amount)) if amount > 1 else number(math.exp(amount), digits)
+
+
+def spent(result: Result, before: str = "") -> Fact:
+    """What it cost, and what is left."""
+    left, total = display(result.receipt.remaining), display(result.receipt.total)
+    return Fact("Privacy spent", amount(result), (f"{before}{left} of {total} is left",))
+
+
+def protected(result: Result) -> str:
+    """What one privacy unit is, in words; the words for a unit without a name say already how many rows it has."""
+    receipt = result.receipt
+    rows = rows_of(result)
+    if receipt.enforced:
+        return f"{receipt.unit} with all of its rows"
+    named = receipt.unit != "row" and not receipt.unit.endswith(rows)
+    return f"{receipt.unit} (at most {rows})" if named else receipt.unit
+
+
+def rows_of(result: Result) -> str:
+    """How many rows a unit may have."""
+    most = result.rows_per_unit
+    return f"{most} row{'s' * (most > 1)}"
+
+
+def first_figure(sheets: Sheets) -> tuple[Fact, ...]:
+    """The number itself, where there is a single one."""
+    known = [column for column in sheets.sheets[0].columns if column.known]
+    if sheets.lines != 1 or not known:
+        return ()
+    (_, (cells,)), *_ = lines_of(known[:1], sheets.sheets[0].labels, 1)
+    small = cells[1] + " (approximate)" * (known[0].kind == "approximate")
+    return (Fact(sentence(known[0].name), cells[0], (small,) if small else ()),)
+
+
+def reading_example(panels: Sequence[Panel]) -> tuple[Words, ...]:
+    """How to read the first picture."""
+    said = example(panels[0]) if panels else ""
+    return (Words(said, "How to read it."),) if said else ()
+
+
+def meaning_of(sheets: Sheets) -> str:
+    """What the bounds of some sheets promise."""
+    columns = [column for sheet in sheets.sheets for column in sheet.columns]
+    kinds = {column.kind == "approximate" for column in columns if column.known and column.lower is not None}
+    return meaning(sheets.confidence or 0.95, exact=False in kinds, guessed=True in kinds)
+
+
+def meaning(confidence: float, *, exact: bool, guessed: bool) -> str:
+    """What bounds promise, of which some are *exact* and some *guessed*."""
+    rate = f"{100 * confidence:g}"
+    return " ".join([_EXACT.format(rate)] * exact + [_GUESSED.format(rate)] * guessed)
+
+
+# ---- numbers in words -----------------------------------------------------------------------------------------------
+
+
+def tables_of(sheets: Sheets) -> list[Block]:
+    """The first lines of the first sheets, and what has to be said about them."""
+    shown, several = sheets.sheets[:_TABLES], len(sheets.sheets) > 1
+    blocks: list[Block] = [Words(sheets.note, quiet=True)] if sheets.note else []
+    for sheet in shown:
+        fold = f"{sheet.title} as a table" if several else "The numbers as a table"
+        blocks.append(table_of(sheet, rate_of(sheets), fold=fold, open=not several and sheet.lines <= _OPEN))
+    if left := len(sheets.sheets) - len(shown):
+        blocks.append(Words(f"{left:,} more tables are in {sheets.file} beside this page.", quiet=True))
+    return blocks
+
+
+def rate_of(sheets: Sheets) -> str:
+    """What the bounds of some sheets are called; empty where there are none."""
+    return "" if sheets.confidence is None else f"{100 * sheets.confidence:g}% interval"
+
+
+def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, caption: str = "", **looks: Any) -> Table:
+    """The first lines of a sheet, out of so many: of one column its bounds beside it, of several below each number; a
+    single line of several numbers from top to bottom."""
+    columns, names = [column for column in sheet.columns if column.known], tuple(sheet.labels)
+    total, shown = sheet.of or sheet.lines, min(most, sheet.lines)
+    if not rate or all(column.lower is None for column in columns):
+        rate, columns = "", [replace(column, lower=None, upper=None) for column in columns]
+    caption += f" {shown:,} of {total:,} lines. The files beside this page hold all of them." if total > shown else ""
+    single = len(columns) == 1
+    lines = lines_of(columns, sheet.labels, shown, beside=single)
+    guessed = ["approximate" * (column.kind == "approximate") for column in columns]
+    if sheet.lines == 1 and not single:
+        cells = zip(columns, lines[0][1], guessed, strict=True)
+        turned = [((head.name,), ((text, ""), *([(low, small)] if rate else []))) for head, (text, low), small in cells]
+        return Table(("statistic",), (("value", ""), *([(rate, "")] if rate else [])), turned, **looks)
+    heads = [(column.words if single and column.words else column.name) for column in columns]
+    said = "" if not rate else f"From and to: the {rate}." if single else f"Below each number its {rate}."
+    beside = (("from", ""), ("to", "")) if single and rate else ()
+    return Table(names, (*zip(heads, guessed, strict=True), *beside), lines, f"{caption} {said}".strip(), **looks)
+
+
+def lines_of(
+    columns: Sequence[Column], labels: Mapping[str, Sequence[Any]], most: int, *, beside: bool = False
+) -> list[tuple[tuple[str, ...], tuple[Cell, ...]]]:
+    """The first lines in words; bounds below each number, or *beside* it."""
+    cells: list[list[Cell]] = []
+    for column in columns:
+        write = people if column.whole else _all_digits if column.lower is None else figure
+        three = (column.values, column.lower, column.upper)
+        lists = [[] if part is None else np.asarray(part)[:most].tolist() for part in three]
+        values, low, high = ([_written(value, write) for value in some] for some in lists)
+        if beside:
+            cells += [[(text, "") for text in texts] for texts in (values, low, high) if texts]
+        else:
+            bounds = [f"{a} to {b}" for a, b in zip(low, high, strict=True)] or [""] * len(values)
+            cells.append(list(zip(values, bounds, strict=True)))
+    names = [[str(label) for label in list(some[:most])] for some in labels.values()]
+    count = len(cells[0]) if cells else 0
+    return [(tuple(name[line] for name in names), tuple(cell[line] for cell in cells)) for line in range(count)]
+
+
+def _all_digits(value: float) -> str:
+    """A number whose error is not known, with all digits: which of them are meaningless is not known either."""
+    return f"{value:,.8g}".replace("-", "−", 1)
+
+
+def _written(value: float | None, write: Any) -> str:
+    return "–" if value is None or math.isnan(value) else str(write(float(value)))
+
+
+def printed(result: Result) -> str:
+    """The first lines as on a terminal, then what it is and what it cost; which rows were counted before any number."""
+    sheets = result.glance()
+    sheet = sheets.sheets[0]
+    table = table_of(sheet, rate_of(sheets), most=_PRINTED)
+    rows = [
+        [*labels, *(f"{text} ({small})" if small else text for text, small in cells)]
+        for labels, cells in [(table.names, table.columns), *table.lines]
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    labelled = len(table.names)
+    lines = [
+        "  ".join(text.ljust(width) if place < labelled else text.rjust(width) for place, (text, width) in texts)
+        for texts in (enumerate(zip(row, widths, strict=True)) for row in rows)
+    ]
+    shown = min(sheet.lines, _PRINTED)
+    more = [f"{shown} of {sheets.lines:,} lines: save() writes all of them."] if sheets.lines > shown else []
+    mark = "" if result.receipt.private else " The noise is simulated: it protects nobody."
+    only = f" where {result.where}" if result.where else ""
+    left, total = display(result.receipt.remaining), display(result.receipt.total)
+    asked = f"{sentence(str(result.task))}{only}{result.extent}, by {result.algorithm}"
+    about = f"{asked}. ε = {display(result.epsilon)}; {left} of {total} is left.{mark}"
+    first = [result.counted.sentence] if result.counted else []
+    return "\n".join([*first, *(line.rstrip() for line in lines), *more, about])
+
 
 _NOTEBOOK_LINES, _NOTEBOOK_WIDTH = 10, 640.0
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", re.ASCII)
@@ -43,7 +418,7 @@ def render(result: Result) -> str:
         rows=rows_of(result),
         protected=protected(result),
         misses=f"{100 - 100 * view['confidence']:.0f}",
-        misfits=[text.removeprefix("Misfits: ") for text in misfits_in_words(result)[1]],
+        misfits=result.misfit_paragraphs()[1],
         number=number,
         display=display,
     )

@@ -18,8 +18,22 @@ from adyton.arrays import Reals
 from adyton.report import svg
 from adyton.report.axes import DisplayAxis, Ground, beside, fitted, ground_of
 from adyton.report.charts import Panel, caption, describe
-from adyton.report.scales import figure, nice_ticks, number, people, reach, tick_words
-from adyton.report.svg import BLUE, COLOURS, DATA, ORANGE, SECOND, SERIES, SKY, VERMILION
+from adyton.report.svg import (
+    BLUE,
+    COLOURS,
+    DATA,
+    ORANGE,
+    SECOND,
+    SERIES,
+    SKY,
+    VERMILION,
+    figure,
+    nice_ticks,
+    number,
+    people,
+    reach,
+    tick_words,
+)
 from adyton.schema import Longitude
 
 

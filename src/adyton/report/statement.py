@@ -18,8 +18,7 @@ from adyton.exact import as_number, display
 from adyton.kernel.ledger import Entry, LedgerReport, Terms
 from adyton.kernel.ledger.records import counted_for
 from adyton.kernel.ledger.terms import NOT_RECORDED
-from adyton.report.page import templates
-from adyton.report.view import Block, Fact, Section, Table, Words, factor
+from adyton.report.page import Block, Fact, Section, Table, Words, factor, templates
 
 _LISTED = 200
 """How many lines of entries the page has. The JSON form has all of them."""
@@ -150,9 +149,9 @@ class Statement:
         yield Words(" ".join(_by_status(report.entries)))
         yield Words(
             "A line is one measurement, with what it cost in all. A release can have several. Rows and attributes are "
-            "given by steps: where is a condition on rows, select names attributes, split makes parts that share no "
-            "row, vectorize counts. The task and the algorithm that asked for them are not in the "
-            "ledger; the file release.json of each saved result names them, with the numbers of its entries."
+            "described by steps: where is a condition on rows, select names attributes, split makes parts that share "
+            "no row, vectorize counts. The task and the algorithm that asked for them are not in the ledger; the file "
+            "release.json of each saved result names them, with the numbers of its entries."
         )
         shown = self.lines[:_LISTED]
         heads = ("entry", "date", "rows and attributes", "measurement", "status")
@@ -259,9 +258,9 @@ def _protected(report: LedgerReport) -> str:
             f"each {unit} are counted, and the others left out."
         )
     if unit == "row":
-        return "One row. The ledger knows no larger unit: somebody with several rows is protected for each one alone."
+        return "One row. The ledger has no larger unit: somebody with several rows is protected row by row only."
     limit = "" if terms.unit is None else f", with at most {rows}"
-    return f"One {unit}{limit}. That nobody has more was declared by the curator; nothing enforces it."
+    return f"One {unit}{limit}. The curator declared that nobody has more; nothing enforces it."
 
 
 def _neighbours(terms: Terms | None) -> str:
@@ -269,8 +268,8 @@ def _neighbours(terms: Terms | None) -> str:
     more = "one more row" if unit == "row" else f"those of one more {unit}"
     return (
         f"Two tables are neighbours if one has all rows of the other and {more}. So ε bounds what a reader learns "
-        f"about whether one {unit} is in the table. What the table says about one {unit} is bounded by 2ε: to change "
-        "it is to remove it and to add it again."
+        f"about whether one {unit} is in the table. To change what the table says about one {unit} is to remove "
+        "it and to add another: this is bounded by 2ε."
     )
 
 
@@ -328,7 +327,7 @@ def limits(report: LedgerReport) -> Iterator[tuple[str, str]]:
     yield (
         "The schema and the questions.",
         "Names of attributes, levels, bounds, names of files and of the data set, conditions on rows and the list of "
-        "measurements count as public. If somebody copied them from the rows, that is a loss which no ledger shows.",
+        "measurements count as public. If somebody copied them from the rows, no ledger shows that loss of privacy.",
     )
     if terms is None:
         pass
@@ -361,7 +360,8 @@ def limits(report: LedgerReport) -> Iterator[tuple[str, str]]:
     )
     yield (
         "The rows themselves.",
-        "Whoever can read the table, the memory of the machine or the program while it runs sees rows without noise.",
+        "Everybody who can read the table, the memory of the machine or the program while it runs sees rows without "
+        "noise.",
     )
     yield (
         "The ledger's file.",
@@ -447,7 +447,7 @@ def checklist(report: LedgerReport) -> Iterator[Check]:
     )
     yield Check(
         "Who has to be trusted?",
-        "The central model: whoever keeps the table and the ledger, and the machine that counts, see rows without "
+        "The central model: those who keep the table and the ledger, and the machine that counts, see rows without "
         "noise and have to be trusted. Readers of published results do not.",
     )
     yield Check(

@@ -17,10 +17,7 @@ from adyton.marginals.pair_model import total_variation
 from adyton.marginals.tables_release import table_interval
 from adyton.report import svg
 from adyton.report.charts import MOST_BARS, Panel, blank
-from adyton.report.pictures import Drawing
-from adyton.report.scales import people
-from adyton.report.svg import BLUE, ORANGE
-from adyton.report.view import (
+from adyton.report.page import (
     Block,
     Fact,
     Part,
@@ -36,6 +33,8 @@ from adyton.report.view import (
     view_of,
     where,
 )
+from adyton.report.pictures import Drawing
+from adyton.report.svg import BLUE, ORANGE, people
 
 if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease

@@ -1,4 +1,4 @@
-"""Sums, means and quantiles from the counts of cells, with bounds on the true ones. They cost no budget.
+"""Figures: numbers with their intervals, and sums, means and quantiles from the counts of cells, at no cost in privacy.
 
 All bounds come from those of weighted sums of counts, whose noise is known, by turning a test around. The true mean μ
 has Σ(v_i − μ)·x_i = 0, whatever the data: a mean for which that sum is farther from 0 than its noise goes is ruled out.
@@ -6,35 +6,253 @@ The q-quantile is in the first cell j with x_0 + … + x_j − q·Σx ≥ 0: a c
 or if the one of the cell before it is too far above. Each mean and each cell is tested by itself, so that the true one
 is ruled out no more often than the tests are wrong: what is exact for the sums is exact for what is made of them. Where
 cells are wider than one number, the least and the greatest number of each are taken, to the safe side. Where the counts
-do not tell that there are any rows, nothing is ruled out.
+do not show that there are any rows, nothing is ruled out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from adyton.arrays import Integers, Reals
+from adyton.arrays import Integers, Reals, arrow_column
 from adyton.denoising.shrinkage import isotonic
 from adyton.errors import BadInput
 from adyton.messages import listing
 from adyton.queries import Explicit, Prefix, Product, Queries
-from adyton.result import frames
-from adyton.result.figure import Figure, Form, Lines
-from adyton.result.intervals import Interval
+from adyton.result.intervals import Interval, Kind
+from adyton.result.sheets import to_pandas, to_polars, with_counted
 from adyton.schema import Date, Duration, Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
-from adyton.schema.calendar import DAY
+from adyton.schema.calendar import DAY, date_at
+from adyton.schema.numbers import UNITS
 from adyton.schema.times import Times
-from adyton.whole import whole
 
 if TYPE_CHECKING:
-    from adyton.result.released import Released
+    import pyarrow as pa
+
+Value: TypeAlias = float | date | datetime | timedelta | None
+Side: TypeAlias = Literal[-1, 0, 1]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How to read a number: days since 1970 for a date, seconds for a date with time, else so many of a unit.
+
+    >>> Form("date").value(19_000.6), Form("duration", "minutes").text(90.0)
+    (datetime.date(2022, 1, 9), '90 minutes')
+    """
+
+    kind: Literal["date", "datetime", "duration"]
+    unit: str = ""
+
+    def value(self, number: float, side: Side = 0) -> Value:
+        """What the number stands for; of dates the nearest, the last before (−1) or the first after it (1). None if it
+        is not a number, or outside of what Python's types can hold."""
+        ways: dict[Side, Callable[[float], int]] = {-1: math.floor, 0: round, 1: math.ceil}
+        whole = ways[side]
+        try:
+            match self.kind:
+                case "date":
+                    return date_at(whole(number) * DAY).date()
+                case "datetime":
+                    return date_at(whole(number))
+                case _:
+                    return timedelta(seconds=number * UNITS[self.unit])
+        except (ValueError, OverflowError):
+            return None
+
+    def text(self, number: float, side: Side = 0) -> str:
+        """The same as a text."""
+        if self.kind == "duration":
+            return f"{number:.6g} {self.unit}"
+        return str(self.value(number, side) or "none")
+
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lines:
+    """Columns of one length: labels first, then a count with its bounds, then what else there is to say."""
+
+    columns: Mapping[str, Any]
+    confidence: float
+    kind: Kind
+    """Whether the bounds are a promise (``exact``) or ``approximate``."""
+    meaning: str
+    """What they promise, in plain words; or why there are none."""
+    counted: str = ""
+    """Which rows were counted, in a few words, where that is not all of them."""
+
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table."""
+        import pyarrow as pa
+
+        columns = with_counted(dict(self.columns), self.counted, len(self))
+        return pa.table({name: arrow_column(column) for name, column in columns.items()})
+
+    def to_frame(self) -> Any:
+        """As a pandas DataFrame."""
+        return to_pandas(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """As a polars DataFrame."""
+        return to_polars(self.to_arrow())
+
+    def __getitem__(self, column: str) -> Any:
+        return np.asarray(self.columns[column])
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Line by line."""
+        return iter(zip(*(np.asarray(column).tolist() for column in self.columns.values()), strict=True))
+
+    def __repr__(self) -> str:
+        rows = [[_text(value) for value in line] for line, _ in zip(self, range(_SHOWN), strict=False)]
+        texts = [list(self.columns), *rows]
+        widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+        lines = ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in texts]
+        more = [f"… {len(self) - _SHOWN:,} more"] if len(self) > _SHOWN else []
+        first = [f"({self.counted})"] if self.counted else []
+        return "\n".join([*first, *lines, *more, f"({100 * self.confidence:g}% {self.kind})"])
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+class Figure(float):
+    """A number with bounds: it counts as a plain number, and knows between which bounds the true one is to be looked
+    for, how sure that is, and whether it is a promise (``exact``) or ``approximate``.
+
+    >>> age = Figure(38.5, 37.9, 39.2, what="mean", confidence=0.95, kind="exact")
+    >>> age, age + 1, age.interval
+    (38.5 (37.9 to 39.2, 95% exact), 39.5, (37.9, 39.2))
+    """
+
+    __slots__ = ("confidence", "counted", "form", "kind", "lower", "note", "upper", "what")
+    lower: float
+    upper: float
+    what: str
+    """What it is, in a word or two."""
+    confidence: float
+    """That of the bounds; lower than what was asked for where *note* says so."""
+    kind: Kind
+    note: str
+    """What has to be said about the bounds, if anything; or why there are none."""
+    form: Form | None
+    """How the number is read where it stands for a date, a time or a duration."""
+    counted: str
+    """Which rows it is of, in a few words, where that is not all of them."""
+
+    def __new__(  # noqa: D102
+        cls,
+        value: float,
+        lower: float,
+        upper: float,
+        *,
+        what: str,
+        confidence: float,
+        kind: Kind,
+        note: str = "",
+        form: Form | None = None,
+        counted: str = "",
+    ) -> Figure:
+        made = super().__new__(cls, value)
+        made.lower, made.upper = min(lower, value), max(upper, value)  # no number lies outside of its bounds
+        made.what, made.confidence, made.kind, made.note, made.form = what, confidence, kind, note, form
+        made.counted = counted
+        return made
+
+    @classmethod
+    def within(
+        cls, value: float, lower: float, upper: float, interval: Interval, what: str, form: Form | None = None
+    ) -> Figure:
+        """With these bounds, which come from an *interval*; without any if that has none that may be shown."""
+        if missing := interval.missing:
+            lower, upper = -math.inf, math.inf
+        note = missing or interval.note
+        return cls(
+            value, lower, upper, what=what, confidence=interval.confidence, kind=interval.kind, note=note, form=form
+        )
+
+    @property
+    def value(self) -> Value:
+        """What it stands for: a number, or a date, a time or a length of time, as the attribute has them.
+
+        A date that lies between two days is the nearer of them; None where there are no rows.
+        """
+        return float(self) if self.form is None else self.form.value(self)
+
+    @property
+    def bounds(self) -> tuple[Value, Value]:
+        """The interval in the same form; None for an end that has none."""
+        if self.form is None:
+            return self.interval
+        return self.form.value(self.lower, -1), self.form.value(self.upper, 1)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The bounds, as numbers."""
+        return self.lower, self.upper
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there are bounds."""
+        return math.isfinite(self.lower) and math.isfinite(self.upper)
+
+    @property
+    def meaning(self) -> str:
+        """What the interval promises, in plain words."""
+        if not self.bounded:
+            return self.note
+        rate = f"{100 * self.confidence:g}"
+        said = (
+            f"Of all releases made in this way, at least {rate} in 100 have the true {self.what} inside the interval. "
+            "The noise that was added and the width of the cells are accounted for, and nothing else: not rows that "
+            "are missing or wrong, and values outside of the schema's bounds count as the schema says."
+            if self.kind == "exact"
+            else f"The interval is meant to hold the true {self.what} in {rate} of 100 releases, without a formal "
+            "guarantee: how far off the counts are depends on the data, and was estimated."
+        )
+        of = f"Counted: {self.counted}. " if self.counted else ""
+        return f"{of}{said} {self.note}".rstrip()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        named = {name: getattr(self, name) for name in ("what", "confidence", "kind", "note", "form", "counted")}
+        return _again, (float(self), self.lower, self.upper, named)
+
+    def __repr__(self) -> str:
+        value, low, high = (
+            (f"{float(self):.6g}", f"{self.lower:.6g}", f"{self.upper:.6g}")
+            if self.form is None
+            else (self.form.text(self), self.form.text(self.lower, -1), self.form.text(self.upper, 1))
+        )
+        bounds = f"{low} to {high}, {100 * self.confidence:g}% {self.kind}"
+        counted = f"; {self.counted}" if self.counted else ""
+        return f"{value} ({bounds if self.bounded else 'no bounds'}{counted})"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+
+def _again(value: float, lower: float, upper: float, named: dict[str, Any]) -> Figure:
+    return Figure(value, lower, upper, **named)
+
+
+# ---- from counts of cells --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +320,11 @@ class CellNumbers:
 Bounds: TypeAlias = Callable[[Queries], Interval]
 """Bounds on sums of the counts: symmetric about an unbiased answer."""
 
-NO_ROWS = "The released counts do not tell that there are any rows."
+NO_ROWS = "The released counts do not show that there are any rows."
 _LARGEST = 1 << 24
 """Weights that are no whole numbers are rounded to this part of the largest."""
 _STEPS, _ROUNDS = 33, 4
-"""Means are tested on a grid of so many, which is refined so often."""
+"""How many means are tested on a grid, and how often the grid is refined."""
 _MOST_ENDS = 2048
 """In how many blocks of cells a quantile is looked for; where there are more cells, blocks have several."""
 
@@ -114,10 +332,10 @@ _MOST_ENDS = 2048
 def sum_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
     """Σ v_i·x_i: the middle of each cell stands for its rows."""
     queries, step = _weighed(np.stack([numbers.least, numbers.greatest]))
-    found = bounds(queries)
-    lower, upper = float(found.lower[0]) * step, float(found.upper[1]) * step
+    interval = bounds(queries)
+    lower, upper = float(interval.lower[0]) * step, float(interval.upper[1]) * step
     lower = max(lower, 0.0) if numbers.least[0] >= 0 else lower
-    return Figure.within(float(numbers.middle @ counts), lower, upper, found, "sum", numbers.form)
+    return Figure.within(float(numbers.middle @ counts), lower, upper, interval, "sum", numbers.form)
 
 
 def mean_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
@@ -125,9 +343,9 @@ def mean_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
     lowest, highest, rows = float(numbers.least[0]), float(numbers.greatest[-1]), float(counts.sum())
     value = min(highest, max(lowest, float(numbers.middle @ counts) / rows)) if rows > 0 else math.nan
     grid = np.union1d(np.linspace(lowest, highest, _STEPS), [value] if rows > 0 else [])
-    possible, found = _possible_means(grid, numbers, bounds)
-    if found.missing or not possible.any():
-        return _told(value, numbers, (lowest, highest), found, "mean")
+    possible, interval = _possible_means(grid, numbers, bounds)
+    if interval.missing or not possible.any():
+        return _limited(value, numbers, (lowest, highest), interval, "mean")
     first, last = np.flatnonzero(possible)[[0, -1]]
     ends = [(grid[max(0, first - 1)], grid[first]), (grid[min(grid.size - 1, last + 1)], grid[last])]
     for _ in range(_ROUNDS - 1):  # the first of each pair is ruled out, or an end of the schema; the second is not
@@ -137,7 +355,7 @@ def mean_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
         ends = [
             (line[max(0, place - 1)], line[min(place, _STEPS - 1)]) for line, place in zip(lines, firsts, strict=True)
         ]
-    return _told(value, numbers, (float(ends[0][0]), float(ends[1][0])), found, "mean")
+    return _limited(value, numbers, (float(ends[0][0]), float(ends[1][0])), interval, "mean")
 
 
 def quantile_of(counts: Reals, numbers: CellNumbers, part: Fraction, bounds: Bounds) -> Figure:
@@ -151,14 +369,14 @@ def quantile_of(counts: Reals, numbers: CellNumbers, part: Fraction, bounds: Bou
         before = float(curve[cell - 1]) if cell else 0.0
         value = numbers.inside(cell, (float(part) * rows - before) / max(float(curve[cell]) - before, 1e-300))
     ends = np.unique(np.linspace(0, cells - 1, min(cells, _MOST_ENDS)).astype(np.int64))
-    found = bounds(_shifted_prefixes(ends, part.limit_denominator(10**6), cells))
-    far = found.upper - found.estimate
-    low, high = found.estimate < -far, found.estimate > far
+    interval = bounds(_shifted_prefixes(ends, part.limit_denominator(10**6), cells))
+    far = interval.upper - interval.estimate
+    low, high = interval.estimate < -far, interval.estimate > far
     possible = np.flatnonzero(~low & ~np.append(False, high[:-1]))
     first, last = (possible[0], possible[-1]) if possible.size else (0, ends.size - 1)
     start = ends[first - 1] + 1 if first else 0
     limits = float(numbers.least[start]), float(numbers.greatest[ends[last]])
-    return _told(value, numbers, limits, found, what)
+    return _limited(value, numbers, limits, interval, what)
 
 
 def cumulated(counts: Reals) -> Reals:
@@ -170,11 +388,11 @@ def cumulated(counts: Reals) -> Reals:
     return np.maximum(0.0, isotonic(np.cumsum(counts)))
 
 
-def _told(value: float, numbers: CellNumbers, ends: tuple[float, float], found: Interval, what: str) -> Figure:
+def _limited(value: float, numbers: CellNumbers, ends: tuple[float, float], interval: Interval, what: str) -> Figure:
     """A figure between these ends; anywhere in the schema's bounds where there are no rows to be seen."""
     if not math.isnan(value):
-        return Figure.within(value, *ends, found, what, numbers.form)
-    made = Figure.within(value, float(numbers.least[0]), float(numbers.greatest[-1]), found, what, numbers.form)
+        return Figure.within(value, *ends, interval, what, numbers.form)
+    made = Figure.within(value, float(numbers.least[0]), float(numbers.greatest[-1]), interval, what, numbers.form)
     made.note = f"{NO_ROWS} {made.note}".rstrip()
     return made
 
@@ -183,10 +401,10 @@ def _possible_means(means: Reals, numbers: CellNumbers, bounds: Bounds) -> tuple
     """Which of these can be the true mean: Σ(least − μ)·x is not above 0, and Σ(greatest − μ)·x not below."""
     ends = [numbers.least] if numbers.single else [numbers.least, numbers.greatest]
     queries, _ = _weighed(np.concatenate([end - means[:, None] for end in ends]))
-    found = bounds(queries)
-    far = (found.upper - found.estimate).reshape(len(ends), -1)
-    sums = found.estimate.reshape(len(ends), -1)
-    return (sums[0] <= far[0]) & (sums[-1] >= -far[-1]), found
+    interval = bounds(queries)
+    far = (interval.upper - interval.estimate).reshape(len(ends), -1)
+    sums = interval.estimate.reshape(len(ends), -1)
+    return (sums[0] <= far[0]) & (sums[-1] >= -far[-1]), interval
 
 
 def _weighed(rows: Reals) -> tuple[Explicit, float]:
@@ -234,7 +452,7 @@ def numbered(schema: Schema, asked: str | None, what: str) -> str:
 
 
 def has_numbers(attribute: Attribute, *, summed: bool = False) -> bool:
-    """Whether its cells stand for numbers: dates and times do, too, unless they are *summed* or come round again."""
+    """Whether its cells stand for numbers: also dates and times, unless they are *summed*, or recur like weekdays."""
     if isinstance(attribute, Times):
         return not (summed or attribute.is_part)
     return isinstance(attribute, Integer | Numeric)
@@ -242,39 +460,3 @@ def has_numbers(attribute: Attribute, *, summed: bool = False) -> bool:
 
 def _instead(having: list[str]) -> str:
     return f"Name one that has, like {having[0]!r}." if having else "Ask for release.top(10), or for its counts."
-
-
-def largest_cells(release: Released, number: int, attributes: tuple[str, ...], confidence: float) -> Lines:
-    """The cells with the largest counts, the largest first.
-
-    Whoever looks at the largest of many noisy counts looks at those that noise made larger: intervals that hold for
-    each cell by itself are wrong too often among them. So the bounds hold for all cells of the table together. Then a
-    cell is certain to be among the *number* largest if fewer than *number* others may have as many rows.
-    """
-    most = whole(number, "number", 1)
-    group = release.schema.check_names(attributes) if attributes else release.ranked_by
-    if not group:
-        raise BadInput(f'name the attributes whose cells are ranked, like top({most}, "{release.schema.names[0]}").')
-    table = release.table(*group)
-    counts = table.counts.ravel()
-    order = np.argsort(-counts, kind="stable")[:most]
-    found = release.bounds_together(group, confidence)
-    lower, upper = np.minimum(found.lower.ravel(), counts), np.maximum(found.upper.ravel(), counts)
-    if found.missing:
-        lower, upper = np.full(counts.shape, -np.inf), np.full(counts.shape, np.inf)
-    rivals = counts.size - np.searchsorted(np.sort(upper), lower[order]) - 1  # all whose upper bound reaches it
-    labels = [column[order] for column in frames.labels(table.labels)]
-    columns = dict(zip(group, labels, strict=True))
-    values = {"count": counts[order], "lower": lower[order], "upper": upper[order], "certain": rivals < most}
-    named = columns | {frames.free(name, columns): value for name, value in values.items()}
-    return Lines(named, found.confidence, found.kind, found.missing or _meaning(found, group))
-
-
-def _meaning(found: Interval, group: tuple[str, ...]) -> str:
-    rate, what = f"{100 * found.confidence:g}", f"all true counts of {listing(group)} inside their bounds at once"
-    if found.kind == "exact":
-        return f"Of all releases made in this way, at least {rate} in 100 have {what}."
-    return (
-        f"The bounds are meant to have {what} in {rate} of 100 releases, without a formal guarantee: how far off the "
-        "counts are depends on the data, and was estimated."
-    )

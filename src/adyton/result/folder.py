@@ -1,6 +1,7 @@
-"""Results in files: one kind of folder, whose JSON file says which kind of result it holds.
+"""Folders and files of results: made ready before anything is paid, and put in place with what was paid for.
 
-First what was paid for is written down, which cannot wait; then what is computed from it, which may fail.
+A folder has one JSON file, which says what it holds and has a digest, CSV files and a page. What a result puts into
+them is in ``result.py``.
 """
 
 from __future__ import annotations
@@ -8,82 +9,229 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from adyton import drafts
 from adyton.arrays import arrow_column
-from adyton.choice.checked_file import WRONG, FileKind, digest_of
-from adyton.drafts import replaced
+from adyton.choice.checked_file import WRONG, FileKind, digest_of, named_format
 from adyton.errors import AdytonError, BadInput
-from adyton.exact import as_number
 from adyton.interrupts import deferred
-from adyton.messages import harmless, path_of, shorten
-from adyton.result.receipt import read_misfits, read_receipt
-from adyton.result.result import AS_IT_IS, Look, Result
+from adyton.messages import harmless, path_of
 from adyton.result.sheets import Sheets
-from adyton.result.staging import (
-    EARLIER,
-    ENDING,
-    FORMAT,
-    JSON,
-    REPORT,
-    Place,
-    brought_up_to_date,
-    file_in,
-    is_earlier,
-    staged,
-    whole,
-)
-from adyton.schema import Schema
-from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
-from adyton.tasks import Task, task_from_dict
+from adyton.schema.plain_values import part_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-VERSION = 2
-PRINTED = "answers"
-"""What is printed beside the parts of a file: what follows from them."""
-CONFIDENCE = 0.95
-_ROOM = 1 << 20
+ENDING = ".json"
+JSON, REPORT, FORMAT = "release.json", "report.html", "adyton release"
+_PRINTED = "answers"
+"""The part that ``--json`` adds when it prints a result: it follows from the other parts."""
 _FEW = 1 << 12
-"""For so few lines, reading each is faster than loading Arrow's functions."""
-_LONG = (
-    "schema",
-    "task",
-    "record",
-    "misfits",
-    "parts",
-    "axes",
-    "estimate",
-    "measured",
-    "model",
-    "classifier",
-    "own",
-    PRINTED,
-)
-_T = TypeVar("_T")
+"""For so few lines, reading them one by one is faster than loading Arrow's functions."""
+
+
+class Earlier(NamedTuple):
+    """An earlier format: the name of its file, and the kind of result that it holds."""
+
+    file: str
+    kind: str
+
+
+EARLIER = {
+    "adyton release": Earlier("release.json", "counts"),
+    "adyton tables": Earlier("tables.json", "tables"),
+    "adyton numbers": Earlier("numbers.json", "numbers"),
+    "adyton classifier": Earlier("classifier.json", "classifier"),
+    "adyton configuration": Earlier("configuration.json", "tuning"),
+}
+"""The formats before the present one; all of them have version 1."""
+
+
+FILES = (JSON, *(earlier.file for earlier in EARLIER.values()), REPORT, "*.csv", "tables", "tables/*.csv")
+"""The files of a saved result: what another result may overwrite."""
+
+
+# ---- places to write to ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Place:
+    """Where to write: a hidden folder at first, and after :meth:`settle` the folder that was named."""
+
+    given: Path
+    goal: Path
+    folder: Path
+    """Where the files are now."""
+    overwrite: bool = False
+    """Whether a result that is there may be replaced."""
+    settled: bool = False
+    """Whether what was paid for is to stay."""
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one JSON file, and no folder."""
+        return self.goal.suffix == ENDING
+
+    @property
+    def json(self) -> Path:
+        """Where the JSON file is now."""
+        return self.goal if self.single and self.folder == self.goal.parent else self.folder / JSON
+
+    @property
+    def there(self) -> Path:
+        """Where what was settled is: where it was to be or, if that failed, in the hidden folder."""
+        return self.given if self.folder in (self.goal, self.goal.parent) else self.folder
+
+    def settle(self) -> None:
+        """Put the hidden folder in place, in one step: what is in it now is there for good.
+
+        If that fails, the hidden folder stays: it holds what was paid for.
+        """
+        with deferred():
+            _write_through(self.folder)
+            self.settled = True
+            old: Path | None = None
+            try:
+                if self.single:
+                    next(self.folder.glob(f"*{ENDING}")).replace(self.goal)
+                    shutil.rmtree(self.folder, ignore_errors=True)
+                    self.folder = self.goal.parent
+                    return
+                if self.overwrite and self.goal.is_dir() and any(self.goal.iterdir()) and _lost(self.goal) is None:
+                    old = self.goal.rename(drafts.hidden(self.goal))
+                self.folder = self.folder.rename(self.goal)  # takes the place of an empty folder too
+            except OSError as error:
+                if old is not None:
+                    with suppress(OSError):
+                        old.rename(self.goal)
+                raise AdytonError(
+                    f"{self.given} could not be put in place ({error.strerror}). All of it is in {self.folder}."
+                ) from None
+            if old is not None:
+                shutil.rmtree(old, ignore_errors=True)
+
+
+def file_in(path: Path) -> Path:
+    """The JSON file of a folder, or the file itself."""
+    if not path.is_dir():
+        return path
+    names = (JSON, *(earlier.file for earlier in EARLIER.values()))
+    return next((path / name for name in names if (path / name).exists()), path / JSON)
+
+
+def says_so(path: Path) -> bool:
+    """Whether the JSON file of a folder, or a file, says that it holds a result."""
+    return named_format(file_in(path)) in {FORMAT, *EARLIER}
+
+
+@contextmanager
+def staged(folder: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Place]:
+    """A place to write to, which vanishes at the end of the block if it was not settled in it: a folder, or one file
+    where the name ends in ``.json``.
+
+    What cannot be written later is refused now: a folder with files in it too, unless it may be overwritten and holds
+    a result and nothing else.
+    """
+    given = path_of(folder)
+    with ExitStack() as lock:
+        try:
+            goal = given.resolve()
+            _check(given, goal, overwrite)
+            made = [parent for parent in goal.parents if not parent.exists()]
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            left = drafts.clear(goal, keep=_paid_for)
+            draft = lock.enter_context(drafts.held(Path.mkdir, lambda: drafts.hidden(goal)))
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise BadInput(f"{given} cannot be written to ({reason}). Name a folder that you may write to.") from None
+        for remains in left:
+            warnings.warn(
+                f"{remains} holds what a process had paid for when it was killed. Rename it to keep it, or remove it.",
+                stacklevel=4,
+            )
+        place = Place(given, goal, draft, overwrite)
+        try:
+            yield place
+        finally:
+            if not place.settled:
+                shutil.rmtree(draft, ignore_errors=True)
+                for parent in made:
+                    with suppress(OSError):
+                        parent.rmdir()  # stays if there is something in it
+
+
+def _paid_for(draft: Path) -> bool:
+    """Whether a hidden folder holds a whole JSON file that says what it is: a result that was not put in place."""
+    return any(named_format(file, whole=True) for file in draft.glob("*.json"))
+
+
+def _check(given: Path, goal: Path, overwrite: bool) -> None:
+    if goal.suffix == ENDING:
+        if goal.is_dir():
+            raise BadInput(f"{given} is a folder. Give the name of a file, or of a new folder.")
+        if goal.exists() and not overwrite:
+            raise BadInput(f"{given} exists. Give another name, or allow to overwrite it (--overwrite).")
+        return
+    if goal.exists() and not goal.is_dir():
+        raise BadInput(f"{given} is a file. Name a folder to write to.")
+    if goal.is_dir() and any(goal.iterdir()):
+        if not overwrite:
+            raise BadInput(
+                f"{given} holds files already. Name a new folder, empty it, or allow to overwrite what was saved in "
+                "it (--overwrite, overwrite=True)."
+            )
+        if (other := _lost(goal)) is not None:
+            raise BadInput(
+                f"{given} holds {other}, which is no file of a release or a model there and would be lost. Name a "
+                "new folder, or take it away first."
+            )
+    if goal == Path.cwd() or os.path.ismount(goal):
+        raise BadInput(f"{given} cannot be put in place in one step. Name a new folder.")
+
+
+def _lost(folder: Path) -> str | None:
+    """A file or folder in it that is none of a result; any of them where nothing says that it is one."""
+    names = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
+    patterns = (*FILES, f".*.{drafts.ENDING}") if says_so(folder) else ()
+    return next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)), None)
+
+
+def _write_through(folder: Path) -> None:
+    """Have the machine write all files down before they are counted on."""
+    for file in folder.rglob("*"):
+        if file.is_file():
+            with suppress(OSError), file.open("rb") as opened:
+                os.fsync(opened.fileno())
+
+
+# ---- the JSON file ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _ResultFile(FileKind):
-    """Every part stands in the digest as the checksum of its own text: there may be millions of counts."""
+    """The JSON file of a result. Its digest is made of the checksums of all parts: there may be millions of counts."""
 
     @property
     def marks(self) -> set[str]:
-        """Those of today, and those of earlier versions."""
+        """The present one, and those of earlier versions."""
         return {self.format, *EARLIER}
 
     def made(self, plain: Any, path: str, made: Callable[[dict[str, Any]], Any]) -> Any:
-        """The same for files of earlier versions, which have digests of their own; and for what ``--json`` printed."""
+        """The same also for files of earlier versions, which have other digests, and for what ``--json`` printed."""
         if isinstance(plain, dict) and plain.get("version") == self.version:
-            plain = {name: part for name, part in plain.items() if name != PRINTED}
+            plain = {name: part for name, part in plain.items() if name != _PRINTED}
         if not isinstance(plain, dict) or not is_earlier(plain):
             return super().made(plain, path, made)
         try:
-            if not whole(plain):
+            if not _is_whole(plain):
                 raise BadInput(f"{path} was changed after it was written: its digest does not fit. {self.cure}")
             return made(plain)
         except BadInput:
@@ -93,51 +241,40 @@ class _ResultFile(FileKind):
 
     def digest(self, body: dict[str, Any]) -> str:
         """A checksum of the whole."""
-        return digest_of({name: _checksum(part, _written(part)) for name, part in body.items()})
+        return digest_of({name: _checksum(part, json_text(part)) for name, part in body.items()})
 
 
 KIND = _ResultFile(
     FORMAT,
-    VERSION,
+    2,
     "a result",
     f"Give the folder of a saved result, or its {JSON}.",
     "Take the file as it was written.",
-    _LONG,
+    (
+        "schema",
+        "task",
+        "record",
+        "misfits",
+        "parts",
+        "axes",
+        "estimate",
+        "measured",
+        "model",
+        "classifier",
+        "own",
+        _PRINTED,
+    ),
 )
 
 
-# ---- writing --------------------------------------------------------------------------------------------------------
-
-
-def to_dict(result: Result, *, complete: bool) -> dict[str, Any]:
-    """Everything that is needed to use a result later, without the data, and to know what was done; with a digest."""
-    body = body_of(result, complete=complete)
+def signed(body: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a file with their digest."""
     return {"digest": KIND.digest(body), **body}
 
 
-def body_of(result: Result, *, complete: bool) -> dict[str, Any]:
-    """The same without a digest."""
-    common = {
-        **KIND.head,
-        "kind": result.kind,
-        "counted": result.counted.sentence or None,
-        "task": result.task.to_dict(),
-        "where": result.where,
-        "schema": None if result.schema is None else result.schema.to_dict(),
-        "algorithm": result.algorithm,
-        "options": result.options,
-        "epsilon": as_number(result.epsilon),
-        "unfinished": result.unfinished,
-        "record": result.receipt.to_plain(),
-        "misfits": None if result.misfits is None else result.misfits.to_plain(),
-    }
-    return {**as_plain(common), **result.own_dict(complete=complete)}
-
-
-def write_json(result: Result, file: Path, *, complete: bool) -> None:
-    """Each part on a line of its own: a million cells are written in a second."""
-    body = body_of(result, complete=complete)
-    texts = {name: _written(part) for name, part in body.items()}
+def write_json(body: dict[str, Any], file: Path) -> None:
+    """Write the parts with their digest, each on a line of its own: a million cells take a second."""
+    texts = {name: json_text(part) for name, part in body.items()}
     digest = digest_of({name: _checksum(body[name], text) for name, text in texts.items()})
     with file.open("w", encoding="utf-8") as out:
         out.write(f'{{"digest": "{digest}"')
@@ -147,93 +284,62 @@ def write_json(result: Result, file: Path, *, complete: bool) -> None:
         out.write("\n}\n")
 
 
-def _written(part: Any) -> str:
+def json_text(part: Any) -> str:
+    """A part as it is written."""
     return json.dumps(part, ensure_ascii=False, allow_nan=False)
 
 
 def _checksum(part: Any, text: str) -> str:
-    """Of a part and its text; the order of keys makes no difference. Lists of numbers, which are long, have none."""
+    """The checksum of a part, given its text; the order of keys makes no difference. Lists of numbers have no keys."""
     sorted_text = json.dumps(part, ensure_ascii=False, allow_nan=False, sort_keys=True) if "{" in text else text
     return hashlib.sha256(sorted_text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
-class Saved:
-    """A result whose measurements are on the disk."""
-
-    result: Result
-    place: Place
-    look: Look = AS_IT_IS
-
-    def finish(self) -> tuple[Sheets | None, list[str]]:
-        """Add what is computed from them: bounds, what takes time, the report.
-
-        None of that can harm what is there. Returns what was asked for, with bounds if there are any, and a sentence
-        for everything that is missing.
-        """
-        problems: list[str] = []
-        asked = attempt("The numbers with their bounds", problems, self._write_asked)
-        if self.place.single:
-            attempt("The expected error", problems, self._complete)
-            return asked, problems
-        attempt("The expected error", problems, self._complete)
-        attempt("The report", problems, self._write_report)
-        attempt("The other tables", problems, self._write_more)
-        return asked, problems
-
-    def _write_asked(self) -> Sheets:
-        asked = self.result.sheets(self.look, CONFIDENCE)
-        if not self.place.single:
-            write_sheets(asked, self.place.folder)
-        return asked
-
-    def _write_more(self) -> None:
-        for sheets in self.result.more_sheets(self.look, CONFIDENCE):
-            write_sheets(sheets, self.place.folder)
-
-    def _complete(self) -> None:
-        with replaced(self.place.json) as file:
-            write_json(self.result, file, complete=True)
-
-    def _write_report(self) -> None:
-        from adyton.report.page import render
-
-        with replaced(self.place.folder / REPORT) as file:
-            file.write_text(render(self.result), encoding="utf-8")
+def is_earlier(plain: Mapping[str, Any]) -> bool:
+    """Whether a file has an earlier format."""
+    return plain.get("format") in EARLIER and plain.get("version") == 1
 
 
-def put_down(result: Result, place: Place, look: Look = AS_IT_IS) -> Saved:
-    """Write down what was paid for, and put it in place; interrupts wait until that is done."""
-    with deferred():
-        write_json(result, place.json, complete=False)
-        if result.at_once and not place.single:
-            for sheets in (result.sheets(look, None), *result.more_sheets(look, None)):
-                write_sheets(sheets, place.folder)
-        place.settle()
-        return Saved(result, place, look)
+def _is_whole(plain: dict[str, Any]) -> bool:
+    """Whether its digest fits; the oldest releases have none."""
+    body = dict(plain)
+    digest = body.pop("digest", None)
+    if body["format"] != "adyton release":
+        return bool(digest == digest_of(body))
+    for name in {"axes", "estimate"} & body.keys():
+        body[name] = hashlib.sha256(json_text(body[name]).encode()).hexdigest()
+    return digest is None or digest == digest_of(body)
 
 
-def save(result: Result, path: str | os.PathLike[str], look: Look, *, overwrite: bool) -> list[str]:
-    """Into a folder, or a JSON file; a sentence for everything that could not be made."""
-    with staged(path, overwrite=overwrite or path_of(path).suffix == ENDING) as place:
-        return put_down(result, place, look).finish()[1]
+def updated(plain: dict[str, Any]) -> dict[str, Any]:
+    """The same result in the present format."""
+    kind = EARLIER[plain["format"]].kind
+    now = {"options": {}, "unfinished": None, "misfits": None, **plain, "kind": kind}
+    if kind == "counts" and "parts" in plain:
+        parts = plain["parts"]
+        if not isinstance(parts, list) or not all(isinstance(part, dict) and is_earlier(part) for part in parts):
+            raise BadInput("its parts must be releases.")
+        now["parts"] = [updated(part) for part in parts]
+    if kind == "classifier":
+        model = part_of(plain, "model")
+        now["task"] = {"task": "classifier", **dict(part_of(plain, "classifier"))}
+        now |= {"algorithm": part_of(plain, "learner"), "schema": part_of(model, "schema")}
+    if kind == "tuning":
+        default, points = plain.get("default"), plain.get("points")
+        asked = {name: part_of(plain, name) for name in ("family", "intervals", "neighbours", "utility")}
+        now["task"] = {"task": "tuning", **asked, "default": default, "points": points}
+        now |= {"algorithm": asked["family"], "where": None, "schema": None}
+    return now
 
 
-def attempt(what: str, problems: list[str], step: Callable[[], _T]) -> _T | None:
-    """What *step* makes of a result that is paid for. If it fails, for whatever reason, there is a sentence more."""
-    try:
-        return step()
-    except Exception as error:
-        reason = str(error) if isinstance(error, AdytonError) else getattr(error, "strerror", None)
-        problems.append(f"{what} could not be made ({(reason or type(error).__name__).rstrip('.')}).")
-        return None
+# ---- CSV files -------------------------------------------------------------------------------------------------------
 
 
 def write_sheets(sheets: Sheets, folder: Path) -> None:
     """A CSV file that spreadsheets can open without harm."""
     from pyarrow import csv
 
-    with replaced(folder / sheets.file) as file:
+    with drafts.replaced(folder / sheets.file) as file:
         csv.write_csv(for_spreadsheets(sheets.to_arrow()), file)
 
 
@@ -257,87 +363,3 @@ def harmless_column(column: pa.ChunkedArray) -> pa.Array:
     encoded = column.combine_chunks().dictionary_encode()
     labels = arrow_column([harmless(text) for text in encoded.dictionary.to_pylist()]).cast(column.type)
     return pa.DictionaryArray.from_arrays(encoded.indices, labels).dictionary_decode()
-
-
-# ---- reading --------------------------------------------------------------------------------------------------------
-
-
-def read(path: str | os.PathLike[str], kind_of: Callable[[Task, str], type[Result] | None], holds: str) -> Result:
-    """The result in a folder or a file, of the kind that *kind_of* finds for a task and the name of a kind; *holds*
-    says in messages what is looked for. What is wrong with a file is one sentence."""
-    given = path_of(path)
-    writer = f"Give the folder of {_saved(holds)}, or its {JSON}."
-    file, reader = file_in(given), replace(KIND, holds=holds, writer=writer)
-    if not file.exists() and (other := reader.other(given)):
-        raise BadInput(f"{path} is not {holds}. {other}")
-
-    def usable(plain: dict[str, Any]) -> Result:
-        try:
-            return from_plain(plain, kind_of)
-        except OtherKindError as other:
-            raise BadInput(f"{path} is not {holds}. It holds {other}: open it with ad.load.") from None
-        except BadInput as problem:
-            why = str(problem).rstrip(".")
-            raise BadInput(f"{file} is not {holds} that can be used: {why}. {reader.writer}") from None
-
-    return reader.read(file, usable)
-
-
-def read_plain(plain: Any, kind_of: Callable[[Task, str], type[Result] | None], holds: str) -> Result:
-    """The result that :meth:`Result.to_dict` described, checked as a stranger's would be."""
-    return replace(KIND, holds=holds).made(plain, "this value", lambda parts: from_plain(parts, kind_of))  # type: ignore[no-any-return]
-
-
-class OtherKindError(Exception):
-    """A file holds another kind of result; the words say which."""
-
-
-def from_plain(given: dict[str, Any], kind_of: Callable[[Task, str], type[Result] | None]) -> Result:
-    """The result that plain values describe. Keys that nobody knows are left out, and padding is refused."""
-    plain = brought_up_to_date(given) if is_earlier(given) else given
-    task, name = task_from_dict(part_of(plain, "task")), as_text(part_of(plain, "kind"), "kind")
-    kind = kind_of(task, name)
-    if kind is None:
-        raise OtherKindError(_WORDS.get(name, f"a result of the kind {shorten(name)}"))
-    result = kind.from_plain(plain, _common(plain, task))
-    own = body_of(result, complete=False)
-    for part, value in plain.items():
-        if part in own and part not in kind.bulky and len(_written(value)) > 8 * len(_written(own[part])) + _ROOM:
-            raise BadInput(f"its part {part!r} is longer than what it can hold.")
-    return result
-
-
-_WORDS = {
-    "counts": "a release of counts",
-    "tables": "a release of tables",
-    "numbers": "a release of numbers",
-    "number": "a count",
-    "classifier": "a classifier",
-    "tuning": "a configuration",
-}
-
-
-def _saved(holds: str) -> str:
-    return holds.replace("a ", "a saved ", 1)
-
-
-def _common(plain: Mapping[str, Any], task: Task) -> dict[str, Any]:
-    """The parts of every result, each of its own type, that fit together."""
-    described = part_of(plain, "schema")
-    schema = None if described is None else Schema.from_dict(described)
-    rows, enforced = (1, False) if schema is None else (schema.rows_per_unit, schema.unit is not None)
-    receipt = read_receipt(part_of(plain, "record"), rows, enforced=enforced)
-    epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
-    where, unfinished = part_of(plain, "where"), plain.get("unfinished")
-    options = of_kind(dict, part_of(plain, "options"), "options")
-    return {
-        "schema": schema,
-        "task": task,
-        "where": None if where is None else as_text(where, "where"),
-        "algorithm": as_text(part_of(plain, "algorithm"), "algorithm"),
-        "options": {as_text(name, "the name of an option"): value for name, value in options.items()},
-        "epsilon": epsilon,
-        "receipt": receipt,
-        "misfits": read_misfits(plain.get("misfits"), epsilon),
-        "unfinished": None if unfinished is None else as_text(unfinished, "unfinished"),
-    }

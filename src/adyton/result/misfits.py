@@ -8,19 +8,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from adyton.errors import BadInput
 from adyton.exact import as_number, display
-from adyton.schema.misfits import Misfit, Reason
+from adyton.messages import shorten
+from adyton.schema.misfits import FATES, REASONS, Misfit, Reason
+from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
+from adyton.whole import SAFE, whole
 
 SURE = 6
-"""A count so many standard deviations above 0 is no chance: noise alone goes so far once in 10,000 times."""
+"""A count that is this many standard deviations above 0 is taken for certain: noise alone reaches that once in 10,000
+times."""
 SHARE = Fraction(1, 50)
-"""The part of a release's budget that counts misfits, unless another is named."""
+"""The part of a release's budget that is spent on counting misfits, unless another is named."""
 GUESS, SHOWN = 10_000, Fraction(1, 20)
-"""About how many rows there are where the schema does not say it; and the part of them that must show, or misfits are
-not counted unless somebody asks for it. Both are public: how many rows there really are is not."""
+"""How many rows are assumed where the schema does not say it; and the part of them that must be noticed, or misfits are
+counted only on request. Both are public: how many rows there really are is not."""
 LIKELY = 3
-"""A count so many standard deviations above 0 is called likely where it is half of all rows: noise alone goes so far
-once in 140 times."""
+"""A count that is this many standard deviations above 0 is called likely if it is half of all rows: noise alone reaches
+that once in 140 times."""
 _LOUD = {True: 0.05, False: 0.5}
 """The part of all rows from which a kind of misfit is a warning, by whether such rows are lost."""
 _NEARLY_ALL = 0.9
@@ -39,13 +44,13 @@ _FATES = {
     "counted as other": "were counted as (other)",
 }
 _ADVICE = (
-    "Compare how the file writes {} with what the schema accepts (`adyton schema SCHEMA.toml` says it), mend one of "
+    "Compare how the file writes {} with what the schema accepts (`adyton schema SCHEMA.toml` says it), correct one of "
     "the two, and release again."
 )
 
 
 def unseen(epsilon: Fraction, rows_per_unit: int) -> int:
-    """So many rows of a kind, or fewer, would not show in counts that cost the usual part of *epsilon*.
+    """Up to so many rows of a kind could go unnoticed in counts that cost the usual part of *epsilon*.
 
     >>> unseen(Fraction(1, 2), 1)
     849
@@ -55,12 +60,12 @@ def unseen(epsilon: Fraction, rows_per_unit: int) -> int:
 
 @dataclass(frozen=True)
 class MisfitShare:
-    """The part of a release's budget that counts misfits, which can depend on the budget."""
+    """The part of a release's budget that is spent on counting misfits; it can depend on the budget."""
 
     part: Fraction = Fraction(0)
     rows_per_unit: int = 1
     rows: int | None = None
-    """About how many rows there are, where the part is taken only if few enough of them would show."""
+    """About how many rows there are, where the part is taken only if few enough of them would be noticed."""
 
     def of(self, epsilon: Fraction) -> Fraction:
         """The part for a release of *epsilon*."""
@@ -79,8 +84,9 @@ NO_SHARE = MisfitShare()
 def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
     """That misfits are not counted, what counting them could show, and how to have them counted."""
     return (
-        f"Rows that do not match the schema are not counted: {SHARE} of this ε would only show kinds of about "
-        f"{unseen(epsilon, rows_per_unit):,} rows or more. --misfits (in Python misfits=True) counts them."
+        f"Rows that do not match the schema are not counted: with {SHARE} of this ε, only about "
+        f"{unseen(epsilon, rows_per_unit):,} such rows or more would be noticed. --misfits (in Python misfits=True) "
+        "counts them."
     )
 
 
@@ -99,9 +105,9 @@ class Misfits:
     It was measured within the release, for a part of its budget.
 
     >>> from adyton.schema.misfits import Misfit
-    >>> found = Misfits(Fraction(1, 100), Fraction(1, 50), 60, 141.4, [Counted(Misfit("cost", "unreadable", \
+    >>> misfits = Misfits(Fraction(1, 100), Fraction(1, 50), 60, 141.4, [Counted(Misfit("cost", "unreadable", \
 "left out"), 4940)])
-    >>> found.warnings()[0][:107]
+    >>> misfits.warnings()[0][:107]
     'About 4,940 of 5,000 rows (± 141) have a cost that cannot be read as a number, and were left out: what was '
     """
 
@@ -122,33 +128,33 @@ class Misfits:
     @property
     def rows(self) -> int:
         """The noisy number of all rows, before any predicate."""
-        return max(1, self.fits + sum(one.count for one in self.counts))
+        return max(1, self.fits + sum(kind.count for kind in self.counts))
 
     def sure(self) -> tuple[Counted, ...]:
         """The kinds that are certainly there: their count is more than six standard deviations above 0."""
-        return tuple(one for one in self.counts if one.count > SURE * self.deviation)
+        return tuple(kind for kind in self.counts if kind.count > SURE * self.deviation)
 
     def alarming(self) -> tuple[Counted, ...]:
         """Those that are certainly there and many: at least 5% of all rows if they are lost, half of them if not."""
-        return tuple(one for one in self.sure() if one.count >= _LOUD[_lost(one.misfit)] * self.rows)
+        return tuple(kind for kind in self.sure() if kind.count >= _LOUD[_lost(kind.misfit)] * self.rows)
 
     def likely(self) -> tuple[Counted, ...]:
-        """Those that are not certain, and half of all rows if they are there: a budget can be too small to be sure."""
+        """Those that are not certain because the budget is small, and that would be half of all rows."""
         certain, sure = LIKELY * self.deviation, self.sure()
-        return tuple(one for one in self.counts if one not in sure and one.count > max(certain, 0.5 * self.rows))
+        return tuple(kind for kind in self.counts if kind not in sure and kind.count > max(certain, 0.5 * self.rows))
 
     def warnings(self) -> tuple[str, ...]:
         """A sentence on every kind that is alarming or likely, and what to do about it; nothing if none is."""
         alarming, likely = self.alarming(), self.likely()
         if not alarming and not likely:
             return ()
-        names = list(dict.fromkeys(one.misfit.attribute for one in (*alarming, *likely)))
-        said = (*(self._sentence(one) for one in alarming), *(f"Likely: {self._sentence(one)}" for one in likely))
+        names = list(dict.fromkeys(kind.misfit.attribute for kind in (*alarming, *likely)))
+        said = (*map(self._sentence, alarming), *(f"Likely: {self._sentence(kind)}" for kind in likely))
         return (*said, _ADVICE.format(" and ".join(names)))
 
     def in_words(self) -> str:
-        """What was found, and what it cost."""
-        calm = [self._sentence(one) for one in self.sure() if one not in self.alarming()]
+        """Which rows do not match the schema, and what counting them cost."""
+        calm = [self._sentence(kind) for kind in self.sure() if kind not in self.alarming()]
         unseen = f"{SURE * self.deviation:,.0f}"
         if calm or self.alarming() or self.likely():
             words = [*calm, f"Other kinds of rows that do not match the schema number fewer than about {unseen} each."]
@@ -161,9 +167,9 @@ class Misfits:
             [*words, f"Counting them took ε = {display(self.epsilon)}, {self.share} of what this release cost."]
         )
 
-    def _sentence(self, one: Counted) -> str:
-        misfit, rows = one.misfit, self.rows
-        count, article = min(one.count, rows), "an" if misfit.attribute[:1].lower() in "aeiou" else "a"
+    def _sentence(self, kind: Counted) -> str:
+        misfit, rows = kind.misfit, self.rows
+        count, article = min(kind.count, rows), "an" if misfit.attribute[:1].lower() in "aeiou" else "a"
         words = (
             f"About {count:,} of {rows:,} rows (± {self.deviation:,.0f}) have "
             f"{_REASONS[misfit.reason].format(a=article, name=misfit.attribute)}, and {_FATES[misfit.fate]}"
@@ -186,18 +192,50 @@ class Misfits:
             "fits": self.fits,
             "misfits": [
                 {
-                    "attribute": one.misfit.attribute,
-                    "reason": one.misfit.reason,
-                    "fate": one.misfit.fate,
-                    "count": one.count,
-                    "alarming": one in self.alarming(),
-                    "likely": one in self.likely(),
+                    "attribute": kind.misfit.attribute,
+                    "reason": kind.misfit.reason,
+                    "fate": kind.misfit.fate,
+                    "count": kind.count,
+                    "alarming": kind in self.alarming(),
+                    "likely": kind in self.likely(),
                 }
-                for one in self.counts
+                for kind in self.counts
             ],
         }
 
 
 def _lost(misfit: Misfit) -> bool:
-    """Whether such rows are not where the curator meant them to be."""
+    """Whether such rows are not counted where the curator meant them to be."""
     return misfit.fate in ("left out", "counted as missing")
+
+
+def read_misfits(plain: object, epsilon: Fraction) -> Misfits | None:
+    """The rows that did not fit, if they were counted; older files know nothing of it."""
+    if plain is None:
+        return None
+    part = as_amount(part_of(plain, "share"), "the share of the misfits", most=Fraction(1))
+    if as_amount(part_of(plain, "epsilon"), "the price of the misfits", most=epsilon) != part * epsilon:
+        raise BadInput("the price of the misfits is not their share of what was charged.")
+    return Misfits(
+        part * epsilon,
+        part,
+        _count(part_of(plain, "fits")),
+        max(0.0, as_real(part_of(plain, "deviation"), "the deviation of the misfits")),
+        [_misfit(kind) for kind in of_kind(list, part_of(plain, "misfits"), "misfits")],
+    )
+
+
+def _misfit(plain: object) -> Counted:
+    reason, fate = part_of(plain, "reason"), part_of(plain, "fate")
+    if reason not in REASONS or fate not in FATES:
+        raise BadInput(f"a misfit has a reason and a fate, given {shorten(reason)} and {shorten(fate)}.")
+    return Counted(
+        Misfit(as_text(part_of(plain, "attribute"), "attribute"), reason, fate), _count(part_of(plain, "count"))
+    )
+
+
+def _count(plain: object) -> int:
+    """A noisy number of rows."""
+    if whole(plain, "a number of misfits", -SAFE) > SAFE:
+        raise BadInput(f"a number of misfits must not be beyond ±2^62, given {shorten(plain)}.")
+    return whole(plain, "a number of misfits", -SAFE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,9 @@ from adyton.messages import shorten
 from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.plans.base import ExpectedError
 from adyton.queries import Explicit
-from adyton.result.figure import Figure
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.figures import Figure
+from adyton.result.result import Result
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema.plain_values import as_amount, as_real, of_kind, part_of
 from adyton.tasks import RowsPerUnit
 from adyton.whole import SAFE, whole
@@ -27,18 +27,12 @@ from adyton.whole import SAFE, whole
 if TYPE_CHECKING:
     from adyton.kernel.sources import TableSource, VectorSource
     from adyton.report.pictures import Drawing
-    from adyton.report.view import View
-    from adyton.result.release import Release
-
-
-_STEPS = (1, 2, 3, 5)
-_CONFIDENCE = 0.95
 
 
 FILE = "number.csv"
 _UNCHECKED = (
-    "Nothing has checked whether rows fit the schema: those whose value cannot be read satisfy no comparison and are "
-    "not counted. A histogram of the attribute with --misfits tells how many there are."
+    "It was not checked whether rows match the schema: those whose value cannot be read satisfy no comparison and are "
+    "not counted. A histogram of the attribute with --misfits shows how many there are."
 )
 
 
@@ -52,8 +46,8 @@ class Number(Result):
     >>> import pandas, adyton as ad
     >>> session = ad.Session(pandas.DataFrame({"age": [34, 51] * 500}), schema=ad.Schema({"age": ad.Integer(0, 119)}),
     ...                      epsilon=1)
-    >>> found = session.release(ad.Count(), epsilon=1)
-    >>> abs(found.value - 1000) < 30, found.interval().lower < found.value
+    >>> rows = session.release(ad.Count(), epsilon=1)
+    >>> abs(rows.value - 1000) < 30, rows.interval().lower < rows.value
     (True, True)
     """
 
@@ -99,7 +93,7 @@ class Number(Result):
         return {"count": self.expected_error.per_query}
 
     def radius(self, confidence: float = CONFIDENCE) -> int:
-        """How far the true number is from it at most, in so many of all cases."""
+        """How far the true number is from it at most, with this confidence."""
         return discrete_laplace_radius(1 / self.row_epsilon, float(share(confidence, "confidence")))
 
     def interval(self, confidence: float = CONFIDENCE) -> Figure:
@@ -116,7 +110,7 @@ class Number(Result):
         return float(self.value)
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """The number, how far off it is, and that nobody has checked the values of a predicate."""
+        """The number, how far off it is, and that values of a predicate were not checked."""
         of = "units" if self.task.per_unit else "rows"
         far = self.radius()
         apart = f"at most {far:,} apart" if far else "equal"
@@ -129,8 +123,8 @@ class Number(Result):
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """One line."""
         rate = CONFIDENCE if confidence is None else confidence
-        found, what = self.interval(rate), "units" if self.task.per_unit else "rows"
-        bounds = np.array([int(found.lower)]), np.array([int(found.upper)])
+        interval, what = self.interval(rate), "units" if self.task.per_unit else "rows"
+        bounds = np.array([int(interval.lower)]), np.array([int(interval.upper)])
         column = Column("count", self.answers, *bounds, self.standard_deviations)
         return Sheets(FILE, (Sheet({"of": [what]}, (column,), counted=self.counted_rows),), rate)
 
@@ -140,17 +134,17 @@ class Number(Result):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """A dot with its interval."""
-        from adyton.report.charts import Panel
+        from adyton.report.charts import Panel  # pictures are loaded when somebody looks at one
         from adyton.report.pictures import Drawing
 
-        of, found = "units" if self.task.per_unit else "rows", self.interval()
-        value, lower, upper = (np.array([part], dtype=np.float64) for part in (found, found.lower, found.upper))
+        of, figure = "units" if self.task.per_unit else "rows", self.interval()
+        value, lower, upper = (np.array([part], dtype=np.float64) for part in (figure, figure.lower, figure.upper))
         label = self.counted.what(of)
         return [Drawing.of(Panel("dots", f"Number of {of}", (), (label,), value, lower, upper, unit=of, zero=False))]
 
-    def view(self) -> View:
-        """With what nobody has checked."""
-        from adyton.report.view import Words, view_of
+    def view(self) -> dict[str, Any]:
+        """With a remark on values that were not checked."""
+        from adyton.report.page import Words, view_of  # pages are loaded when one is made
 
         return view_of(self, also=[Words(text, quiet=True) for text in self.own_paragraphs()[1:]])
 
@@ -186,18 +180,18 @@ class RowsCut(Result):
     at_once = True
     checks_values = False
 
-    found: CutOff
+    cut_off: CutOff
 
     def own_paragraphs(self) -> tuple[str, ...]:
         """In words."""
-        return (f"{self.found}.",)
+        return (f"{self.cut_off}.",)
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """Units that are cut, and at least how many rows."""
-        found = self.found
-        pairs = (found.units_between, found.rows_between)
+        cut = self.cut_off
+        pairs = (cut.units_between, cut.rows_between)
         lower, upper = (np.array([pair[end] for pair in pairs]) for end in (0, 1))
-        column = Column("count", np.array([found.units, found.rows]), lower, upper)
+        column = Column("count", np.array([cut.units, cut.rows]), lower, upper)
         labels = {"of": ["units with more rows than the limit", "rows left out, at least"]}
         return Sheets(FILE, (Sheet(labels, (column,)),), CONFIDENCE)
 
@@ -211,17 +205,17 @@ class RowsCut(Result):
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The numbers, under names that say what is "at least"."""
-        return {"of": self.receipt.unit, **self.found.to_plain()}
+        return {"of": self.receipt.unit, **self.cut_off.to_plain()}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> RowsCut:
         """With finite numbers."""
 
         def pair(name: str) -> tuple[float, float]:
-            low, high = (as_real(one, name) for one in of_kind(list, part_of(plain, name), name))
+            low, high = (as_real(end, name) for end in of_kind(list, part_of(plain, name), name))
             return low, high
 
-        found = CutOff(
+        cut = CutOff(
             whole(part_of(plain, "rows_per_unit"), "rows_per_unit", 1),
             whole(part_of(plain, "rows_of_a_unit_up_to"), "most", 1),
             as_real(part_of(plain, "units_cut"), "units_cut"),
@@ -229,7 +223,7 @@ class RowsCut(Result):
             pair("rows_left_out_at_least_between"),
             pair("units_cut_between"),
         )
-        return cls(**common, found=found)
+        return cls(**common, cut_off=cut)
 
 
 @dataclass(frozen=True)
@@ -269,7 +263,7 @@ class CutOff:
             "rows_left_out_at_least": self.rows,
             "rows_left_out_at_least_between": list(self.rows_between),
             "rows_left_out_at_least_share": self.rows_share,
-            "confidence": _CONFIDENCE,
+            "confidence": CONFIDENCE,
         }
 
     def __str__(self) -> str:
@@ -280,7 +274,7 @@ class CutOff:
         return (
             f"rows_per_unit = {self.limit}: cuts at least about {rows:,.0f} rows{of_rows} of about {units:,.0f} units"
             f"{of_units}. Counting up to {self.most:,} rows of a unit, that is {low:,.0f} to {high:,.0f} rows in 95 of "
-            "100 cases; what units have beyond that is cut, too"
+            "100 cases; rows of a unit beyond that are cut, too"
         )
 
 
@@ -306,57 +300,9 @@ def measured_cut_off(sizes: VectorSource, limit: int, epsilon: Fraction) -> CutO
     queries, weights = Explicit.from_rows(np.stack([over > 0, over]).astype(np.int64)), [most - limit, 1]
     scales = VectorLaplace.weighted(queries, weights).scales(epsilon)
     ratios = [Fraction(int(above), int(below)) for above, below in np.broadcast(scales.numerator, scales.denominator)]
-    radii = [discrete_laplace_radius(ratio, _CONFIDENCE) for ratio in (ratios * 2)[:2]]
+    radii = [discrete_laplace_radius(ratio, CONFIDENCE) for ratio in (ratios * 2)[:2]]
     units, rows = sizes.measure(queries, epsilon, weights).answers.reshape(-1).tolist()
     bounds = [
         (float(value - radius), float(value + radius)) for value, radius in zip((units, rows), radii, strict=True)
     ]
     return CutOff(limit, most, float(units), float(rows), bounds[1], bounds[0])
-
-
-def cut_off(release: Release, limits: int | Sequence[int] | None = None) -> list[CutOff]:
-    """What each of some limits on the rows of a unit would leave out; by default 1, 2, 3, 5, 10, 20, 30, 50 and so on.
-
-    ``ad.cut_off(session.release(ad.RowsPerUnit(50), epsilon="0.1"))``; nothing more is spent. The last class of such a
-    release is "50 or more", so rows are given as "at least". For the limit that is in force,
-    :meth:`adyton.Session.cut_off` measures the same with less noise.
-    """
-    task = getattr(release, "task", None)
-    if not isinstance(task, RowsPerUnit):
-        given = shorten(release) if task is None else str(task)
-        raise BadInput(f"what is cut off follows from a release of ad.RowsPerUnit(…). This is {given}.")
-    if limits is None:
-        steps = [step * 10**power for power in range(6) for step in _STEPS]
-        limits = [step for step in steps if step < task.most]
-    wanted = [whole(limit, "a limit", 1) for limit in ([limits] if isinstance(limits, int) else limits)]
-    if not wanted:
-        return []
-    if max(wanted) >= task.most:
-        raise BadInput(
-            f"limits are numbers of rows below {task.most}: units with that many or more are one class of the release, "
-            f"given {shorten(limits)}."
-        )
-    sizes = np.arange(1, task.most + 1)
-    cut = np.array([np.maximum(sizes - limit, 0) for limit in wanted])
-    of_units, of_rows = (
-        release.noise.interval(Explicit.from_rows(queries.astype(np.int64)), _CONFIDENCE) for queries in (cut > 0, cut)
-    )
-    units, rows = float(release.estimate.sum()), float(release.estimate @ sizes)
-    return [
-        CutOff(
-            limit,
-            task.most,
-            above := float(release.estimate[limit:].sum()),
-            gone := float(release.estimate @ cut[place]),
-            (float(of_rows.lower[place]), float(of_rows.upper[place])),
-            (float(of_units.lower[place]), float(of_units.upper[place])),
-            _share(above, units),
-            _share(gone, rows),
-        )
-        for place, limit in enumerate(wanted)
-    ]
-
-
-def _share(part: float, whole_part: float) -> float:
-    """A part of what there is, between none and all of it: noise can put either beyond."""
-    return float(np.clip(part / whole_part, 0, 1)) if whole_part > 0 else 0.0

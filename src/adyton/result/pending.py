@@ -23,7 +23,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.recorder import Debit, Ended, Recorded, Recorder
 from adyton.queries import Noisy, Partition
 from adyton.queries.measurement import NoisyTables
-from adyton.result.staging import Place, staged
+from adyton.result.folder import Place, staged
 
 Result = TypeVar("Result")
 FILE = "measurements.json"
@@ -58,16 +58,16 @@ def carry_out(
         else:
             keep(result)
             return _remarked(result, recorder)
-    found = pending.finish()
-    keep(found)
-    if isinstance(found, Measurements) and not found.answers:
+    finished = pending.finish()
+    keep(finished)
+    if isinstance(finished, Measurements) and not finished.answers:
         raise pending.cause
-    if isinstance(found, Measurements):
-        raise Unfinished(f"{found} session.last has it.") from (
+    if isinstance(finished, Measurements):
+        raise Unfinished(f"{finished} session.last has it.") from (
             None if isinstance(pending.cause, AdytonError) else pending.cause
         )
-    assert found is not None  # there are debits
-    return _remarked(found, recorder)
+    assert finished is not None  # there are debits
+    return _remarked(finished, recorder)
 
 
 def _remarked(result: Result, recorder: Recorder) -> Result:

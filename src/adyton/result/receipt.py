@@ -1,6 +1,6 @@
 """The receipt of a release: what was paid, from which budget, for what, on which day, and by which program.
 
-It is published, so it has a date and no time: when a measurement began and ended tells something about the rows. The
+It is published, so it has a date and no time: when a measurement began and ended depends on the rows. The
 times are in the ledger, which is the curator's.
 """
 
@@ -26,18 +26,16 @@ from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import LARGEST_TOTAL, Budgeted
 from adyton.kernel.recorder import CHANGED, Debit
 from adyton.messages import shorten
-from adyton.result.misfits import Counted, Misfits
-from adyton.schema.misfits import FATES, REASONS, Misfit
 from adyton.schema.plain_values import as_amount, as_date, as_real, as_text, of_kind, part_of
 from adyton.tasks import Task
-from adyton.whole import SAFE, whole
+from adyton.whole import whole
 
 
 @dataclass(frozen=True)
 class RowsCounted:
     """Which rows of each unit are behind some numbers, in the words that every output begins with.
 
-    It is false where no column says whose row it is: then nothing is cut, and nothing is said.
+    It is false if no column names the unit of each row: then no row is left out, and nothing is said.
 
     >>> print(RowsCounted.of("caller", 10).sentence)
     At most 10 rows of each caller are counted. Others are left out: these are not numbers of all rows.
@@ -53,7 +51,8 @@ class RowsCounted:
 
     @classmethod
     def of(cls, unit: str | None, rows_per_unit: int) -> RowsCounted:
-        """Of a table in which a column says whose row it is, if one does: such a *unit* has so many rows at most."""
+        """For a table in which a column names the *unit* of each row (None if there is none), with so many rows at
+        most."""
         if unit is None:
             return cls()
         rows = "1 row" if rows_per_unit == 1 else f"{rows_per_unit:,} rows"
@@ -132,7 +131,7 @@ class Receipt:
     entries: tuple[Debit, ...] = ()
     """The lines of the ledger that this release wrote."""
     enforced: bool = False
-    """Whether a column says whose row it is, so that rows beyond *rows_per_unit* of a unit were left out."""
+    """Whether a column names the unit of each row, so that rows of a unit beyond *rows_per_unit* were left out."""
 
     @classmethod
     def opened(cls, kernel: Kernel[Any]) -> Receipt:
@@ -230,7 +229,7 @@ def read_receipt(plain: object, rows_per_unit: int, *, enforced: bool = False) -
         ledger=None if ledger is None else as_text(ledger, "ledger"),
         total=total,
         spent=spent,
-        entries=tuple(_entry(one, total) for one in of_kind(list, part_of(plain, "entries"), "entries")),
+        entries=tuple(_entry(entry, total) for entry in of_kind(list, part_of(plain, "entries"), "entries")),
         created=as_date(part_of(plain, "created"), "created"),
         versions={
             as_text(name, "the name of a version"): as_text(version, "a version")
@@ -247,7 +246,7 @@ def _entry(plain: object, total: Fraction) -> Debit:
         whole(part_of(plain, "number"), "the number of an entry", 1),
         as_amount(part_of(plain, "epsilon"), "the amount of an entry", zero=True, most=total),
         as_text(part_of(plain, "operator"), "the operator of an entry"),
-        tuple(as_text(one, "lineage") for one in of_kind(list, part_of(plain, "lineage"), "lineage")),
+        tuple(as_text(step, "lineage") for step in of_kind(list, part_of(plain, "lineage"), "lineage")),
     )
 
 
@@ -268,35 +267,3 @@ def read_figures(plain: object, name: str) -> dict[str, float]:
         as_text(key, name): math.inf if figure is None else as_real(figure, name)
         for key, figure in of_kind(dict, plain, name).items()
     }
-
-
-def read_misfits(plain: object, epsilon: Fraction) -> Misfits | None:
-    """The rows that did not fit, if they were counted; older files know nothing of it."""
-    if plain is None:
-        return None
-    part = as_amount(part_of(plain, "share"), "the share of the misfits", most=Fraction(1))
-    if as_amount(part_of(plain, "epsilon"), "the price of the misfits", most=epsilon) != part * epsilon:
-        raise BadInput("the price of the misfits is not their share of what was charged.")
-    return Misfits(
-        part * epsilon,
-        part,
-        _count(part_of(plain, "fits")),
-        max(0.0, as_real(part_of(plain, "deviation"), "the deviation of the misfits")),
-        [_misfit(one) for one in of_kind(list, part_of(plain, "misfits"), "misfits")],
-    )
-
-
-def _misfit(plain: object) -> Counted:
-    reason, fate = part_of(plain, "reason"), part_of(plain, "fate")
-    if reason not in REASONS or fate not in FATES:
-        raise BadInput(f"a misfit has a reason and a fate, given {shorten(reason)} and {shorten(fate)}.")
-    return Counted(
-        Misfit(as_text(part_of(plain, "attribute"), "attribute"), reason, fate), _count(part_of(plain, "count"))
-    )
-
-
-def _count(plain: object) -> int:
-    """A noisy number of rows."""
-    if whole(plain, "a number of misfits", -SAFE) > SAFE:
-        raise BadInput(f"a number of misfits must not be beyond ±2^62, given {shorten(plain)}.")
-    return whole(plain, "a number of misfits", -SAFE)

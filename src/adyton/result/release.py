@@ -2,59 +2,60 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from adyton.arrays import Reals
-from adyton.choice.decision import Choice
-from adyton.choice.pythia import Chosen
+from adyton.arrays import Array, Reals
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
-from adyton.exact import exact
+from adyton.exact import display, exact
 from adyton.kernel.kernel import Kernel
-from adyton.messages import shorten
+from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
-from adyton.queries import Identity, Marginals, Queries
-from adyton.result.combining import COMBINED, MOST, averaged, check_same, combined_noise, share_noise
-from adyton.result.combining import in_words as combined_in_words
-from adyton.result.folder import body_of, from_plain
-from adyton.result.intervals import Interval, NoiseModel
-from adyton.result.number import cut_off
+from adyton.queries import Explicit, Identity, Marginals, Queries
+from adyton.result.intervals import NOT_MEASURED, Interval
+from adyton.result.noise_model import MOST_QUERIES, CombinedNoise, NoiseModel
+from adyton.result.number import CutOff
 from adyton.result.receipt import read_bought, read_figures
-from adyton.result.released import Released, Slice, Table, one_by_one
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, choice_in_words, error_in_words
+from adyton.result.released import COMBINED, MOST, Released, Slice, Table, check_same, joint_receipt, one_by_one
+from adyton.result.result import result_from
 from adyton.result.rows import CellRows
-from adyton.result.sheets import Sheets
-from adyton.result.tables import (
-    CELLS,
-    asked_sheets,
-    cell_errors,
-    cell_sheets,
-    cell_table,
-    together,
-    unbiased_table,
-    within,
-)
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels, with_counted
 from adyton.schema.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
-from adyton.tasks import as_queries
-from adyton.whole import SAFE
+from adyton.selection.pythia import Chosen
+from adyton.selection.selector import Choice
+from adyton.tasks import RowsPerUnit, as_queries
+from adyton.tasks.questions import question_in_words
+from adyton.whole import SAFE, whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from adyton.report.pictures import Drawing
-    from adyton.report.view import View
 
 QUICK = 1 << 12
-"""Up to so many cells bounds and errors take little time; beyond, a notebook should not have to wait for them."""
+"""Up to so many cells, bounds and errors take little time; for more, a notebook should not have to wait for them."""
+CELLS, ANSWERS, TABLES = "estimate.csv", "answers.csv", "tables.csv"
+TOO_MANY_LINES = f"No bounds: they are computed for at most {MOST_QUERIES:,} lines at a time."
+_SIMULATED = 1 << 17
+"""How many cells in all are simulated to find errors that have no closed form."""
+_RANKED = 5
+"""How many algorithms are named beside the chosen one."""
+_LIMITS = (1, 2, 3, 5)
+_ORIGIN = {
+    "exact": "computed before anything was measured",
+    "estimate": "computed before anything was measured, up to a small error of estimation",
+    "resampled": "found by running the algorithm again on what it published; not guaranteed",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -82,7 +83,7 @@ class Release(Released):
     """How the algorithm was chosen, if it was: what was looked at, for how much, and what the others promised."""
 
     parts: tuple[Release, ...] = ()
-    """What it was put together from by :func:`adyton.combine`, if it was; then *algorithm* is ``combined``."""
+    """What it was combined from by :func:`adyton.combine`, if it was; then *algorithm* is ``combined``."""
     weights: tuple[float, ...] = ()
     """How much each of these counts: together 1."""
 
@@ -107,7 +108,7 @@ class Release(Released):
     def noise(self) -> NoiseModel:
         """How the answers scatter around the true ones."""
         if self.parts:
-            return combined_noise(self)
+            return CombinedNoise.of(_models(self.parts), self.weights, self.estimate)
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
         row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
         return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)
@@ -119,22 +120,100 @@ class Release(Released):
             return plan_named(self.algorithm, **self.options)
         return Chosen.named(self.algorithm, finished=self.choice.finished, **self.options)
 
+    # ---- tables -----------------------------------------------------------------------------------------------------
+
     def table(self, *attributes: str) -> Table:
         """The table of some attributes, summed over the others: ``release.table("age", "sex")``.
 
         Its ``.how`` says whether it was measured, is an estimate of an algorithm that adapts to the data, or is filled
         in evenly where the task did not ask for it.
         """
-        return cell_table(self, one_by_one(attributes, self.schema))
+        group = one_by_one(attributes, self.schema)
+        counts, how = self._summed(group), self._how_summed(group)
+        return Table(group, self.labels(group), counts, how, counted=self.counted_rows)
 
     def unbiased(self, *attributes: str) -> Table:
         """The same with the exact standard error of each count, where the algorithm is linear and the table follows
         from what it measured; else refused."""
-        return unbiased_table(self, one_by_one(attributes, self.schema))
+        group = one_by_one(attributes, self.schema)
+        queries = self._marginal(group)
+        if self.noise.kind(queries) != "exact":
+            why = (
+                "it does not follow from what was measured"
+                if not self.noise.determines(queries)
+                else f"{self.algorithm} is not linear, so that its errors depend on the data"
+            )
+            raise BadInput(
+                f"there is no unbiased table of {listing(group)}: {why}. table({listing(group)}) estimates it. For "
+                "unbiased tables release marginals with all-pairs, identity, hdmm or another linear algorithm."
+            )
+        errors = self._in_order(group, np.sqrt(self.noise.variances(queries)))
+        counts, counted = self._summed(group), self.counted_rows
+        return Table(group, self.labels(group), counts, "least squares", errors, counted=counted)
 
     def error_lines(self) -> pa.Table:
-        """A line for each table that was asked for; else one for the table of all attributes."""
-        return cell_errors(self)
+        """A line for each table that was asked for; for tasks without tables, one for the table of all attributes.
+
+        The expected total variation is ½·Σ min(E|error|, count)/N: from the variances where the algorithm is linear,
+        else from simulated runs on what it published.
+        """
+        import pyarrow as pa
+
+        groups = self.task.tables(self.schema) or (self.schema.names,)
+        sizes = [math.prod(len(self.axes[name]) for name in group) for group in groups]
+        queries = Marginals(self.schema.shape, [sorted(self._places(group)) for group in groups])
+        total, off = max(1.0, float(self.estimate.sum())), None
+        if sum(sizes) <= _SIMULATED:
+            off = self.noise.mean_absolute(queries)
+        errors: list[float | None] = [None] * len(groups)
+        if off is not None:
+            parts = np.split(off, np.cumsum(queries.sizes)[:-1])
+            counts = (np.maximum(self._summed(group), 0.0).ravel() for group in groups)
+            errors = [float(np.minimum(*pair).sum() / (2 * total)) for pair in zip(parts, counts, strict=True)]
+        columns = {
+            "table": [" × ".join(group) for group in groups],
+            "cells": sizes,
+            "expected_error": pa.array(errors, type=pa.float64()),
+            "how": [self._how_summed(group) for group in groups],
+        }
+        return pa.table(with_counted(columns, self.counted_rows, len(groups)))
+
+    @property
+    def table_places(self) -> list[tuple[int, ...]]:
+        """The axes of each table that was asked for, in the order of the workload."""
+        return [tuple(self._places(group)) for group in self.task.tables(self.schema)]
+
+    @property
+    def tables_alone(self) -> bool:
+        """Whether the task asks for tables of some attributes, so that single cells are a by-product that says
+        little."""
+        return self.task.tables(self.schema) not in ((), (self.schema.names,))
+
+    def _how_summed(self, group: Sequence[str]) -> str:
+        """What a table rests on."""
+        queries = self._marginal(group)
+        if not self.noise.determines(queries):
+            return "filled in evenly"
+        return "measured" if self.noise.kind(queries) == "exact" else f"estimated by {self.algorithm}"
+
+    def _places(self, group: Sequence[str]) -> list[int]:
+        return [self.schema.names.index(name) for name in group]
+
+    def _marginal(self, group: Sequence[str]) -> Marginals:
+        return Marginals(self.schema.shape, [sorted(self._places(group))])
+
+    def _summed(self, group: Sequence[str]) -> Reals:
+        """The counts of some attributes, summed over the others."""
+        places = self._places(group)
+        others = tuple(axis for axis in range(self.estimate.ndim) if axis not in places)
+        return _transposed(self.estimate.sum(axis=others), places)
+
+    def _in_order(self, group: Sequence[str], cells: Reals) -> Reals:
+        """The cells of a table, from the order of the schema to the order asked."""
+        places = self._places(group)
+        return _transposed(cells.reshape([self.schema.shape[place] for place in sorted(places)]), places)
+
+    # ---- answers ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def row_source(self) -> CellRows:
@@ -157,7 +236,8 @@ class Release(Released):
 
     def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
         """Bounds on all cells of a table that hold at the same time."""
-        return together(self, group, confidence)
+        interval = self.noise.interval(self._marginal(group), confidence, together=True)
+        return interval.arranged(lambda cells: self._in_order(group, cells))
 
     @property
     def ranked_by(self) -> tuple[str, ...]:
@@ -165,18 +245,16 @@ class Release(Released):
         groups = self.task.tables(self.schema) or (self.schema.names,)
         return groups[0] if len(groups) == 1 else ()
 
-    @property
-    def together(self) -> str:
-        """How it was put together from several releases, in words; empty if it was not."""
-        return combined_in_words(self) if self.parts else ""
-
     def combined_with(self, others: Sequence[Self]) -> Release:
         """The weighted average with others of the same thing."""
         return averaged([self, *others])
 
     def same_noise(self, other: Released) -> bool:
         """Whether one of its parts has the counts of one of the other's, from the same entries of a ledger."""
-        return isinstance(other, Release) and share_noise(self, other)
+        return isinstance(other, Release) and any(
+            left.receipt.entries == right.receipt.entries and np.array_equal(left.estimate, right.estimate)
+            for left, right in itertools.product(self.parts or (self,), other.parts or (other,))
+        )
 
     def answer(self, queries: object, *, integer: bool = False, nonnegative: bool = False) -> Reals:
         """The estimated answers to any queries, at no cost: ``release.answer([(20, 29), (65, None)])``.
@@ -193,16 +271,8 @@ class Release(Released):
         ``.meaning`` of the result says in plain words what the intervals promise.
         """
         asked = Identity(self.schema.shape) if queries is None else as_queries(self.schema, queries)
-        found = replace(self.noise.interval(asked, confidence), counted=self.counted_rows)
-        if queries is not None:
-            return found
-        shape = self.schema.shape
-        return replace(
-            found,
-            estimate=found.estimate.reshape(shape),
-            lower=found.lower.reshape(shape),
-            upper=found.upper.reshape(shape),
-        )
+        interval = replace(self.noise.interval(asked, confidence), counted=self.counted_rows)
+        return interval.arranged(lambda cells: cells.reshape(self.schema.shape)) if queries is None else interval
 
     def to_arrow(
         self,
@@ -218,17 +288,17 @@ class Release(Released):
         *integer* or *nonnegative* moved it, they are widened. Where nothing is known they are infinite, with a warning.
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
-        look, places = Look(integer, nonnegative), [self.schema.names.index(name) for name in kept]
-        found = cell_sheets(self, kept, look, None)
+        look = Look(integer, nonnegative)
+        sheets = self._cell_sheets(kept, look, None)
         if confidence is not None:
-            bounds = self.interval(Marginals(self.schema.shape, [sorted(places)]), confidence)
+            bounds = self.interval(self._marginal(kept), confidence)
             if bounds.missing or bounds.confidence < float(exact(confidence, "confidence")):
                 warnings.warn(bounds.missing or bounds.note, stacklevel=2)
             if bounds.beyond:
                 endless = np.full(bounds.estimate.shape, np.inf)
                 bounds = replace(bounds, lower=-endless, upper=endless)
-            found = within(found, replace(bounds, note=""), look)
-        return found.to_arrow()
+            sheets = _within(sheets, replace(bounds, note=""), look)
+        return sheets.to_arrow()
 
     # ---- what it shows and keeps ------------------------------------------------------------------------------------
 
@@ -240,27 +310,102 @@ class Release(Released):
     def own_paragraphs(self) -> tuple[str, ...]:
         """Why this algorithm, how far off the answers are, and what limits on the rows of a unit would leave out."""
         limits = () if self.task.last_class is None else cut_off(self)
-        return choice_in_words(self), error_in_words(self.known_error), *(f"{one}." for one in limits)
+        return self._choice_in_words(), self._error_in_words(), *(f"{limit}." for limit in limits)
+
+    def _choice_in_words(self) -> str:
+        """Why this algorithm ran, or how it was combined."""
+        choice = self.choice
+        if self.parts:
+            shares = ", ".join(
+                f"{part.algorithm} with ε = {display(part.epsilon)} counts {100 * weight:.3g}%"
+                for part, weight in zip(self.parts, self.weights, strict=True)
+            )
+            return f"Combined from {len(self.parts)} releases, weighted by their noise: {shares}."
+        if choice is None:
+            return f"Algorithm: {self.algorithm}, as asked."
+        marks = {self.algorithm: " (chosen)"}
+        named = [pair for place, pair in enumerate(choice.ranked()) if place < _RANKED or pair[0] == self.algorithm]
+        ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in named)
+        looked = "from public information, at no cost in privacy"
+        if choice.bought:
+            features = ", ".join(
+                f"{feature.words} ({feature.value:,.6g} ± {feature.deviation:,.3g}, noisy)" for feature in choice.bought
+            )
+            looked = f"after looking at {features}, for ε = {display(choice.spent * self.rows_per_unit)}"
+        notes = "".join(f" Note: {note}" for note in choice.notes)
+        said = f"Algorithm: {self.algorithm}, chosen {looked}."
+        return f"{said} Expected error of each, relative to the best (1 = best): {ranked}.{notes}"
+
+    def _error_in_words(self) -> str:
+        """The expected error of one answer."""
+        error = self.known_error
+        if error is None:
+            return "Expected error: unknown. It could not be computed here."
+        runs = "one run" if error.runs == 1 else f"{error.runs} runs"
+        slow = f" It comes from {runs} only: runs were slow here." if error.runs else ""
+        return (
+            f"Expected error: an answer is typically off by {error.per_query:.3g} (root mean square over "
+            f"{error.queries:,} queries), {_ORIGIN[error.kind]}.{slow}"
+        )
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """Marginals, cumulative counts, answers to queries, or the cells."""
-        return asked_sheets(self, look, confidence)
+        queries, shown = self.workload, look.shown(self.estimate)
+        if self.tables_alone:
+            sets = [list(places) for places in self.table_places]
+            queries = queries if isinstance(queries, Marginals) else Marginals(self.schema.shape, sets)
+            counts = [look.numbers(Marginals(self.schema.shape, [places]) @ shown) for places in sets]
+            file, sheets = TABLES, [self._sheet(*pair) for pair in zip(sets, counts, strict=True)]
+        elif self.task.cumulative:
+            file = CELLS
+            sheets = [self._sheet(range(self.estimate.ndim), look.numbers(queries @ shown), "cumulative_count")]
+        elif questions := self.task.questions():
+            words, column = list(map(question_in_words, questions)), Column("count", look.numbers(queries @ shown))
+            file, sheets = ANSWERS, [Sheet({"query": words}, (column,), counted=self.counted_rows)]
+        else:
+            return self._cell_sheets(self.schema.names, look, confidence)
+        return self._bounded(queries, Sheets(file, tuple(sheets), look=asdict(look)), look, confidence)
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
         """The cells, where something else was asked for."""
         if self.sheets(look, None).file == CELLS:
             return ()
-        return (cell_sheets(self, self.schema.names, look, confidence),)
+        return (self._cell_sheets(self.schema.names, look, confidence),)
+
+    def _cell_sheets(self, names: Collection[str], look: Look, confidence: float | None) -> Sheets:
+        """The counts of every cell of some attributes, summed over the others."""
+        places = [place for place, name in enumerate(self.schema.names) if name in names]
+        queries: Queries = Marginals(self.schema.shape, [places])
+        sheet = self._sheet(places, look.numbers(queries @ look.shown(self.estimate)))
+        if len(places) == len(self.schema.names):
+            queries = Identity(self.schema.shape)
+        return self._bounded(queries, Sheets(CELLS, (sheet,), look=asdict(look)), look, confidence)
+
+    def _sheet(self, places: Sequence[int], counts: Array, column: str = "count") -> Sheet:
+        names = [self.schema.names[place] for place in places]
+        labels = dict(zip(names, cell_labels([self.axes[name] for name in names]), strict=True))
+        return Sheet(labels, (Column(column, counts),), counted=self.counted_rows)
+
+    def _bounded(self, queries: Queries, sheets: Sheets, look: Look, confidence: float | None) -> Sheets:
+        """Sheets with bounds, as far as there are any: notes say what is missing, and why."""
+        if confidence is None:
+            return sheets
+        if queries.count > MOST_QUERIES:
+            return sheets.noted(TOO_MANY_LINES)
+        if self.noise.beyond(queries):
+            return sheets.noted(NOT_MEASURED)
+        bounds = self.interval(queries, confidence)  # all at once: the algorithm is run again for it
+        return sheets.noted(bounds.missing) if bounds.missing else _within(sheets, bounds, look)
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The tables that were asked for, as far as they can be drawn."""
-        from adyton.report.counts import drawings
+        from adyton.report.counts import drawings  # pictures are loaded when somebody looks at one
 
         return drawings(self, most)
 
-    def view(self) -> View:
+    def view(self) -> dict[str, Any]:
         """With the error to expect, and why this algorithm was chosen."""
-        from adyton.report.counts import view
+        from adyton.report.counts import view  # pages are loaded when one is made
 
         return view(self)
 
@@ -288,7 +433,7 @@ class Release(Released):
             "choice": None if self.choice is None else self.choice.to_plain(),
         }
         if self.parts:
-            parts = [body_of(part, complete=False) for part in self.parts]
+            parts = [part._body(complete=False) for part in self.parts]
             described |= {"weights": list(self.weights), "parts": parts}
         return {**as_plain(described), "estimate": self.estimate.tolist()}
 
@@ -317,27 +462,143 @@ class Release(Released):
         return release
 
 
+def _transposed(table: Reals, places: list[int]) -> Reals:
+    """A table with its axes in the order of some places, from the order of the schema."""
+    return np.ascontiguousarray(table.transpose([sorted(places).index(place) for place in places]))
+
+
+def _within(sheets: Sheets, bounds: Interval, look: Look) -> Sheets:
+    """Sheets with the bounds of all their lines."""
+    bounded, start = [], 0
+    for sheet in sheets.sheets:
+        part, (column,) = slice(start, start + sheet.lines), sheet.columns
+        lower, upper = look.around(column.values, bounds.lower[part], bounds.upper[part])
+        bounded.append(replace(sheet, columns=(replace(column, lower=lower, upper=upper),), note=bounds.note))
+        start = part.stop
+    return replace(sheets, sheets=tuple(bounded), confidence=bounds.confidence)
+
+
+# ---- what limits on the rows of a unit would leave out ---------------------------------------------------------------
+
+
+def cut_off(release: Release, limits: int | Sequence[int] | None = None) -> list[CutOff]:
+    """What each of some limits on the rows of a unit would leave out; by default 1, 2, 3, 5, 10, 20, 30, 50 and so on.
+
+    ``ad.cut_off(session.release(ad.RowsPerUnit(50), epsilon="0.1"))``; nothing more is spent. The last class of such a
+    release is "50 or more", so rows are given as "at least". For the limit that is in force,
+    :meth:`adyton.Session.cut_off` measures the same with less noise.
+    """
+    task = getattr(release, "task", None)
+    if not isinstance(task, RowsPerUnit):
+        given = shorten(release) if task is None else str(task)
+        raise BadInput(f"what is cut off follows from a release of ad.RowsPerUnit(…). This is {given}.")
+    if limits is None:
+        steps = [step * 10**power for power in range(6) for step in _LIMITS]
+        limits = [step for step in steps if step < task.most]
+    wanted = [whole(limit, "a limit", 1) for limit in ([limits] if isinstance(limits, int) else limits)]
+    if not wanted:
+        return []
+    if max(wanted) >= task.most:
+        raise BadInput(
+            f"limits are numbers of rows below {task.most}: units with that many or more are one class of the release, "
+            f"given {shorten(limits)}."
+        )
+    sizes = np.arange(1, task.most + 1)
+    cut = np.array([np.maximum(sizes - limit, 0) for limit in wanted])
+    of_units, of_rows = (
+        release.noise.interval(Explicit.from_rows(queries.astype(np.int64)), CONFIDENCE) for queries in (cut > 0, cut)
+    )
+    units, rows = float(release.estimate.sum()), float(release.estimate @ sizes)
+    return [
+        CutOff(
+            limit,
+            task.most,
+            above := float(release.estimate[limit:].sum()),
+            gone := float(release.estimate @ cut[place]),
+            (float(of_rows.lower[place]), float(of_rows.upper[place])),
+            (float(of_units.lower[place]), float(of_units.upper[place])),
+            _share(above, units),
+            _share(gone, rows),
+        )
+        for place, limit in enumerate(wanted)
+    ]
+
+
+def _share(part: float, whole_part: float) -> float:
+    """A part of the whole, from 0 to 1: noise can make a part negative, or larger than the whole."""
+    return float(np.clip(part / whole_part, 0, 1)) if whole_part > 0 else 0.0
+
+
+# ---- several releases as one -----------------------------------------------------------------------------------------
+
+
+def averaged(releases: Sequence[Release], weights: Sequence[float] | None = None) -> Release:
+    """The average, with weights by noise if none are given. Releases that were combined before are taken apart."""
+    parts = [part for release in releases for part in release.parts or (release,)]
+    own = _weights(parts) if weights is None else tuple(weights)
+    estimate = sum((weight * part.estimate for weight, part in zip(own, parts, strict=True)), np.zeros(1))
+    return replace(
+        parts[0],
+        algorithm=COMBINED,
+        options={},
+        epsilon=sum((part.epsilon for part in parts), Fraction(0)),
+        estimate=np.asarray(estimate),
+        choice=None,
+        receipt=joint_receipt([part.receipt for part in parts]),
+        misfits=None,
+        parts=tuple(parts),
+        weights=own,
+    )
+
+
+def _models(parts: Sequence[Release]) -> list[NoiseModel]:
+    """The noise of each part. Those that were made for the same task share one workload, so that it is seen to be the
+    same."""
+    first = parts[0]
+    return [replace(part.noise, workload=first.workload) if part.task == first.task else part.noise for part in parts]
+
+
+def _weights(parts: Sequence[Release]) -> tuple[float, ...]:
+    """In proportion to 1/E‖error‖² on the queries of the first."""
+    models = _models(parts)
+    asked = models[0].workload
+    squares = []
+    for part, model in zip(parts, models, strict=True):
+        if part.task != parts[0].task and not model.determines(asked):
+            raise BadInput(
+                f"the answers to {parts[0].task} do not follow from what was measured for {part.task}. Combine "
+                "releases of the same task."
+            )
+        computed = model.expected_error() if model.workload is asked else None
+        squares.append(float((model.resampled_error(asked) if computed is None else computed).total ** 2))
+    worth = 1 / np.maximum(squares, 1e-300)
+    return tuple((worth / worth.sum()).tolist())
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
 def _combined(plain: Mapping[str, Any]) -> Release:
-    """Parts that were put together, each read as a release of its own, with the weights that they had."""
+    """Parts that were combined, each read as a release of its own, with the weights that they had."""
     parts = of_kind(list, part_of(plain, "parts"), "parts")
-    weights = [as_real(one, "a weight") for one in of_kind(list, part_of(plain, "weights"), "weights")]
-    if not 2 <= len(parts) == len(weights) <= MOST or not all(0 <= one <= 1 for one in weights):
-        raise BadInput(f"it must be put together from 2 to {MOST:,} parts, with a weight of 0 to 1 for each.")
-    if abs(sum(weights) - 1) > 1e-9 or any(isinstance(one, Mapping) and "parts" in one for one in parts):
-        raise BadInput("its weights must add up to 1, and its parts must not be put together themselves.")
-    read = [from_plain(one, lambda task, kind: Release if kind == Release.kind else None) for one in parts]
-    counts = [one for one in read if isinstance(one, Release)]
-    check_same(counts)
-    return averaged(counts, weights)
+    weights = [as_real(weight, "a weight") for weight in of_kind(list, part_of(plain, "weights"), "weights")]
+    if not 2 <= len(parts) == len(weights) <= MOST or not all(0 <= weight <= 1 for weight in weights):
+        raise BadInput(f"it must be combined from 2 to {MOST:,} parts, with a weight of 0 to 1 for each.")
+    if abs(sum(weights) - 1) > 1e-9 or any(isinstance(part, Mapping) and "parts" in part for part in parts):
+        raise BadInput("its weights must add up to 1, and its parts must not be combined themselves.")
+    results = [result_from(part, Release._own_kind) for part in parts]
+    releases = [result for result in results if isinstance(result, Release)]
+    check_same(releases)
+    return averaged(releases, weights)
 
 
 def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:
     """Numbers in lists of lists, as many as there are cells. Nothing is built for cells that are not there."""
     cells: list[Any] = [plain]
     for side in shape:
-        if not all(isinstance(one, list) and len(one) == side for one in cells):
+        if not all(isinstance(cell, list) and len(cell) == side for cell in cells):
             raise BadInput(f"the estimate must be numbers in the shape {shape}, and is not.")
-        cells = list(chain.from_iterable(cells))
+        cells = list(itertools.chain.from_iterable(cells))
     if not set(map(type, cells)) <= {int, float} or not all(-SAFE <= cell <= SAFE for cell in cells):
         raise BadInput(f"the estimate must be numbers in the shape {shape}, none of them beyond ±2^62.")
     estimate = np.array(cells, dtype=np.float64).reshape(shape)
@@ -353,12 +614,12 @@ def _options(options: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
         value = getattr(plan, name)
         size = abs(Fraction(value)) if isinstance(value, int | float | Fraction) else 0
         if size and not Fraction(1, SAFE) <= size <= SAFE:
-            raise BadInput(f"{name} is beyond any reach, given {shorten(value)}.")
+            raise BadInput(f"{name} is too large or too small, given {shorten(value)}.")
     return dict(options)
 
 
 def _rehearse(model: NoiseModel) -> None:
-    """Refuse what the algorithm would refuse, if it were run now."""
+    """Refuse what the algorithm would refuse."""
     plan, workload, epsilon = model.plan, model.workload, model.epsilon
     counts = np.zeros(workload.domain, dtype=np.int64)
     plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)
@@ -370,10 +631,10 @@ def _choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
     if part_of(plain, "algorithm") != algorithm:
         raise BadInput(f"{shorten(part_of(plain, 'algorithm'))} was chosen, {shorten(algorithm)} was run.")
     left = as_amount(part_of(plain, "left"), "what was left", most=epsilon)
-    bought = tuple(read_bought(one, epsilon) for one in of_kind(list, part_of(plain, "bought"), "bought"))
+    bought = tuple(read_bought(feature, epsilon) for feature in of_kind(list, part_of(plain, "bought"), "bought"))
     paid = left
-    for one in bought:
-        paid = exact(paid + one.spent, "the price of the choice", computed=True)
+    for feature in bought:
+        paid = exact(paid + feature.spent, "the price of the choice", computed=True)
     if paid != epsilon:
         raise BadInput(f"the parts of the choice cost {shorten(paid)} a row, not {shorten(epsilon)}.")
     return Choice(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -16,18 +16,20 @@ from adyton.arrays import Reals, arrow_column
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
-from adyton.messages import listing, path_of
+from adyton.messages import listing, path_of, shorten
 from adyton.plans.base import ExpectedError
 from adyton.queries import Cells, Explicit, Kronecker, Product, Queries, Ranges, Total
-from adyton.result import figures, frames
-from adyton.result.figure import Figure, Lines
-from adyton.result.figures import CellNumbers, largest_cells, numbered
+from adyton.result import figures
+from adyton.result.figures import CellNumbers, Figure, Lines, numbered
 from adyton.result.intervals import Interval
+from adyton.result.receipt import Receipt
 from adyton.result.result import Result
 from adyton.result.rows import RowsMade, RowSource, sampled_table, write_rows
+from adyton.result.sheets import cell_labels, free_name, to_pandas, with_counted
 from adyton.schema import Schema
 from adyton.tasks.questions import Cells as Places
 from adyton.tasks.questions import as_boxes
+from adyton.whole import whole
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +64,7 @@ class Released(Result):
     def errors(self) -> Any:
         """A frame with a line for each table that was asked for: the number of its cells, the expected error (as a part
         of all rows that lie in a wrong cell: the total variation; empty where it is not known), and how it was got."""
-        return frames.to_pandas(self.error_lines())
+        return to_pandas(self.error_lines())
 
     @abstractmethod
     def answer(self, queries: object) -> Reals:
@@ -133,10 +135,10 @@ class Released(Result):
         ([34.0, 51.0, 77.0], 'exact')
         """
         several = isinstance(q, list | tuple)
-        parts = [share(one, "q") for one in (q if isinstance(q, list | tuple) else [q])]
+        parts = [share(part, "q") for part in (q if isinstance(q, list | tuple) else [q])]
         counts, numbers, bounds = self._sliced(attribute, among, confidence, "quantiles")
-        found = [self._said(figures.quantile_of(counts, numbers, Fraction(part), bounds)) for part in parts]
-        return found if several else found[0]
+        quantiles = [self._said(figures.quantile_of(counts, numbers, Fraction(part), bounds)) for part in parts]
+        return quantiles if several else quantiles[0]
 
     def median(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Figure:
         """The number in the middle: half of the rows do not exceed it."""
@@ -159,27 +161,52 @@ class Released(Result):
         part, numbers = self._slice(name, among)
         curve, cells = figures.cumulated(self.slice_counts(part)), numbers.least.size
         queries = Ranges(cells, np.zeros((cells, 1), dtype=np.int64), np.arange(cells)[:, None])
-        found = self.slice_bounds(queries, confidence, part=part)
-        endless = np.full(cells, np.inf) if found.missing else 0.0
-        labels = frames.labels([self.axes[name]])[0][part.cells]
+        interval = self.slice_bounds(queries, confidence, part=part)
+        endless = np.full(cells, np.inf) if interval.missing else 0.0
+        labels = cell_labels([self.axes[name]])[0][part.cells]
         columns: dict[str, Any] = {
             "cumulative_count": curve,
-            "lower": np.minimum(np.maximum(found.lower, 0.0) - endless, curve),
-            "upper": np.maximum(found.upper + endless, curve),
+            "lower": np.minimum(np.maximum(interval.lower, 0.0) - endless, curve),
+            "upper": np.maximum(interval.upper + endless, curve),
             "share": curve / max(float(curve[-1]), 1e-300),
         }
-        named = {frames.free(key, {name}): column for key, column in columns.items()}
-        meaning, counted = found.missing or found.meaning, self.counted_rows
-        return Lines({name: labels, **named}, found.confidence, found.kind, meaning, counted)
+        named = {free_name(key, {name}): column for key, column in columns.items()}
+        meaning, counted = interval.missing or interval.meaning, self.counted_rows
+        return Lines({name: labels, **named}, interval.confidence, interval.kind, meaning, counted)
 
     def top(self, number: int = 10, *attributes: str, confidence: float = 0.95) -> Lines:
         """The cells with the largest counts, of all attributes or of some: ``release.top(10, "department")``.
 
-        The bounds hold for all cells at once, so that they stay right although these cells were picked out. With that
-        confidence a cell with ``certain`` is among the largest in truth, too.
+        The bounds hold for all cells at once: the largest of many noisy counts are those that noise has made larger,
+        and bounds that hold for each cell by itself would be wrong too often among them. A cell is ``certain`` to be
+        among the *number* largest, with that confidence, if fewer than *number* others may have as many rows.
         """
-        found = largest_cells(self, number, attributes, float(share(confidence, "confidence")))
-        return replace(found, counted=self.counted_rows)
+        most = whole(number, "number", 1)
+        group = self.schema.check_names(attributes) if attributes else self.ranked_by
+        if not group:
+            raise BadInput(f'name the attributes whose cells are ranked, like top({most}, "{self.schema.names[0]}").')
+        table = self.table(*group)
+        counts = table.counts.ravel()
+        order = np.argsort(-counts, kind="stable")[:most]
+        interval = self.bounds_together(group, float(share(confidence, "confidence")))
+        lower, upper = np.minimum(interval.lower.ravel(), counts), np.maximum(interval.upper.ravel(), counts)
+        if interval.missing:
+            lower, upper = np.full(counts.shape, -np.inf), np.full(counts.shape, np.inf)
+        rivals = counts.size - np.searchsorted(np.sort(upper), lower[order]) - 1  # all whose upper bound reaches it
+        columns = dict(zip(group, (column[order] for column in cell_labels(table.labels)), strict=True))
+        values = {"count": counts[order], "lower": lower[order], "upper": upper[order], "certain": rivals < most}
+        named = columns | {free_name(name, columns): value for name, value in values.items()}
+        rate, what = (
+            f"{100 * interval.confidence:g}",
+            f"all true counts of {listing(group)} inside their bounds at once",
+        )
+        promise = (
+            f"Of all releases made in this way, at least {rate} in 100 have {what}."
+            if interval.kind == "exact"
+            else f"The bounds are meant to have {what} in {rate} of 100 releases, without a formal guarantee: how far "
+            "off the counts are depends on the data, and was estimated."
+        )
+        return Lines(named, interval.confidence, interval.kind, interval.missing or promise, self.counted_rows)
 
     def _said(self, figure: Figure) -> Figure:
         """The figure, which says which rows it is of."""
@@ -217,7 +244,7 @@ class Released(Result):
         released ones. The same *seed* gives the same rows. For very many rows, :meth:`write_rows` writes a file.
         """
         table, made = sampled_table(self.row_source, self.schema, rows, seed, self.counted.first(self.where))
-        frame = frames.to_pandas(table)
+        frame = to_pandas(table)
         frame.attrs["synthetic"] = made.to_plain()
         return frame
 
@@ -274,19 +301,19 @@ class Table:
         """One line per cell: the labels, the count, and its standard error and bounds if there are any."""
         import pyarrow as pa
 
-        columns = dict(zip(self.group, frames.labels(self.labels), strict=True))
+        columns = dict(zip(self.group, cell_labels(self.labels), strict=True))
         values: dict[str, Any] = {"count": self.counts.ravel()}
         if self.errors is not None:
             values["standard_error"] = np.broadcast_to(self.errors, self.counts.shape).ravel()
         if self.lower is not None and self.upper is not None:
             values |= {"lower": self.lower.ravel(), "upper": self.upper.ravel()}
-        columns |= {frames.free(name, columns): value for name, value in values.items()}
-        columns = frames.with_counted(columns, self.counted, self.counts.size)
+        columns |= {free_name(name, columns): value for name, value in values.items()}
+        columns = with_counted(columns, self.counted, self.counts.size)
         return pa.table({name: arrow_column(value) for name, value in columns.items()})
 
     def to_frame(self) -> Any:
         """The same as a pandas DataFrame."""
-        return frames.to_pandas(self.to_arrow())
+        return to_pandas(self.to_arrow())
 
     def __repr__(self) -> str:
         counted = f"; {self.counted}" if self.counted else ""
@@ -357,3 +384,77 @@ def one_by_one(attributes: tuple[Any, ...], schema: Schema) -> tuple[str, ...]:
             f'a table is asked for by the names of attributes, like table("age", "sex"), given {listing(names)}.'
         )
     return schema.check_names(tuple(names))
+
+
+# ---- several of the same thing ---------------------------------------------------------------------------------------
+
+
+MOST = 1000
+"""How many releases can be put together."""
+COMBINED = "combined"
+"""The name in place of an algorithm for a release that was combined from several."""
+_AnyRelease = TypeVar("_AnyRelease", bound=Released)
+
+
+def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
+    """One release out of several of the same attributes of the same rows, with less noise than each of them.
+
+    Counts of cells are averaged, each release with the weight 1/(its expected error)²; tables that were measured one by
+    one go into one least squares. It costs nothing more than the parts did. Errors of the parts are
+    independent, so that intervals are exact where those of all parts are. ``combined.epsilon`` is what all cost.
+
+    >>> import pandas, adyton as ad
+    >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 500})
+    >>> session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
+    >>> weeks = [session.release(ad.Histogram("age"), epsilon=amount, algorithm="identity") for amount in (0.3, 0.4)]
+    >>> both = ad.combine(weeks)
+    >>> both.expected_error.per_query < weeks[1].expected_error.per_query, both.median().kind, both
+    (True, 'exact', <release: histogram of age, by combined, ε = 0.7>)
+    """
+    given: list[Any] = list(releases) if isinstance(releases, list | tuple) else [releases]
+    if not 2 <= len(given) <= MOST:
+        raise BadInput(f"combine takes a list of 2 to {MOST:,} releases, given {shorten(releases)}.")
+    if other := next((release for release in given if not isinstance(release, Released)), None):
+        raise BadInput(f"only releases of counts and of tables are combined, given {shorten(other)}.")
+    first = given[0]
+    if any(type(release).combined_with is not type(first).combined_with for release in given):
+        raise BadInput("some of these releases have a count for every cell, others tables alone. Combine either kind.")
+    check_same(given)
+    made: _AnyRelease = first.combined_with(given[1:])
+    return made
+
+
+def joint_receipt(receipts: Sequence[Receipt]) -> Receipt:
+    """For all of them: the budget as the last one left it; that of several budgets, if entries have the same number."""
+    entries = tuple(entry for receipt in receipts for entry in receipt.entries)
+    last = max(receipts, key=lambda receipt: (receipt.created, receipt.spent))
+    if len({entry.number for entry in entries}) < len(entries):
+        total, spent = (sum((getattr(receipt, of) for receipt in receipts), Fraction(0)) for of in ("total", "spent"))
+    else:
+        total, spent = (max(getattr(receipt, of) for receipt in receipts) for of in ("total", "spent"))
+    return replace(
+        last, total=total, spent=spent, entries=entries, private=all(receipt.private for receipt in receipts)
+    )
+
+
+def check_same(releases: Sequence[Released]) -> None:
+    """Refuse what is not the same thing."""
+    first = releases[0]
+    for release in releases[1:]:
+        if release.schema != first.schema:
+            both = " and ".join(listing(given.schema.names) for given in (first, release))
+            how = "declared in different ways" if release.schema.names == first.schema.names else f"about {both}"
+            raise BadInput(f"only releases of the same attributes are combined; these are {how}.")
+        if release.where != first.where:
+            raise BadInput(
+                f"only releases of the same rows are combined; these have where {shorten(first.where)} and "
+                f"{shorten(release.where)}."
+            )
+        if release.receipt.dataset != first.receipt.dataset:
+            raise BadInput(
+                f"only releases of the same data set are combined; these are of {shorten(first.receipt.dataset)} and "
+                f"{shorten(release.receipt.dataset)}."
+            )
+    for place, release in enumerate(releases):
+        if any(release is other or release.same_noise(other) for other in releases[:place]):
+            raise BadInput(f"the same release is given twice, number {place + 1} of the list. Its noise counts once.")

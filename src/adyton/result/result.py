@@ -5,109 +5,59 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from adyton.arrays import Array, Reals
-from adyton.errors import BadInput
-from adyton.exact import display
+from adyton.drafts import replaced
+from adyton.errors import AdytonError, BadInput
+from adyton.exact import as_number, display
+from adyton.interrupts import deferred
 from adyton.kernel.recorder import CHANGED
+from adyton.messages import path_of, shorten
 from adyton.odds import in_words
-from adyton.result import frames
-from adyton.result.misfits import Misfits, not_counted
-from adyton.result.receipt import Receipt, RowsCounted
-from adyton.result.sheets import Sheets
+from adyton.result.folder import (
+    ENDING,
+    JSON,
+    KIND,
+    REPORT,
+    Place,
+    file_in,
+    is_earlier,
+    json_text,
+    signed,
+    staged,
+    updated,
+    write_json,
+    write_sheets,
+)
+from adyton.result.misfits import Misfits, not_counted, read_misfits
+from adyton.result.receipt import Receipt, RowsCounted, read_receipt
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Look, Sheets, to_pandas, to_polars
 from adyton.schema import Schema
-from adyton.solving.nonnegative import project_to_simplex
-from adyton.tasks import Task
+from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
+from adyton.tasks import Task, task_from_dict
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from adyton.plans.base import ExpectedError
     from adyton.report.pictures import Drawing
-    from adyton.report.view import View
-    from adyton.result.receipt import Receipt
-    from adyton.result.release import Release
 
-
-@dataclass(frozen=True)
-class Look:
-    """How counts are shown: as they are, as whole numbers, without negative ones.
-
-    >>> Look(integer=True, nonnegative=True).shown(np.array([2.4, -1.0, 0.6])).tolist()
-    [2.0, 0.0, 0.0]
-    """
-
-    integer: bool = False
-    nonnegative: bool = False
-
-    @classmethod
-    def of(cls, given: Mapping[str, object], result: Any) -> Look:
-        """From what was said, of a result whose numbers can be shown in this way."""
-        for name, value in given.items():
-            if name not in ("integer", "nonnegative"):
-                raise TypeError(f"save() got an unexpected keyword argument {name!r}")
-            if value and not result.looks:
-                raise BadInput(f"{name} is for counts of cells, and this is {result.holds}. Leave it out.")
-        return cls(bool(given.get("integer", False)), bool(given.get("nonnegative", False)))
-
-    def shown(self, estimate: Reals) -> Reals:
-        """The estimate, made non-negative with the same total, and rounded with the same (rounded) total."""
-        cells = estimate.reshape(-1)
-        if self.nonnegative:
-            cells = project_to_simplex(cells, np.maximum(0.0, cells.sum(axis=-1)))
-        if self.integer:
-            cells = _rounded(cells)
-        return cells.reshape(estimate.shape)
-
-    def numbers(self, answers: npt.ArrayLike) -> Array:
-        """Answers from what is shown, in the type that suits them."""
-        return np.asarray(answers, dtype=np.float64).astype(np.int64 if self.integer else np.float64)
-
-    def around(self, counts: Array, lower: Reals, upper: Reals) -> tuple[Array, Array]:
-        """Bounds to show beside counts that are shown in this way: no count lies outside of its own.
-
-        Rounding and leaving out negative counts move some counts a little, and wider bounds promise no less.
-
-        >>> Look(integer=True, nonnegative=True).around(np.array([3, 0]), np.array([2.1, -4.5]), np.array([2.7, -0.5]))
-        (array([2, 0]), array([3, 0]))
-        """
-        least = 0.0 if self.nonnegative else -np.inf
-        low, high = np.minimum(np.maximum(lower, least), counts), np.maximum(np.maximum(upper, least), counts)
-        if not self.integer or not np.isfinite(high).all():
-            return low, high
-        return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
-
-
-AS_IT_IS: Look = Look()
-
-
-def _rounded(cells: Reals) -> Reals:
-    """Whole numbers that add up to the nearest whole number of the sum: the largest remainders are rounded up."""
-    floors = np.floor(cells)
-    missing = int(np.rint(cells.sum()) - floors.sum())
-    if missing > 0:
-        floors[np.argsort(floors - cells, kind="stable")[:missing]] += 1
-    return floors
-
-
-_RANKED = 5
-"""How many algorithms are named beside the chosen one."""
-_ORIGIN = {
-    "exact": "computed before anything was measured",
-    "estimate": "computed before anything was measured, up to a small error of estimation",
-    "resampled": "found by running the algorithm again on what it published; not guaranteed",
+_ROOM = 1 << 20
+_KINDS = {
+    "counts": "a release of counts",
+    "tables": "a release of tables",
+    "numbers": "a release of numbers",
+    "number": "a count",
+    "classifier": "a classifier",
+    "tuning": "a configuration",
 }
+_T = TypeVar("_T")
+KindOf: TypeAlias = "Callable[[Task, str], type[Result] | None]"
+"""The type of results for a task and the name of a kind; None where the kind is another one."""
 
 
 @dataclass(frozen=True)
@@ -125,15 +75,12 @@ class Explanation:
         return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in self.paragraphs)
 
 
-CONFIDENCE = 0.95
-
-
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Result(ABC):
     """What a request returned: what was asked, what was measured, what it cost. A kind of result adds its own fields.
 
-    A kind of result says what it is by :meth:`paragraphs` (in words), :meth:`sheets` (in numbers), :meth:`drawings` (in
-    pictures) and :meth:`own_dict` (in JSON); everything else is made of these.
+    A kind of result shows itself by :meth:`own_paragraphs` (in words), :meth:`sheets` (in numbers), :meth:`drawings`
+    (in pictures) and :meth:`own_dict` (in JSON). One page, one folder and one printer use these.
     """
 
     kind: ClassVar[str]
@@ -143,12 +90,12 @@ class Result(ABC):
     holds: ClassVar[str] = "a release"
     """The same in a sentence about files."""
     at_once: ClassVar[bool] = False
-    """Whether the sheets without bounds are there in no time, so that they are written with what was paid for."""
+    """Whether the sheets without bounds take no time, so that they are written with what was paid for."""
     looks: ClassVar[bool] = False
     """Whether its numbers are counts that can be shown whole, or without negative ones."""
 
     checks_values: ClassVar[bool] = True
-    """Whether it matters to it that values fit the schema."""
+    """Whether values that do not match the schema change its numbers."""
     bulky: ClassVar[tuple[str, ...]] = ()
     """Parts of its file that are as long as what was measured."""
 
@@ -207,14 +154,14 @@ class Result(ABC):
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The pictures, at most so many."""
 
-    def view(self) -> View:
+    def view(self) -> dict[str, Any]:
         """What its page says: numbers, pictures and words of its own, between those of every page."""
-        from adyton.report.view import view_of
+        from adyton.report.page import view_of  # pages and pictures are loaded when somebody looks at one
 
         return view_of(self)
 
     def glance(self, *, bounds: bool = False) -> Sheets:
-        """The sheets that its first lines are on, as fast as they can be had; with *bounds* if these take no time."""
+        """The sheets that its first lines are on, without waiting; with *bounds* if these take no time."""
         return self.sheets(confidence=CONFIDENCE if bounds or not self.at_once else None)
 
     def remarks(self) -> tuple[str, ...]:
@@ -245,7 +192,7 @@ class Result(ABC):
     def paragraphs(self) -> tuple[str, ...]:
         """What was asked, what ran and why, how far off it is, which rows did not fit, what it cost."""
         said = f"WARNING: {self.unfinished} What was measured until then is here."
-        loud, quiet = misfits_in_words(self)
+        loud, quiet = self.misfit_paragraphs()
         return (
             self.counted.after(self.asked_in_words()),
             *((said,) if self.unfinished is not None else ()),
@@ -254,6 +201,17 @@ class Result(ABC):
             *quiet,
             budget_in_words(self.receipt, self.epsilon, self.noun),
         )
+
+    def misfit_paragraphs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The rows that do not match the schema, in words: a warning if there is cause for one, and a paragraph."""
+        if not self.checks_values:
+            return (), ()
+        if self.misfits is None:
+            counted = any(step.startswith("misfits(") for debit in self.receipt.entries for step in debit.lineage)
+            said = not_counted(self.epsilon, self.rows_per_unit)
+            return (), () if self.task.per_unit or counted else (said,)  # counted in the parts of a combined release
+        warnings = " ".join(self.misfits.warnings())
+        return (f"WARNING: {warnings}",) * bool(warnings), (self.misfits.in_words(),)
 
     def explain(self) -> Explanation:
         """What was asked, what ran and why, how far off it is, and what was spent, in words."""
@@ -267,22 +225,22 @@ class Result(ABC):
 
     def to_frame(self, *arguments: Any, **options: Any) -> Any:
         """The same as :meth:`to_arrow`, with the same options, as a pandas DataFrame."""
-        return frames.to_pandas(self.to_arrow(*arguments, **options))
+        return to_pandas(self.to_arrow(*arguments, **options))
 
     def to_polars(self, *arguments: Any, **options: Any) -> Any:
         """The same, with the same options, as a polars DataFrame."""
-        return frames.to_polars(self.to_arrow(*arguments, **options))
+        return to_polars(self.to_arrow(*arguments, **options))
 
     # ---- in pictures ------------------------------------------------------------------------------------------------
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """The pictures of the report; written to a file if a path is given."""
-        from adyton.report.plot import plot
+        from adyton.report.plot import plot  # loaded when a figure is made
 
         return plot(self, path)
 
     def _repr_html_(self) -> str:
-        from adyton.report.page import to_html
+        from adyton.report.page import to_html  # loaded when a notebook shows it
 
         return to_html(self)
 
@@ -296,10 +254,21 @@ class Result(ABC):
         replaced. Where the numbers are counts, ``integer=True`` and ``nonnegative=True`` are about the CSV files. A
         name that ends in ``.json`` is that of a file, which gets all of it and nothing else.
         """
-        from adyton.result.folder import save
-
-        for problem in save(self, folder, Look.of(look, self), overwrite=overwrite):
+        shown = Look.of(look, self)
+        with staged(folder, overwrite=overwrite or path_of(folder).suffix == ENDING) as place:
+            _, problems = self.save_in(place, shown).finish()
+        for problem in problems:
             warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
+
+    def save_in(self, place: Place, look: Look = AS_IT_IS) -> Saved:
+        """Write what was paid for, and put it in place; interrupts wait until that is done."""
+        with deferred():
+            write_json(self._body(complete=False), place.json)
+            if self.at_once and not place.single:
+                for sheets in (self.sheets(look, None), *self.more_sheets(look, None)):
+                    write_sheets(sheets, place.folder)
+            place.settle()
+            return Saved(self, place, look)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -307,26 +276,44 @@ class Result(ABC):
 
         The file is checked as a stranger's would be, and nothing in it is run. :func:`adyton.load` opens any kind.
         """
-        from adyton.result.folder import read
+        result = read_result(path, cls._own_kind, cls.holds)
+        assert isinstance(result, cls)
+        return result
 
-        found = read(path, lambda task, kind: cls if kind == cls.kind else None, cls.holds)
-        assert isinstance(found, cls)
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values for JSON."""
-        from adyton.result.folder import to_dict
-
-        return to_dict(self, complete=True)
+    def to_dict(self, *, complete: bool = True) -> dict[str, Any]:
+        """Everything that is needed to use it later, without the data, as plain values for JSON, with a digest; what
+        takes time only if *complete*."""
+        return signed(self._body(complete=complete))
 
     @classmethod
     def from_dict(cls, plain: Any) -> Self:
         """The result that :meth:`to_dict` described; checked as a stranger's would be."""
-        from adyton.result.folder import read_plain
+        reader = replace(KIND, holds=cls.holds)
+        result = reader.made(plain, "this value", lambda parts: result_from(parts, cls._own_kind))
+        assert isinstance(result, cls)
+        return result
 
-        found = read_plain(plain, lambda task, kind: cls if kind == cls.kind else None, cls.holds)
-        assert isinstance(found, cls)
-        return found
+    @classmethod
+    def _own_kind(cls, task: Task, kind: str) -> type[Result] | None:
+        return cls if kind == cls.kind else None
+
+    def _body(self, *, complete: bool) -> dict[str, Any]:
+        """What its JSON file holds."""
+        common = {
+            **KIND.head,
+            "kind": self.kind,
+            "counted": self.counted.sentence or None,
+            "task": self.task.to_dict(),
+            "where": self.where,
+            "schema": None if self.schema is None else self.schema.to_dict(),
+            "algorithm": self.algorithm,
+            "options": self.options,
+            "epsilon": as_number(self.epsilon),
+            "unfinished": self.unfinished,
+            "record": self.receipt.to_plain(),
+            "misfits": None if self.misfits is None else self.misfits.to_plain(),
+        }
+        return {**as_plain(common), **self.own_dict(complete=complete)}
 
     # ---- the receipt ------------------------------------------------------------------------------------------------
 
@@ -347,12 +334,12 @@ class Result(ABC):
 
     @property
     def record(self) -> dict[str, Any]:
-        """The receipt as plain values, as the JSON file has it."""
+        """The receipt as plain values, as in the JSON file."""
         return self.receipt.to_plain()
 
     def __str__(self) -> str:
         """Numbers first: the first lines, then what it is and what it cost."""
-        from adyton.report.view import printed
+        from adyton.report.page import printed  # loaded when it is printed
 
         return printed(self)
 
@@ -363,56 +350,128 @@ class Result(ABC):
         return f"<{self.noun}: {what}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
 
 
-def error_in_words(error: ExpectedError | None) -> str:
-    """The expected error of one answer."""
-    if error is None:
-        return "Expected error: unknown. It could not be computed here."
-    slow = f" It comes from {_times(error.runs)} only: runs were slow here." if error.runs else ""
-    return (
-        f"Expected error: an answer is typically off by {error.per_query:.3g} (root mean square over "
-        f"{error.queries:,} queries), {_ORIGIN[error.kind]}.{slow}"
-    )
-
-
-def _times(runs: int) -> str:
-    return "one run" if runs == 1 else f"{runs} runs"
-
-
-def misfits_in_words(release: Result) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The rows that did not fit: a paragraph to say aloud, if there is cause for it, and one to say in any case."""
-    if not release.checks_values:
-        return (), ()
-    if release.misfits is None:
-        counted = any(step.startswith("misfits(") for debit in release.receipt.entries for step in debit.lineage)
-        said = f"Misfits: {not_counted(release.epsilon, release.rows_per_unit)}"
-        return (), () if release.task.per_unit or counted else (said,)  # counted in the parts of a combined release
-    warnings = " ".join(release.misfits.warnings())
-    return (f"WARNING: {warnings}",) * bool(warnings), (f"Misfits: {release.misfits.in_words()}",)
-
-
-def choice_in_words(release: Release) -> str:
-    """Why this algorithm ran."""
-    choice = release.choice
-    if release.together:
-        return release.together
-    if choice is None:
-        return f"Algorithm: {release.algorithm}, as asked."
-    marks = {release.algorithm: " (chosen)"}
-    named = [pair for place, pair in enumerate(choice.ranked()) if place < _RANKED or pair[0] == release.algorithm]
-    ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in named)
-    looked = "from public information, at no cost in privacy"
-    if choice.bought:
-        features = ", ".join(f"{one.words} ({one.value:,.6g} ± {one.deviation:,.3g}, noisy)" for one in choice.bought)
-        looked = f"after looking at {features}, for ε = {display(choice.spent * release.rows_per_unit)}"
-    notes = "".join(f" Note: {note}" for note in choice.notes)
-    said = f"Algorithm: {release.algorithm}, chosen {looked}."
-    return f"{said} Expected error of each, relative to the best (1 = best): {ranked}.{notes}"
-
-
 def budget_in_words(receipt: Receipt, epsilon: Fraction, what: str) -> str:
-    """What it cost, what is left and where that is remembered, and what ε means; *what* is a release, or the like."""
+    """What it cost, what is left and where that is recorded, and what ε means; *what* is a release, or the like."""
     left, total = display(receipt.remaining), display(receipt.total)
-    kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file remembers it"
+    kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file records it"
     meaning = in_words(epsilon, receipt.unit)
     changed = f" WARNING: {CHANGED}." if receipt.changed else ""
     return f"Budget: this {what} cost ε = {display(epsilon)}; {left} of {total} is left, {kept}. {meaning}{changed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """A result whose measurements are in files."""
+
+    result: Result
+    place: Place
+    look: Look = AS_IT_IS
+
+    def finish(self) -> tuple[Sheets | None, list[str]]:
+        """Add what is computed from the measurements: bounds, what takes time, the report. If that fails, what is there
+        stays as it is.
+
+        Returns what was asked for, with bounds if there are any, and a sentence for everything that is missing.
+        """
+        problems: list[str] = []
+        asked = attempt("The numbers with their bounds", problems, self._write_asked)
+        attempt("The expected error", problems, self._complete)
+        if not self.place.single:
+            attempt("The report", problems, self._write_report)
+            attempt("The other tables", problems, self._write_more)
+        return asked, problems
+
+    def _write_asked(self) -> Sheets:
+        asked = self.result.sheets(self.look, CONFIDENCE)
+        if not self.place.single:
+            write_sheets(asked, self.place.folder)
+        return asked
+
+    def _write_more(self) -> None:
+        for sheets in self.result.more_sheets(self.look, CONFIDENCE):
+            write_sheets(sheets, self.place.folder)
+
+    def _complete(self) -> None:
+        with replaced(self.place.json) as file:
+            write_json(self.result._body(complete=True), file)
+
+    def _write_report(self) -> None:
+        from adyton.report.page import render  # pages are loaded when one is made
+
+        with replaced(self.place.folder / REPORT) as file:
+            file.write_text(render(self.result), encoding="utf-8")
+
+
+def attempt(what: str, problems: list[str], step: Callable[[], _T]) -> _T | None:
+    """What *step* computes from a result that is paid for. If it fails, for any reason, None; the problem is noted."""
+    try:
+        return step()
+    except Exception as error:
+        reason = str(error) if isinstance(error, AdytonError) else getattr(error, "strerror", None)
+        problems.append(f"{what} could not be made ({(reason or type(error).__name__).rstrip('.')}).")
+        return None
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_result(path: str | os.PathLike[str], kind_of: KindOf, holds: str) -> Result:
+    """The result in a folder or a file, of the type that *kind_of* finds for a task and the name of a kind. *holds*
+    says in messages what is looked for. What is wrong with a file is one sentence."""
+    given = path_of(path)
+    writer = f"Give the folder of {holds.replace('a ', 'a saved ', 1)}, or its {JSON}."
+    file, reader = file_in(given), replace(KIND, holds=holds, writer=writer)
+    if not file.exists() and (other := reader.other(given)):
+        raise BadInput(f"{path} is not {holds}. {other}")
+
+    def usable(plain: dict[str, Any]) -> Result:
+        try:
+            return result_from(plain, kind_of)
+        except _OtherKind as other:
+            raise BadInput(f"{path} is not {holds}. It holds {other}: open it with ad.load.") from None
+        except BadInput as problem:
+            why = str(problem).rstrip(".")
+            raise BadInput(f"{file} is not {holds} that can be used: {why}. {reader.writer}") from None
+
+    return reader.read(file, usable)
+
+
+class _OtherKind(Exception):
+    """A file holds another kind of result; the words say which."""
+
+
+def result_from(given: dict[str, Any], kind_of: KindOf) -> Result:
+    """The result that plain values describe. Unknown keys are ignored, and padding is refused."""
+    plain = updated(given) if is_earlier(given) else given
+    task, name = task_from_dict(part_of(plain, "task")), as_text(part_of(plain, "kind"), "kind")
+    kind = kind_of(task, name)
+    if kind is None:
+        raise _OtherKind(_KINDS.get(name, f"a result of the kind {shorten(name)}"))
+    result = kind.from_plain(plain, _common(plain, task))
+    own = result._body(complete=False)
+    for part, value in plain.items():
+        if part in own and part not in kind.bulky and len(json_text(value)) > 8 * len(json_text(own[part])) + _ROOM:
+            raise BadInput(f"its part {part!r} is longer than what it can hold.")
+    return result
+
+
+def _common(plain: Mapping[str, Any], task: Task) -> dict[str, Any]:
+    """The parts of every result, each of its own type, that fit together."""
+    described = part_of(plain, "schema")
+    schema = None if described is None else Schema.from_dict(described)
+    rows, enforced = (1, False) if schema is None else (schema.rows_per_unit, schema.unit is not None)
+    receipt = read_receipt(part_of(plain, "record"), rows, enforced=enforced)
+    epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=receipt.total)
+    where, unfinished = part_of(plain, "where"), plain.get("unfinished")
+    options = of_kind(dict, part_of(plain, "options"), "options")
+    return {
+        "schema": schema,
+        "task": task,
+        "where": None if where is None else as_text(where, "where"),
+        "algorithm": as_text(part_of(plain, "algorithm"), "algorithm"),
+        "options": {as_text(name, "the name of an option"): value for name, value in options.items()},
+        "epsilon": epsilon,
+        "receipt": receipt,
+        "misfits": read_misfits(plain.get("misfits"), epsilon),
+        "unfinished": None if unfinished is None else as_text(unfinished, "unfinished"),
+    }

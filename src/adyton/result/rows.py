@@ -6,7 +6,8 @@ import itertools
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,7 +21,7 @@ from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton.result.folder import for_spreadsheets
-from adyton.result.result import Look
+from adyton.result.sheets import Look
 from adyton.schema import Schema
 from adyton.schema.attributes import OTHER_LABEL, Boolean, Categorical, CelledAttribute
 from adyton.schema.calendar import DAY, LATEST
@@ -44,8 +45,8 @@ class Comparison:
 
     >>> compared = Comparison({("a", "b"): np.array([[1.0, 1.0], [0.0, 2.0]])}, ["a", "b"])
     >>> compared.add(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32))
-    >>> compared.mean()
-    0.25
+    >>> compared.distances()
+    {('a', 'b'): 0.25}
     """
 
     def __init__(self, tables: Mapping[Group, Reals], names: Sequence[str]) -> None:
@@ -64,19 +65,14 @@ class Comparison:
         self._rows += len(codes)
 
     def distances(self) -> dict[Group, float]:
-        """For every table the total variation between rows and release."""
+        """For every table the total variation between rows and release; none where there are no rows."""
         if not self._rows:
-            raise BadInput("there are no rows to compare yet. Add some first.")
-        found = {}
-        for group, counts in self._counts.items():
-            table = self._tables[group]
-            found[group] = float(np.abs(counts / self._rows - table / max(table.sum(), 1e-300)).sum() / 2)
-        return found
-
-    def mean(self) -> float:
-        """The mean over all tables."""
-        distances = self.distances()
-        return float(np.mean(list(distances.values()))) if distances else 0.0
+            return {}
+        shares = {group: table / max(table.sum(), 1e-300) for group, table in self._tables.items()}
+        return {
+            group: float(np.abs(counts / self._rows - shares[group]).sum() / 2)
+            for group, counts in self._counts.items()
+        }
 
 
 _AT_A_TIME = 1 << 17
@@ -116,15 +112,15 @@ class CellRows:
     def tables(self) -> dict[tuple[str, ...], Reals]:
         """Those of all pairs, or of the only attribute; the first ones, where they are many and large."""
         names, cells = self.schema.names, self._cells()
-        found: dict[tuple[str, ...], Reals] = {}
+        tables: dict[tuple[str, ...], Reals] = {}
         left = _MOST_COMPARED
         for group in itertools.combinations(range(len(names)), min(2, len(names))):
             others = tuple(axis for axis in range(len(names)) if axis not in group)
             left -= int(np.prod([self.estimate.shape[axis] for axis in group]))
             if left < 0:
                 break
-            found[tuple(names[axis] for axis in group)] = cells.sum(axis=others)
-        return found
+            tables[tuple(names[axis] for axis in group)] = cells.sum(axis=others)
+        return tables
 
     def _cells(self) -> Reals:
         """No count is negative; where all are 0, all cells are alike."""
@@ -160,7 +156,7 @@ class RowsMade:
     farthest_table: tuple[str, ...] = ()
     """Which pair that is."""
     counted: str = ""
-    """Which rows of the table they stand for, in a sentence, where that is not all of them."""
+    """Which rows of the table they represent, in a sentence, if that is not all of them."""
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values for JSON."""
@@ -182,8 +178,7 @@ def check_rows(file: Path | None, rows: int, schema: Schema) -> None:
     """Refuse what cannot be made or written, before anything is spent."""
     if whole(rows, "rows", 0) > MOST_ROWS:
         raise BadInput(f"at most {MOST_ROWS:,} rows are made at once, given {shorten(rows)}.")
-    empty = np.zeros((0, len(schema.names)), dtype=np.int32)
-    arrow_rows(schema, empty, np.random.default_rng(0))
+    _no_rows(schema)  # refuses attributes whose rows cannot be made
     if file is not None and file.suffix.lower() not in KINDS:
         raise BadInput(f"rows are written to a file that ends in .csv or .parquet, given {shorten(str(file))}.")
     if file is not None and (file.is_dir() or not (file.parent.is_dir() and os.access(file.parent, os.W_OK))):
@@ -198,10 +193,8 @@ def sampled_table(
 
     check_rows(None, rows, schema)
     compared = Comparison(source.tables(), schema.names)
-    parts = list(_parts(source, schema, rows, seed, compared))
+    table = pa.concat_tables([_no_rows(schema), *_parts(source, schema, rows, seed, compared)])
     made = _made(rows, compared, counted)
-    empty = arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
-    table = pa.concat_tables(parts) if parts else empty
     return table.replace_schema_metadata({_MARK: json.dumps(made.to_plain())}), made
 
 
@@ -209,12 +202,12 @@ def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: i
     """A part at a time; the file appears when all of them are in it."""
     check_rows(file, rows, schema)
     compared = Comparison(source.tables(), schema.names)
-    empty = arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
+    empty = _no_rows(schema)
     try:
         with replaced(file) as draft:
-            with _writer(draft, file.suffix.lower(), empty, _note(counted)) as writer:
+            with _writer(draft, file.suffix.lower(), empty, _note(counted)) as write:
                 for part in _parts(source, schema, rows, seed, compared):
-                    writer.write_table(part.cast(empty.schema))
+                    write(part.cast(empty.schema))
             made = _made(rows, compared, counted)
             with replaced(file.with_name(f"{file.name}.synthetic.json")) as note:
                 note.write_text(json.dumps(made.to_plain(), indent=1) + "\n", encoding="utf-8")
@@ -223,47 +216,25 @@ def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: i
     return made
 
 
-def _writer(draft: Path, kind: str, empty: pa.Table, note: str) -> Any:
+@contextmanager
+def _writer(draft: Path, kind: str, empty: pa.Table, note: str) -> Iterator[Callable[[pa.Table], None]]:
+    """A function that writes some rows: as CSV whose texts no spreadsheet takes for formulas, or as Parquet whose
+    metadata say that the rows are synthetic."""
     if kind == ".csv":
         from pyarrow import csv
 
-        return _Harmless(csv.CSVWriter(draft, for_spreadsheets(empty).schema))
+        with csv.CSVWriter(draft, for_spreadsheets(empty).schema) as writer:
+            yield lambda part: writer.write_table(for_spreadsheets(part))
+        return
     from pyarrow import parquet
 
     marked = empty.schema.with_metadata({_MARK: json.dumps({"note": note})})
-    return _Marked(parquet.ParquetWriter(draft, marked, compression="zstd"), marked)
+    with parquet.ParquetWriter(draft, marked, compression="zstd") as writer:
+        yield lambda part: writer.write_table(part.replace_schema_metadata(marked.metadata))
 
 
-class _Harmless:
-    """A writer of CSV whose texts no spreadsheet takes for formulas."""
-
-    def __init__(self, writer: Any) -> None:
-        self._writer = writer
-
-    def write_table(self, part: Any) -> None:
-        self._writer.write_table(for_spreadsheets(part))
-
-    def __enter__(self) -> _Harmless:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
-
-
-class _Marked:
-    """A writer of Parquet whose file says that its rows are synthetic."""
-
-    def __init__(self, writer: Any, schema: Any) -> None:
-        self._writer, self._schema = writer, schema
-
-    def write_table(self, part: Any) -> None:
-        self._writer.write_table(part.replace_schema_metadata(self._schema.metadata))
-
-    def __enter__(self) -> _Marked:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
+def _no_rows(schema: Schema) -> pa.Table:
+    return arrow_rows(schema, np.zeros((0, len(schema.names)), dtype=np.int32), np.random.default_rng(0))
 
 
 def _parts(source: RowSource, schema: Schema, rows: int, seed: int | None, compared: Comparison) -> Iterator[pa.Table]:
@@ -274,7 +245,7 @@ def _parts(source: RowSource, schema: Schema, rows: int, seed: int | None, compa
 
 
 def _made(rows: int, compared: Comparison, counted: str) -> RowsMade:
-    distances = compared.distances() if rows else {}
+    distances = compared.distances()
     if not distances:
         return RowsMade(rows, None, None, counted=counted)
     farthest = max(distances, key=lambda group: distances[group])
@@ -284,9 +255,8 @@ def _made(rows: int, compared: Comparison, counted: str) -> RowsMade:
 def arrow_rows(schema: Schema, codes: Codes, random: np.random.Generator) -> pa.Table:
     """Rows as an Arrow table: a column for each attribute of the schema, in its order.
 
-    A whole number is drawn evenly from its cell, a real one is an even point of its bin, a time
-    an even second of its cell. Missing values are null. What
-    lies outside is written so that it is read as such again: the text ``(other)``, or a number beyond the largest.
+    A whole number, a real number and a time (to the second) are drawn evenly from their cell. Missing values are null.
+    A value outside is written so that it is read as such again: the text ``(other)``, or a number beyond the largest.
 
     >>> from adyton.schema import Integer
     >>> schema = Schema({"sex": Categorical(["F", "M"]), "age": Integer(0, 99, step=50)})

@@ -1,4 +1,7 @@
-"""What a result shows and writes: sheets of labelled lines with numbers and bounds, and one tidy table of several."""
+"""What a result shows and writes: sheets of labelled lines with numbers and bounds, and one tidy table of several.
+
+Below them: how counts are shown, the labels and names of columns, and the frames of other libraries.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from adyton.arrays import Array, arrow_column
-from adyton.result import frames
+from adyton.arrays import Array, Reals, arrow_column
+from adyton.errors import BadInput
+from adyton.solving.projections import project_to_simplex
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+CONFIDENCE = 0.95
+"""That of bounds, if no other is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +51,12 @@ class Column:
         """The columns of a table: the numbers, then their bounds and errors as far as there are any."""
         before = f"{self.name}_" if prefixed else ""
         parts = {"lower": self.lower, "upper": self.upper, "error" if prefixed else "standard_error": self.error}
-        return {self.name: self.values, **{before + name: one for name, one in parts.items() if one is not None}}
+        return {self.name: self.values, **{before + name: part for name, part in parts.items() if part is not None}}
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values for JSON."""
         parts = {"values": self.values, "lower": self.lower, "upper": self.upper, "error": self.error}
-        plain = {name: None if one is None else _plain(one) for name, one in parts.items()}
+        plain = {name: None if part is None else _plain(part) for name, part in parts.items()}
         return {"name": self.name, **plain, **({} if self.kind is None else {"bounds": self.kind})}
 
 
@@ -83,12 +91,12 @@ class Sheet:
         columns: dict[str, Any] = {}
         for column in self.columns:
             for name, values in column.written(prefixed=self.prefixed).items():
-                columns[frames.free(name, {*columns, *taken})] = values
+                columns[free_name(name, {*columns, *taken})] = values
         if self.note:
             note = [self.note, *itertools.repeat(None, self.lines - 1)]
-            columns[frames.free("note", {*columns, *taken})] = note
+            columns[free_name("note", {*columns, *taken})] = note
         if self.counted:
-            columns[frames.free("counted", {*columns, *taken})] = [self.counted] * self.lines
+            columns[free_name("counted", {*columns, *taken})] = [self.counted] * self.lines
         return columns
 
     def to_arrow(self) -> pa.Table:
@@ -101,7 +109,7 @@ class Sheet:
     def to_plain(self) -> dict[str, Any]:
         """Column by column, as plain values for JSON; of counts alone also under their own names."""
         plain: dict[str, Any] = {
-            "labels": {name: np.asarray(one).tolist() for name, one in self.labels.items()},
+            "labels": {name: np.asarray(labels).tolist() for name, labels in self.labels.items()},
             "columns": [column.to_plain() for column in self.columns],
             "counted": self.counted or None,
             "note": self.note,
@@ -147,7 +155,7 @@ class Sheets:
         if len(self.sheets) == 1:
             return self.sheets[0].to_arrow()
         names = list(dict.fromkeys(name for sheet in self.sheets for name in sheet.labels))
-        which = frames.free("table", names)
+        which = free_name("table", names)
         numbers = [sheet.numbers({which, *names}) for sheet in self.sheets]
         columns = max((list(own) for own in numbers), key=len)
         parts = []
@@ -173,7 +181,123 @@ class Sheets:
 
 def _plain(numbers: Array) -> Any:
     """Numbers for JSON, which knows no infinite ones."""
-    found = np.asarray(numbers)
-    if found.dtype.kind != "f" or np.isfinite(found).all():
-        return found.tolist()
-    return [one if math.isfinite(one) else None for one in found.tolist()]
+    values = np.asarray(numbers)
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return values.tolist()
+    return [value if math.isfinite(value) else None for value in values.tolist()]
+
+
+# ---- how counts are shown -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Look:
+    """How counts are shown: as they are, as whole numbers, without negative ones.
+
+    >>> Look(integer=True, nonnegative=True).shown(np.array([2.4, -1.0, 0.6])).tolist()
+    [2.0, 0.0, 0.0]
+    """
+
+    integer: bool = False
+    nonnegative: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, object], result: Any) -> Look:
+        """From what was said, of a result whose numbers can be shown in this way."""
+        for name, value in given.items():
+            if name not in ("integer", "nonnegative"):
+                raise TypeError(f"save() got an unexpected keyword argument {name!r}")
+            if value and not result.looks:
+                raise BadInput(f"{name} is for counts of cells, and this is {result.holds}. Leave it out.")
+        return cls(bool(given.get("integer", False)), bool(given.get("nonnegative", False)))
+
+    def shown(self, estimate: Reals) -> Reals:
+        """The estimate, made non-negative with the same total, and rounded with the same (rounded) total."""
+        cells = estimate.reshape(-1)
+        if self.nonnegative:
+            cells = project_to_simplex(cells, np.maximum(0.0, cells.sum(axis=-1)))
+        if self.integer:
+            cells = _rounded(cells)
+        return cells.reshape(estimate.shape)
+
+    def numbers(self, answers: npt.ArrayLike) -> Array:
+        """Answers from what is shown, in the type that suits them."""
+        return np.asarray(answers, dtype=np.float64).astype(np.int64 if self.integer else np.float64)
+
+    def around(self, counts: Array, lower: Reals, upper: Reals) -> tuple[Array, Array]:
+        """Bounds to show beside counts that are shown in this way: no count lies outside of its own.
+
+        Rounding and leaving out negative counts move some counts a little, and wider bounds promise no less.
+
+        >>> Look(integer=True, nonnegative=True).around(np.array([3, 0]), np.array([2.1, -4.5]), np.array([2.7, -0.5]))
+        (array([2, 0]), array([3, 0]))
+        """
+        least = 0.0 if self.nonnegative else -np.inf
+        low, high = np.minimum(np.maximum(lower, least), counts), np.maximum(np.maximum(upper, least), counts)
+        if not self.integer or not np.isfinite(high).all():
+            return low, high
+        return np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
+
+
+AS_IT_IS: Look = Look()
+
+
+def _rounded(cells: Reals) -> Reals:
+    """Whole numbers that add up to the nearest whole number of the sum: the largest remainders are rounded up."""
+    floors = np.floor(cells)
+    missing = int(np.rint(cells.sum()) - floors.sum())
+    if missing > 0:
+        floors[np.argsort(floors - cells, kind="stable")[:missing]] += 1
+    return floors
+
+
+# ---- columns and frames ---------------------------------------------------------------------------------------------
+
+
+def cell_labels(axes: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """The labels of every cell in row-major order, axis by axis."""
+    sides = [len(along) for along in axes]
+    return tuple(
+        np.tile(np.repeat(_uniform(along), math.prod(sides[place + 1 :])), math.prod(sides[:place]))
+        for place, along in enumerate(axes)
+    )
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name of a column, changed until no attribute has it."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def with_counted(columns: dict[str, Any], counted: str, lines: int) -> dict[str, Any]:
+    """The columns, and one more that says in every line which rows were counted, where that is not all of them.
+
+    A column of its own, as statistical offices have them for units of measure: files stay plain tables, the columns
+    that programs read keep their names, and a line that is copied elsewhere takes the words with it.
+    """
+    return {**columns, free_name("counted", columns): [counted] * lines} if counted else columns
+
+
+def to_pandas(table: pa.Table) -> Any:
+    """As a pandas DataFrame."""
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        raise BadInput("this needs pandas. Install it: pip install pandas; or ask for to_arrow().") from None
+    return table.to_pandas()
+
+
+def to_polars(table: pa.Table) -> Any:
+    """As a polars DataFrame."""
+    try:
+        import polars
+    except ImportError:
+        raise BadInput("this needs polars. Install it: pip install polars; or ask for to_arrow().") from None
+    return polars.from_arrow(table)
+
+
+def _uniform(labels: Sequence[Any]) -> Any:
+    """Labels of one type: as they are if they have one, else as texts."""
+    kinds = {type(label) for label in labels}
+    return np.array(labels) if kinds in ({int}, {bool}) else np.array([str(label) for label in labels], dtype=object)

@@ -22,9 +22,9 @@ from adyton.exact import Rational, budget, display, positive
 from adyton.kernel.kernel import Kernel
 from adyton.messages import listing, shorten
 from adyton.programs.base import load
+from adyton.result.folder import Place, says_so, staged
 from adyton.result.pending import FILE as MEASURED
 from adyton.result.result import Result
-from adyton.result.staging import Place, says_so, staged
 from adyton.schema.plain_values import as_text
 from adyton.session.run import admitted
 from adyton.tasks import Task

@@ -22,12 +22,11 @@ from adyton.kernel.sources import TableSource
 from adyton.messages import path_of
 from adyton.noise.source import NoiseSource
 from adyton.programs.base import Epsilon, Outlook, program_of
-from adyton.result.folder import put_down
+from adyton.result.folder import Place
 from adyton.result.number import CutOff, Number, RowsCut
 from adyton.result.pending import Keeper, Measurements
 from adyton.result.receipt import RowsCounted
 from adyton.result.result import Result
-from adyton.result.staging import Place
 from adyton.schema import Schema
 from adyton.session.batch import Batch
 from adyton.session.run import MisfitCount, Preview, run
@@ -222,7 +221,7 @@ class Session(Budgeted, Keeper):
         *most* rows of each: ``session.cut_off("0.1", most=100)``. The total cannot be measured, since one unit may have
         any number of rows, so that this number is "at least". A larger *most* makes it noisier.
         """
-        return cast("RowsCut", self._ask(Request.of(RowsLeftOut(most), epsilon))).found
+        return cast("RowsCut", self._ask(Request.of(RowsLeftOut(most), epsilon))).cut_off
 
     def run(
         self, requests: Sequence[Any], epsilon: Rational | None = None, *, out: str | os.PathLike[str] | None = None

@@ -12,9 +12,8 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.messages import listing, no_such
-from adyton.result import frames
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.result import Result
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels
 from adyton.schema.plain_values import as_text, of_kind, part_of
 from adyton.statistics.grouped import Figures, GroupedNumbers
 from adyton.statistics.parts import Part, reported
@@ -22,6 +21,7 @@ from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import NumbersTask
 
 if TYPE_CHECKING:
+    from adyton.report.page import View
     from adyton.report.pictures import Drawing
     from adyton.report.view import View
 
@@ -163,7 +163,7 @@ class NumbersRelease(Result):
         """A line for each group: its labels, then every statistic with its bounds and its standard error."""
         rate = CONFIDENCE if confidence is None else confidence
         axes = [self.schema.attributes[name].labels for name in self.task.by]
-        labels = dict(zip(self.task.by, frames.labels(axes), strict=True))
+        labels = dict(zip(self.task.by, cell_labels(axes), strict=True))
         columns = tuple(
             Column(of.name, of.estimate, of.lower, of.upper, of.error, of.kind, of.known) for of in self.figures(rate)
         )

@@ -142,7 +142,7 @@ def _print(comparison: Comparison) -> None:
 
 def _print_errors(cases: Sequence[Case]) -> None:
     """A row for each algorithm, those that do well with every budget first."""
-    from adyton.report.scales import figure
+    from adyton.report.svg import figure
 
     table = plain_table()
     table.add_column("algorithm")

@@ -1,0 +1,182 @@
+"""What a command that spends is given: a task, a schema, a total, terms, and where the result goes.
+
+All of it is checked before anything is spent. Every kind of task names its own options (in
+:attr:`adyton.tasks.Task.asked_by`); a command that takes ``**asked`` gets those of all kinds, registered ones too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adyton.checking import schema_of_table
+from adyton.cli.console import COMMAS, accept_large, output_is_open
+from adyton.cli.options import table_of
+from adyton.errors import BadInput
+from adyton.exact import budget, display
+from adyton.kernel.counting.locations import table_at
+from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.records import checked_total
+from adyton.kernel.ledger.terms import PARTS, Terms, given_terms
+from adyton.messages import listing, shorten
+from adyton.schema import Schema
+from adyton.schema.numbers import axes_of
+from adyton.tasks import Task
+from adyton.tasks.request import asked_task, asking, ways_to_ask
+
+
+def _algorithms() -> list[str]:
+    # only a shell that completes a word needs the names of all algorithms
+    from adyton.marginals.program import NAMED
+    from adyton.plans import algorithms
+    from adyton.statistics.programs import PROGRAMS
+
+    return ["auto", *algorithms(), *NAMED, *PROGRAMS]
+
+
+Algorithm = Annotated[
+    str, typer.Option(help="An algorithm, or auto to have one chosen privately.", autocompletion=_algorithms)
+]
+Option = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the algorithm.")]
+
+Misfits = Annotated[
+    bool | None,
+    typer.Option(
+        "--misfits/--no-misfits",
+        help="Count the rows that do not match the schema, for 1/50 of the budget. By default this is done for CSV "
+        "files where ε is large enough to notice 5% of the rows.",
+        show_default=False,
+    ),
+]
+
+
+def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes ``**asked``, with the options of all tasks after its required ones."""
+    own = inspect.signature(function, eval_str=True)
+    parameters = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    more = [
+        inspect.Parameter(
+            option.key,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if option.reads is bool else None,
+            annotation=Annotated[
+                bool if option.reads is bool else option.reads | None,
+                typer.Option(str(option), metavar=option.metavar, help=option.help),
+            ],
+        )
+        for option, _ in asking()
+    ]
+    rest = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters if parameter not in needed]
+    function.__signature__ = own.replace(parameters=[*needed, *more, *rest])  # type: ignore[attr-defined]
+    return function
+
+
+def task_of(asked: Mapping[str, Any], otherwise: str) -> Task:
+    """The one task that was asked for; *otherwise* begins the sentence that says how to ask."""
+    task = asked_task(asked)
+    if task is None:
+        raise BadInput(f"{otherwise}: {ways_to_ask()}.")
+    return task
+
+
+def options_of(given: list[str] | None) -> dict[str, Any]:
+    """The options of an algorithm: values as in JSON, or else texts.
+
+    >>> options_of(["rounds=10", "share=1/4"])
+    {'rounds': 10, 'share': '1/4'}
+    """
+    options: dict[str, Any] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise BadInput(f"--option is written KEY=VALUE, given {shorten(text)}.")
+        try:
+            read = json.loads(value.lower() if value in ("True", "False") else value)
+        except (ValueError, RecursionError):
+            read = value
+        options[name.strip()] = value if isinstance(read, float) else read
+    return options
+
+
+def schema_beside(data: list[str], file: Path, table: str | None) -> Schema:
+    """The schema in a file, for a table in other files. If one of these has the name of an attribute and does not
+    exist, a comma is missing in an option."""
+    schema = Schema.from_toml(file)
+    for word in data:
+        names = axes_of(word.strip(" ,"), schema.attributes)
+        if all(name in schema.attributes for name in names) and not Path(word).exists():
+            raise BadInput(f"there is no file {shorten(word)}, but an attribute of that name: {COMMAS}.")
+    return schema_of_table(table_at(table_of(data), table), schema) if schema.patterns else schema
+
+
+# ---- what may be spent, on which terms, and where the result goes ---------------------------------------------------
+
+
+def allowed_total(
+    amount: Fraction,
+    total: str | None,
+    schema: Schema,
+    ledger: Path | None,
+    *,
+    yes: bool,
+    quiet: bool,
+    what: str = "a release",
+) -> Fraction:
+    """What may be spent in all; large budgets need consent."""
+    allowed = checked_total(total_of(amount, total, ledger))
+    kept = Ledger.read(ledger).terms if ledger is not None and ledger.is_file() else None
+    unit = given_terms(kept, Terms.of(schema.to_dict(), schema.rows_per_unit)).named_unit
+    accept_large(amount, what, unit, yes=yes, quiet=quiet)
+    if total is not None and allowed > amount:
+        accept_large(allowed, "a total", unit, yes=yes, quiet=quiet)
+    return allowed
+
+
+def total_of(amount: Fraction, total: str | None, ledger: Path | None) -> Fraction:
+    """What may be spent in all: the total of the ledger; that of a new ledger as given; without a ledger, what this
+    request costs."""
+    given = None if total is None else budget(total, "--total")
+    if given is not None and amount > given:
+        raise BadInput(f"--epsilon {display(amount)} is more than --total {total}. Ask for less, or allow more.")
+    if ledger is None:
+        return given or amount
+    if ledger.is_file():
+        held = Ledger.read(ledger).total
+        if given not in (None, held):
+            raise BadInput(
+                f"{ledger} has a total of {display(held)}, given --total {total}. Leave --total out; with the data "
+                f"owner's consent, adyton ledger raise {ledger} --total … raises it."
+            )
+        return held
+    if given is None and not ledger.exists():
+        raise BadInput(f"{ledger} does not exist yet. Say what may be spent in all, for example --total 1.")
+    return given or amount
+
+
+def check_accepted(accept: Iterable[str]) -> None:
+    """Refuse words of ``--accept`` that are no terms of a ledger."""
+    for word in accept:
+        if word not in PARTS:
+            raise BadInput(f"--accept takes one of the words {listing(PARTS)}, given {shorten(word)}.")
+
+
+def check_folder(folder: Path | None, used: Iterable[str | Path | None], *, overwrite: bool) -> None:
+    """Refuse a folder that holds a file which the command works with; without a folder, an output that is closed."""
+    if folder is None:
+        if overwrite:
+            raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")
+        if not output_is_open():
+            raise BadInput(
+                "standard output is closed, so the answer would be paid for and lost. Open it, or give --out."
+            )
+        return
+    for file in used:
+        if file and folder.resolve() in Path(file).resolve().parents:
+            raise BadInput(f"{file} lies in {folder}, which would be replaced. Give --out another folder.")

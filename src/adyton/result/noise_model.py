@@ -1,0 +1,417 @@
+"""How the answers of a release scatter: their expected error and confidence intervals. They cost no budget.
+
+Where the noise does not depend on the data (queries fixed beforehand, then least squares, and the answer follows from
+what was measured), its law is the same on any data. It comes from a closed form, or else is simulated on an empty
+table, and the interval covers the true count at the stated rate. Everywhere else the algorithm is run again on the
+published estimate, as if that were the data: an approximation without a formal guarantee.
+
+Simulated runs use public information only. They may be slow, on a busy machine or because the algorithm is: then fewer
+are made than planned, and the result says how many there were.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from adyton.arrays import Reals
+from adyton.compiling import cached_property
+from adyton.errors import BadInput
+from adyton.exact import share
+from adyton.plans.base import ErrorKind, ExpectedError, Plan
+from adyton.plans.simulation import simulate
+from adyton.queries import Queries
+from adyton.result.intervals import Interval, Kind, pooled_radius, radius
+from adyton.result.sheets import Look
+from adyton.solving.noise_moments import Moments
+
+MOST_QUERIES = 1 << 17
+NO_BOUNDS = "No bounds: they are found by running the algorithm again, and that was too slow here."
+_KEPT = 1 << 26
+"""How many simulated answers are held in all."""
+_WORK = {True: 1 << 27, False: 1 << 16}
+_MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 16}
+"""How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
+_BEYOND, _POOLED = {True: 10.0, False: 2.0}, 0.4
+"""How many runs must lie outside of the bounds for these to be given at all; less than one where answers of like size
+are pooled."""
+_RESAMPLED = 20
+"""In how many runs the expected error is found where there is no closed form."""
+_LEAST_RUNS, _FEWEST_TOGETHER = 5, 40
+_LEAST_CONFIDENCE = 0.8
+"""Where slow runs allow no higher confidence than this, no bounds are given."""
+_APART = 1 << 20
+"""How far apart the seeds of combined parts are: no two of them simulate with the same noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseModel:
+    """How the answers of a plan scatter: the plan, its budget and workload, and the estimate that it gave."""
+
+    plan: Plan
+    """As it was run, with all that follows it."""
+    workload: Queries
+    epsilon: Fraction
+    """What a row got."""
+    estimate: Reals
+
+    def expected_error(self) -> ExpectedError | None:
+        """The error that the plan has on all data, if there is such a thing."""
+        try:
+            expected = self.plan.expected_error(self.workload, self.epsilon)
+        except BadInput:
+            return None  # it depends on the data
+        return expected if expected.kind in ("exact", "estimate") else None
+
+    def kind(self, queries: Queries | None = None) -> Kind:
+        """Whether the noise in the answers to these queries (the workload, if none are given) has one law on all data.
+
+        It has if they follow from what was measured, and nothing but linear equations was solved.
+        """
+        asked = self.workload if queries is None else queries
+        return "exact" if _one_law(self.plan, self.workload, self.epsilon, asked) else "approximate"
+
+    def moments(self, queries: Queries) -> Moments | None:
+        """How the noise in these answers is spread, where it has one law on all data and a closed form."""
+        return _moments(self.plan, self.workload, self.epsilon, queries)
+
+    def variances(self, queries: Queries) -> Reals:
+        """The exact variances of the answers, where :meth:`kind` is ``exact``."""
+        moments = self.moments(queries)
+        return self.plan.variances(self.workload, self.epsilon, queries) if moments is None else moments.variances
+
+    def mean_absolute(self, queries: Queries) -> Reals | None:
+        """The mean of |error| of each answer: from the variances, or from some simulated runs; None if these do not
+        tell because the answers do not follow from what was measured."""
+        if not self.determines(queries):
+            return None
+        moments = self.moments(queries)
+        if moments is not None:
+            part = np.clip(moments.excess / 3, 0, 1)  # Laplace's law has √(Var/2), the normal one √(2Var/π)
+            return np.asarray(np.sqrt(2 * moments.variances / np.pi) * (1 - part * (1 - np.sqrt(np.pi) / 2)))
+        batches = list(self.runs.errors(queries, _RESAMPLED, exact=self.kind(queries) == "exact"))
+        return np.asarray(np.abs(np.concatenate(batches)).mean(axis=0))
+
+    def determines(self, queries: Queries) -> bool:
+        """Whether the answers follow from what was measured, as far as can be known without the data."""
+        return _determines(self.plan, self.workload, self.epsilon, queries)
+
+    def interval(self, queries: Queries, confidence: float, *, together: bool = False) -> Interval:
+        """Bounds on the true answers: from a closed form, or as wide as |error| is in that part of simulated runs.
+
+        They hold for each answer by itself; *together*, for all of them at once.
+        """
+        rate = float(share(confidence, "confidence"))
+        if queries.count > MOST_QUERIES:
+            raise BadInput(
+                f"intervals are computed for at most {MOST_QUERIES:,} queries at a time, given {queries.count:,}. Ask "
+                "for some of them."
+            )
+        moments = self.moments(queries)
+        if moments is not None:
+            answers = np.asarray(queries @ self.estimate, dtype=np.float64)
+            far = radius(moments, 1 - (1 - rate) / queries.count if together else rate)
+            return Interval(answers, answers - far, answers + far, rate, "exact")
+        return self._simulated(queries, rate, together)
+
+    def beyond(self, queries: Queries) -> bool:
+        """Whether some of the answers do not follow from what was measured, although the task's own do."""
+        return self.kind(queries) != "exact" and not self.determines(queries) and self.determines(self.workload)
+
+    def _simulated(self, queries: Queries, rate: float, together: bool) -> Interval:
+        kind = self.kind(queries)
+        exact = kind == "exact"
+        beyond = _BEYOND[exact] if exact or together else _POOLED
+        planned = self._number(queries, exact, together)
+        most = 1 - beyond / planned
+        if rate > most:
+            raise BadInput(
+                f"confidence is at most {most:.4g} here, given {rate:g}: the bounds are found by {planned:,} simulated "
+                "runs, which allow no more."
+            )
+        answers = np.asarray(queries @ self.estimate, dtype=np.float64)
+        floor = min(rate, _LEAST_CONFIDENCE)
+        least = max(_LEAST_RUNS, math.ceil(beyond / (1 - floor) - 1e-9))
+        batches = self.runs.errors(queries, planned, exact=exact, least=least)
+        made = [np.abs(batch).astype(np.float32) for batch in batches]
+        runs, unmeasured = sum(map(len, made)), self.beyond(queries)
+        if runs < least:
+            endless = np.full(answers.shape, np.inf)
+            return Interval(answers, -endless, endless, rate, kind, unmeasured, NO_BOUNDS)
+        reached = min(rate, max(floor, math.floor(100 * (1 - beyond / runs)) / 100))
+        errors = np.concatenate(made)
+        pooled = not exact and not together
+        far = pooled_radius(errors, answers, reached) if pooled else _exceeded(errors, reached, together)
+        note = _about_runs(runs, planned, reached, rate)
+        return Interval(answers, answers - far, answers + far, reached, kind, unmeasured, note)
+
+    def resampled_error(self, queries: Queries | None = None) -> ExpectedError:
+        """The error on the workload, or on other queries, over some simulated runs; over fewer slow ones."""
+        asked = self.workload if queries is None else queries
+        exact = self.kind(asked) == "exact"
+        planned = min(_RESAMPLED, self._number(asked, exact, False))
+        squares = np.concatenate(
+            [np.square(batch).sum(axis=-1) for batch in self.runs.errors(asked, planned, exact=exact)]
+        )
+        runs = len(squares) if len(squares) < planned else None
+        return ExpectedError(float(np.sqrt(squares.mean())), asked.count, "resampled", runs)
+
+    @cached_property
+    def runs(self) -> SimulatedRuns:
+        """Simulated runs of the plan."""
+        return SimulatedRuns(self.plan, self.workload, self.epsilon, self.estimate)
+
+    def _number(self, queries: Queries, exact: bool, together: bool) -> int:
+        """How many runs are enough: the same for one answer and for many, so that the runs are made once."""
+        fewest = _FEWEST_TOGETHER if together and not exact else _FEWEST_RUNS[exact]
+        enough = max(fewest, _WORK[exact] // self.estimate.size)
+        return min(_MOST_RUNS[exact], enough, max(fewest, _KEPT // queries.count))
+
+
+@lru_cache(maxsize=16)
+def _one_law(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+    return plan.one_law(workload, epsilon, queries)
+
+
+@lru_cache(maxsize=16)
+def _moments(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
+    return plan.moments(workload, epsilon, queries)
+
+
+@lru_cache(maxsize=16)
+def _determines(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
+    return plan.determines(workload, epsilon, queries)
+
+
+def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> Reals:
+    """How far each answer is off in this part of all runs; or all of them, each in times its own deviation."""
+    if not together:
+        return np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
+    deviations = np.sqrt(np.square(errors, dtype=np.float64).mean(axis=0))
+    times = (errors / np.maximum(deviations, 1e-300)).max(axis=1)
+    return np.asarray(deviations * np.quantile(times, rate, method="higher"))
+
+
+def _about_runs(runs: int, planned: int, reached: float, asked: float) -> str:
+    """What has to be said of bounds from fewer runs than planned."""
+    if runs >= planned:
+        return ""
+    lower = f", enough for {100 * reached:g}% and not for {100 * asked:g}%" if reached < asked else ""
+    return f"The bounds come from {runs:,} simulated runs instead of {planned:,}{lower}: runs were slow here."
+
+
+# ---- simulated runs --------------------------------------------------------------------------------------------------
+
+
+SECONDS, PATIENCE = 20.0, 3.0
+"""How long runs may take for one purpose: seconds of work, and how many times as long on a busy machine. A run that has
+begun is finished, and two are made in any case."""
+_MEMORY = 60.0
+"""For how many seconds it is remembered that runs are slow; later the machine may be less busy."""
+_SEED = 20141107
+_LARGEST_COUNT = 2.0**53
+_AT_ONCE, _KEPT_CELLS = 1 << 22, 1 << 23
+"""How many simulated cells (or answers) are held at a time, and how many cells are kept for what is asked next."""
+_MOST_IN_BATCH = {True: 4000, False: 10}
+"""By whether the noise has one law for all data. If not, every batch has a stand-in for the data of its own."""
+
+Batch = tuple[npt.NDArray[np.int64], Reals]
+"""Public counts, and the estimates of some runs on them."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedRuns:
+    """Runs of a plan on an empty table where the noise has one law for all data, else on the published estimate."""
+
+    plan: Plan
+    workload: Queries
+    epsilon: Fraction
+    estimate: Reals
+    seed: int = _SEED
+    _kept: dict[bool, list[Batch]] = field(default_factory=lambda: {True: [], False: []})
+    """Runs on domains that are not too large stay."""
+    _pace: dict[bool, tuple[float, float]] = field(default_factory=dict)
+    """The seconds that a run took when it was last tried, and when that was."""
+
+    def errors(self, queries: Queries, number: int, *, exact: bool, least: int = 0) -> Iterator[Reals]:
+        """Errors of simulated answers in *number* runs, some runs at a time.
+
+        In fewer runs of a slow algorithm; and in none if it is known by now that *least* of them take too long.
+        """
+        some = max(1, _AT_ONCE // queries.count)
+        for data, cells in self._batches(number, exact, least):
+            truth = queries @ data
+            for start in range(0, len(cells), some):
+                yield np.asarray(queries @ cells[start : start + some] - truth, dtype=np.float64)
+
+    def _batches(self, number: int, exact: bool, least: int) -> Iterator[Batch]:
+        kept = self._kept[exact]
+        most = max(1, min(_MOST_IN_BATCH[exact], _AT_ONCE // self.estimate.size))
+        if self._hopeless(exact, least):
+            return
+        begin = clock()
+        done = place = 0
+        while done < number:
+            start, fresh = clock(), place >= len(kept)
+            if not fresh:
+                batch = kept[place]
+            else:
+                size = self._next_size(place, most, SECONDS - _since(begin), self._seconds(exact))
+                if not size:
+                    return
+                batch = self._batch(exact, self.seed + done, size)
+                if (done + size) * self.estimate.size <= _KEPT_CELLS:
+                    kept.append(batch)
+            data, cells = batch
+            yield data, cells[: number - done]
+            if fresh and place:  # the first run may have had to compile what it runs
+                self._pace[exact] = _since(start) / len(cells), clock()[1]
+            done += len(cells)
+            place += 1
+
+    def _seconds(self, exact: bool) -> float:
+        """How long a run takes, as far as is known."""
+        return self._pace.get(exact, (0.0, 0.0))[0]
+
+    def _hopeless(self, exact: bool, least: int) -> bool:
+        """Whether there cannot be *least* runs in time: a moment ago they took too long."""
+        missing = least - sum(len(cells) for _, cells in self._kept[exact])
+        _, tried = self._pace.get(exact, (0.0, 0.0))
+        return missing * self._seconds(exact) > SECONDS and clock()[1] < tried + _MEMORY
+
+    def _next_size(self, place: int, most: int, left: float, pace: float) -> int:
+        """How many runs to make next: one, one more, then ever more, but no more than there is time for.
+
+        As long as there is time, the sizes are the same ones each time, and so is the result.
+        """
+        if place < 2:
+            return 1
+        if left <= 0:
+            return 0
+        return int(min(most, 10 ** (place - 1), max(1.0, left / max(pace, 1e-9))))
+
+    def _batch(self, exact: bool, seed: int, trials: int) -> Batch:
+        data = np.zeros(self.estimate.shape, dtype=np.int64) if exact else self._stand_in(seed)
+        plan = replace(self.plan, total=None if self.plan.total is None else int(data.sum()))
+        return data, simulate(plan, data, self.workload, self.epsilon, seed=seed, trials=trials)
+
+    def _stand_in(self, seed: int) -> npt.NDArray[np.int64]:
+        """Counts such as the data might have: the estimate is smoother than they are, so that chance is added again."""
+        random = np.random.default_rng(seed)
+        likely = Look(nonnegative=True).shown(self.estimate)
+        return random.poisson(np.minimum(likely, _LARGEST_COUNT)).astype(np.int64)
+
+
+def clock() -> tuple[float, float]:
+    """The seconds that this thread has worked, and the time on the wall."""
+    return time.thread_time(), time.monotonic()
+
+
+def _since(start: tuple[float, float]) -> float:
+    """The seconds of work since then, as far as others left the machine to it."""
+    worked, passed = (now - then for now, then in zip(clock(), start, strict=True))
+    return max(worked, passed / PATIENCE)
+
+
+# ---- of several releases that are combined ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedRuns(SimulatedRuns):
+    """Simulated runs of all parts, added up."""
+
+    parts: tuple[SimulatedRuns, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    def errors(self, queries: Queries, number: int, *, exact: bool, least: int = 0) -> Iterator[Reals]:
+        """Errors of combined answers: as many runs as the slowest part makes."""
+        streams = [part.errors(queries, number, exact=exact, least=least) for part in self.parts]
+        for pieces in _side_by_side(streams):
+            yield sum((weight * piece for weight, piece in zip(self.weights, pieces, strict=True)), np.zeros(1))
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedNoise(NoiseModel):
+    """How a weighted average of independent estimates scatters. Cumulants of independent errors add up."""
+
+    parts: tuple[NoiseModel, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Sequence[NoiseModel], weights: Sequence[float], estimate: Reals) -> CombinedNoise:
+        """Of estimates whose average is *estimate*."""
+        first = parts[0]
+        return cls(first.plan, first.workload, first.epsilon, estimate, tuple(parts), tuple(weights))
+
+    def expected_error(self) -> ExpectedError | None:
+        """√Σ (weight·error)², where each part has an error on all data and was made for the same task."""
+        if any(part.workload is not self.workload for part in self.parts):
+            return None
+        errors = [error for part in self.parts if (error := part.expected_error()) is not None]
+        if len(errors) < len(self.parts):
+            return None
+        total = math.hypot(*(weight * error.total for weight, error in zip(self.weights, errors, strict=True)))
+        kind: ErrorKind = "exact" if all(error.kind == "exact" for error in errors) else "estimate"
+        return ExpectedError(total, self.workload.count, kind)
+
+    def kind(self, queries: Queries | None = None) -> Kind:
+        """Exact where all parts are."""
+        asked = self.workload if queries is None else queries
+        return "exact" if all(part.kind(asked) == "exact" for part in self.parts) else "approximate"
+
+    def moments(self, queries: Queries) -> Moments | None:
+        """Σ weight²·variance and Σ weight⁴·fourth cumulant, where all are known."""
+        known = [moments for part in self.parts if (moments := part.moments(queries)) is not None]
+        if len(known) < len(self.parts):
+            return None
+        pairs = list(zip(self.weights, known, strict=True))
+        variances = sum((weight**2 * moments.variances for weight, moments in pairs), np.zeros(1))
+        fourths = sum((weight**4 * moments.fourths for weight, moments in pairs), np.zeros(1))
+        return Moments(np.asarray(variances), np.asarray(fourths), any(moments.at_most for moments in known))
+
+    def variances(self, queries: Queries) -> Reals:
+        """Σ weight²·variance."""
+        pairs = zip(self.weights, self.parts, strict=True)
+        return np.asarray(sum((weight**2 * part.variances(queries) for weight, part in pairs), np.zeros(1)))
+
+    def determines(self, queries: Queries) -> bool:
+        """Where all parts do."""
+        return all(part.determines(queries) for part in self.parts)
+
+    @cached_property
+    def runs(self) -> CombinedRuns:
+        """Each part is run on data like the combined estimate, with noise of its own."""
+        own = [
+            replace(SimulatedRuns(part.plan, part.workload, part.epsilon, self.estimate), seed=(place + 1) * _APART)
+            for place, part in enumerate(self.parts)
+        ]
+        return CombinedRuns(
+            self.plan, self.workload, self.epsilon, self.estimate, parts=tuple(own), weights=self.weights
+        )
+
+
+def _side_by_side(streams: Sequence[Iterator[Reals]]) -> Iterator[list[Reals]]:
+    """Batches of equal lengths out of streams of batches of any, until one of them ends.
+
+    >>> first, second = iter([np.zeros((3, 1))]), iter([np.ones((1, 1)), np.ones((4, 1))])
+    >>> [[len(piece) for piece in pieces] for pieces in _side_by_side([first, second])]
+    [[1, 1], [2, 2]]
+    """
+    held: list[Reals | None] = [None] * len(streams)
+    while True:
+        for place, stream in enumerate(streams):
+            if held[place] is None:
+                held[place] = next(stream, None)
+        ready = [piece for piece in held if piece is not None]
+        if len(ready) < len(streams):
+            return
+        length = min(map(len, ready))
+        yield [piece[:length] for piece in ready]
+        held = [piece[length:] if len(piece) > length else None for piece in ready]
