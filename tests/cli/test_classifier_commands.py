@@ -10,7 +10,7 @@ from adyton import Boolean, Categorical, Schema
 from adyton.cli.main import app
 from adyton.learning.model import Target
 from adyton_lab.classifying.accuracies import METHODS
-from adyton_lab.corpus import r_labelled
+from adyton_lab.corpus import labelled_tables
 from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable
 
 
@@ -44,7 +44,7 @@ def corpus(monkeypatch):
             made.append(LabelledTable(f"made up {seed}", Target.of(schema, "label"), codes))
         return made
 
-    monkeypatch.setattr(r_labelled, "r_labelled_tables", tables)
+    monkeypatch.setattr(labelled_tables, "r_labelled_tables", tables)
     return asked
 
 

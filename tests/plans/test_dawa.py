@@ -13,7 +13,7 @@ from adyton.noise import SimulatedNoise
 from adyton.plans import algorithms, dawa, plan_named, simulate
 from adyton.queries import Explicit, Identity, Partition, Prefix, RandomRanges
 from adyton.queries.domain_trees import hilbert_order
-from adyton_lab.bench.published_dawa import published_dawa, published_partition
+from adyton_lab.reproduce.dawa import published_dawa, published_partition
 
 FALSE_ALARM = 1e-6
 

@@ -51,7 +51,7 @@ def command(
     fit` says by them how the method did on tables like yours. No private data are used.
     """
     from adyton_lab.classifying.accuracies import EPSILONS, METHODS, Accuracies, measured
-    from adyton_lab.corpus.r_labelled import r_labelled_tables
+    from adyton_lab.corpus.labelled_tables import r_labelled_tables
 
     budgets = [positive(one, "--epsilon") for one in epsilon or EPSILONS]
     if not out_folder.is_dir():
