@@ -17,7 +17,7 @@ from adyton.errors import BudgetExceeded
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.queries import Identity
-from adyton_lab.audit.findings import Finding
+from adyton_lab.audit.pairs import Finding
 
 
 def audit_exactness() -> Finding:

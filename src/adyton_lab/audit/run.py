@@ -18,11 +18,16 @@ from adyton_lab.audit.certificates import EPSILONS as BUDGETS
 from adyton_lab.audit.certificates import audit_certificates
 from adyton_lab.audit.certificates import cases as certificate_cases
 from adyton_lab.audit.durability import audit_concurrency, audit_crashes, audit_exactness
-from adyton_lab.audit.enumeration import audit_selection_exactly
-from adyton_lab.audit.findings import Finding
-from adyton_lab.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
+from adyton_lab.audit.enumeration import (
+    audit_laplace,
+    audit_selection,
+    audit_selection_exactly,
+    audit_streams,
+    audit_uniform,
+)
+from adyton_lab.audit.pairs import EPSILONS, REACH, Finding
 from adyton_lab.audit.people import STORES
-from adyton_lab.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
+from adyton_lab.audit.statistical import attacks, audit_mechanism
 from adyton_lab.audit.tuning import audit_tuning
 from adyton_lab.audit.whole_programs import (
     LONG,

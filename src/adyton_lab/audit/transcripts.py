@@ -53,6 +53,7 @@ from adyton.noise.bits import Bounds, Refine
 from adyton.noise.source import NoiseSource, Scale, Scales, Size, read_scales, read_size
 from adyton.queries import Noisy
 from adyton.whole import IntegerArray
+from adyton_lab.audit.enumeration import row_by_row
 
 TOLERANCE = Fraction(1, 10**12)
 """How far above 1 a loss per charge may come out by rounding."""
@@ -144,11 +145,7 @@ class ScriptedNoise(SimulatedNoise):
 
     def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
         """One choice after the other."""
-        chosen = np.full(len(scores), -1, dtype=np.int64)
-        for row in np.flatnonzero(allowed.any(axis=1)):
-            among = np.flatnonzero(allowed[row])
-            chosen[row] = among[self.permute_and_flip(scores[row, among], sharpness)]
-        return chosen
+        return row_by_row(self.permute_and_flip, scores, allowed, sharpness)
 
     def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> Flags:
         """Tosses, or those of the script."""

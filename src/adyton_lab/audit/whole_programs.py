@@ -49,8 +49,7 @@ from adyton.tasks import (
     Task,
     Variance,
 )
-from adyton_lab.audit.findings import Finding
-from adyton_lab.audit.pairs import Counts, vector_pairs
+from adyton_lab.audit.pairs import Counts, Finding, vector_pairs
 from adyton_lab.audit.people import STORES, Store, people, schema_of
 from adyton_lab.audit.transcripts import Loss, Program, loss_between
 from adyton_lab.audit.tuning import ToyFamily

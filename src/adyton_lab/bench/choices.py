@@ -242,18 +242,17 @@ def intervals(*, data: Folder = None, public: bool = False, trials: int = 10) ->
     two dimensions, few and many rows, two budgets.
     """
     places = list(itertools.product(_SIDES, _TASKS, _SCALES, EPSILONS[::-1]))
-    return len(places), (_intervals(*place, trials, data, public) for place in places)
+    return len(places), (_intervals(place, trials, data, public) for place in places)
 
 
-def _intervals(
-    ndim: int, task: str, rows: int, epsilon: str, trials: int, data: Folder, public: bool
-) -> IntervalRecord:
+def _intervals(place: tuple[int, str, int, str], trials: int, data: Folder, public: bool) -> IntervalRecord:
+    ndim, task, rows, epsilon = place
     side = _SIDES[ndim]
     domain = (side,) * ndim
     workload: Queries = Identity(domain) if task == "cells" else RandomRanges(domain, 500, seed=2)
     rates, ratios = [], []
-    for place, shape in enumerate(shapes(ndim, side, data, public=public).values()):
-        x = draw(shape, rows, seed=place)
+    for number, shape in enumerate(shapes(ndim, side, data, public=public).values()):
+        x = draw(shape, rows, seed=number)
         runs = [_one_release(x, workload, epsilon, seed) for seed in range(trials)]
         rates.append(float(np.mean([rate for rate, _ in runs])))
         ratios += [ratio for _, ratio in runs]
