@@ -18,9 +18,9 @@ from adyton_lab.audit.pairs import Finding
 from adyton_lab.audit.walk import DisagreementError, Held, Walk
 
 _ONE_IN = 50
-"""So many sequences start from a vector for each that starts from a table, which is slower."""
+"""One sequence of so many starts from a table, which is slower; the others start from a vector."""
 _CODES = 5
-"""So many of these start from rows that were read before, of which many tables are counted at once."""
+"""So many of those start from rows that were read before, of which many tables are counted at once."""
 
 
 def audit_accounting(walks: int, seed: int = 0, steps: int = 12, advance: Callable[[], None] = lambda: None) -> Finding:
@@ -43,7 +43,7 @@ def audit_accounting(walks: int, seed: int = 0, steps: int = 12, advance: Callab
 
 
 def audit_group_by() -> Finding:
-    """One row more moves at most as many rows of groups as the charge covers, on every small table."""
+    """One more row changes at most as many rows of groups as the charge covers, on every small table."""
     import pyarrow
 
     schema = Schema({"key": Integer(0, 1), "n": Integer(1, 4)})
@@ -66,11 +66,11 @@ _DIRTY = (
     *("3,1.5,F,yes", "three,$1.50,F ,maybe", ",,,", "  , nan,X,2", "999,-1,f,no", "999,$1.50,X,maybe", "3,1e400,F,y"),
     *("10/24/1979,inf,M,", '3,"1,5",M,t', "-0,0x1p3,\N{NO-BREAK SPACE}F,1", "3"),
 )
-"""Lines that fit a schema in some columns and not in others, of which a misfit has several reasons."""
+"""Lines that fit a schema in some columns and not in others; a misfit can have several reasons."""
 
 
 def audit_misfits() -> Finding:
-    """One row more moves one cell of the misfits by one: on tables that grow row by row."""
+    """One more row changes one cell of the misfits by one, on tables that grow row by row."""
 
     def misfits(rows: TableSource) -> list[IntegerArray]:
         return [_counts(rows.misfits([name for name in rows.schema.names if name != "row"]))]
@@ -79,7 +79,7 @@ def audit_misfits() -> Finding:
 
 
 def audit_leaves() -> Finding:
-    """One row more moves one cell of the leaves of a tree by one: on tables that grow row by row."""
+    """One more row changes one cell of the leaves of a tree by one, on tables that grow row by row."""
 
     def leaves(rows: TableSource) -> list[IntegerArray]:
         tree = RowTree.stump(rows.schema).grow({0: "smoker"}, rows.schema)
@@ -91,7 +91,7 @@ def audit_leaves() -> Finding:
 
 
 def audit_tables() -> Finding:
-    """One row more moves one cell of each of many tables by one: on tables that grow row by row."""
+    """One more row changes one cell of each of many tables by one, on tables that grow row by row."""
     groups = [("age", "sex"), ("sex", "pay", "smoker"), ("smoker",)]
 
     def tables(rows: TableSource) -> list[IntegerArray]:
@@ -106,7 +106,7 @@ def _counts(vector: VectorSource) -> IntegerArray:
 
 
 def _moved_by_rows(check: str, what: str, counts: Callable[[TableSource], list[IntegerArray]]) -> Finding:
-    """Whether one more dirty row moves an array of counts by no more than what a measurement of it is charged."""
+    """Whether one more dirty row changes an array of counts by no more than a measurement of it is charged for."""
     policies: dict[str, Any] = {"nulls": "level", "outside": "other"}
     strict = {"age": Integer(0, 9), "pay": Numeric(0, 9, bins=3), "sex": Categorical(["F", "M"]), "smoker": Boolean()}
     lenient = {
@@ -134,5 +134,5 @@ def _moved_by_rows(check: str, what: str, counts: Callable[[TableSource], list[I
 
 
 def _moved(check: str, what: str, moved: int, charged: int) -> Finding:
-    detail = f"one row moved up to {moved} {what}; a measurement is charged {charged} times."
+    detail = f"one row changed up to {moved} {what}; a measurement is charged {charged} times."
     return Finding("kernel", check, moved <= charged, detail, {"moved": moved, "charged": charged})

@@ -27,7 +27,7 @@ from adyton_lab.audit.pairs import Finding
 from adyton_lab.audit.walk import RecordingNoise
 
 EPSILONS = (Fraction(1), Fraction(1, 10), Fraction(123_456_789_012_345_677, 10**18))
-"""The last is no small fraction, so that what each query may cost is rounded."""
+"""The last has a long numerator and denominator, so that the cost of each query is rounded."""
 DOMAINS: tuple[tuple[int, ...], ...] = ((1,), (7,), (16,), (33,), (4, 4), (5, 3))
 
 
@@ -91,7 +91,7 @@ def cases(names: Sequence[str] | None = None) -> Iterator[tuple[Plan, Queries]]:
 
 
 def cost_of(plan: Plan, workload: Queries, epsilon: Fraction) -> Fraction:
-    """What the measurements of one run cost the row that they tell most about."""
+    """The cost of the measurements of one run for the row that they reveal most about."""
     x = np.random.default_rng(0).poisson(np.linspace(0, 9, workload.cells)).reshape(workload.domain)
     witness = RecordingNoise()
     kernel = Listener.on_vector(x, epsilon=epsilon, dataset="certificate", noise=witness)

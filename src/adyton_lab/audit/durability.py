@@ -1,4 +1,4 @@
-"""Does the ledger keep its word? Exactness, refusal, many processes at once, and sudden death."""
+"""Is the ledger reliable? Exactness, refusal, many processes at once, and processes that are killed."""
 
 from __future__ import annotations
 

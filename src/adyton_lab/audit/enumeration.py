@@ -74,7 +74,7 @@ class EnumeratingSource:
         return np.array([self._coin(*refine(coin, _EXACT.prec)) for coin in range(lower.size)], dtype=bool)
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
-        """The choice itself as one branching, by its law; a sampler of one's own is enumerated flip by flip."""
+        """The choice itself as one branching, by its law; a sampler under test is enumerated flip by flip."""
         values = [exact(score, "score", computed=True) for score in scores]
         factor = exact(sharpness, "sharpness", computed=True)
         if not values or factor < 0:

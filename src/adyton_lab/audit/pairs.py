@@ -77,7 +77,7 @@ def vector_pairs(shape: int | tuple[int, ...], count: int = 40, seed: int = 0, *
 
 
 def signed_pairs(shape: int | tuple[int, ...], count: int = 10, seed: int = 0) -> list[Pair]:
-    """Pairs one row apart whose vectors are no counts: what a linear map can make of counts is negative, too.
+    """Pairs one row apart whose vectors are not counts: a linear map can turn counts into negative numbers.
 
     They are the pairs of :func:`vector_pairs` less a vector, every other one with its signs changed.
     """

@@ -46,7 +46,7 @@ from adyton_lab.audit.whole_programs import (
 
 @dataclass(frozen=True)
 class Profile:
-    """How long to look."""
+    """How much work an audit does."""
 
     pairs: int
     exact_pairs: int
@@ -56,7 +56,7 @@ class Profile:
     sequences: int
     kills: int
     whole_pairs: int
-    """Of neighbours, for each whole plan, learner, program for many tables and family."""
+    """Pairs of neighbours for each whole plan, learner, program for many tables and family."""
     people: Mapping[str, Any]
     """What is asked of tables of people: for each kind of question the forms of tables, and whose rows are removed."""
     toys: int = 2
@@ -137,8 +137,10 @@ class Check:
 def _attack(case: AuditCase, size: Profile) -> Check:
     if case.enumerable:
         return Check(case.name, len(EPSILONS), partial(audit_selection_exactly, case, pairs=size.exact_pairs))
-    draws = {"draws": size.draws, "strong_draws": size.strong_draws, "reach": size.reach}
-    return Check(case.name, attacks(size.pairs), partial(audit_mechanism, case, pairs=size.pairs, **draws))
+    work = partial(
+        audit_mechanism, case, pairs=size.pairs, draws=size.draws, strong_draws=size.strong_draws, reach=size.reach
+    )
+    return Check(case.name, attacks(size.pairs), work)
 
 
 def _whole_programs(size: Profile) -> list[Check]:

@@ -32,7 +32,7 @@ Statistic: TypeAlias = Callable[[Array, Any, Any], Array] | None
 _SEARCH_SHARE = 8  # one draw in eight describes the outputs, another one in eight chooses the events
 _LARGEST_BATCH = 2**24  # numbers in one batch of outputs
 FALSE_ALARM = 1e-6
-"""The chance that an audit case of a mechanism that keeps its claim is found guilty."""
+"""The chance that an audit case of a mechanism that keeps its claim fails."""
 Histograms: TypeAlias = list[list[Array]]
 """One list per column: left, right."""
 

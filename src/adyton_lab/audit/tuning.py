@@ -37,7 +37,7 @@ _REGRET = Utility.named("regret")
 
 
 class ToyFamily(Family[int]):
-    """Six made-up instances: one that likes a small part, its opposite, steps, no say, absurd values, and a failure."""
+    """Six made-up instances: a small part preferred, its opposite, steps, no preference, absurd values, a failure."""
 
     name = "toy"
     interval = (0.0, 1.0)

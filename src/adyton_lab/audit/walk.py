@@ -224,7 +224,7 @@ class Walk:
         self.request(node, ask, lambda: self._moved(node, queries))
 
     def _moved(self, node: Node, queries: Queries) -> Array:
-        """What one row more in each cell gives away, by the scales that were drawn with."""
+        """What one more row in each cell gives away, by the scales of the noise that was drawn."""
         columns = node.matrix.T.astype(np.int64)
         moves = abs(np.array([queries @ column for column in columns]).astype(object))
         return np.asarray(moves @ np.array([1 / scale for scale in self.noise.scales]))
@@ -268,7 +268,7 @@ class Walk:
         raise DisagreementError(f"a budget of {epsilon!r} was accepted")
 
     def attribute(self, node: Node) -> str:
-        """One of those that the cells are made of."""
+        """One of the attributes that the cells are made of."""
         names = [name for name in node.handle.schema.names if name in VALUES]
         return str(self.rng.choice(names))
 
@@ -279,14 +279,14 @@ class Walk:
         return Partition(np.where(labels < 0, -1, np.searchsorted(present, labels)))
 
     def derive(self, node: Node, handle: Any, matrix: Array, stability: int, linear: bool = True) -> Node:
-        """Note a source that was derived from another."""
+        """Record a source that was derived from another."""
         child = Node(handle, matrix, stability, linear and node.linear, node.path * stability)
         node.children.append(child)
         self.nodes.append(child)
         return child
 
     def sums(self, node: Node) -> None:
-        """Add up one attribute; the matrix says what one row more adds."""
+        """Add up one attribute; the matrix says what one more row adds."""
         name = self.attribute(node)
         matrix = (VALUES[name].astype(object) * node.matrix.sum(axis=0)).reshape(1, -1)
         self.measure(self.derive(node, node.handle.sums(name), matrix, int(max(VALUES[name]))))
@@ -374,7 +374,7 @@ class Walk:
             self.measure(self.derive(node, handle, self._cells(node, place), 1))
 
     def tables_nonsense(self, node: Node) -> None:
-        """Shares of more than everything, a table twice, a budget that is none: all bad input."""
+        """Shares that add up to more than 1, a table twice, a budget that is not a number: all bad input."""
         half, epsilon = Fraction(2, 3), Fraction(1, 10**6)
         none = NONSENSE[self.rng.integers(len(NONSENSE))]
         wrong = [

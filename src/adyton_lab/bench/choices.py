@@ -51,12 +51,12 @@ class ClippedRecord:
     squared: float
     """The same of the root mean square error."""
     worst_absolute: float
-    """The largest one."""
+    """The largest ratio of absolute errors."""
     worst_squared: float
 
 
 def detailed_corpus() -> list[Shape]:
-    """Made-up shapes with the detail of real columns: incomes, prices, ages, waiting times, codes; and none of it."""
+    """Made-up shapes as detailed as real columns (incomes, prices, weights, waiting times, codes), and an even one."""
     random = np.random.default_rng(20)
     cells = np.arange(4096)
     incomes = np.exp(-0.5 * ((np.log(cells + 40) - 6.5) / 0.6) ** 2) * random.gamma(2.0, 1.0, 4096)
@@ -125,7 +125,7 @@ def ratio(x: Integers, epsilon: str | Fraction, *, trials: int, algorithm: str =
 
 
 def _counts(shape: Shape, side: int) -> Iterator[Integers]:
-    """Rows drawn from a shape: few and many a cell."""
+    """Rows drawn from a shape: a few for each cell, and many."""
     chances = shape.at(side)
     for rows in _ROWS_A_CELL:
         yield np.random.default_rng(side + rows).multinomial(rows * side, chances)
@@ -148,7 +148,7 @@ class JudgedRecord:
     epsilon: str
     inputs: int
     selector: float
-    """Choosing, with what is paid for looking at the data."""
+    """The mean regret of choosing, with the budget that is paid for features."""
     best: str
     """The single plan of least mean regret: known only afterwards."""
     single: float
@@ -183,7 +183,7 @@ def _judged(folder: Path, public: bool, trials: int, advance: Advance) -> Iterat
 
 
 def judgements(delphi: Delphi, selector: Selector, advance: Advance = unseen) -> Iterator[JudgedRecord]:
-    """What a selector is worth on inputs, by budget and workload, and on all workloads together."""
+    """The regrets of a selector, by budget and workload, and on all workloads together."""
     everything = delphi.measure(advance)
     for epsilon in dict.fromkeys(entry.epsilon for entry in everything.inputs):
         measured = everything.where(lambda entry, epsilon=epsilon: entry.epsilon == epsilon)  # type: ignore[misc]

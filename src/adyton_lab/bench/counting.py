@@ -56,7 +56,7 @@ class CountingTime:
     way: str
     processor_seconds: float
     times_the_fastest_other: float
-    """Over the least of all ways but this one."""
+    """Divided by the least time of the other ways."""
 
 
 def vectorize(rows: int = ROWS, engine: str | None = None) -> Rows:

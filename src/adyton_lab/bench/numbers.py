@@ -43,11 +43,11 @@ class NumbersRecord:
     """In the unit of the attribute."""
     told_ratio: float | None
     """The error reported before spending divided by the measured one: of means in their unit, of quantiles in rows;
-    none where nothing was ever off."""
+    None where no estimate was ever off."""
     holds: float
     """The part of the intervals that hold the truth, in percent; 95 is aimed at."""
     bounds: str
-    """Whether they are called exact."""
+    """Whether these intervals are exact."""
 
 
 def numbers(*, data: Folder = None, public: bool = False, trials: int = 10) -> Rows:
@@ -87,10 +87,10 @@ class MeasuredNumbers:
 
     @property
     def told_ratio(self) -> float | None:
-        """The error that was reported divided by the measured one; none where nothing was ever off.
+        """The error that was reported divided by the measured one; None where no estimate was ever off.
 
         Errors in rows are about the same in all groups, and often none: both sides are root mean squares over groups.
-        Errors of means go by the rows of a group: the geometric mean of ratios.
+        Errors of means depend on the rows of a group: the geometric mean of ratios.
         """
         errors = np.sqrt(np.mean(self.off_rows**2, axis=0))
         if self.statistic.startswith("mean"):
@@ -98,7 +98,7 @@ class MeasuredNumbers:
         return float(np.sqrt(np.mean(self.reported**2) / np.mean(errors**2))) if errors.any() else None
 
     def record(self) -> NumbersRecord:
-        """In short."""
+        """The summary."""
         case = self.rows.case
         return NumbersRecord(
             table=case.name,
@@ -121,7 +121,7 @@ def cell_width(rows: NumberRows) -> float:
 
 
 def task_of(case: NumbersCase, statistic: str) -> NumbersTask:
-    """What is asked for."""
+    """The task of a statistic."""
     by = case.groups if statistic.endswith("by group") else ()
     if statistic.startswith("mean"):
         return Mean(case.attribute, by=by)
@@ -129,7 +129,7 @@ def task_of(case: NumbersCase, statistic: str) -> NumbersTask:
 
 
 def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> MeasuredNumbers:
-    """The release that auto makes, again and again."""
+    """The release that auto makes, repeated."""
     task, amount = task_of(rows.case, statistic), Fraction(epsilon)
     asked, lines = Asked.of(task, rows.case.schema), rows.grouped(bool(task.by))
     weighed = weigh(asked, amount)

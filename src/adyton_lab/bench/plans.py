@@ -162,7 +162,7 @@ def _forget() -> bool:
 
 
 def published_times(ndim: int, side: int) -> dict[str, float]:
-    """By algorithm; nothing if nobody published any on such a domain."""
+    """By algorithm; empty if none were published for such a domain."""
     times: dict[str, float] = published_tables()["times"].get(f"{ndim}/{side}", {})
     return times
 

@@ -35,7 +35,7 @@ from adyton_lab.pages import canvas, common_legend, styles
 
 PLANS = ("identity", "hb", "change-points", "staged-hierarchy", "pythia")
 ROWS, CELLS, WORKERS = 10**7, 1 << 18, 2
-"""Where the growth is followed to if nothing else is said: a minute or two."""
+"""The largest sizes by default; they take a minute or two."""
 _FIRST_ROWS, _FIRST_CELLS, _FITTED_CELLS = 10**6, 1 << 10, 1 << 12
 _MOST_PAIRED_ROWS = 10**8
 _ATTRIBUTES = (2, 4, 8)
@@ -45,7 +45,7 @@ _PROBE = "import sys; from adyton_lab.bench.scale import probe; probe(sys.argv[1
 
 @dataclass(frozen=True)
 class Growth:
-    """One point: what takes how long at which size."""
+    """One point: the time and memory of an algorithm at one size."""
 
     grows: str
     """rows, pairs (rows of which all pair tables are counted), cells, attributes, queries or workers."""
@@ -54,7 +54,7 @@ class Growth:
     seconds: float
     processor_seconds: float
     megabytes: float
-    """The most memory beyond what the process had before; of workers, that of the one who hands out the work."""
+    """The most memory beyond what the process had before; of workers, that of the process that distributes the work."""
     times_the_query: float | None = None
     """Of rows and pairs: processor time over that of the bare group-by, in the same process."""
     exponent: float | None = None
@@ -158,7 +158,7 @@ with duckdb.connect(sys.argv[1]) as connection:
 _EPSILON = "0.1"
 _NEIGHBOURS = 64
 _WARM = 1 << 17
-"""So many cells have all loops compiled before the clock runs."""
+"""A run on so many cells compiles all loops before the clock starts."""
 
 
 class Probe(NamedTuple):
@@ -166,7 +166,7 @@ class Probe(NamedTuple):
 
     work: Callable[[], None]
     bare: Callable[[], float] | None = None
-    """Processor time of the bare query that it is held against, if there is one."""
+    """Processor time of the bare query that it is compared with, if there is one."""
 
 
 def probe(grows: str, name: str, size: int) -> None:

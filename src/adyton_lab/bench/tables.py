@@ -46,7 +46,7 @@ class PairsRecord:
     all_pairs: float
     select_pairs: float
     went: str
-    """What auto did."""
+    """The algorithm that auto took."""
     ratio: float
     """The error of auto divided by that of clipped noise,"""
     beside_projected: float
@@ -255,7 +255,7 @@ def _stripes(names: Sequence[str], folder: Path, public: bool, trials: int) -> I
 
 
 def _fitted(errors: Sequence[_Errors]) -> tuple[float, float]:
-    """The factors whose prediction is nearest, by the squares of logarithms, among some per cent."""
+    """The factors whose prediction is nearest, by the squares of logarithms, on a grid of one per cent."""
     log = np.log([case.striped for case in errors])
     fixed, shared = np.square([[case.fixed, case.shared] for case in errors]).T
     factors = list(itertools.product(_FACTORS, _FACTORS))

@@ -153,7 +153,7 @@ class Experiment:
 
 
 def confirm_comparing(public: object) -> None:
-    """Refuse to compare algorithms on data that nobody said are public."""
+    """Refuse to compare algorithms on data that are not said to be public."""
     confirm_public(
         public, "comparing", "For private data, `adyton release --algorithm auto` chooses an algorithm privately."
     )

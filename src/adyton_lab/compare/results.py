@@ -83,7 +83,7 @@ class Outcome:
     error: float | None = None
     """The root mean square error of an answer, ‖W·x̂ − W·x‖₂/√queries, on average over the trials; None if it failed."""
     standard_error: float | None = None
-    """Of that average; None for a single trial."""
+    """The standard error of that average; None for a single trial."""
     seconds: float = 0.0
     """All trials together, with whatever had to be prepared first."""
     failure: str | None = None
@@ -251,7 +251,7 @@ WORDS = {
     "long": "1,000 long random ranges",
     "mixed": "1,000 random ranges of all lengths",
 }
-"""The workloads as people say them."""
+"""The workloads in plain words."""
 
 
 def render(comparison: Comparison) -> str:

@@ -76,7 +76,7 @@ class Shape:
 
     name: str
     source: str
-    """The data set it comes from. Shapes of one source know each other: they are held out together."""
+    """The data set it comes from. Shapes of one source are related: they are held out together."""
     counts: Reals
 
     def __post_init__(self) -> None:
@@ -110,7 +110,7 @@ class Shape:
 
     @cached_property
     def digest(self) -> str:
-        """Sixteen digits that tell the counts apart from all others."""
+        """Sixteen digits that identify the counts."""
         return hashlib.sha256(repr(self.counts.shape).encode() + self.counts.tobytes()).hexdigest()[:16]
 
 
@@ -230,11 +230,11 @@ def _one_a_table(shapes: Sequence[Shape]) -> list[Shape]:
 
 
 FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
-"""Their names, by the number of axes."""
+"""The files of DPBench, by the number of axes."""
 
 
 def dpbench_corpus(folder: str | os.PathLike[str], ndim: int, *, public: bool) -> list[Shape]:
-    """Those with so many axes. *public* says that what the folder holds is public: nothing here is protected."""
+    """DPBench's histograms with so many axes. *public* says that the folder's data are public: nothing is protected."""
     path = Path(folder) / FILES[ndim]
     if not path.is_file():
         raise BadInput(f"there is no {path.name} in {folder}. Give the folder that holds the DPBench histograms.")

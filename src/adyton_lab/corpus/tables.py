@@ -293,4 +293,4 @@ FRESH = (
     NumbersCase("stroke", "stroke.csv.gz", "rsbp", _clamped(50, 299), _STROKES),
     NumbersCase("skin", "skin.csv.gz", "B", Integer(0, 255), (("G", Integer(0, 255, step=32)),)),
 )
-"""Other tables, on which what is approximate was looked at while it was made."""
+"""Other tables, on which approximations were checked while they were written."""

@@ -131,14 +131,14 @@ def utilities_for(pool: Pool) -> Sequence[str]:
 
 
 def utility_for(name: str, pool: Pool) -> Utility:
-    """A utility by its name here; H is the largest value of the kind, which favours the paper: nobody knows it."""
+    """A utility by its name; H is the largest value of the kind, which favours the paper: it is unknown in practice."""
     if name == PAPER:
         return Utility.named("value", bound=Fraction(float(pool.best.max())))
     return Utility.named("regret", clip=name.removeprefix("clip ").split(",")[0])
 
 
 def summed_up(votes: Sequence[Vote], sample: Sequence[int], pool: Pool, utility: Utility) -> SummedUtility:
-    """The sum of what these instances say."""
+    """The summed utility of these instances."""
     said = [votes[number] for number in sample]
     steps = [vote for vote in said if isinstance(vote, StepVote)]
     if len(steps) == len(said):
@@ -159,7 +159,7 @@ def best_place(sums: SummedUtility) -> int:
 def drawn_place(
     sums: SummedUtility, lattice: Lattice, epsilon: str, seed: Sequence[int], today: float | None = None
 ) -> int:
-    """A place, drawn by the kernel as from private instances, with seeded chance."""
+    """A place, drawn by the kernel as from private instances, with a seeded generator."""
     kernel = simulated_instances(sums, lattice, epsilon=epsilon, seed=np.random.SeedSequence(seed))
     return lattice.nearest(kernel.root.tune(epsilon, today))
 
@@ -233,7 +233,7 @@ class Pool:
             return cls(kind.family, list(pool.map(computed, seeds)), lattice)
 
     def votes(self, utility: Utility) -> list[Vote]:
-        """What every instance says."""
+        """The vote of every instance."""
         with np.errstate(all="ignore"):
             return [vote_of(curve, self.lattice, utility) for curve in self.curves]
 

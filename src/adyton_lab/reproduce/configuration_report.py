@@ -14,7 +14,7 @@ from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
 from adyton_lab.reproduce.sheets import Claim, Sheet, claim, claims_sheet
 
 WORTHWHILE = 0.5
-"""A gain of no more points of regret is not worth the trouble."""
+"""A gain of at most so many points of regret is not worthwhile."""
 SIZE, EPSILON, UTILITY = 200, "1", UTILITIES[0]
 """Where kinds are compared."""
 
@@ -226,7 +226,7 @@ def _falling(averaged: Sequence[MeanTuned]) -> Iterator[Claim]:
         yield claim(
             "As instances grow, the utility of what is chosen approaches that of the best parameter.",
             f"from {first.instances} to {last.instances} instances the mean loss falls in {good} of {len(ends)} "
-            f"kinds; then nobody is more than {near:.2f} points from the best (ε = {EPSILON})",
+            f"kinds; then none is more than {near:.2f} points from the best (ε = {EPSILON})",
             good == len(ends),
             True,
         )

@@ -44,7 +44,7 @@ from adyton_lab.reproduce.outcomes import Job
 
 SHARE = Fraction(1, 4)
 ALLOWANCE = 5
-"""What our DAWA lets an interval cost more, in units of 1/ε₁ (see its option)."""
+"""By how much more an interval may cost in our DAWA, in units of 1/ε₁ (see its option)."""
 SECOND_STEPS = ("greedy", "uniform", "geometric", "laplace")
 CELLS, QUERIES, CLUSTERS = 4096, 2000, 5
 WORKLOADS = ("uniform intervals", "identity", "clustered intervals", "large clustered intervals")
@@ -72,7 +72,7 @@ SHAPES = {"(1, 1)": (1.0, 1.0), "(5, 5)": (5.0, 5.0), "(10, 10)": (10.0, 10.0), 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How much of it is run."""
+    """How much of the evaluation is run."""
 
     workloads: int
     """Random workloads of a kind."""

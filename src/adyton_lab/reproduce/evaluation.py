@@ -38,7 +38,7 @@ _WIDTH = 140
 
 @dataclass(frozen=True)
 class Given:
-    """What a user said."""
+    """What a user asked for."""
 
     data: Path
     """The folder with the public data; of no meaning to evaluations that need none."""

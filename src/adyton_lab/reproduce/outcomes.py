@@ -78,7 +78,7 @@ class Job(_Place):
 
     @property
     def key(self) -> str:
-        """What tells it apart from all others."""
+        """What identifies it."""
         return json.dumps([*self.place, self.trial, ""])
 
     @property

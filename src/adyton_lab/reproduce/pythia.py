@@ -1,4 +1,4 @@
-"""The experiments of the Pythia paper: who chooses well, if the data set in question was never seen before.
+"""The experiments of the Pythia paper: how well selectors choose on a data set that they never saw.
 
 Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
 SIGMOD 2017, section 8. Every data set is held out in turn; a selector is learnt from the others and judged on it, with
@@ -34,7 +34,7 @@ PAPER = {1: ALGORITHMS["1-D"], 2: ALGORITHMS["2-D"]}
 """The algorithms of the paper's Table 1."""
 KNOWN = {1: ("hb", "uniform", "ahp"), 2: ("dyadic", "hb", "uniform", "ahp", "dpcube")}
 """What is compared of the library beside the algorithms that the selectors of the package choose among: those that are
-known best. In a first look all others were the best, or within a tenth of the best, on at most a few inputs."""
+known best. In a first experiment the others were best, or nearly so, on at most a few inputs."""
 PAPER_TRIALS, LIBRARY_TRIALS = 20, 10
 FEW_SCALES = SCALES[::2]
 """The scales at which the default selector is learnt, at ε = 1 and 0.1."""
@@ -76,7 +76,7 @@ class Settings:
         return replace(self.delphi(PAPER[self.dimensions], PAPER_TRIALS), kind="tree")
 
     def contenders(self) -> Delphi:
-        """The algorithms of the library that matter."""
+        """The algorithms of the library that are compared."""
         return self.delphi((*_panel(self.dimensions), *KNOWN[self.dimensions]), LIBRARY_TRIALS)
 
 
@@ -215,7 +215,7 @@ class _Judge:
             yield from self.chosen(name, means[:, column])
 
     def chosen(self, method: str, errors: Reals) -> Iterator[Record]:
-        """What a method's errors mean on each input."""
+        """The records of a method, from its error on each input."""
         for entry, error, best in zip(self.measured.inputs, errors.tolist(), self.best.tolist(), strict=True):
             yield Record(
                 experiment=self.experiment,

@@ -276,7 +276,7 @@ def published_regret(group: str, method: str) -> str:
 
 
 def claims(records: Iterable[Record]) -> list[Claim]:
-    """The claims that the records speak about: the paper's algorithms at ε = 1."""
+    """The claims that the records can judge: of the paper's algorithms at ε = 1."""
     judged = (_lowest_of_all, _range, _above_ten, _dawa_and_hb, _group_regret, _by_source)
     own = [part for part in parts(records) if part.experiment == "paper" and part.epsilon == "1"]
     return [entry for part in own for judge in judged for entry in judge(part)]
