@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from adyton_lab.bench.numbers import EPSILONS, STATISTICS, cell_width, measured
-from adyton_lab.corpus.number_tables import JUDGED, number_rows
+from adyton_lab.corpus.tables import JUDGED, number_rows
 
 RUNS = int(sys.argv[3]) if len(sys.argv) > 3 else 40
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from adyton.marginals.program import TableSet
 from adyton.schema import Categorical, Integer, Schema
-from adyton_lab.bench.pairs import distance, run, true_pairs
-from adyton_lab.corpus.many_attributes import PublicTable
+from adyton_lab.bench.tables import distance, run, true_pairs
+from adyton_lab.corpus.tables import PublicTable
 
 CATEGORICAL = {"adult": {1, 3, 4, 5, 6, 7, 8, 12, 13}}
 """The places of attributes whose cells have no order."""

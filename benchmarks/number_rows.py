@@ -11,7 +11,7 @@ import numpy as np
 from adyton.statistics.grouped import GroupedNumbers
 from adyton.tasks import Mean
 from adyton_lab.bench.numbers import cell_width
-from adyton_lab.corpus.number_tables import JUDGED, number_rows
+from adyton_lab.corpus.tables import JUDGED, number_rows
 
 found = {}
 for case in JUDGED:

@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.learning.coding import codes_of
 from adyton.schema import Numeric, Schema
-from adyton_lab.corpus.many_attributes import public_table
+from adyton_lab.corpus.tables import public_table
 
 YES_NO = {
     "LIMIT_BAL": 140_000,

@@ -9,12 +9,13 @@ from typer.testing import CliRunner
 import adyton as ad
 from adyton.cli.main import app
 from adyton.errors import BadInput
-from adyton_lab.bench import clipped
-from adyton_lab.bench.shapes import shapes
+from adyton_lab.bench.choices import clipped
+from adyton_lab.bench.common import shapes
 from adyton_lab.compare.data_sets import DataSet
 from adyton_lab.compare.experiment import Experiment
 from adyton_lab.corpus import Shape, read_corpus
 from adyton_lab.reproduce import pythia
+from adyton_lab.reproduce.evaluation import Given
 
 SECRET = "patient-4711"
 
@@ -37,7 +38,7 @@ def table(tmp_path):
         ("reproduce", "pythia", "--data", "FOLDER", "--out", "OUT/paper"),
         ("reproduce", "jostle", "--data", "FOLDER", "--out", "OUT/paper"),
         ("reproduce", "naive-bayes", "--data", "FOLDER", "--out", "OUT/paper"),
-        ("bench", "scarce", "--data", "FOLDER", "--trials", "2"),
+        ("bench", "plans", "--data", "FOLDER", "--trials", "2"),
         ("bench", "clipped", "--data", "FILE", "--trials", "2"),
     ],
 )
@@ -59,12 +60,11 @@ def test_python_asks_for_a_word_first(table, tmp_path):
         lambda: read_corpus(table, public=1),
         lambda: ad.Delphi(corpus=table, cache=tmp_path / "kept.db").train(),
         lambda: ad.Delphi(corpus=[shape], cache=tmp_path / "kept.db").train(),
-        lambda: pythia.run(table.parent, cache=tmp_path / "kept.db"),
+        lambda: pythia.start(Given(table.parent, tmp_path, False, True, tmp_path / "kept.db")),
         lambda: shapes(1, 32, table.parent),
         lambda: Experiment(datasets=[DataSet(SECRET, np.array([1, 2, 3]))]),
         lambda: Experiment(datasets=[DataSet(SECRET, np.array([1, 2, 3]))], public="yes"),
-        lambda: list(clipped.compare(data=str(table), trials=2)),
-        lambda: clipped.steps(data=str(table)),
+        lambda: clipped(data=str(table), trials=2),
     )
     for attempt in refused:
         with pytest.raises(BadInput, match="public=True") as refusal:
@@ -74,10 +74,10 @@ def test_python_asks_for_a_word_first(table, tmp_path):
 
 
 def test_no_word_is_remembered_from_another_call(table):
-    assert clipped.steps(data=str(table), public=True) == 1
+    assert clipped(data=str(table), public=True)[0] == 1
     for word in (False, 1):
         with pytest.raises(BadInput, match="public=True"):
-            clipped.steps(data=str(table), public=word)
+            clipped(data=str(table), public=word)
 
 
 def test_every_command_refuses_in_the_same_words(table, tmp_path):

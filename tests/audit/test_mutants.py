@@ -34,14 +34,19 @@ from adyton.noise import ExactNoise, Ratio, SimulatedNoise
 from adyton.plans import plan_named
 from adyton.plans.base import CountsRows, Rows
 from adyton.queries import Explicit, Haar, Hierarchy, Identity, Partition, Queries, Total
+from adyton_lab.audit import enumeration
 from adyton_lab.audit.accounting import audit_accounting
 from adyton_lab.audit.certificates import audit_certificates, cost_of
 from adyton_lab.audit.durability import audit_concurrency, audit_crashes, audit_exactness
-from adyton_lab.audit.enumeration import audit_selection_exactly
-from adyton_lab.audit.mechanisms import audit_mechanism
-from adyton_lab.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
+from adyton_lab.audit.enumeration import (
+    audit_laplace,
+    audit_selection,
+    audit_selection_exactly,
+    audit_streams,
+    audit_uniform,
+)
 from adyton_lab.audit.run import Check
-from adyton_lab.audit.statistical import certify
+from adyton_lab.audit.statistical import audit_mechanism, certify
 from adyton_lab.audit.whole_programs import audit_cases, plan_cases, row_cases
 
 
@@ -190,22 +195,20 @@ def test_modulo_bias_is_caught():
 
 
 def test_dropped_factor_two_is_caught(monkeypatch):
-    from adyton_lab.audit import randomness
-
-    honest = randomness.permute_and_flip
-    monkeypatch.setattr(randomness, "permute_and_flip", lambda source, scores, sharp: honest(source, scores, 2 * sharp))
+    honest = enumeration.permute_and_flip
+    monkeypatch.setattr(
+        enumeration, "permute_and_flip", lambda source, scores, sharp: honest(source, scores, 2 * sharp)
+    )
     assert not audit_selection().passed
 
 
 def test_an_unshuffled_order_is_caught(monkeypatch):
-    from adyton_lab.audit import randomness
-
     def in_order(source, scores, sharpness):
         best = max(scores)
         return next(i for i, score in enumerate(scores) if source.bernoulli_exp(sharpness * (best - score)))
 
     honest = audit_selection().figures["loss/ε"]
-    monkeypatch.setattr(randomness, "permute_and_flip", in_order)
+    monkeypatch.setattr(enumeration, "permute_and_flip", in_order)
     assert audit_selection().figures["loss/ε"] > honest + 0.1
 
 

@@ -19,9 +19,8 @@ from adyton.kernel.transforms import CountTables, SingleTables
 from adyton.schema import Integer, Schema
 from adyton_lab.audit.accounting import audit_tables
 from adyton_lab.audit.enumeration import audit_selection_exactly
-from adyton_lab.audit.mechanisms import audit_mechanism
-from adyton_lab.audit.walk import Walk
-from adyton_lab.audit.walk_tables import DisagreementError
+from adyton_lab.audit.statistical import audit_mechanism
+from adyton_lab.audit.walk import DisagreementError, Walk
 from adyton_lab.audit.whole_programs import audit_cases, row_cases
 
 

@@ -44,7 +44,7 @@ def corpus(monkeypatch):
             made.append(LabelledTable(f"made up {seed}", Target.of(schema, "label"), codes))
         return made
 
-    monkeypatch.setattr(r_labelled, "r_labelled_tables", tables)
+    monkeypatch.setattr(labelled_tables, "r_labelled_tables", tables)
     return asked
 
 

@@ -149,7 +149,7 @@ def test_ctrl_c_leaves_old_files_as_they_were(corpus: Path, tmp_path: Path, monk
         result = run(corpus, *FEW, "--out", tmp_path)
     assert (result.exit_code, result.stdout, result.stderr.splitlines()[-1]) == (130, "", "adyton: interrupted.")
     with monkeypatch.context() as patched:
-        patched.setattr("adyton_lab.compare.page.os.replace", interrupted)
+        patched.setattr("adyton_lab.compare.results.os.replace", interrupted)
         assert run(corpus, *FEW, "--epsilon", "1", "--dataset", "saw", "--out", tmp_path).exit_code == 130
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("errors.csv", "old")]
 

@@ -10,7 +10,7 @@ import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded, PredicateError
 from adyton.kernel.mechanisms import VectorLaplace
 from adyton.workloads import Explicit, Identity, Partition, Total
-from adyton_lab.audit.events import RecordingNoise
+from adyton_lab.audit.walk import RecordingNoise
 
 
 def kernel_with_recorder(total=1):

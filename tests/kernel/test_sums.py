@@ -17,8 +17,7 @@ from adyton.queries import Identity
 from adyton.schema import Categorical, Integer, Numeric, Schema
 from adyton.schema.numbers import FixedPoint
 from adyton.session.wire import decode, encode
-from adyton_lab.audit.walk import Walk
-from adyton_lab.audit.walk_tables import DisagreementError
+from adyton_lab.audit.walk import DisagreementError, Walk
 
 REAL = [0.0, 0.014, 12.345, 99.99, 100.0, -0.0, -3.0, 1e300, math.inf, -math.inf, math.nan, None]
 WHOLE = [0, 1, -5, 7, 250, 10**12, -(2**63), 2**63 - 1, None, 3, 3, 3]

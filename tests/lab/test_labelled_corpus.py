@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adyton_lab.corpus.r_labelled import labelled
+from adyton_lab.corpus.labelled_tables import labelled
 
 pandas = pytest.importorskip("pandas")
 ROWS = 1000

@@ -69,9 +69,9 @@ def test_the_tests_of_fit_notice():
 
 def test_compare_reports_what_it_measured():
     pytest.importorskip("opendp")
-    (record,) = compare(20_000, ["7/3"], repeats=1, opendp_draws=2_000)
+    _, (record,) = noise(20_000, ["7/3"], repeats=1)
     assert (record.scale, record.draws) == ("7/3", 20_000)
     assert record.times_faster == record.opendp_seconds / record.seconds
     assert min(record.fit_p, record.opendp_fit_p, record.same_law_p) > 1e-9
     with pytest.raises(BadInput):
-        list(compare(10))
+        noise(10)

@@ -14,7 +14,7 @@ from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.published import groups as dawa
 from adyton.queries import Explicit, Identity, Partition, Prefix, RandomRanges
 from adyton.queries.domain_trees import hilbert_order
-from adyton_lab.bench.published_dawa import published_dawa, published_partition
+from adyton_lab.reproduce.dawa import published_dawa, published_partition
 
 FALSE_ALARM = 1e-6
 

@@ -1,1 +1,5 @@
-"""The auditor: attacks on everything that could leak, and bounds on what was found."""
+"""The auditor: attacks on everything that could leak, and bounds on what they show.
+
+Begin with :mod:`adyton_lab.audit.run`, which lists all checks. Each other module is one kind of attack; ``trusted``
+lists the modules in which a mistake can make ε false.
+"""

@@ -14,14 +14,13 @@ from adyton.kernel.sources import TableSource, VectorSource
 from adyton.queries import Identity
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree, Schema
 from adyton.whole import IntegerArray
-from adyton_lab.audit.findings import Finding
-from adyton_lab.audit.walk import Held, Walk
-from adyton_lab.audit.walk_tables import DisagreementError
+from adyton_lab.audit.pairs import Finding
+from adyton_lab.audit.walk import DisagreementError, Held, Walk
 
 _ONE_IN = 50
-"""So many sequences start from a vector for each that starts from a table, which is slower."""
+"""One sequence of so many starts from a table, which is slower; the others start from a vector."""
 _CODES = 5
-"""So many of these start from rows that were read before, of which many tables are counted at once."""
+"""So many of those start from rows that were read before, of which many tables are counted at once."""
 
 
 def audit_accounting(walks: int, seed: int = 0, steps: int = 12, advance: Callable[[], None] = lambda: None) -> Finding:
@@ -44,7 +43,7 @@ def audit_accounting(walks: int, seed: int = 0, steps: int = 12, advance: Callab
 
 
 def audit_group_by() -> Finding:
-    """One row more moves at most as many rows of groups as the charge covers, on every small table."""
+    """One more row changes at most as many rows of groups as the charge covers, on every small table."""
     import pyarrow
 
     schema = Schema({"key": Integer(0, 1), "n": Integer(1, 4)})
@@ -58,8 +57,7 @@ def audit_group_by() -> Finding:
         charged = int(kernel.spent / 100)
         if keys:
             largest = max(largest, int(abs(counts[keys] - counts[keys[:-1]]).sum()))
-    detail = f"one row moved up to {largest} rows of groups; measurements of groups are charged {charged} times."
-    return Finding("kernel", "group-by", largest <= charged, detail, {"moved": largest, "charged": charged})
+    return _moved("group-by", "rows of groups", largest, charged)
 
 
 _PLENTY = 30
@@ -68,54 +66,47 @@ _DIRTY = (
     *("3,1.5,F,yes", "three,$1.50,F ,maybe", ",,,", "  , nan,X,2", "999,-1,f,no", "999,$1.50,X,maybe", "3,1e400,F,y"),
     *("10/24/1979,inf,M,", '3,"1,5",M,t', "-0,0x1p3,\N{NO-BREAK SPACE}F,1", "3"),
 )
-"""Lines that fit a schema in some columns and not in others, of which a misfit has several reasons."""
+"""Lines that fit a schema in some columns and not in others; a misfit can have several reasons."""
 
 
 def audit_misfits() -> Finding:
-    """One row more moves one cell of the misfits by one: on tables that grow row by row."""
+    """One more row changes one cell of the misfits by one, on tables that grow row by row."""
 
-    def misfits(rows: TableSource) -> VectorSource:
-        return rows.misfits([name for name in rows.schema.names if name != "row"])
+    def misfits(rows: TableSource) -> list[IntegerArray]:
+        return [_counts(rows.misfits([name for name in rows.schema.names if name != "row"]))]
 
-    moved, charged = _moved_by_rows(lambda rows: [_counts(misfits(rows))])
-    detail = f"one row moved up to {moved} of the misfits; measurements of them are charged {charged} times."
-    return Finding("kernel", "misfits", moved <= charged, detail, {"moved": moved, "charged": charged})
+    return _moved_by_rows("misfits", "cells of the misfits", misfits)
 
 
 def audit_leaves() -> Finding:
-    """One row more moves one cell of the leaves of a tree by one: on tables that grow row by row."""
+    """One more row changes one cell of the leaves of a tree by one, on tables that grow row by row."""
 
-    def leaves(rows: TableSource) -> VectorSource:
+    def leaves(rows: TableSource) -> list[IntegerArray]:
         tree = RowTree.stump(rows.schema).grow({0: "smoker"}, rows.schema)
         tree = tree.grow({1: "age", 2: "sex"}, rows.schema)
         tree = tree.grow({int(tree.leaves[-1]): "age"}, rows.schema)
-        return rows.leaves(tree, "pay")
+        return [_counts(rows.leaves(tree, "pay"))]
 
-    moved, charged = _moved_by_rows(lambda rows: [_counts(leaves(rows))])
-    detail = f"one row moved up to {moved} cells of the leaves; measurements of them are charged {charged} times."
-    return Finding("kernel", "leaves", moved <= charged, detail, {"moved": moved, "charged": charged})
+    return _moved_by_rows("leaves", "cells of the leaves", leaves)
 
 
 def audit_tables() -> Finding:
-    """One row more moves one cell of each of many tables by one: on tables that grow row by row."""
+    """One more row changes one cell of each of many tables by one, on tables that grow row by row."""
     groups = [("age", "sex"), ("sex", "pay", "smoker"), ("smoker",)]
 
     def tables(rows: TableSource) -> list[IntegerArray]:
         noisy = rows.tables(groups).measure(MeasureTables.weighted(range(len(groups))), len(groups) * _PLENTY)
         return list(noisy.tables().values())
 
-    moved, charged = _moved_by_rows(tables)
-    detail = f"one row moved up to {moved} cells of a table; measurements of one are charged {charged} times."
-    return Finding("kernel", "tables", moved <= charged, detail, {"moved": moved, "charged": charged})
+    return _moved_by_rows("tables", "cells of a table", tables)
 
 
 def _counts(vector: VectorSource) -> IntegerArray:
     return vector.measure(Identity(vector.shape), _PLENTY).answers
 
 
-def _moved_by_rows(counts: Callable[[TableSource], list[IntegerArray]]) -> tuple[int, int]:
-    """By how much one more dirty row moves one of some arrays of counts at most, and how many times what was spent on
-    each of them a measurement costs."""
+def _moved_by_rows(check: str, what: str, counts: Callable[[TableSource], list[IntegerArray]]) -> Finding:
+    """Whether one more dirty row changes an array of counts by no more than a measurement of it is charged for."""
     policies: dict[str, Any] = {"nulls": "level", "outside": "other"}
     strict = {"age": Integer(0, 9), "pay": Numeric(0, 9, bins=3), "sex": Categorical(["F", "M"]), "smoker": Boolean()}
     lenient = {
@@ -135,10 +126,13 @@ def _moved_by_rows(counts: Callable[[TableSource], list[IntegerArray]]) -> tuple
                 spent = kernel.spent
                 after = counts(kernel.root.where(f"row <= {number}"))
                 charged = int((kernel.spent - spent) / (_PLENTY * len(after)))
-                moved = [
-                    int(abs(one - other).sum()) for one, other in zip(after, before or [0] * len(after), strict=True)
-                ]
-                largest, before = max(largest, *moved), after
+                pairs = zip(after, before or [0] * len(after), strict=True)
+                largest, before = max(largest, *(int(abs(new - old).sum()) for new, old in pairs)), after
                 if largest > charged:
-                    return largest, charged
-    return largest, charged
+                    return _moved(check, what, largest, charged)
+    return _moved(check, what, largest, charged)
+
+
+def _moved(check: str, what: str, moved: int, charged: int) -> Finding:
+    detail = f"one row changed up to {moved} {what}; a measurement is charged {charged} times."
+    return Finding("kernel", check, moved <= charged, detail, {"moved": moved, "charged": charged})

@@ -1,6 +1,6 @@
 """Does the noise of every plan's measurements pay for what they reveal? Recomputed exactly, query by query.
 
-A plan is run on public data with a noise source that writes down the scales it is asked for. Of each measurement the
+A plan is run on public data with a noise source that records the scales it is asked for. Of each measurement the
 coefficients are read row by row, and Σ_q |q_i| / scale_q is added up for every cell in fractions: that is what one row
 in cell i costs, whatever the query sets say of their own sensitivity. To this comes the ε of every selection on a
 source that holds the cell (selections are audited by themselves). What a plan measures may depend on what it has seen:
@@ -20,47 +20,28 @@ from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.shapes import VectorShape
 from adyton.kernel.sources import Source, VectorSource
-from adyton.noise import SimulatedNoise
-from adyton.noise.source import Scale, Size, read_ratio
 from adyton.plans import algorithms, plan_named
 from adyton.plans.base import Plan
 from adyton.queries import Identity, Measurement, Prefix, Queries, RandomRanges
-from adyton.whole import IntegerArray
-from adyton_lab.audit.findings import Finding
+from adyton_lab.audit.pairs import Finding
+from adyton_lab.audit.walk import RecordingNoise
 
 EPSILONS = (Fraction(1), Fraction(1, 10), Fraction(123_456_789_012_345_677, 10**18))
-"""The last is no small fraction, so that what each query may cost is rounded."""
+"""The last has a long numerator and denominator, so that the cost of each query is rounded."""
 DOMAINS: tuple[tuple[int, ...], ...] = ((1,), (7,), (16,), (33,), (4, 4), (5, 3))
-
-
-class Witness(SimulatedNoise):
-    """Simulated noise that remembers the scales of every draw."""
-
-    def __init__(self) -> None:
-        super().__init__(0)
-        self.scales: list[list[Fraction]] = []
-
-    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
-        """Draw, and write down the scale of each answer."""
-        draws = super().discrete_laplace(size, scale)
-        ratio = read_ratio(scale)
-        pairs = np.broadcast_arrays(ratio.numerator, ratio.denominator)
-        each = [Fraction(int(above), int(below)) for above, below in zip(*(p.ravel() for p in pairs), strict=True)]
-        self.scales.append(each * (draws.size // len(each)))
-        return draws
 
 
 class Listener(Kernel[VectorSource]):
     """A kernel that remembers what every measurement costs a row in each cell of its root, by the scales drawn."""
 
-    witness: Witness
+    witness: RecordingNoise
     costs: list[Fraction]
 
     def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
         """Measure, and add up what it costs."""
-        drawn = len(self.witness.scales)
+        drawn = len(self.witness.all_scales)
         answer = super().measure(source, operator, epsilon)
-        scales = [scale for draw in self.witness.scales[drawn:] for scale in draw]
+        scales = self.witness.all_scales[drawn:]
         if isinstance(answer, Measurement):
             self._add(answer.on_first_vector(), scales)
         else:
@@ -110,9 +91,9 @@ def cases(names: Sequence[str] | None = None) -> Iterator[tuple[Plan, Queries]]:
 
 
 def cost_of(plan: Plan, workload: Queries, epsilon: Fraction) -> Fraction:
-    """What the measurements of one run cost the row that they tell most about."""
+    """The cost of the measurements of one run for the row that they reveal most about."""
     x = np.random.default_rng(0).poisson(np.linspace(0, 9, workload.cells)).reshape(workload.domain)
-    witness = Witness()
+    witness = RecordingNoise()
     kernel = Listener.on_vector(x, epsilon=epsilon, dataset="certificate", noise=witness)
     assert isinstance(kernel, Listener)
     kernel.witness, kernel.costs = witness, [Fraction(0)] * workload.cells

@@ -1,4 +1,4 @@
-"""Does the ledger keep its word? Exactness, refusal, many processes at once, and sudden death."""
+"""Is the ledger reliable? Exactness, refusal, many processes at once, and processes that are killed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adyton.errors import BudgetExceeded
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
 from adyton.queries import Identity
-from adyton_lab.audit.findings import Finding
+from adyton_lab.audit.pairs import Finding
 
 
 def audit_exactness() -> Finding:

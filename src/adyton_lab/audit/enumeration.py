@@ -8,6 +8,7 @@ product of their branches, in decimals of 40 digits whose exponents reach 10^-10
 from __future__ import annotations
 
 import decimal
+import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from decimal import Decimal
@@ -18,24 +19,25 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Flags, Integers, Places
+from adyton.arrays import Array, Flags, Integers, Places
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, exact
 from adyton.kernel.mechanisms import AuditCase
 from adyton.kernel.operators import claim
 from adyton.noise.bits import Bounds, Refine
 from adyton.noise.exponential import ExponentialWeights
-from adyton.noise.source import Scale, Size
+from adyton.noise.probabilities import counts_fit, laplace_fit
+from adyton.noise.selection import permute_and_flip
+from adyton.noise.source import NoiseSource, Scale, Size
 from adyton.whole import IntegerArray
-from adyton_lab.audit.findings import Finding
-from adyton_lab.audit.mechanisms import EPSILONS
-from adyton_lab.audit.pairs import Counts, Pair, signed_pairs, vector_pairs
+from adyton_lab.audit.pairs import EPSILONS, REACH, Counts, Finding, Pair, signed_pairs, vector_pairs
 
 Run: TypeAlias = "Callable[[EnumeratingSource], Hashable]"
 _EXACT = decimal.Context(prec=40, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 _LARGEST_GAMMA = 10**17
 _ONE = Decimal(1)
 _TOLERANCE = Decimal("1e-12")
+TOLERANCE = 1e-9
 
 
 class EnumeratingSource:
@@ -72,11 +74,9 @@ class EnumeratingSource:
         return np.array([self._coin(*refine(coin, _EXACT.prec)) for coin in range(lower.size)], dtype=bool)
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
-        """The choice itself as one branching, by its law; a sampler of one's own is enumerated flip by flip."""
-        values, factor = (
-            [exact(score, "score", computed=True) for score in scores],
-            exact(sharpness, "sharpness", computed=True),
-        )
+        """The choice itself as one branching, by its law; a sampler under test is enumerated flip by flip."""
+        values = [exact(score, "score", computed=True) for score in scores]
+        factor = exact(sharpness, "sharpness", computed=True)
         if not values or factor < 0:
             raise BadInput(f"Give some scores and a sharpness of at least 0, given {len(values)} scores and {factor}.")
         law = _first_to_pass(tuple(_exp_and_rest(factor * (max(values) - value))[0] for value in values))
@@ -84,11 +84,7 @@ class EnumeratingSource:
 
     def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
         """One branching for each row that may choose."""
-        chosen = np.full(len(scores), -1, dtype=np.int64)
-        for row in np.flatnonzero(allowed.any(axis=1)):
-            among = np.flatnonzero(allowed[row])
-            chosen[row] = among[self.permute_and_flip(scores[row, among], sharpness)]
-        return chosen
+        return row_by_row(self.permute_and_flip, scores, allowed, sharpness)
 
     def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
         """Each choice as one branching, by its law."""
@@ -135,6 +131,17 @@ class EnumeratingSource:
         self._branches.append(branches)
         self.probability = _EXACT.multiply(self.probability, probability(branch))
         return branch
+
+
+def row_by_row(
+    choose: Callable[[IntegerArray, Rational], int], scores: IntegerArray, allowed: Flags, sharpness: Rational
+) -> Places:
+    """For every row of scores one choice among the columns that are allowed there; −1 if none is."""
+    chosen = np.full(len(scores), -1, dtype=np.int64)
+    for row in np.flatnonzero(allowed.any(axis=1)):
+        among = np.flatnonzero(allowed[row])
+        chosen[row] = among[choose(scores[row, among], sharpness)]
+    return chosen
 
 
 def enumerate_distribution(run: Run, limit: int = 1_000_000) -> dict[Hashable, float]:
@@ -234,9 +241,6 @@ def _diverged() -> NoReturn:
     )
 
 
-TOLERANCE = 1e-9
-
-
 def audit_selection_exactly(case: AuditCase, *, pairs: int, advance: Callable[[], None] = lambda: None) -> Finding:
     """The largest loss of one audit case at every ε, exactly: over *pairs* neighbouring pairs and some below zero."""
     worst = 0.0
@@ -264,3 +268,77 @@ def selection_loss(case: AuditCase, epsilon: Fraction, pairs: Iterable[Pair]) ->
         return run
 
     return largest_loss(run_on, pairs)
+
+
+# ---- is the noise what it says it is? -------------------------------------------------------------------------------
+
+FALSE_ALARM = 1e-7
+"""Of each single test here; an audit makes fewer than ten."""
+SCALES = (Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(10**6))
+
+
+def audit_laplace(noise: NoiseSource, draws: int) -> Finding:
+    """χ² of discrete Laplace draws against the exact probabilities, at five scales."""
+    values = {}
+    for scale in SCALES:
+        values[str(scale)] = laplace_fit(noise.discrete_laplace(draws, scale), scale)
+    worst = min(values, key=lambda scale: values[scale])
+    passed = values[worst] >= FALSE_ALARM
+    detail = f"smallest p-value {values[worst]:.3g}, at scale {worst}."
+    return Finding("noise", "discrete Laplace against its exact probabilities", passed, detail, {"p": values})
+
+
+def audit_uniform(noise: NoiseSource, draws: int) -> Finding:
+    """χ² of uniform integers, for bounds where taking a remainder would be visibly uneven."""
+    values = {}
+    for bound in (3, 1000, 3 * 2**61, 3 * 2**62):
+        sample = noise.uniform_integers(draws, bound)
+        parts = min(bound, 24)
+        classes = np.array([int(value) * parts // bound for value in sample.tolist()])
+        starts = [-(-part * bound // parts) for part in range(parts + 1)]  # class c holds starts[c] … starts[c + 1] - 1
+        sizes = np.array([(end - start) / bound for start, end in itertools.pairwise(starts)])
+        values[str(bound)] = counts_fit(np.bincount(classes, minlength=parts), sizes)
+    worst = min(values, key=lambda bound: values[bound])
+    passed = values[worst] >= FALSE_ALARM
+    detail = f"smallest p-value {values[worst]:.3g}, for the bound {worst}."
+    return Finding("noise", "uniform integers", passed, detail, {"p": values})
+
+
+def audit_streams(noise: NoiseSource) -> Finding:
+    """Two calls never share randomness: at this scale, one equal pair among 64 has a chance below 2⁻³⁵."""
+    first, second = (noise.discrete_laplace(8, 2**40).tolist() for _ in range(2))
+    shared = set(first) & set(second) - {0}
+    detail = "two calls gave different draws." if not shared else "two calls gave the same draws: a shared stream."
+    return Finding("noise", "independent streams", not shared, detail)
+
+
+def audit_selection() -> Finding:
+    """Permute-and-flip on small vectors, every branch of its own code enumerated: loss at most ε, and close to it."""
+    worst = 0.0
+    for epsilon in EPSILONS:
+        for scores in (_cells, _opposed):
+
+            def run_on(cells: Array, epsilon: Fraction = epsilon, scores: Scores = scores) -> Run:
+                return lambda source: permute_and_flip(source, scores(cells), epsilon / 2)  # Δ = 1
+
+            pairs = [pair for size in (1, 2, 3, 4) for pair in vector_pairs(size, count=30) if pair.left.max() < 200]
+            loss, pair = largest_loss(run_on, pairs)
+            worst = max(worst, loss / float(epsilon))
+            if loss > float(epsilon) * (1 + 1e-12):
+                detail = f"loses {loss:.6g} at ε = {float(epsilon):g} on “{pair.name if pair else ''}”."
+                return Finding("noise", _SELECTION, False, detail, {"loss/ε": loss / float(epsilon)})
+    return Finding("noise", _SELECTION, worst >= REACH, f"largest loss {worst:.6g} of ε.", {"loss/ε": worst})
+
+
+_SELECTION = "permute-and-flip, enumerated"
+Scores = Callable[[Array], list[int]]
+
+
+def _cells(cells: Array) -> list[int]:
+    """Scores that one more row can only raise."""
+    return [int(cell) for cell in cells]
+
+
+def _opposed(cells: Array) -> list[int]:
+    """Scores that one more row raises and lowers at once: the worst case, which needs the factor 2."""
+    return [int(cells.sum()) * (-1) ** place for place in range(cells.size + 1)]

@@ -1,10 +1,14 @@
-"""Neighbouring data for audits: vectors of counts, or single counts, that differ by a given number of rows."""
+"""What audits share: neighbouring data, the budgets to look at, and what a check reports.
+
+Neighbours are vectors of counts, or single counts, that differ by a given number of rows.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +18,25 @@ from adyton.errors import BadInput
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
+EPSILONS = (Fraction(1, 10), Fraction(1), Fraction(3))
+REACH = 0.95
+"""A mechanism that is as leaky as its claim allows must be certified at this share of ε, or the audit is too weak."""
 _LARGE = 10**6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check, whether it passed, and what was seen."""
+
+    room: str
+    check: str
+    passed: bool
+    detail: str
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +77,7 @@ def vector_pairs(shape: int | tuple[int, ...], count: int = 40, seed: int = 0, *
 
 
 def signed_pairs(shape: int | tuple[int, ...], count: int = 10, seed: int = 0) -> list[Pair]:
-    """Pairs one row apart whose vectors are no counts: what a linear map can make of counts is negative, too.
+    """Pairs one row apart whose vectors are not counts: a linear map can turn counts into negative numbers.
 
     They are the pairs of :func:`vector_pairs` less a vector, every other one with its signs changed.
     """

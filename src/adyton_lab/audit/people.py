@@ -29,18 +29,18 @@ ATTRIBUTES = {
 NAMES = ("person", *ATTRIBUTES)
 Row = tuple[Any, ...]
 Store = Callable[[Path, Sequence[Row]], Any]
-"""Puts rows down at a path, in a form that a session can read."""
+"""Writes rows to a path, in a form that a session can read."""
 
 
 def schema_of(source: str, *, unit: bool = True) -> Schema:
-    """Of a table of people. Without a *unit*, what is protected is a row."""
+    """The schema of a table of people. Without a *unit*, a row is protected."""
     if not unit:
         return Schema(ATTRIBUTES)
     return Schema(ATTRIBUTES, LIMIT, unit="person", no_unit=DROP if source == "parquet" else ONE)
 
 
 def people(seed: int = 0) -> list[Row]:
-    """The rows of everybody, in no order."""
+    """The rows of all people, in random order."""
     random = np.random.default_rng(19 + seed)
     rows: list[Row] = []
     for person, size in SIZES.items():
@@ -53,9 +53,9 @@ def people(seed: int = 0) -> list[Row]:
 
 
 def _csv(path: Path, rows: Sequence[Row]) -> Any:
-    """Two files among which everybody's rows are dealt out."""
+    """Two files that share everybody's rows."""
     path.mkdir()
-    lines = [",".join("" if one is None else str(one) for one in row) for row in rows]
+    lines = [",".join("" if value is None else str(value) for value in row) for row in rows]
     for part in range(2):
         text = "\n".join([",".join(NAMES), *lines[part::2], ""])
         (path / f"{part}.csv").write_text(text, encoding="utf-8")
@@ -68,7 +68,7 @@ def named(rows: Sequence[Row]) -> list[Row]:
 
 
 def arrow_of(rows: Sequence[Row]) -> Any:
-    """A table of Arrow."""
+    """An Arrow table."""
     import pyarrow
 
     types = (pyarrow.string(), pyarrow.int64(), pyarrow.string(), pyarrow.bool_(), pyarrow.float64())
@@ -77,7 +77,7 @@ def arrow_of(rows: Sequence[Row]) -> Any:
 
 
 def _parquet(path: Path, rows: Sequence[Row]) -> Any:
-    """Three files among which everybody's rows are dealt out."""
+    """Three files that share everybody's rows."""
     from pyarrow import parquet
 
     path.mkdir()
@@ -87,7 +87,7 @@ def _parquet(path: Path, rows: Sequence[Row]) -> Any:
 
 
 def _duckdb(path: Path, rows: Sequence[Row]) -> Any:
-    """A table of a database."""
+    """A table in a DuckDB file."""
     import duckdb
 
     path.mkdir()

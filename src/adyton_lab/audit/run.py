@@ -18,11 +18,16 @@ from adyton_lab.audit.certificates import EPSILONS as BUDGETS
 from adyton_lab.audit.certificates import audit_certificates
 from adyton_lab.audit.certificates import cases as certificate_cases
 from adyton_lab.audit.durability import audit_concurrency, audit_crashes, audit_exactness
-from adyton_lab.audit.enumeration import audit_selection_exactly
-from adyton_lab.audit.findings import Finding
-from adyton_lab.audit.mechanisms import EPSILONS, REACH, attacks, audit_mechanism
+from adyton_lab.audit.enumeration import (
+    audit_laplace,
+    audit_selection,
+    audit_selection_exactly,
+    audit_streams,
+    audit_uniform,
+)
+from adyton_lab.audit.pairs import EPSILONS, REACH, Finding
 from adyton_lab.audit.people import STORES
-from adyton_lab.audit.randomness import audit_laplace, audit_selection, audit_streams, audit_uniform
+from adyton_lab.audit.statistical import attacks, audit_mechanism
 from adyton_lab.audit.tuning import audit_tuning
 from adyton_lab.audit.whole_programs import (
     LONG,
@@ -41,7 +46,7 @@ from adyton_lab.audit.whole_programs import (
 
 @dataclass(frozen=True)
 class Profile:
-    """How long to look."""
+    """How much work an audit does."""
 
     pairs: int
     exact_pairs: int
@@ -51,7 +56,7 @@ class Profile:
     sequences: int
     kills: int
     whole_pairs: int
-    """Of neighbours, for each whole plan, learner, program for many tables and family."""
+    """Pairs of neighbours for each whole plan, learner, program for many tables and family."""
     people: Mapping[str, Any]
     """What is asked of tables of people: for each kind of question the forms of tables, and whose rows are removed."""
     toys: int = 2
@@ -108,41 +113,34 @@ Advance = Callable[[], None]
 
 @dataclass(frozen=True)
 class Check:
-    """One part of an audit: its name, how many steps of progress it reports, and the work."""
+    """One part of an audit: its name, how many steps of progress it reports, and the work.
+
+    Work of several steps is given *advance*, to be called after each.
+    """
 
     name: str
     steps: int
-    work: Callable[[Advance], Finding]
+    work: Callable[..., Finding]
 
     def run(self, advance: Advance = lambda: None) -> Finding:
-        """Do the work; a check that breaks has found something, too."""
+        """Do the work; a check that breaks is a finding, too."""
         try:
-            return self.work(advance)
+            if self.steps > 1:
+                return self.work(advance=advance)
+            finding = self.work()
+            advance()
+            return finding
         except Exception as error:
             return Finding("audit", self.name, False, f"the check broke: {type(error).__name__}: {error}")
 
 
-def _attack(case: AuditCase, size: Profile, advance: Advance) -> Finding:
+def _attack(case: AuditCase, size: Profile) -> Check:
     if case.enumerable:
-        return audit_selection_exactly(case, pairs=size.exact_pairs, advance=advance)
-    return audit_mechanism(
-        case,
-        pairs=size.pairs,
-        draws=size.draws,
-        strong_draws=size.strong_draws,
-        reach=size.reach,
-        advance=advance,
+        return Check(case.name, len(EPSILONS), partial(audit_selection_exactly, case, pairs=size.exact_pairs))
+    work = partial(
+        audit_mechanism, case, pairs=size.pairs, draws=size.draws, strong_draws=size.strong_draws, reach=size.reach
     )
-
-
-def _enumerate_tuning(relation: str, default: float | None, size: Profile, advance: Advance) -> Finding:
-    return audit_tuning(relation, default=default, largest=size.toys, advance=advance)
-
-
-def _replay(name: str, made: Callable[[], Iterable[Case]], advance: Advance) -> Finding:
-    found = audit_cases(name, made())
-    advance()
-    return found
+    return Check(case.name, attacks(size.pairs), work)
 
 
 def _whole_programs(size: Profile) -> list[Check]:
@@ -159,51 +157,43 @@ def _whole_programs(size: Profile) -> list[Check]:
     return [Check(name, 1, partial(_replay, name, cases)) for name, cases in made.items()]
 
 
+def _replay(name: str, made: Callable[[], Iterable[Case]]) -> Finding:
+    return audit_cases(name, made())
+
+
 def checks(profile: str) -> list[Check]:
     """The checks of a profile, in order."""
     if profile not in PROFILES:
         raise BadInput(f"there is no audit profile {profile!r}. Choose one of {', '.join(PROFILES)}.")
-    size = PROFILES[profile]
-    noise = ExactNoise()
-    plain = [
-        Check("discrete Laplace", 1, lambda _: audit_laplace(noise, size.noise_draws)),
-        Check("uniform integers", 1, lambda _: audit_uniform(noise, size.noise_draws // 4)),
-        Check("streams", 1, lambda _: audit_streams(noise)),
-        Check("selection", 1, lambda _: audit_selection()),
-    ]
-    statistical = [
-        Check(
-            case.name,
-            len(EPSILONS) if case.enumerable else attacks(size.pairs),
-            partial(_attack, case, size),
-        )
-        for mechanism in MECHANISMS
-        for case in mechanism.audit_cases()
-    ]
-    recompute = partial(audit_certificates, epsilons=size.budgets)
-    plans = [
-        Check("certificates", sum(1 for _ in certificate_cases()), recompute),
+    size, noise = PROFILES[profile], ExactNoise()
+    listed = [
+        Check("discrete Laplace", 1, partial(audit_laplace, noise, size.noise_draws)),
+        Check("uniform integers", 1, partial(audit_uniform, noise, size.noise_draws // 4)),
+        Check("streams", 1, partial(audit_streams, noise)),
+        Check("selection", 1, audit_selection),
+        *(_attack(case, size) for mechanism in MECHANISMS for case in mechanism.audit_cases()),
+        Check("certificates", len(list(certificate_cases())), partial(audit_certificates, epsilons=size.budgets)),
         *_whole_programs(size),
-    ]
-    tuning = [
-        Check(f"tuned, {relation}", len(EPSILONS), partial(_enumerate_tuning, relation, default, size))
-        for relation in RELATIONS
-        for default in (None, 0.25)
-    ]
-    records = [
-        Check("accounting", size.sequences, lambda advance: audit_accounting(size.sequences, advance=advance)),
-        Check("group-by", 1, lambda _: audit_group_by()),
-        Check("misfits", 1, lambda _: audit_misfits()),
-        Check("leaves", 1, lambda _: audit_leaves()),
-        Check("tables", 1, lambda _: audit_tables()),
-        Check("exactness", 1, lambda _: audit_exactness()),
+        *(
+            Check(
+                f"tuned, {relation}", len(EPSILONS), partial(audit_tuning, relation, default=default, largest=size.toys)
+            )
+            for relation in RELATIONS
+            for default in (None, 0.25)
+        ),
+        Check("accounting", size.sequences, partial(audit_accounting, size.sequences)),
+        Check("group-by", 1, audit_group_by),
+        Check("misfits", 1, audit_misfits),
+        Check("leaves", 1, audit_leaves),
+        Check("tables", 1, audit_tables),
+        Check("exactness", 1, audit_exactness),
     ]
     if hasattr(os, "fork"):
-        records += [
-            Check("concurrency", 1, lambda _: audit_concurrency()),
-            Check("crashes", size.kills, lambda advance: audit_crashes(size.kills, advance=advance)),
+        listed += [
+            Check("concurrency", 1, audit_concurrency),
+            Check("crashes", size.kills, partial(audit_crashes, size.kills)),
         ]
-    return plain + statistical + plans + tuning + records
+    return listed
 
 
 def audit(profile: str = "quick", advance: Advance = lambda: None) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""A lower bound on the privacy loss of a mechanism that can only be run, never read.
+"""Do the outputs of a mechanism give away more than ε? A lower bound on the loss of what can only be run, never read.
 
 A mechanism is ε-differentially private when P(M(left) ∈ E) ≤ e^ε · P(M(right) ∈ E) for every event E and both orders
 of every neighbouring pair, so one event with a larger ratio refutes the claim. :func:`certify` looks for that event in
@@ -9,8 +9,10 @@ counts as evidence, so however greedy the search, the bound stays honest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,13 +20,105 @@ from scipy import special
 
 from adyton.arrays import Array
 from adyton.errors import BadInput
-from adyton_lab.audit.events import columns_of, telling_events
+from adyton.kernel.audit_cases import claim
+from adyton.kernel.mechanisms import AuditCase
+from adyton.noise import ExactNoise
+from adyton.noise.source import NoiseSource
+from adyton_lab.audit.pairs import EPSILONS, REACH, Finding, Pair, vector_pairs
 
 Sampler: TypeAlias = Callable[[Any, int], Array]
 Statistic: TypeAlias = Callable[[Array, Any, Any], Array] | None
 
 _SEARCH_SHARE = 8  # one draw in eight describes the outputs, another one in eight chooses the events
 _LARGEST_BATCH = 2**24  # numbers in one batch of outputs
+FALSE_ALARM = 1e-6
+"""The chance that an audit case of a mechanism that keeps its claim fails."""
+Histograms: TypeAlias = list[list[Array]]
+"""One list per column: left, right."""
+
+_CARRIED = 4
+"""Events that reach the test, at most: two in each direction."""
+_MOST_CUTS, _COARSE_CUTS = 4096, 64
+_MOST_FEATURES, _MOST_ALL_DIFFERENCES = 32, 6
+
+
+def audit_mechanism(
+    case: AuditCase,
+    *,
+    pairs: int,
+    draws: int,
+    strong_draws: int,
+    reach: float = REACH,
+    noise: NoiseSource | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> Finding:
+    """Attack one audit case on *pairs* neighbouring pairs at every ε; the leakiest pair at ε ≥ 1 once more, harder."""
+    attack = _Attacker(case, FALSE_ALARM / attacks(pairs), noise or ExactNoise())
+    neighbours = vector_pairs(case.domain, count=pairs)
+    worst, reached = 0.0, 0.0
+    for epsilon in EPSILONS:
+        certified = []
+        for pair in neighbours:
+            certified.append((attack(pair, epsilon, draws), pair))
+            advance()
+        if epsilon >= 1:
+            leakiest = max(certified, key=lambda entry: entry[0].lower_bound)[1]
+            certified.append((attack(leakiest, epsilon, strong_draws), leakiest))
+            advance()
+        certificate, pair = max(certified, key=lambda entry: entry[0].lower_bound)
+        ratio = certificate.lower_bound / float(epsilon)
+        worst = max(worst, ratio)
+        if epsilon >= 1:
+            reached = max(reached, ratio)
+        if ratio > 1:
+            detail = (
+                f"loses at least {certificate.lower_bound:.4g} at ε = {float(epsilon):g} on “{pair.name}”: "
+                f"{certificate.event}."
+            )
+            return Finding("mechanisms", case.name, False, detail, {"certified/ε": ratio})
+    figures = {
+        "claim": claim(case.mechanism),
+        "certified/ε": round(reached, 4),
+        "largest/ε": round(worst, 4),
+        "pairs": pairs,
+        "draws": strong_draws,
+    }
+    if case.reaches_epsilon and reached < reach:
+        return Finding("mechanisms", case.name, False, f"the audit reached only {reached:.3f} of ε: no power.", figures)
+    return Finding("mechanisms", case.name, True, f"never above ε; {reached:.3f} of ε certified.", figures)
+
+
+def attacks(pairs: int) -> int:
+    """How many attacks an audit of one case makes."""
+    return pairs * len(EPSILONS) + sum(epsilon >= 1 for epsilon in EPSILONS)
+
+
+class _Attacker:
+    """Certificates for one audit case; what the kernel would hold is prepared once for each side of a pair."""
+
+    def __init__(self, case: AuditCase, alpha: float, noise: NoiseSource) -> None:
+        self._case, self._alpha, self._noise = case, alpha, noise
+        self._prepared: dict[int, Any] = {}
+
+    def __call__(self, pair: Pair, epsilon: Fraction, draws: int) -> Certificate:
+        def sample(side: Array, trials: int) -> Array:
+            return self._case.mechanism.draw(self._hold(side), epsilon, self._noise, trials)
+
+        def statistic(outputs: Array, left: Any, right: Any) -> Array:
+            flat = outputs.reshape(len(outputs), -1)
+            if self._case.statistic is None:
+                return flat
+            return np.column_stack([flat, self._case.statistic(flat, left, right, epsilon)])
+
+        return certify(sample, pair.left, pair.right, draws=draws, alpha=self._alpha, statistic=statistic)
+
+    def _hold(self, side: Array) -> Any:
+        if id(side) not in self._prepared:
+            self._prepared[id(side)] = self._case.prepare(side)
+        return self._prepared[id(side)]
+
+
+# ---- a certificate for one pair -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -111,3 +205,138 @@ def _as_features(values: Array, trials: int, whole: bool) -> Array:
         raise BadInput(f"Outputs must be numbers of one kind, given {values.dtype}. Map them to such with statistic=.")
     parts = [values.real, values.imag] if values.dtype.kind == "c" else [values]
     return np.stack(parts, axis=-1).reshape(trials, -1).astype(np.int64 if whole else np.float64)
+
+
+# ---- events that may tell two samples apart: which numbers to look at, and which values -----------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One number per output, and the cells its values fall into: 2i + 1 is exactly cut i, 2i the gap below it."""
+
+    name: str
+    read: Callable[[Array], Array]
+    cuts: Array
+
+    def cells(self, features: Array) -> Array:
+        """The number of the cell of each output."""
+        values = self.read(features)
+        position = np.searchsorted(self.cuts, values)
+        return np.asarray(2 * position + (self.cuts[np.minimum(position, len(self.cuts) - 1)] == values))
+
+    def histogram(self, features: Array) -> Array:
+        """How many outputs fall into each cell."""
+        return np.bincount(self.cells(features), minlength=2 * len(self.cuts) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A set of cells of one column, and the side (0 is left) it should be likelier on."""
+
+    column: Column
+    members: Array
+    favours: int
+    words: str
+
+
+def columns_of(parts: Sequence[Array]) -> list[Column]:
+    """The numbers to look at: coordinates; if several, also their differences, sum, identity and joint evidence."""
+
+    def column(name: str, read: Callable[[Array], Array], most: int = _MOST_CUTS) -> Column:
+        return Column(name, read, _cuts(np.concatenate([read(part) for part in parts]), most))
+
+    if parts[0].shape[1] == 1:
+        return [column("the output", partial(_difference, 0, None))]
+    kept = _telling_features(parts)
+    single = [(f"coordinate {i}", partial(_difference, i, None)) for i in kept]
+    reach = len(kept) if len(kept) <= _MOST_ALL_DIFFERENCES else 2  # all pairs, or only consecutive coordinates
+    columns = [column(*entry) for entry in single]
+    together = [(i, j) for start, j in enumerate(kept) for i in kept[start + 1 : start + reach]]
+    columns += [column(f"coordinate {i} minus coordinate {j}", partial(_difference, i, j)) for i, j in together]
+    columns.append(column("the sum", lambda features: np.asarray(features.sum(axis=1))))
+    columns.append(column("the fingerprint of the whole output", _fingerprint))
+    coarse = [column(*entry, _COARSE_CUTS) for entry in single]
+    tables = [np.log((entry.histogram(parts[0]) + 10) / (entry.histogram(parts[1]) + 10)) for entry in coarse]
+
+    def evidence(features: Array) -> Array:  # 64 · Σ_i ln P(left gives y_i) / P(right gives y_i), rounded
+        terms = [table[entry.cells(features)] for entry, table in zip(coarse, tables, strict=True)]
+        return np.asarray(np.rint(64 * np.sum(terms, axis=0)))
+
+    columns.append(column("64 times the evidence summed over coordinates", evidence))
+    return columns
+
+
+def telling_events(
+    columns: Sequence[Column], shapes: Histograms, counts: Histograms, *, trials: int, test: int, alpha: float
+) -> list[Event]:
+    """For each direction the event with the best bound foreseen on the test sample, and the safest one so far.
+
+    Foreseen with Wilson's interval of half-width z deviations; z·√(trials/test) here is as wide as z on the test.
+    """
+    z = -float(special.ndtri(alpha / (2 * _CARRIED)))
+    chosen: dict[tuple[int, str, bytes], Event] = {}
+    for favours in (0, 1):
+        for caution in (z * math.sqrt(trials / test), z):
+            candidates: list[tuple[float, Column, str, Array]] = []
+            for column, shape, count in zip(columns, shapes, counts, strict=True):
+                natural = np.arange(len(count[0]))
+                likeliest = np.argsort((shape[1 - favours] + 2) / (shape[favours] + 2), kind="stable")
+                for kind, order in (("lower", natural), ("upper", natural[::-1]), ("set", likeliest)):
+                    likely, unlikely = (np.cumsum(count[side][order]) for side in (favours, 1 - favours))
+                    with np.errstate(divide="ignore"):
+                        score = np.log(_wilson(likely, trials, -caution)) - np.log(_wilson(unlikely, trials, caution))
+                    last = int(np.argmax(score))
+                    candidates.append((float(score[last]), column, kind, order[: last + 1]))
+            _, column, kind, inside = max(candidates, key=lambda candidate: candidate[0])
+            words = f"{_words(column, kind, inside)}, likelier on the {('left', 'right')[favours]}"
+            members = np.isin(np.arange(2 * len(column.cuts) + 1), inside)
+            chosen[favours, column.name, members.tobytes()] = Event(column, members, favours, words)
+    return list(chosen.values())
+
+
+def _words(column: Column, kind: str, inside: Array) -> str:
+    end, cuts = int(inside[-1]), column.cuts
+    if kind == "set" or end in (0, 2 * len(cuts)):
+        values = [f"{cuts[cell // 2]:.6g}" for cell in inside[:4] if cell % 2]
+        return f"{column.name} in a set of {len(inside)} cells ({', '.join([*values, '…'])})"
+    upper = kind == "upper"
+    return f"{column.name} {('≤≥' if end % 2 else '<>')[upper]} {cuts[(end - upper) // 2]:.6g}"
+
+
+def _wilson(hits: Array, trials: int, z: float) -> Array:
+    """The end of Wilson's interval on the side of z's sign: quick, and close enough to choose by."""
+    spread = np.sqrt(hits * (trials - hits) / trials + z * z / 4)
+    return np.asarray(np.maximum((hits + z * z / 2 + z * spread) / (trials + z * z), 0.0))
+
+
+def _cuts(values: Array, most: int) -> Array:
+    """The distinct values; when there are too many, the commonest ones and evenly spaced quantiles."""
+    values = np.sort(values[~np.isnan(values)])
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) > most:
+        commonest = distinct[np.argsort(-counts, kind="stable")[: most // 2]]
+        distinct = np.union1d(commonest, values[np.linspace(0, len(values) - 1, most // 2).astype(np.int64)])
+    return distinct if len(distinct) else np.zeros(1)
+
+
+def _telling_features(parts: Sequence[Array]) -> list[int]:
+    """At most 32 coordinates: those whose mean or mean square differs most between the two sides."""
+    score = np.zeros(parts[0].shape[1])
+    for power in (1, 2) if len(score) > _MOST_FEATURES else ():
+        here, there = ((part - parts[0].mean(axis=0)) ** power for part in parts)
+        score = np.fmax(score, np.abs(here.mean(axis=0) - there.mean(axis=0)) / (here.std(axis=0) + 1e-9))
+    return [int(i) for i in np.sort(np.argsort(-score, kind="stable")[:_MOST_FEATURES])]
+
+
+def _difference(i: int, j: int | None, features: Array) -> Array:
+    """Coordinate *i*, less coordinate *j* if there is one."""
+    return features[:, i] if j is None else features[:, i] - features[:, j]
+
+
+def _fingerprint(features: Array) -> Array:
+    """A 64-bit mix of each row's bits: equal rows agree, and a rare collision only merges two outcomes."""
+    mixed = np.zeros(len(features), dtype=np.uint64)
+    for bits in np.ascontiguousarray(features).view(np.uint64).T:
+        mixed = (mixed ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed.view(np.int64)

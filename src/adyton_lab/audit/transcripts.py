@@ -1,7 +1,7 @@
 """What a whole program gives away, exactly: it is recorded on one table and replayed on its neighbour.
 
 A program (a release, a fit, a count, anything that measures) is run on a table D. Every output of a mechanism is
-written down, with all that its probability depends on. The program is then run on a neighbour D′, and the kernel gives
+recorded, with all that its probability depends on. The program is then run on a neighbour D′, and the kernel gives
 it the outputs of D: what it asks for next can depend on these alone, so that both runs must ask for the same things, in
 the same order, with the same noise, and end in the same result. Where they do not, the program has looked at a row
 past the kernel: that is a finding by itself. What the outputs give away is added up and compared with the charge:
@@ -53,9 +53,10 @@ from adyton.noise.bits import Bounds, Refine
 from adyton.noise.source import NoiseSource, Scale, Scales, Size, read_scales, read_size
 from adyton.queries import Noisy
 from adyton.whole import IntegerArray
+from adyton_lab.audit.enumeration import row_by_row
 
 TOLERANCE = Fraction(1, 10**12)
-"""How far above 1 a loss per charge may come out by rounding."""
+"""How far above 1 rounding may bring a loss per charge."""
 _ROUNDING = 1e-9
 _MOST_CANDIDATES = 256
 """Of a choice whose law is integrated; others are bounded."""
@@ -68,7 +69,7 @@ Drawn = TypeVar("Drawn")
 
 
 class DivergenceError(Exception):
-    """Two runs that were told the same did not ask for the same, or did not end in the same result."""
+    """Two runs with the same outputs did not ask for the same, or did not end in the same result."""
 
 
 class Shift(NamedTuple):
@@ -117,7 +118,7 @@ Draw: TypeAlias = Shift | Flip | Toss
 
 
 class ScriptedNoise(SimulatedNoise):
-    """Simulated noise that writes down every draw. With a *script*, choices are those of another run; if it is
+    """Simulated noise that records every draw. With a *script*, choices are those of another run; if it is
     *silent*, what is added is zero."""
 
     def __init__(self, seed: int, script: Sequence[Draw] | None = None, *, silent: bool = False) -> None:
@@ -125,7 +126,7 @@ class ScriptedNoise(SimulatedNoise):
         self._script, self._silent = script, silent
         self.draws: list[Draw] = []
         self.hidden = False
-        """Whether something was drawn that the law of the output is not made of."""
+        """Whether a draw was made that the law of the output does not consist of."""
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
         """Noise, or zeros."""
@@ -144,11 +145,7 @@ class ScriptedNoise(SimulatedNoise):
 
     def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
         """One choice after the other."""
-        chosen = np.full(len(scores), -1, dtype=np.int64)
-        for row in np.flatnonzero(allowed.any(axis=1)):
-            among = np.flatnonzero(allowed[row])
-            chosen[row] = among[self.permute_and_flip(scores[row, among], sharpness)]
-        return chosen
+        return row_by_row(self.permute_and_flip, scores, allowed, sharpness)
 
     def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> Flags:
         """Tosses, or those of the script."""
@@ -253,7 +250,7 @@ class Transcript:
             yield
 
     def output_of(self, operator: Mechanism, kept: Kept, epsilon: Fraction) -> IntegerArray:
-        """Run a mechanism, and write down what comes out; or take that from the run that is followed."""
+        """Run a mechanism and record its output; or take the output of the run that is followed."""
         shape = getattr(kept.facts.shape, "shape", None)
         request = (str(operator), kept.facts.lineage, kept.facts.stability, shape, epsilon)
         place = len(self.events)
@@ -299,7 +296,7 @@ class Transcript:
 
 
 class _Heard:
-    """A mechanism whose outputs go through a transcript; in all else it is itself."""
+    """A mechanism whose outputs go through a transcript; all else is the mechanism's own."""
 
     def __init__(self, operator: Mechanism, transcript: Transcript, kept: Kept) -> None:
         self._operator, self._transcript, self._kept = operator, transcript, kept
@@ -310,7 +307,7 @@ class _Heard:
             if trials != 1:
                 raise DivergenceError(f"{trials} outputs for one debit")
             return self._transcript.output_of(self._operator, self._kept, epsilon)
-        except Exception as error:  # the kernel tells nobody
+        except Exception as error:  # the kernel reports no details
             self._transcript.failure = str(error) or f"a mechanism failed: {type(error).__name__}"
             raise
 
@@ -352,7 +349,7 @@ def loss_between(program: Program, left: Any, right: Any, seed: int = 0) -> Loss
 
 
 def published(result: Any) -> str:
-    """All that a result says, as text, but for the day."""
+    """All that a result says, as text, without the date."""
     if hasattr(result, "to_dict"):
         plain = result.to_dict()
     elif isinstance(result, Noisy):
@@ -377,13 +374,13 @@ def _shift_loss(moved: IntegerArray, scales: Scales) -> Fraction:
     return sum((abs(int(flat[place])) / Fraction(*scales.pair(place)) for place in places), Fraction(0))
 
 
-def _flip_loss(one: Flip, other: Flip) -> Fraction:
+def _flip_loss(left: Flip, right: Flip) -> Fraction:
     """The largest |ln P/P′| over all candidates."""
-    bound = one.sharpness * _width([Fraction(a) - b for a, b in zip(one.scores, other.scores, strict=True)])
-    if not bound or len(one.scores) > _MOST_CANDIDATES:
+    bound = left.sharpness * _width([Fraction(a) - b for a, b in zip(left.scores, right.scores, strict=True)])
+    if not bound or len(left.scores) > _MOST_CANDIDATES:
         return bound
-    found = float(np.abs(_log_law(one) - _log_law(other)).max()) + _ROUNDING
-    return min(bound, Fraction(found)) if math.isfinite(found) else bound
+    loss = float(np.abs(_log_law(left) - _log_law(right)).max()) + _ROUNDING
+    return min(bound, Fraction(loss)) if math.isfinite(loss) else bound
 
 
 def _log_law(flip: Flip) -> Reals:

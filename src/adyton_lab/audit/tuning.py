@@ -25,11 +25,9 @@ from adyton.kernel.instances.votes import REPLACE, PrivateInstances
 from adyton.kernel.operators import claim
 from adyton.noise.source import Size
 from adyton.whole import IntegerArray
-from adyton_lab.audit.enumeration import EnumeratingSource, enumerate_distribution
-from adyton_lab.audit.findings import Finding
-from adyton_lab.audit.mechanisms import EPSILONS
+from adyton_lab.audit.enumeration import TOLERANCE, EnumeratingSource, enumerate_distribution
+from adyton_lab.audit.pairs import EPSILONS, Finding
 
-TOLERANCE = 1e-9
 Set = tuple[int, ...]
 """A set of instances: the numbers of toys."""
 Law = dict[tuple[int, int], float]
@@ -39,7 +37,7 @@ _REGRET = Utility.named("regret")
 
 
 class ToyFamily(Family[int]):
-    """Six made-up instances: one that likes a small part, its opposite, steps, no say, absurd values, and a failure."""
+    """Six made-up instances: a small part preferred, its opposite, steps, no preference, absurd values, a failure."""
 
     name = "toy"
     interval = (0.0, 1.0)
@@ -100,8 +98,10 @@ def audit_tuning(
     name = f"{tuned}, {neighbours}"
     worst, pairs = 0.0, list(neighbouring(largest, neighbours))
     for epsilon in EPSILONS:
-        laws = {one: law_of(tuned, hold(one, neighbours), epsilon) for one in {side for pair in pairs for side in pair}}
-        loss, (left, right) = max((largest_loss(laws[one], laws[other]), (one, other)) for one, other in pairs)
+        laws = {
+            side: law_of(tuned, hold(side, neighbours), epsilon) for side in {side for pair in pairs for side in pair}
+        }
+        loss, (left, right) = max((largest_loss(laws[pair[0]], laws[pair[1]]), pair) for pair in pairs)
         worst = max(worst, loss / float(epsilon))
         if loss > float(epsilon) + TOLERANCE:
             detail = f"loses {loss:.6g} at ε = {float(epsilon):g} on the toys {left} and {right}."
@@ -115,12 +115,12 @@ def neighbouring(largest: int, neighbours: str) -> Iterator[tuple[Set, Set]]:
     """All sets of up to so many toys, each with its neighbours."""
     toys = range(ToyFamily.toys)
     for size in range(largest + 1):
-        for one in itertools.combinations_with_replacement(toys, size):
+        for few in itertools.combinations_with_replacement(toys, size):
             for toy in toys:
-                more = tuple(sorted((*one, toy)))
-                yield one, more
+                more = tuple(sorted((*few, toy)))
+                yield few, more
                 if neighbours == REPLACE:
-                    yield from ((more, tuple(sorted((*one, other)))) for other in toys if other > toy)
+                    yield from ((more, tuple(sorted((*few, other)))) for other in toys if other > toy)
 
 
 def held_toys(toys: Set, neighbours: str) -> PrivateInstances:
@@ -138,8 +138,8 @@ def law_of(mechanism: TunedParameter, data: PrivateInstances, epsilon: Fraction)
         place = int(mechanism.draw(data, epsilon, noise, 1)[0, 0])
         return place, noise.length
 
-    found: Any = enumerate_distribution(run)
-    return dict(found)
+    law: Any = enumerate_distribution(run)
+    return dict(law)
 
 
 def largest_loss(left: Law, right: Law) -> float:

@@ -14,7 +14,10 @@ Random sequences of operators are played to a real kernel and, beside it, to two
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -23,16 +26,52 @@ import numpy as np
 
 from adyton.arrays import Array
 from adyton.errors import BadInput, BudgetExceeded
+from adyton.exact import Rational, exact, positive
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.mechanisms import MeanDistance, MeasureTables, PairChoice
+from adyton.kernel.mechanisms.published.parent_choice import GRID, ParentChoice
 from adyton.kernel.sources import Source, TableSource, TablesSource
+from adyton.noise import SimulatedNoise
+from adyton.noise.source import Ratio, Scale, Size
 from adyton.queries import Explicit, Identity, Partition, Prefix, Queries, Total
 from adyton.schema import Integer, Schema
-from adyton_lab.audit.events import RecordingNoise
-from adyton_lab.audit.walk_tables import CELLS, HUGE, NONSENSE, VALUES, DisagreementError, Node, SumsMoves, TablesMoves
+from adyton.whole import IntegerArray
 
+CELLS = 6
+VALUES = {"a": np.arange(CELLS) // 2, "b": np.arange(CELLS) % 2}
+"""The six cells as a table of two attributes."""
+NONSENSE: tuple[Any, ...] = (
+    math.nan, math.inf, -math.inf, -1, 0, -0.0, "-1/2", "nan", "", "one", None, True, 1j, [1], "1e999999999", b"1",
+)  # fmt: skip
+HUGE: tuple[Any, ...] = (10**40, "1e300", 1e308, Fraction(10**60, 7))
 Held: TypeAlias = Literal["vector", "table", "codes"]
 """What a kernel starts with: a vector; a table of rows; or public rows that were read before."""
-Moves: TypeAlias = tuple[Callable[[Node], None], ...]
+Moves: TypeAlias = "tuple[Callable[[Node], None], ...]"
+
+
+class DisagreementError(AssertionError):
+    """The kernel and an oracle disagree."""
+
+
+@dataclass
+class Node:
+    """A source as the oracles see it."""
+
+    handle: Any
+    matrix: Array
+    stability: int = 1
+    linear: bool = True
+    path: int = 1
+    """All stabilities from the root to here, multiplied."""
+    requests: list[Fraction] = field(default_factory=list)
+    children: list[Node] = field(default_factory=list)
+    splits: list[list[Node]] = field(default_factory=list)
+
+    def consumed(self) -> Fraction:
+        """B(v), from scratch."""
+        own = sum(self.requests, Fraction(0))
+        derived = sum((child.stability * child.consumed() for child in self.children), Fraction(0))
+        return own + derived + sum((max(part.consumed() for part in split) for split in self.splits), Fraction(0))
 
 
 class Walk:
@@ -45,13 +84,13 @@ class Walk:
         self.noise = RecordingNoise(seed)
         counts = self.rng.integers(0, 9, CELLS)
         self.kernel = {"vector": self._on_vector, "table": self._on_table, "codes": self._on_codes}[held](counts)
-        self.held, self.many, self.added = held, TablesMoves(self), SumsMoves(self)
+        self.held = held
         self.root = Node(self.kernel.root, np.eye(CELLS, dtype=object))
         self.nodes = [self.root]
         self.losses = np.array([Fraction(0)] * CELLS)
         self.answered = self.refused = 0
         if held == "codes":
-            self.many.derive(self.root)
+            self.tables(self.root)
 
     def _on_vector(self, counts: Array) -> Kernel[Any]:
         return Kernel.on_vector(counts, epsilon=self.total, rows_per_unit=self.rows_per_unit, noise=self.noise)
@@ -74,14 +113,16 @@ class Walk:
     def play(self, steps: int) -> None:
         """Take that many steps, comparing with the oracles after each."""
         on_vectors: Moves = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
-        on_rows: Moves = (self.split_table, self.many.derive, self.vectorize, self.vectorize, self.count, self.nonsense)
-        on_rows += (self.added.sums, self.added.shares)
+        on_rows: Moves = (self.split_table, self.tables, self.vectorize, self.vectorize, self.count, self.nonsense)
+        on_rows += (self.sums, self.shares)
+        on_tables: Moves = (self.measure_tables, self.measure_tables, self.choose_pairs, self.distance)
+        on_tables += (self.choose_parents, self.vectors, self.tables_nonsense)
         if self.held == "table":
             on_rows += (self.where, self.group_by, self.misfits)
         for _ in range(steps):
             node = self._node()
             moves = on_rows if isinstance(node.handle, TableSource) else on_vectors
-            moves = self.many.all if isinstance(node.handle, TablesSource) else moves
+            moves = on_tables if isinstance(node.handle, TablesSource) else moves
             moves[self.rng.integers(len(moves))](node)
             self.compare()
 
@@ -183,7 +224,7 @@ class Walk:
         self.request(node, ask, lambda: self._moved(node, queries))
 
     def _moved(self, node: Node, queries: Queries) -> Array:
-        """What one row more in each cell gives away, by the scales that were drawn with."""
+        """What one more row in each cell gives away, by the scales of the noise that was drawn."""
         columns = node.matrix.T.astype(np.int64)
         moves = abs(np.array([queries @ column for column in columns]).astype(object))
         return np.asarray(moves @ np.array([1 / scale for scale in self.noise.scales]))
@@ -227,7 +268,7 @@ class Walk:
         raise DisagreementError(f"a budget of {epsilon!r} was accepted")
 
     def attribute(self, node: Node) -> str:
-        """One of those that the cells are made of."""
+        """One of the attributes that the cells are made of."""
         names = [name for name in node.handle.schema.names if name in VALUES]
         return str(self.rng.choice(names))
 
@@ -238,8 +279,166 @@ class Walk:
         return Partition(np.where(labels < 0, -1, np.searchsorted(present, labels)))
 
     def derive(self, node: Node, handle: Any, matrix: Array, stability: int, linear: bool = True) -> Node:
-        """Note a source that was derived from another."""
+        """Record a source that was derived from another."""
         child = Node(handle, matrix, stability, linear and node.linear, node.path * stability)
         node.children.append(child)
         self.nodes.append(child)
         return child
+
+    def sums(self, node: Node) -> None:
+        """Add up one attribute; the matrix says what one more row adds."""
+        name = self.attribute(node)
+        matrix = (VALUES[name].astype(object) * node.matrix.sum(axis=0)).reshape(1, -1)
+        self.measure(self.derive(node, node.handle.sums(name), matrix, int(max(VALUES[name]))))
+
+    def shares(self, node: Node) -> None:
+        """Share out rows between the bounds of one attribute, by the other one if it is there."""
+        name = self.attribute(node)
+        others = [other for other in node.handle.schema.names if other in VALUES and other != name]
+        groups = [VALUES[other] == value for other in others[:1] for value in range(max(VALUES[other]) + 1)]
+        degree, last, k = int(self.rng.integers(1, 3)), int(max(VALUES[name])), VALUES[name].astype(object)
+        points = [math.comb(degree, j) * k**j * (last - k) ** (degree - j) for j in range(degree + 1)]
+        rows = node.matrix.sum(axis=0)
+        matrix = np.array([rows * group * point for group in groups or [np.ones(CELLS, dtype=int)] for point in points])
+        shared = node.handle.shares(name, others[:1], degree=degree)
+        self.measure(self.derive(node, shared, matrix, last**degree))
+
+    # ---- many tables: derive them, measure them, choose among them, take them apart
+    #
+    # What a choice gives away is bounded anew: sharpness times how far one row moves two scores against each other, if
+    # it is in one of the tables at all: two rows for distances, four for dependences.
+
+    def tables(self, node: Node) -> None:
+        """Many tables of the attributes that are there, the total not among them."""
+        names = [name for name in node.handle.schema.names if name in VALUES]
+        groups: list[tuple[str, ...]] = [(name,) for name in names]
+        if len(names) > 1:
+            groups.append(tuple(names))
+        rows = [self._matrix(node, group) for group in groups]
+        self.derive(node, node.handle.tables(groups), np.concatenate(rows), 1)
+
+    def _matrix(self, node: Node, group: tuple[str, ...]) -> Array:
+        sides = [range(max(VALUES[name]) + 1) for name in group]
+        cells = []
+        for cell in itertools.product(*sides):
+            inside = np.all([VALUES[name] == value for name, value in zip(group, cell, strict=True)], axis=0)
+            cells.append(inside.astype(object) @ node.matrix)
+        return np.array(cells)
+
+    def measure_tables(self, node: Node) -> None:
+        """Some of the tables, each with a share of its own."""
+        places = self._places(node)
+        weights = self.rng.uniform(0.01, 3, len(places))
+        operator = MeasureTables.weighted(places, weights)
+
+        def loss() -> Array:
+            cells = np.concatenate([self._cells(node, place) for place in places])
+            return np.asarray(abs(cells).T @ np.array([1 / scale for scale in self.noise.scales]))
+
+        self.request(node, partial(node.handle.measure, operator), loss)
+
+    def choose_pairs(self, node: Node) -> None:
+        """Some of the tables, by how badly they are guessed."""
+        places = self._places(node)
+        count = int(self.rng.integers(1, len(places) + 1))
+        choice = PairChoice.of(self._guesses(node, places), 1, count)
+        self._choose(node, partial(node.handle.choose_pairs, choice), places, 2 * choice.guess.unit)
+
+    def choose_parents(self, node: Node) -> None:
+        """A network of both attributes, if there are two."""
+        if len(node.handle.groups) == 3:
+            first = str(self.rng.choice([group[0] for group in node.handle.groups[:2]]))
+            choice = ParentChoice((0, 1, 2), (first,))
+            self._choose(node, partial(node.handle.choose_parents, choice), [0, 1, 2], 4 * GRID)
+
+    def _choose(self, node: Node, ask: Any, places: list[int], spread: int) -> None:
+        noise = self.noise
+        noise.sharpness = Fraction(0)
+        self.request(node, ask, lambda: self._held(node, places) * (noise.sharpness * spread))
+
+    def distance(self, node: Node) -> None:
+        """How far a guess is from some tables, on average."""
+        places = self._places(node)
+        mean = MeanDistance.of(self._guesses(node, places))
+
+        def loss() -> Array:
+            (scale,) = self.noise.scales
+            moved = [abs(self._cells(node, place)).sum(axis=0) for place in places]
+            return np.asarray(np.sum(moved, axis=0) * mean.guess.unit / scale)
+
+        self.request(node, partial(node.handle.mean_distance, mean), loss)
+
+    def vectors(self, node: Node) -> None:
+        """Each table by itself, and a measurement of each. They share rows."""
+        for place, handle in enumerate(node.handle.vectors()):
+            self.measure(self.derive(node, handle, self._cells(node, place), 1))
+
+    def tables_nonsense(self, node: Node) -> None:
+        """Shares that add up to more than 1, a table twice, a budget that is not a number: all bad input."""
+        half, epsilon = Fraction(2, 3), Fraction(1, 10**6)
+        none = NONSENSE[self.rng.integers(len(NONSENSE))]
+        wrong = [
+            partial(node.handle.measure, MeasureTables((0, 0), (half / 2, half / 2)), epsilon),
+            partial(node.handle.measure, MeasureTables((0,), (2 * half,)), epsilon),
+            partial(node.handle.measure, MeasureTables((0,), (-half,)), epsilon),
+            partial(node.handle.measure, MeasureTables((0,), (half,)), none),
+        ]
+        for ask in wrong:
+            try:
+                ask()
+            except BadInput:
+                continue
+            except BudgetExceeded:
+                pass  # it was taken for a request, only too large a one
+            raise DisagreementError("a measurement of tables that makes no sense was accepted")
+
+    def _places(self, node: Node) -> list[int]:
+        every = len(node.handle.groups)
+        count = int(self.rng.integers(1, every + 1))
+        return [int(place) for place in self.rng.permutation(every)[:count]]
+
+    def _cells(self, node: Node, place: int) -> Array:
+        """The rows of the matrix for one table."""
+        sizes = [int(np.prod(shape)) for shape in node.handle.shapes]
+        start = sum(sizes[:place])
+        return node.matrix[start : start + sizes[place]]
+
+    def _held(self, node: Node, places: list[int]) -> Array:
+        """For each cell of the root whether a row in it is in one of the tables: 1, else 0."""
+        return np.asarray(np.max([abs(self._cells(node, place)).max(axis=0) for place in places], axis=0))
+
+    def _guesses(self, node: Node, places: list[int]) -> dict[int, Array]:
+        return {place: self.rng.gamma(0.5, 6, node.handle.shapes[place]) for place in places}
+
+
+class RecordingNoise(SimulatedNoise):
+    """Simulated noise that remembers the scales of all that it drew, and how sharp its choices were."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.scales: list[Fraction] = []
+        """Of every element of the last draw."""
+        self.all_scales: list[Fraction] = []
+        """Of every element of all draws."""
+        self.sharpness = Fraction(0)
+        """Of all choices among several, added up."""
+
+    def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
+        """Choose, and add the sharpness if there is a choice."""
+        self.sharpness += exact(sharpness, "sharpness", computed=True) if len(scores) > 1 else 0
+        return super().permute_and_flip(scores, sharpness)
+
+    def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
+        """Draw, and note the scale of every element."""
+        if isinstance(scale, Ratio):
+            pairs = np.broadcast_arrays(scale.numerator, scale.denominator)
+            listed = [
+                Fraction(int(above), int(below)) for above, below in zip(*(part.flat for part in pairs), strict=True)
+            ]
+        else:
+            given: Any = scale.ravel().tolist() if isinstance(scale, np.ndarray) else scale
+            single = given if isinstance(given, list | tuple) else [given]
+            listed = [positive(value, "scale", computed=True) for value in single]
+        self.scales = listed * (int(np.prod(size)) // len(listed))
+        self.all_scales += self.scales
+        return super().discrete_laplace(size, scale)

@@ -2,7 +2,7 @@
 
 One person has 70 rows, the others have 1 to 19, and some rows do not say whose they are. On one of the two sides the
 rows stand in another order, so that other rows are in other files. Plans, programs for many tables, learners and
-families are put to neighbours of their own besides, which are smaller and quicker: vectors, rows and sets of instances.
+families are also run on neighbours of their own, which are smaller and quicker: vectors, rows and sets of instances.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ from adyton.tasks import (
     Task,
     Variance,
 )
-from adyton_lab.audit.findings import Finding
-from adyton_lab.audit.pairs import Counts, vector_pairs
+from adyton_lab.audit.pairs import Counts, Finding, vector_pairs
 from adyton_lab.audit.people import STORES, Store, people, schema_of
 from adyton_lab.audit.transcripts import Loss, Program, loss_between
 from adyton_lab.audit.tuning import ToyFamily
@@ -59,9 +58,9 @@ EPSILON = Fraction(1, 3)
 REMOVED = ("heavy", "", "7", "f")
 """Whose rows are missing in a neighbour."""
 POWER = 0.9
-"""The largest loss per charge that must be reached by a kind of program at least, or the audit has no power."""
+"""The loss per charge that some case of a kind must reach; otherwise the audit has no power."""
 Question = Callable[[Session], Any]
-"""Something that is asked of a table; what is returned is published."""
+"""A request to a table; its result is published."""
 
 
 def _released(task: Task, **options: Any) -> Question:
@@ -77,8 +76,8 @@ def _histogram(vector: Any) -> list[int]:
 
 
 def _split(session: Session) -> Any:
-    one, other = session._kernel.root.split("smoker")
-    return other.count(EPSILON).value, [_histogram(part.select("age").vectorize()) for part in one.split("sex")]
+    others, smokers = session._kernel.root.split("smoker")
+    return smokers.count(EPSILON).value, [_histogram(part.select("age").vectorize()) for part in others.split("sex")]
 
 
 def _cells(session: Session) -> Any:
@@ -215,11 +214,11 @@ def audit_cases(kind: str, cases: Iterable[Case]) -> Finding:
     for seed, case in enumerate(cases):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found: Loss = loss_between(case.program, case.left, case.right, seed)
-        if not found.passed:
-            lost = found.divergence or f"loses {float(found.lost):.6g}, charged are {float(found.charged):.6g}"
-            return Finding("programs", kind, False, f"{case.name}: {lost}.", {"loss/ε": found.ratio})
-        worst, pairs, steps = max(worst, found.ratio), pairs + 1, steps + found.steps
+            loss: Loss = loss_between(case.program, case.left, case.right, seed)
+        if not loss.passed:
+            lost = loss.divergence or f"loses {float(loss.lost):.6g}, charged are {float(loss.charged):.6g}"
+            return Finding("programs", kind, False, f"{case.name}: {lost}.", {"loss/ε": loss.ratio})
+        worst, pairs, steps = max(worst, loss.ratio), pairs + 1, steps + loss.steps
     figures = {"loss/ε": worst, "pairs": pairs, "steps": steps}
     if worst < POWER:
         return Finding("programs", kind, False, f"the audit reached only {worst:.3f} of what is charged.", figures)
@@ -250,7 +249,7 @@ def table_cases(
 ) -> Iterable[Case]:
     """The questions of a kind, or those named, put to tables in several forms: for each, whose rows are removed.
 
-    A session is opened once, and asked everything. A person named ``row`` stands for one row, of nobody.
+    A session is opened once, and asked everything. A person named ``row`` stands for one row without a person.
     """
     with tempfile.TemporaryDirectory() as folder:
         for source, removed in sources.items():
@@ -273,7 +272,7 @@ def table_cases(
 
 
 def _opened(data: Any, schema: Schema) -> Session:
-    """With a budget for everything."""
+    """A session with a budget that is enough for everything."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Session(data, schema=schema, epsilon=1000, dataset="people")
@@ -283,7 +282,7 @@ def _opened(data: Any, schema: Schema) -> Session:
 
 
 DOMAINS = ((8,), (3, 3)), ((130,), (6, 7))
-"""Of plans: those of every other pair are larger, because plans choose by the size of the domain."""
+"""Domains for plans. Every other pair has the larger ones, because plans choose by the size of the domain."""
 
 
 def plan_cases(pairs: int, names: Sequence[str] | None = None) -> Iterable[Case]:
@@ -344,8 +343,8 @@ def _learnt(root: Any, name: str) -> Any:
 def _measured(root: Any, name: str) -> Any:
     wanted = TableSet.of(_BITS, list(itertools.combinations(_BITS.names, 2)))
     outcome = program_named(name).measure(root, wanted, Fraction(1))
-    bought = [(one.name, one.value) for one in outcome.bought]
-    return outcome.algorithm, outcome.why, bought, [(one.group, one.counts) for one in outcome.measured]
+    bought = [(part.name, part.value) for part in outcome.bought]
+    return outcome.algorithm, outcome.why, bought, [(part.group, part.counts) for part in outcome.measured]
 
 
 def family_cases(sizes: Iterable[int], *, brief: bool = False) -> Iterable[Case]:
@@ -371,8 +370,8 @@ def family_cases(sizes: Iterable[int], *, brief: bool = False) -> Iterable[Case]
 
 
 def _configured(family: Any, relation: str, owners: int | None, instances: Sequence[Any]) -> tuple[Any, Fraction]:
-    """The instances beyond so many *owners* are all of one."""
+    """All instances beyond the first *owners* belong to one owner."""
     owner = None if owners is None else [min(place, owners) for place in range(len(instances))]
     default = 0.5 if isinstance(family, ToyFamily) else None
-    found = configure(family, instances, 1, neighbours=relation, owner=owner, default=default)
-    return found, sum((entry.amount for entry in found.receipt.entries), Fraction(0))
+    result = configure(family, instances, 1, neighbours=relation, owner=owner, default=default)
+    return result, sum((entry.amount for entry in result.receipt.entries), Fraction(0))

@@ -7,8 +7,6 @@ left out. No error is taken to be less than a twentieth of a cell.
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -22,8 +20,9 @@ from adyton.statistics.grouped import Figures, GroupedNumbers
 from adyton.statistics.parts import reported
 from adyton.statistics.programs import rank
 from adyton.tasks import Mean, NumbersTask, Quantiles
-from adyton_lab.corpus.number_tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
-from adyton_lab.training.engine import geometric_mean
+from adyton_lab.bench.common import Folder, Rows, needed
+from adyton_lab.corpus.tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
+from adyton_lab.engine import geometric_mean
 
 EPSILONS = ("0.1", "1")
 CONFIDENCE = 0.95
@@ -43,37 +42,24 @@ class NumbersRecord:
     error: float
     """In the unit of the attribute."""
     told_ratio: float | None
-    """The error as reported before spending divided by the measured one: of means in their unit, of quantiles in rows;
-    none where nothing was ever off."""
+    """The error reported before spending divided by the measured one: of means in their unit, of quantiles in rows;
+    None where no estimate was ever off."""
     holds: float
     """The part of the intervals that hold the truth, in percent; 95 is aimed at."""
     bounds: str
-    """Whether they are called exact."""
+    """Whether these intervals are exact."""
 
 
-def compare(
-    *, data: str | os.PathLike[str] | None = None, public: bool = False, trials: int = 10
-) -> Iterator[NumbersRecord]:
+def numbers(*, data: Folder = None, public: bool = False, trials: int = 10) -> Rows:
     """Every statistic of every attribute with every budget."""
-    for case in _cases(data):
-        assert data is not None
-        rows = number_rows(case, data, public=public)
-        for statistic, epsilon in itertools.product(STATISTICS, EPSILONS):
-            yield measured(rows, statistic, epsilon, trials).record()
-
-
-def steps(*, data: str | os.PathLike[str] | None = None, **_: object) -> int:
-    """How many records :func:`compare` yields."""
-    return len(_cases(data)) * len(STATISTICS) * len(EPSILONS)
-
-
-def _cases(data: str | os.PathLike[str] | None) -> list[NumbersCase]:
-    if data is None:
-        raise BadInput("numbers are measured on public tables. Give the folder that holds them with --data.")
-    found = cases_in(data, JUDGED) or cases_in(data, FRESH)
-    if not found:
+    folder = needed(data, "public tables", "numbers are measured")
+    cases = cases_in(folder, JUDGED) or cases_in(folder, FRESH)
+    if not cases:
         raise BadInput(f"{data} holds none of the tables that are known. Give the folder that has {JUDGED[0].file}.")
-    return found
+    places = list(itertools.product(STATISTICS, EPSILONS))
+    rows = (number_rows(case, folder, public=public) for case in cases)
+    records = (measured(case, *place, trials).record() for case in rows for place in places)
+    return len(cases) * len(places), records
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,18 +87,18 @@ class MeasuredNumbers:
 
     @property
     def told_ratio(self) -> float | None:
-        """The error that was reported divided by the measured one; none where nothing was ever off.
+        """The error that was reported divided by the measured one; None where no estimate was ever off.
 
         Errors in rows are about the same in all groups, and often none: both sides are root mean squares over groups.
-        Errors of means go by the rows of a group: the geometric mean of ratios.
+        Errors of means depend on the rows of a group: the geometric mean of ratios.
         """
-        found = np.sqrt(np.mean(self.off_rows**2, axis=0))
+        errors = np.sqrt(np.mean(self.off_rows**2, axis=0))
         if self.statistic.startswith("mean"):
-            return geometric_mean((self.reported / np.maximum(found, 1e-9)).ravel().tolist())
-        return float(np.sqrt(np.mean(self.reported**2) / np.mean(found**2))) if found.any() else None
+            return geometric_mean((self.reported / np.maximum(errors, 1e-9)).ravel().tolist())
+        return float(np.sqrt(np.mean(self.reported**2) / np.mean(errors**2))) if errors.any() else None
 
     def record(self) -> NumbersRecord:
-        """In short."""
+        """The summary."""
         case = self.rows.case
         return NumbersRecord(
             table=case.name,
@@ -135,7 +121,7 @@ def cell_width(rows: NumberRows) -> float:
 
 
 def task_of(case: NumbersCase, statistic: str) -> NumbersTask:
-    """What is asked for."""
+    """The task of a statistic."""
     by = case.groups if statistic.endswith("by group") else ()
     if statistic.startswith("mean"):
         return Mean(case.attribute, by=by)
@@ -143,7 +129,7 @@ def task_of(case: NumbersCase, statistic: str) -> NumbersTask:
 
 
 def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> MeasuredNumbers:
-    """The release that auto makes, again and again."""
+    """The release that auto makes, repeated."""
     task, amount = task_of(rows.case, statistic), Fraction(epsilon)
     asked, lines = GroupedNumbers.of(task, rows.case.schema), rows.grouped(bool(task.by))
     weighed = rank(asked, amount)
@@ -153,28 +139,31 @@ def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> Mea
     for trial in range(trials):
         kernel = Kernel.simulated_table(rows.codes, rows.case.schema, epsilon=amount, seed=trial)
         parts = [step() for step in weighed.program.steps(kernel.root, asked, amount)]
-        runs.append([one for one in reported(asked, parts, CONFIDENCE) if one.name in names])
+        runs.append([figures for figures in reported(asked, parts, CONFIDENCE) if figures.name in names])
     truth = np.array([[_truth(name, lines[line]) for line in there] for name in names])
-    found = np.array([[one.estimate[there] for one in run] for run in runs])
-    low = np.array([[one.lower[there] for one in run] for run in runs])
-    high = np.array([[one.upper[there] for one in run] for run in runs])
-    in_rows = found - truth
+    estimates = np.array([[figures.estimate[there] for figures in run] for run in runs])
+    low = np.array([[figures.lower[there] for figures in run] for run in runs])
+    high = np.array([[figures.upper[there] for figures in run] for run in runs])
+    in_rows = estimates - truth
     if task.quantiles:
-        in_rows = np.array([[_rows_off(run[at], names[at], lines, there) for at in range(len(names))] for run in found])
+        in_rows = np.array(
+            [[_rows_off(run[at], names[at], lines, there) for at in range(len(names))] for run in estimates]
+        )
     return MeasuredNumbers(
         rows,
         statistic,
         epsilon,
         weighed.chosen,
-        found - truth,
+        estimates - truth,
         in_rows,
-        np.array([[_told(asked, name, lines[line].size, amount) for line in there] for name in names]),
+        np.array([[_expected(asked, name, lines[line].size, amount) for line in there] for name in names]),
         (low <= truth + 1e-9) & (truth <= high + 1e-9),
-        " and ".join(sorted({one.kind for one in runs[0]})),
+        " and ".join(sorted({figures.kind for figures in runs[0]})),
     )
 
 
-def _told(asked: GroupedNumbers, name: str, rows: int, epsilon: Fraction) -> float:
+def _expected(asked: Asked, name: str, rows: int, epsilon: Fraction) -> float:
+    """The error of a statistic that is reported before spending, for a group of so many rows."""
     task = replace(asked.task, rows=rows)
     return NumbersOutlook(GroupedNumbers(task, asked.schema)).promised(epsilon)[name]
 
@@ -185,10 +174,10 @@ def _truth(name: str, values: Reals) -> float:
     return float(np.quantile(values, float(name[:-1]) / 100, method="inverted_cdf"))
 
 
-def _rows_off(found: Reals, name: str, lines: list[Reals], there: list[int]) -> Reals:
-    """How many rows lie between what was found and the quantile; 0 if it is the same value."""
+def _rows_off(estimates: Reals, name: str, lines: list[Reals], there: list[int]) -> Reals:
+    """How many rows lie between an estimate and the quantile; 0 if it is the same value."""
     part, off = float(name[:-1]) / 100, []
-    for value, line in zip(found, there, strict=True):
+    for value, line in zip(estimates, there, strict=True):
         below, upto = (int(np.searchsorted(lines[line], value, side)) for side in ("left", "right"))
         target = part * lines[line].size
         off.append(max(0.0, target - upto, below - target))

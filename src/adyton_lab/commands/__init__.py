@@ -1,1 +1,4 @@
-"""The laboratory's commands, each in a file of its own. ``adyton`` finds them by their entry points."""
+"""The laboratory's commands, each in a file of its own, which loads what it runs when it is called.
+
+``adyton`` finds them by the entry points ``adyton.commands`` (pyproject.toml): begin there.
+"""

@@ -17,7 +17,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     quiet: NoBar = False,
 ) -> None:
-    """Attack the noise, the mechanisms, whole programs, the accounting and the ledger, and report what was found.
+    """Attack the noise, the mechanisms, whole programs, the accounting and the ledger, and report what they show.
 
     Ends with exit code 1 if any check failed.
     """
@@ -27,7 +27,7 @@ def command(
         findings = list(audit(profile, lambda: advance(1)))
     failed = [finding for finding in findings if not finding.passed]
     if as_json:
-        print_json({"profile": profile, "passed": not failed, "findings": [found.as_dict() for found in findings]})
+        print_json({"profile": profile, "passed": not failed, "findings": [finding.as_dict() for finding in findings]})
     else:
         table = plain_table()
         for column in ("", "room", "check", "what was seen"):

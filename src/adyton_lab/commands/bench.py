@@ -15,40 +15,34 @@ from adyton.errors import BadInput
 from adyton.messages import no_such
 
 _DATA = ("data", "public", "trials")
-_BENCHMARKS: dict[str, tuple[str, ...]] = {
-    "noise": (),
-    "vectorize": ("rows", "engine"),
-    "plans": ("plans", *_DATA),
-    "inference": (),
-    "scarce": ("plans", *_DATA),
-    "variants": _DATA,
-    "selections": (),
-    "choosing": (),
-    "clipped": _DATA,
-    "judged": _DATA,
-    "intervals": _DATA,
-    "classifiers": _DATA,
-    "learning": (),
-    "pairs": _DATA,
-    "stripes": _DATA,
-    "numbers": _DATA,
-    "scale": ("rows", "cells", "workers"),
+_SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "noise": ("peers", (), "against OpenDP"),
+    "vectorize": ("counting", ("rows", "engine"), "counting, against plain SQL, Polars and NumPy"),
+    "plans": ("plans", ("plans", *_DATA), "time and error beside published figures"),
+    "inference": ("peers", (), "against LSMR and L-BFGS-B on sparse matrices"),
+    "clipped": ("choices", _DATA, "what is chosen, against noise cut off at zero"),
+    "judged": ("choices", _DATA, "the selectors of the package on the inputs of the Pythia paper"),
+    "intervals": ("choices", _DATA, "how often they hold the true count"),
+    "classifiers": (
+        "choices",
+        _DATA,
+        "the one that is chosen, and each single one, on nursery, contraceptive and HIV-1",
+    ),
+    "pairs": ("tables", _DATA, "tables of many attributes, against independent noise cut off at zero"),
+    "stripes": ("tables", _DATA, "plans along the longest of several attributes, against the best of known error"),
+    "numbers": (
+        "numbers",
+        _DATA,
+        "means, medians and quartiles by groups: error, expected error, and how often bounds hold",
+    ),
+    "scale": (
+        "scale",
+        ("rows", "cells", "workers"),
+        "time and memory against rows, pair tables, cells, attributes, queries and workers",
+    ),
 }
-"""Each a module of :mod:`adyton_lab.bench`, and what it takes of the options."""
-_LONG = "judged"
-"""Tells of more steps than it has records: these come at the end."""
-_HELP = (
-    "noise (against OpenDP), vectorize (counting, against plain SQL, Polars and NumPy), plans (time and error beside "
-    "published figures), inference (against LSMR and L-BFGS-B on sparse matrices), scarce (few rows, against the "
-    "published DAWA, which is not private), variants (of MWEM, against MWEM), selections (partitions of a million "
-    "cells), choosing (how long it takes to choose an algorithm), clipped (what is chosen, against noise cut off at "
-    "zero), judged (the selectors of the package on the inputs of the Pythia paper), intervals (how often they hold "
-    "the true count), classifiers (the one that is chosen, and each single one, on nursery, contraceptive and HIV-1), "
-    "learning (from a million rows, against the bare group-bys), pairs (tables of many attributes, against "
-    "independent noise cut off at zero), stripes (plans along the longest of several attributes, against the best of "
-    "known error), numbers (means, medians and quartiles by groups: error, error told beforehand, and how often "
-    "bounds hold) or scale (time and memory against rows, pair tables, cells, attributes, queries and workers)."
-)
+"""Each a function of a module of :mod:`adyton_lab.bench`, the options that it takes, and what it measures."""
+_HELP = "; ".join(f"{name} ({words})" for name, (_, _, words) in _SUITES.items()) + "."
 
 
 def command(
@@ -60,9 +54,7 @@ def command(
     public: Annotated[
         bool, typer.Option("--public", help="Say that --data are public: nothing done with them is protected.")
     ] = False,
-    plan: Annotated[
-        list[str] | None, typer.Option("--plan", help="plans, scarce: only this one; can be repeated.")
-    ] = None,
+    plan: Annotated[list[str] | None, typer.Option("--plan", help="plans: only this one; can be repeated.")] = None,
     trials: Trials = 10,
     rows: Annotated[
         int, typer.Option(min=10**6, max=10**10, help="scale, vectorize: (up to) so many rows.")
@@ -73,7 +65,9 @@ def command(
     ] = None,
     cells: Annotated[int, typer.Option(min=1 << 10, max=1 << 24, help="scale: up to so many cells.")] = 262_144,
     workers: Annotated[int, typer.Option(min=1, max=64, help="scale: up to so many workers.")] = 2,
-    plots: Annotated[Path | None, typer.Option(metavar="FOLDER", help="scale: write pictures into it, as SVG.")] = None,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="scale: write pictures into it, as SVG and PNG.")
+    ] = None,
     as_json: FiguresAsJson = False,
     quiet: NoBar = False,
 ) -> None:
@@ -81,28 +75,33 @@ def command(
     from adyton.plans import plan_named
     from adyton_lab.corpus import confirm_public
 
-    if subject not in _BENCHMARKS:
-        raise BadInput(no_such("benchmark", subject, _BENCHMARKS))
+    if subject not in _SUITES:
+        raise BadInput(no_such("benchmark", subject, _SUITES))
     if data is not None:
         confirm_public(public, "a benchmark", "Leave --data out to measure on made-up data.")
     for name in plan or ():
         plan_named(name)
     if plots is not None:
         _make(plots, subject)
-    given = {"plans": plan, "data": data, "public": public, "trials": trials}
+    module, takes, _ = _SUITES[subject]
+    given: dict[str, Any] = {"plans": plan, "data": data, "public": public, "trials": trials}
     given |= {"rows": rows, "cells": cells, "workers": workers, "engine": engine}
-    options = {name: given[name] for name in _BENCHMARKS[subject]}
-    benchmark = import_module(f"adyton_lab.bench.{subject}")
-    with progress(f"bench {subject}", benchmark.steps(**options), quiet=quiet or as_json) as advance:
-        if subject == _LONG:
-            records = [asdict(record) for record in benchmark.compare(**options, advance=advance)]
-        else:
-            records = []
-            for record in benchmark.compare(**options):
-                records.append(asdict(record))
-                advance(1)
+    options = {name: given[name] for name in takes}
+
+    def report(steps: int) -> None:
+        advance(steps)
+
+    if subject == "judged":  # all its rows come at the end: it reports steps itself
+        options["advance"] = report
+    steps, suite = getattr(import_module(f"adyton_lab.bench.{module}"), subject)(**options)
+    measured = []
+    with progress(f"bench {subject}", steps, quiet=quiet or as_json) as advance:
+        for record in suite:
+            measured.append(record)
+            advance("advance" not in options)
     if plots is not None:
-        _write_plots(records, plots)
+        import_module("adyton_lab.bench.scale").draw_growth(measured, plots)
+    records = list(map(asdict, measured))
     if as_json:
         print_json(records)
         return
@@ -116,24 +115,15 @@ def command(
 
 def _make(folder: Path, subject: str) -> None:
     """The folder for pictures, before anything is measured."""
+    from adyton_lab.pages import need_plots
+
     if subject != "scale":
         raise BadInput("--plots is for the benchmark `scale`. Leave it out.")
+    need_plots()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         raise BadInput(f"the folder {str(folder)!r} for --plots cannot be made. Give another one.") from None
-
-
-def _write_plots(records: list[dict[str, Any]], folder: Path) -> None:
-    """Time against each thing that grows, and memory against rows and cells."""
-    from adyton_lab.bench.scale import Growth
-    from adyton_lab.bench.scale_plot import plot
-
-    found = [Growth(**record) for record in records]
-    for grows in dict.fromkeys(one.grows for one in found):
-        measure = "seconds" if grows == "workers" else "processor_seconds"
-        (folder / f"scale-{grows}.svg").write_text(plot(found, grows, measure), encoding="utf-8")
-    (folder / "scale-memory.svg").write_text(plot(found, "cells", "megabytes"), encoding="utf-8")
 
 
 def _show(value: Any) -> str:
@@ -143,6 +133,6 @@ def _show(value: Any) -> str:
         case float():
             return f"{value:.4g}"
         case tuple():
-            return " ".join(_show(one) for one in value)
+            return " ".join(map(_show, value))
         case _:
             return str(value)

@@ -55,7 +55,7 @@ _Seed = Annotated[int, typer.Option(min=0, help="Of the simulated noise: the sam
 _Folder = Annotated[
     Path | None, typer.Option("--out", help="The folder to write to: compare.html, errors.csv, compare.json.")
 ]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON, but for the histograms.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON, without the histograms.")]
 
 
 def command(
@@ -79,11 +79,11 @@ def command(
     """
     from adyton_lab.compare.data_sets import data_sets
     from adyton_lab.compare.experiment import EPSILONS, Experiment, confirm_comparing
-    from adyton_lab.compare.page import PAGE, check, write
+    from adyton_lab.compare.results import PAGE, check, write
     from adyton_lab.corpus import read_corpus
 
     confirm_comparing(public)
-    budgets = [positive(one, "--epsilon") for one in epsilon or ()]
+    budgets = [positive(amount, "--epsilon") for amount in epsilon or ()]
     shapes = [shape for path in data for shape in read_corpus(path, public=public)]
     chosen = data_sets(shapes, dataset, cells=cells, rows=rows)
     experiment = Experiment(
@@ -117,9 +117,9 @@ def _announce(experiment: Experiment) -> None:
     """Say what is compared, and what will take long."""
     chosen = experiment.datasets
     more = f"; and {len(chosen) - 3} more" if len(chosen) > 3 else ""
-    few = "; ".join(str(one) for one in chosen[:3])
+    few = "; ".join(map(str, chosen[:3]))
     notes().print(printable(f"{few}{more}, taken as public: nothing is protected."), soft_wrap=True)
-    plans = [plan for one in chosen if one.counts.size > _MANY_CELLS for plan in experiment.plans(one).values()]
+    plans = [plan for data in chosen if data.counts.size > _MANY_CELLS for plan in experiment.plans(data).values()]
     for name in sorted({plan.name for plan in plans if plan.effort == "search"}):
         remark = f"{name} optimises what it measures first, for minutes where cells are many: the bar stands still."
         notes().print(remark, soft_wrap=True)
@@ -131,7 +131,7 @@ def _print(comparison: Comparison) -> None:
     together: dict[tuple[str, str], list[Case]] = {}
     for case in comparison.cases:
         together.setdefault((case.dataset, case.workload), []).append(case)
-    about = {one.name: str(one) for one in comparison.datasets}
+    about = {data.name: str(data) for data in comparison.datasets}
     for (dataset, workload), cases in together.items():
         console.print(printable(f"\n{about[dataset]}; workload {workload}"[1:]), style="bold")
         _print_errors(cases)
@@ -149,12 +149,12 @@ def _print_errors(cases: Sequence[Case]) -> None:
     for case in cases:
         table.add_column(f"ε = {display(case.epsilon)}", justify="right")
         table.add_column("×", justify="right")
-    outcomes = [{one.algorithm: one for one in case.outcomes} for case in cases]
+    outcomes = [{outcome.algorithm: outcome for outcome in case.outcomes} for case in cases]
     failures = []
     for name in sorted(outcomes[0], key=lambda name: _mean_rank(name, cases)):
         line = []
-        for case, found in zip(cases, outcomes, strict=True):
-            error, regret, reason = found[name].error, case.regret(name), found[name].failure
+        for case, by_name in zip(cases, outcomes, strict=True):
+            error, regret, reason = by_name[name].error, case.regret(name), by_name[name].failure
             line += ["–", ""] if error is None or regret is None else [figure(error), f"{regret:,.2f}"]
             if reason is not None and (name, reason) not in failures:
                 failures.append((name, reason))
@@ -165,7 +165,7 @@ def _print_errors(cases: Sequence[Case]) -> None:
 
 
 def _mean_rank(name: str, cases: Sequence[Case]) -> float:
-    return sum([one.algorithm for one in case.outcomes].index(name) for case in cases)
+    return sum([outcome.algorithm for outcome in case.outcomes].index(name) for case in cases)
 
 
 def _advice(case: Case) -> str:

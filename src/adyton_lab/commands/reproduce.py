@@ -40,33 +40,33 @@ def command(
 ) -> None:
     """Run the evaluation of a paper again, beside what the paper says."""
     from adyton_lab.corpus import confirm_public
-    from adyton_lab.reproduce.evaluation import Given, evaluation_named
-    from adyton_lab.reproduce.figures import need_plots
-    from adyton_lab.reproduce.tables import as_rich
-    from adyton_lab.reproduce.writing import write_all
+    from adyton_lab.pages import need_plots
+    from adyton_lab.reproduce.evaluation import Given, evaluation_named, write_all
+    from adyton_lab.reproduce.sheets import as_rich
 
-    found = evaluation_named(paper)
-    if cache is not None and not found.keeps:
+    evaluation = evaluation_named(paper)
+    if cache is not None and not evaluation.keeps:
         raise BadInput(f"{paper} keeps nothing between runs. Leave out --cache.")
-    if found.needs:
+    if evaluation.needs:
         if data is None:
-            raise BadInput(f"{paper} needs public data. Give with --data the folder that holds {found.needs}.")
+            raise BadInput(f"{paper} needs public data. Give with --data the folder that holds {evaluation.needs}.")
         if not data.is_dir():
-            raise BadInput(f"{data} is not a folder. Give the one that holds {found.needs}.")
-        confirm_public(public, "reproducing an evaluation", found.why_public)
+            raise BadInput(f"{data} is not a folder. Give the one that holds {evaluation.needs}.")
+        confirm_public(public, "reproducing an evaluation", "It is made for data that were published for this purpose.")
     elif data is not None:
         raise BadInput(f"{paper} makes up its own instances. Leave out --data.")
     need_plots()
-    kept = (cache or folder / "experiments.db") if found.keeps else None
+    kept = (cache or folder / "experiments.db") if evaluation.keeps else None
     given = Given(data=data or folder, folder=folder, public=public, quick=quick, kept=kept)
     make_folder(folder)
-    with progress(f"reproduce {paper}", found.steps(given), quiet=quiet or as_json, kept=kept) as advance:
-        records = found.run(given, advance)
-    sheets = write_all(found, records, given)
+    steps, run = evaluation.start(given)
+    with progress(f"reproduce {paper}", steps, quiet=quiet or as_json, kept=kept) as advance:
+        records = run(advance)
+    sheets = [sheet for sheet in write_all(evaluation, records, given) if sheet.chapter in evaluation.main]
     if as_json:
-        print_json([{"title": one.title, "figures": one.figures} for one in sheets if one.chapter in found.main])
+        print_json([{"title": sheet.title, "figures": sheet.figures} for sheet in sheets])
         return
-    for sheet in found.printed(records):
+    for sheet in sheets:
         out().print(as_rich(sheet))
     if not quiet:
         notes().print(printable(f"Everything is in {folder}; begin with report.html."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 from dataclasses import asdict, replace
@@ -133,7 +134,7 @@ def command(
         workloads=workload,
         sides=None if sides is None else _numbers(sides, "--sides"),
         scales=SCALES if scales is None else _scales(scales),
-        epsilons=[positive(one, "--epsilon") for one in epsilon or ("1",)],
+        epsilons=[positive(amount, "--epsilon") for amount in epsilon or ("1",)],
         trials=trials,
         most=most,
         kind=kind,
@@ -235,8 +236,6 @@ def _print(measured: Measured) -> None:
 
 
 def _as_json(selector: Selector, measured: Measured, path: Path, cache: Path) -> dict[str, Any]:
-    import math
-
     def finite(means: dict[str, float]) -> dict[str, float | None]:
         return {name: mean if math.isfinite(mean) else None for name, mean in means.items()}
 

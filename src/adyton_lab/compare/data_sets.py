@@ -50,7 +50,7 @@ def data_sets(
     that share a name are numbered; the same shape given twice is taken once.
 
     >>> shape = Shape("ages", "people", np.array([1.0, 2, 3, 2]))
-    >>> [str(one) for one in data_sets([shape]) + data_sets([shape], cells=2)]
+    >>> [str(data) for data in data_sets([shape]) + data_sets([shape], cells=2)]
     ['ages: 8 rows on 4 cells', 'ages: 8 rows on 2 cells']
     """
     different = {(shape.name, shape.digest): shape for shape in shapes}

@@ -23,14 +23,14 @@ from adyton.messages import no_such
 from adyton.plans import Plan, algorithms, plan_named
 from adyton.whole import whole
 from adyton_lab.compare.data_sets import DataSet
-from adyton_lab.compare.results import Case, Comparison, Outcome, Recommendation, ranked, shown
+from adyton_lab.compare.results import LOOKS, Case, Comparison, Outcome, Recommendation, ranked, shown
 from adyton_lab.corpus import confirm_public
 from adyton_lab.training.engine import Advance, Trials, unseen
 
 EPSILONS: tuple[Rational, ...] = ("0.01", "0.1", "1")
 USUAL_WORKLOADS = {1: ("identity", "prefix", "mixed"), 2: ("identity", "mixed")}
-TRIALS, LOOKS = 5, 20
-"""How often each algorithm runs, and how often the selector looks at the data and chooses."""
+TRIALS = 5
+"""How often each algorithm runs."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,7 +41,7 @@ class Experiment:
     >>> [case] = Experiment(
     ...     datasets=data, public=True, epsilons=["1"], workloads=["identity"], algorithms=["hb", "uniform"]
     ... ).run().cases
-    >>> sorted(one.algorithm for one in case.outcomes), sum(case.recommendation.choices.values())
+    >>> sorted(outcome.algorithm for outcome in case.outcomes), sum(case.recommendation.choices.values())
     (['hb', 'uniform'], 20)
     """
 
@@ -67,7 +67,7 @@ class Experiment:
 
     def budgets(self) -> list[Fraction]:
         """The different budgets, the smallest first."""
-        budgets = sorted({positive(one, "epsilon") for one in self.epsilons})
+        budgets = sorted({positive(amount, "epsilon") for amount in self.epsilons})
         if budgets and budgets[-1] > LARGEST_TOTAL:
             raise BadInput(f"epsilon must be at most {LARGEST_TOTAL}, given {display(budgets[-1])}.")
         return budgets
@@ -110,7 +110,7 @@ class Experiment:
         Each algorithm is done with before the next one begins: what it prepares for a workload serves all data sets
         and budgets.
         """
-        found: dict[tuple[str, Fraction, str], list[Outcome]] = defaultdict(list)
+        outcomes: dict[tuple[str, Fraction, str], list[Outcome]] = defaultdict(list)
         estimates: dict[tuple[str, str, str, str | None], Reals] = {}
         plans = {data.name: self.plans(data) for data in self.datasets}
         names = dict.fromkeys(itertools.chain.from_iterable(plans.values()))
@@ -121,7 +121,7 @@ class Experiment:
             runs = Trials(plan, data.counts, epsilon, seed=seed, trials=self.trials)
             for workload in self.asked(data):
                 outcome, estimate = _judged(runs, workload)
-                found[data.name, epsilon, workload].append(outcome)
+                outcomes[data.name, epsilon, workload].append(outcome)
                 if estimate is not None:
                     kept = workload if plan.minds_workload else None
                     estimates.setdefault((data.name, display(epsilon), name, kept), estimate)
@@ -130,8 +130,8 @@ class Experiment:
         for data, epsilon in itertools.product(self.datasets, self.budgets()):
             for workload in self.asked(data):
                 advice = self._recommendation(data, epsilon, workload)
-                outcomes = ranked(found[data.name, epsilon, workload])
-                cases.append(Case(data.name, epsilon, workload, outcomes=outcomes, recommendation=advice))
+                judged = ranked(outcomes[data.name, epsilon, workload])
+                cases.append(Case(data.name, epsilon, workload, outcomes=judged, recommendation=advice))
                 advance(1)
         return Comparison(datasets=self.datasets, cases=cases, estimates=estimates, trials=self.trials, seed=self.seed)
 
@@ -153,7 +153,7 @@ class Experiment:
 
 
 def confirm_comparing(public: object) -> None:
-    """Refuse to compare algorithms on data that nobody said are public."""
+    """Refuse to compare algorithms on data that are not said to be public."""
     confirm_public(
         public, "comparing", "For private data, `adyton release --algorithm auto` chooses an algorithm privately."
     )
@@ -163,13 +163,13 @@ def _judged(runs: Trials, asked: str) -> tuple[Outcome, Reals | None]:
     """How an algorithm did on a workload, and what to show of its first estimate."""
     name, workload = runs.plan.name, workload_named(asked, runs.x.shape)
     try:
-        found = runs.on(workload)
-        if not np.isfinite(found.estimates).all():
+        ran = runs.on(workload)
+        if not np.isfinite(ran.estimates).all():
             raise ArithmeticError("an estimate was not finite.")
-        errors = found.errors / math.sqrt(workload.count)
+        errors = ran.errors / math.sqrt(workload.count)
         deviation = float(errors.std(ddof=1)) / math.sqrt(errors.size) if errors.size > 1 else None
-        outcome = Outcome(algorithm=name, error=float(errors.mean()), standard_error=deviation, seconds=found.seconds)
-        return outcome, shown(found.estimates[0])
+        outcome = Outcome(algorithm=name, error=float(errors.mean()), standard_error=deviation, seconds=ran.seconds)
+        return outcome, shown(ran.estimates[0])
     except Exception as error:  # one algorithm that fails does not end the others
         return Outcome(algorithm=name, failure=_reason(error)), None
 

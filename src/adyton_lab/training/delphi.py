@@ -43,7 +43,7 @@ from adyton_lab.corpus import (
     read_corpus,
     wide_corpus,
 )
-from adyton_lab.corpus.r_tables import RDATASETS
+from adyton_lab.corpus.public_files import RDATASETS
 from adyton_lab.corpus.shapes import WIDE
 from adyton_lab.training.engine import Advance, unseen
 from adyton_lab.training.executors import Processes, executor_at

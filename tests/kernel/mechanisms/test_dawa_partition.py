@@ -20,8 +20,8 @@ from adyton.kernel.shapes import VectorShape
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.queries import Partition
 from adyton.session.wire import decode, encode
-from adyton_lab.audit.mechanisms import audit_mechanism
 from adyton_lab.audit.pairs import vector_pairs
+from adyton_lab.audit.statistical import audit_mechanism
 
 FALSE_ALARM = 1e-6
 

@@ -13,7 +13,7 @@ from adyton.noise import ExactNoise
 from adyton.noise.laplace import machine_rate
 from adyton.noise.simulated import discrete_laplace_variance
 from adyton.schema import Integer, Schema
-from adyton_lab.audit.certificates import Witness
+from adyton_lab.audit.walk import RecordingNoise
 
 SCHEMA = Schema({"a": Integer(0, 2), "b": Integer(0, 1), "c": Integer(0, 4)})
 SHAPE = TablesShape(SCHEMA, (("a", "b"), ("a",), ("b", "c"), ("c",)))
@@ -28,10 +28,10 @@ def held(*counts):
 @pytest.mark.parametrize("weights", [[1, 1, 1, 1], [0.1, 7.3, 1e-9, 2.2], [F(1, 3), F(2, 7), F(1, 11), F(5)]])
 def test_what_a_row_is_told_costs_no_more_than_epsilon(epsilon, weights):
     """By the scales that were drawn with: a row is in one cell of each table."""
-    mechanism, witness = MeasureTables.weighted(range(4), weights), Witness()
+    mechanism, witness = MeasureTables.weighted(range(4), weights), RecordingNoise()
     mechanism.check(SHAPE)
     mechanism.draw(held(3, 1, 4, 1), epsilon, witness, 1)
-    (scales,) = witness.scales
+    scales = witness.all_scales
     starts = np.cumsum([0, *SHAPE.sizes(range(4))])
     cost = sum(1 / scales[start] for start in starts[:-1])
     assert all(len(set(scales[start:end])) == 1 for start, end in itertools.pairwise(starts))

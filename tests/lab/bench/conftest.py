@@ -2,9 +2,9 @@
 
 import pytest
 
-from adyton_lab.bench import timing
+from adyton_lab.bench import common
 
 
 @pytest.fixture(autouse=True)
 def short_sort(monkeypatch):
-    monkeypatch.setattr(timing, "_SORTED", 100_000)
+    monkeypatch.setattr(common, "_SORTED", 100_000)

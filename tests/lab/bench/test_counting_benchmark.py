@@ -3,14 +3,15 @@
 import pytest
 
 from adyton.errors import BadInput, SchemaError
-from adyton_lab.bench import vectorize
-from adyton_lab.bench.counting_places import place_at
+from adyton_lab.bench import counting
+from adyton_lab.bench.counting import place_at, vectorize
 
 
 def test_files(monkeypatch):
-    monkeypatch.setattr(vectorize, "_ROUNDS", 1)
-    found = list(vectorize.compare(rows=2000))
-    assert len(found) == vectorize.steps(2000)
+    monkeypatch.setattr(counting, "_ROUNDS", 1)
+    steps, rows = vectorize(rows=2000)
+    found = list(rows)
+    assert len(found) == steps
     ways = {question: [one.way for one in found if one.question == question] for question in ("numbers", "texts")}
     assert ways == {"numbers": ["adyton", "duckdb", "polars", "numpy"], "texts": ["adyton", "duckdb", "polars"]}
     least = min(found[:4], key=lambda one: one.processor_seconds)
@@ -19,7 +20,7 @@ def test_files(monkeypatch):
 
 def test_ways_must_count_the_same():
     with pytest.raises(AssertionError, match="do not count the same rows"):
-        vectorize._check_same({"a": lambda: 1, "b": lambda: 2})
+        counting._check_same({"a": lambda: 1, "b": lambda: 2})
 
 
 def test_a_server_that_does_not_answer_is_told_without_its_address():

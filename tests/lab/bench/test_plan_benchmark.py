@@ -10,16 +10,15 @@ from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.plans import plan_named
 from adyton.queries import Identity, Prefix
-from adyton_lab.bench import published, scarce, selections, variants
-from adyton_lab.bench.inference import compare as compare_inference
-from adyton_lab.bench.plans import compare, workloads
-from adyton_lab.bench.shapes import shapes
+from adyton_lab.bench.common import shapes
+from adyton_lab.bench.peers import inference
+from adyton_lab.bench.plans import SCALES, plans, published_errors, published_tables, published_times, workloads
 from adyton_lab.corpus import made_up_corpus
 from adyton_lab.corpus.public_files import draw
 
 
 def test_records_hold_what_was_measured():
-    (cells, prefixes) = compare(((1, 64, "1"),), plans=["hb"], trials=300)
+    _, (cells, prefixes) = plans(((1, 64, "1"),), plans=["hb"], trials=300)
     for record, workload in ((cells, Identity(64)), (prefixes, Prefix(64))):
         expected = plan_named("hb").expected_error(workload, 1).total
         assert record.expected == pytest.approx(expected)
@@ -32,20 +31,20 @@ def test_records_hold_what_was_measured():
 
 
 def test_published_figures_lead_to_ratios():
-    (record, _) = compare(((1, 4096, "1"),), plans=["identity"], trials=3)
+    _, (record, _) = plans(((1, 4096, "1"),), plans=["identity"], trials=3)
     assert record.to_published == pytest.approx(0.96, abs=0.03)
     assert record.to_dawa == pytest.approx(1.19, abs=0.05)
     assert record.times_faster > 0
 
 
 def test_published_tables_agree_with_each_other():
-    found = published.tables()["errors"]
+    found = published_tables()["errors"]
     assert len(found) == 8
     for place in found:
         ndim, side, epsilon, workload = place.split("/")
-        assert published.times(int(ndim), int(side))
-        for scales in published.errors(int(ndim), int(side), epsilon, workload).values():
-            assert len(scales) == len(published.SCALES)
+        assert published_times(int(ndim), int(side))
+        for scales in published_errors(int(ndim), int(side), epsilon, workload).values():
+            assert len(scales) == len(SCALES)
 
 
 @pytest.mark.parametrize("ndim", [1, 2])
@@ -71,7 +70,7 @@ def test_shapes_from_a_folder(tmp_path):
 
 
 def test_inference_is_compared():
-    least, positive = compare_inference(1 << 10, 1 << 8)
+    _, (least, positive) = inference(1 << 10, 1 << 8)
     assert least.reached < 1e-10
     assert positive.reached < 1e-6
     assert least.times_faster > 0
@@ -93,30 +92,10 @@ def test_command_refuses_what_it_does_not_know():
 def test_command_prints_json(monkeypatch):
     import adyton_lab.bench.plans as module
 
-    monkeypatch.setattr(module.compare, "__defaults__", (((1, 32, "1"),),))
+    monkeypatch.setattr(module.plans, "__defaults__", (((1, 32, "1"),),))
     done = run("plans", "--plan", "hb", "--trials", "2", "--json")
     assert done.exit_code == 0, done.stderr
     records = json.loads(done.stdout)
     assert [record["workload"] for record in records] == ["identity", "prefix"]
     assert np.isfinite(records[0]["errors"]).all()
     assert "hb" in run("plans", "--plan", "hb", "--trials", "2").stdout
-
-
-def test_scarce_data_beside_a_mark_that_is_not_private():
-    (cells, prefixes, *_) = scarce.compare(plans=["uniform"], trials=1)
-    assert (cells.workload, prefixes.workload, cells.signal) == ("identity", "prefix", 25)
-    assert cells.ratio == pytest.approx(cells.error / cells.published)
-    assert 0.1 < cells.ratio < 10
-
-
-def test_selections_are_timed():
-    found = list(selections.compare(cells=4096))
-    assert len(found) == selections.steps()
-    assert all(record.sorts > 0 for record in found)
-
-
-def test_variants_of_mwem_are_compared(monkeypatch):
-    monkeypatch.setattr(variants, "CELLS", 64)
-    found = {record.variant: record for record in variants.compare(trials=1)}
-    assert set(found) == set(variants.VARIANTS)
-    assert all(record.least <= record.mean <= record.most for record in found.values())

@@ -12,8 +12,7 @@ import pytest
 from adyton.choice.selector import WORKLOADS
 from adyton_lab.compare.data_sets import DataSet
 from adyton_lab.compare.experiment import Experiment
-from adyton_lab.compare.page import WORDS, render, write
-from adyton_lab.compare.results import Comparison, Outcome, Recommendation, ranked
+from adyton_lab.compare.results import WORDS, Comparison, Outcome, Recommendation, ranked, render, write
 from browser import Browser, find_chromium
 
 HOSTILE = "</script><b id='evil'>&amp;{{ 7 * 7 }}"

@@ -15,11 +15,11 @@ from adyton.queries import Partition
 from adyton.schema import Integer, Schema
 from adyton_lab.reproduce import census, dawa, ektelo
 from adyton_lab.reproduce.census import Census
-from adyton_lab.reproduce.compared import compared
-from adyton_lab.reproduce.dawa_tables import sheets as dawa_sheets
-from adyton_lab.reproduce.ektelo_evaluation import sheets as ektelo_sheets
+from adyton_lab.reproduce.dawa import Roads
+from adyton_lab.reproduce.dawa_report import EVALUATION as DAWA
+from adyton_lab.reproduce.evaluation import Given
 from adyton_lab.reproduce.outcomes import Job, Notebook, Outcome, means
-from adyton_lab.reproduce.road_map import Roads
+from adyton_lab.reproduce.sheets import compared
 
 SMALL = Schema({"income": Integer(0, 15), "age": Integer(0, 1), "sex": Integer(1, 2)})
 
@@ -44,7 +44,8 @@ def test_the_census_writes_all_files_and_goes_on_where_it_was(folder, monkeypatc
     assert CliRunner().invoke(app, [*arguments, "--public"]).exit_code == 0
     with (out / "records.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == census.steps(quick=True)
+    given = Given(data=folder, folder=out, public=True, quick=True, kept=None)
+    assert len(rows) == census.EVALUATION.start(given)[0]
     assert {row["method"] for row in rows} == {census.ZEROS, *census.NETWORKS, *census.PLANS, census.NOT_PRIVATE}
     titles = [sheet["title"] for sheet in json.loads((out / "tables.json").read_text())]
     assert "The paper's figures beside ours" in titles
@@ -82,10 +83,13 @@ def test_identity_errs_as_in_table_1_with_continuous_noise():
 
 
 def test_a_folder_without_the_table_is_refused(tmp_path):
+    given = Given(data=tmp_path, folder=tmp_path, public=True, quick=True, kept=None)
     with pytest.raises(BadInput, match=r"no cps2000.csv.gz"):
-        census.census_file(tmp_path)
+        census.EVALUATION.start(given)
     with pytest.raises(BadInput, match=r"no dpbench_1d.csv"):
-        dawa.check_files(tmp_path)
+        DAWA.start(given)
+    with pytest.raises(BadInput, match=r"no road_california.csv.gz"):
+        Roads.read(tmp_path, 16)
 
 
 def test_what_was_measured_is_not_measured_again(tmp_path):
@@ -143,7 +147,7 @@ def test_every_part_of_dawa_is_shown(monkeypatch):
     roads = Roads(random.poisson(1, (16, 16)), (0.6, 0.6))
     monkeypatch.setattr(dawa, "protocol", lambda *, quick: dawa.Protocol(1, 1, ("0.1",), 16, 20))
     outcomes = Notebook(None).carry_out(dawa.jobs(data, roads, quick=True), lambda steps: None)
-    shown = dawa_sheets(outcomes)
+    shown = DAWA.sheets(outcomes)
     chapters = {sheet.chapter for sheet in shown}
     assert chapters == {"claims", "table1", "table2", "fig3", "fig4", "fig5", "fig6", "fig7"}
     assert all(np.isfinite(one.value) for one in outcomes)
@@ -160,7 +164,7 @@ def test_the_tables_of_ektelo():
     found += [outcome("table3", data, "mwem", 8.0, 2.0) for data in "ab"]
     for name in ektelo.VARIANTS[1:]:
         found += [outcome("table3", data, name, value, 6.0) for data, value in (("a", 4.0), ("b", 16.0))]
-    reduction, variants = ektelo_sheets(found)
+    reduction, variants = ektelo.sheets(found)
     assert [one.here for one in reduction.found] == [2.0, 2.0]
     assert [one.here for one in variants.found[:4]] == [0.5, 1.25, 2.0, 3.0]
 

@@ -12,11 +12,19 @@ from typer.testing import CliRunner
 from adyton.cli.main import app
 from adyton.kernel.instances.lattice import POINTS, UNIT, Lattice, StepCurve, Utility
 from adyton.kernel.instances.votes import StepVote
-from adyton_lab.reproduce import configuration, configuration_evaluation, configuration_pools
-from adyton_lab.reproduce.configuration import Protocol, best_place, drawn_place, summed_up, tuned_on
-from adyton_lab.reproduce.configuration_bound import Windows, bound
-from adyton_lab.reproduce.configuration_pools import Pool, kinds
-from adyton_lab.reproduce.configuration_tables import all_sheets, claims, means
+from adyton_lab.reproduce import configuration, configuration_report
+from adyton_lab.reproduce.configuration import (
+    Pool,
+    Protocol,
+    Windows,
+    best_place,
+    bound,
+    drawn_place,
+    kinds,
+    summed_up,
+    tuned_on,
+)
+from adyton_lab.reproduce.configuration_report import all_sheets, claims, means
 
 SMALL = Protocol((5, 200), ("1", "3"), 2, 220, 20)
 
@@ -106,7 +114,7 @@ def test_tables_say_where_tuning_pays(records):
 @pytest.mark.full
 def test_everything_is_written(records, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(configuration, "run", lambda **_: records)
+    monkeypatch.setattr(configuration_report, "run", lambda *_: records)
     done = CliRunner().invoke(app, ["reproduce", "configuration", "--out", str(tmp_path), "--quick", "--json"])
     assert done.exit_code == 0, done.output
     pictures = {"bound", "regret-auction", "regret-knapsack", "regret-max-cut"}
@@ -133,9 +141,6 @@ def test_no_data_are_wanted(tmp_path):
 def test_steps_are_counted(monkeypatch):
     told = []
     kind = kind_of("knapsack, strong")
-    monkeypatch.setattr(configuration, "QUICK", SMALL)
-    for module in (configuration, configuration_evaluation):
-        monkeypatch.setattr(module, "kinds", lambda: [kind])
-    configuration.run(quick=True, advance=told.append)
-    assert sum(told) == configuration.QUICK.steps(1)
-    assert configuration_pools.kinds()
+    monkeypatch.setattr(configuration, "kinds", lambda: [kind])
+    configuration.run(SMALL, told.append)
+    assert sum(told) == SMALL.steps(1)

