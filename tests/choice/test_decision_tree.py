@@ -22,6 +22,7 @@ from adyton.choice.decision_tree import (
     walk,
 )
 from adyton.errors import BadInput
+from over_cases import over
 
 BEST_ALGORITHM = criterion_named("best-algorithm")
 
@@ -38,8 +39,7 @@ def partitions(items):
         yield [[first], *smaller]
 
 
-@pytest.mark.parametrize("algorithms", [1, 2, 5, 7])
-@pytest.mark.parametrize("theta", [0.0, 0.2, 1.0, 100.0])
+@over([1, 2, 5, 7], [0.0, 0.2, 1.0, 100.0])
 def test_groups_are_the_best_of_all_partitions(algorithms, theta):
     random = np.random.default_rng(algorithms)
     regrets = 1 + random.gamma(0.5, 1, (20, algorithms)).round(1)

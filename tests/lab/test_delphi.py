@@ -21,6 +21,7 @@ from adyton_lab.audit.certificates import cost_of
 from adyton_lab.corpus import Shape
 from adyton_lab.experiments import Experiments, grid
 from adyton_lab.replay import expected_errors, held_out
+from over_cases import over
 
 W = ad.workloads
 SHAPES = [
@@ -39,7 +40,7 @@ SMALL = ad.Delphi(
 )
 
 
-@pytest.mark.parametrize("name", sorted(algorithms()))
+@over(sorted(algorithms()))
 def test_plans_that_say_so_do_not_mind_the_workload(name):
     plan = plan_named(name)
     domain = (8,) if plan.serves.serves(1) else (4, 4)

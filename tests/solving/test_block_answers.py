@@ -9,6 +9,7 @@ from adyton.errors import BadInput
 from adyton.queries import Partition
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.trees import BlockAnswers
+from over_cases import over
 
 SIZES = [1, 2, 3, 7, 13, 16]
 
@@ -96,7 +97,7 @@ def test_refusals(blocks, answers, variances):
         BlockAnswers.none(BlockTree.of_halves(5)).with_answers(blocks, answers, variances)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@over(range(10))
 def test_groups_of_cells_in_any_order(seed):
     """Some cells and groups without answers: the smallest norm shares equally, as dense least squares do."""
     random = np.random.default_rng(seed)

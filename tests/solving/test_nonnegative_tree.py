@@ -9,13 +9,14 @@ from adyton.errors import BadInput
 from adyton.queries.block_tree import BlockTree
 from adyton.solving.nonnegative import nonnegative_least_squares, optimality
 from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
+from over_cases import over
 
 
 def solved(levels, answers, precisions):
     return nonnegative_tree_least_squares(BlockTree(int(levels[0][-1]), levels), answers, precisions)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@over(range(60))
 def test_tree_agrees_with_scipy(seed):
     """Any shape of tree; many blocks not measured."""
     rng = np.random.default_rng(seed)
@@ -37,7 +38,7 @@ def test_tree_agrees_with_scipy(seed):
     np.testing.assert_allclose(found, shortest, atol=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@over(range(20))
 def test_tree_agrees_with_enumeration(seed):
     rng = np.random.default_rng(seed)
     levels, matrix = random_tree(rng, int(rng.integers(1, 8)), 3)

@@ -23,6 +23,7 @@ from adyton.queries import Partition
 from adyton.session.wire import decode, encode
 from adyton_lab.audit.mechanisms import audit_mechanism
 from adyton_lab.audit.pairs import vector_pairs
+from over_cases import over
 
 FALSE_ALARM = 1e-6
 
@@ -94,8 +95,7 @@ def data(cells):
     yield "beyond 64 bits", beyond
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 17, 40])
-@pytest.mark.parametrize("lengths", ["powers", "all"])
+@over([1, 2, 3, 17, 40], ["powers", "all"])
 def test_deviations_are_exact(cells, lengths):
     selection = DawaPartition(lengths=lengths)
     sizes = selection.sizes(cells)
