@@ -15,19 +15,25 @@ once.
 import gc
 import os
 import signal
+import sys
 
 import pytest
 from _pytest.doctest import DoctestModule
+from hypothesis import HealthCheck, settings
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False  # asserts are rewritten once, not in every run
 
 for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):
     number = getattr(signal, name, None)
     if number is not None and signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
+
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")  # how long a draw takes is a matter of the machine
 
 gc.disable()  # until everything is collected: of modules and tests nothing is garbage
 

@@ -261,7 +261,7 @@ class Watch:
             return any(first <= start < first + size for first, size in self.ranges.items())
         if deep and kind in (list, tuple) and len(held) < 20:
             return any(self.is_private(part, False) for part in held)
-        return deep and kind is dict and len(held) < 20 and any(self.is_private(one, False) for one in held.values())
+        return deep and kind is dict and len(held) < 20 and any(self.is_private(part, False) for part in held.values())
 
 
 class Canary(pd.DataFrame):

@@ -7,10 +7,10 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms.published.parent_choice import GRID, ParentChoice, _score
+from over_cases import over
 
 SIDE = 64
 
@@ -21,7 +21,7 @@ def diagonal(rows: int, more: int = 0):
     return table
 
 
-@pytest.mark.parametrize("bits", range(20, 55))
+@over(range(20, 55))
 def test_one_row_moves_a_score_by_no_more_than_is_claimed(bits: int) -> None:
     for rows in (1 << bits, (1 << bits) * 3 // 2):
         assert _score(diagonal(rows), 0) == GRID * rows * (SIDE - 1)

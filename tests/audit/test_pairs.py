@@ -5,10 +5,10 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton_lab.audit.pairs import signed_pairs, vector_pairs
+from over_cases import over
 
 
-@pytest.mark.parametrize("shape", [1, 2, 5, 8, (3, 4), (2, 2, 2)])
-@pytest.mark.parametrize("distance", [1, 2, 7])
+@over([1, 2, 5, 8, (3, 4), (2, 2, 2)], [1, 2, 7])
 def test_pairs_are_neighbours(shape, distance):
     pairs = vector_pairs(shape, 40, seed=3, distance=distance)
     assert len(pairs) == 40

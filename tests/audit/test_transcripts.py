@@ -18,12 +18,12 @@ from adyton_lab.audit.enumeration import enumerate_distribution
 from adyton_lab.audit.run import PROFILES, _whole_programs
 from adyton_lab.audit.transcripts import Flip, ScriptedNoise, Toss, _flip_loss, _log_law, loss_between
 from adyton_lab.audit.whole_programs import SHORT, audit_cases, mechanism_cases, plan_cases, row_cases, table_cases
+from over_cases import over
 
 # ---- the laws
 
 
-@pytest.mark.parametrize("scores", [[0], [3, 3], [0, 5, 9, 9, 2], [F(1, 3), 2, F(7, 2)], [-40, 0, 1]])
-@pytest.mark.parametrize("sharpness", [F(1, 10), F(3)])
+@over([[0], [3, 3], [0, 5, 9, 9, 2], [F(1, 3), 2, F(7, 2)], [-40, 0, 1]], [F(1, 10), F(3)])
 def test_the_law_of_permute_and_flip_is_the_enumerated_one(scores, sharpness):
     law = enumerate_distribution(lambda source: source.permute_and_flip(scores, sharpness))
     found = np.exp(_log_law(Flip(scores, sharpness, 0)))

@@ -25,8 +25,7 @@ def partitions(items):
         yield [[first], *smaller]
 
 
-@pytest.mark.parametrize("algorithms", [1, 2, 5, 7])
-@pytest.mark.parametrize("theta", [0.0, 0.2, 1.0, 100.0])
+@over([1, 2, 5, 7], [0.0, 0.2, 1.0, 100.0])
 def test_groups_are_the_best_of_all_partitions(algorithms, theta):
     random = np.random.default_rng(algorithms)
     regrets = 1 + random.gamma(0.5, 1, (20, algorithms)).round(1)

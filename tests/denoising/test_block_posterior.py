@@ -16,6 +16,7 @@ from adyton.queries import Hierarchy
 from adyton.queries.domain_trees import layout, tree_of_halves
 from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
+from over_cases import over
 
 RATE = 1.0
 VARIANCE = 1 / (2 * np.sinh(RATE / 2) ** 2)
@@ -91,9 +92,7 @@ def test_blocks_of_the_same_cells_share_their_answers():
     assert block_posterior(often) == pytest.approx([19.2, 1.5, 0.3, 29.3], abs=1.0)
 
 
-@pytest.mark.parametrize("cells", [2, 3, 7, 300])
-@pytest.mark.parametrize("scale", [0.0, 30.0, 1e12])
-@pytest.mark.parametrize("noise", [1e-300, 1.0, 1e13])
+@over([2, 3, 7, 300], [0.0, 30.0, 1e12], [1e-300, 1.0, 1e13])
 def test_any_tiling_any_counts_any_noise(cells, scale, noise):
     random = np.random.default_rng(cells)
     for _ in range(5):
@@ -113,8 +112,7 @@ def test_any_tiling_any_counts_any_noise(cells, scale, noise):
         assert abs(found.sum() - truth.sum()) < 1e-6 * truth.sum() + 10 * np.sqrt(2 * noise * cells) + 1
 
 
-@pytest.mark.parametrize("cells", [1, 5])
-@pytest.mark.parametrize("answer", [-3.0, 0.0, 10.0, 1e12])
+@over([1, 5], [-3.0, 0.0, 10.0, 1e12])
 def test_a_domain_that_was_not_divided(cells, answer):
     tree = empty(cells).with_answers([0], [answer], 2.0)
     assert block_posterior(tree) == pytest.approx([max(0.0, answer) / cells] * cells)

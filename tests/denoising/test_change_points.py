@@ -10,6 +10,7 @@ from adyton.denoising.intensities import SCATTERED, SPIKES, blended, distributio
 from adyton.errors import BadInput
 from adyton.plans.registry import plan_named, simulate
 from adyton.queries import Identity
+from over_cases import over
 
 
 def laplace(random, epsilon, shape):
@@ -85,8 +86,7 @@ def dense_fit(noisy, epsilon, steps, opening, restarts, belief):
 SHORT = np.array([41.0, 9, 2, 0, 1, 0, 9, 12, 70, 11, 2, -1, 0, 0, 1, -2])
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, SHORT.size])
-@pytest.mark.parametrize("steps", [0, 1, 5])
+@over([1, 2, 3, SHORT.size], [0, 1, 5])
 def test_edge_agrees_with_a_dense_chain(cells, steps):
     """The opening: half on the clear levels, half as the base is; cell i starts afresh with chance 1/(2i)."""
     table = intensities(1.0)
@@ -308,9 +308,7 @@ def test_rows_and_columns_together_beat_either():
         assert error(both, truth) < 0.97 * error(change_points(noisy, 0.5, way.ravel()), truth)
 
 
-@pytest.mark.parametrize("edge", [False, True])
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-4, 0.01, 0.37, 1.0, 10.0, 100.0, 1000.0])
-@pytest.mark.parametrize("cells", [1, 2, 3, 40])
+@over([1e-6, 1e-4, 0.01, 0.37, 1.0, 10.0, 100.0, 1000.0], [1, 2, 3, 40], [False, True])
 def test_never_fails(epsilon, cells, edge):
     random = np.random.default_rng(10)
     for noisy in [

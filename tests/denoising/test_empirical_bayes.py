@@ -5,6 +5,7 @@ import pytest
 
 from adyton.denoising.empirical_bayes import empirical_bayes
 from adyton.errors import BadInput
+from over_cases import over
 
 
 def laplace(random, epsilon, shape):
@@ -62,8 +63,7 @@ def test_large_counts_stay():
     assert (estimate[[2, 3]] < 0.5).all()
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 0.01, 0.37, 1.0, 10.0, 100.0])
-@pytest.mark.parametrize("cells", [1, 2, 3, 40])
+@over([1e-4, 0.01, 0.37, 1.0, 10.0, 100.0], [1, 2, 3, 40])
 def test_never_fails(epsilon, cells):
     random = np.random.default_rng(7)
     for noisy in [

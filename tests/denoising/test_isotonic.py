@@ -5,6 +5,7 @@ import pytest
 
 from adyton.denoising.shrinkage import isotonic, monotone_prefix
 from adyton.errors import BadInput
+from over_cases import over
 
 
 def max_min(values):
@@ -44,8 +45,7 @@ def test_never_farther_from_a_rising_truth():
     assert (after <= before).all()
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 7, 1000, 4097])
-@pytest.mark.parametrize("scale", [0.0, 1.0, 1e12])
+@over([1, 2, 3, 7, 1000, 4097], [0.0, 1.0, 1e12])
 def test_monotone_prefix_has_no_negative_cell(cells, scale):
     random = np.random.default_rng(cells)
     truth = random.poisson(0.2, cells) * scale

@@ -6,6 +6,7 @@ import pytest
 from adyton.denoising import empirical_bayes as module
 from adyton.denoising.empirical_bayes import empirical_bayes, with_neighbours
 from adyton.errors import BadInput
+from over_cases import over
 
 
 def laplace(random, epsilon, shape):
@@ -79,8 +80,7 @@ def test_each_trial_is_fitted_by_itself():
         assert np.array_equal(together[place], with_neighbours(noisy[place], 1.0, (10, 12)))
 
 
-@pytest.mark.parametrize("epsilon", [1e-4, 0.01, 0.37, 1.0, 10.0, 100.0])
-@pytest.mark.parametrize("shape", [(1,), (2,), (3,), (1, 1), (2, 3), (1, 40), (2, 1, 3)])
+@over([1e-4, 0.01, 0.37, 1.0, 10.0, 100.0], [(1,), (2,), (3,), (1, 1), (2, 3), (1, 40), (2, 1, 3)])
 def test_never_fails(epsilon, shape):
     random = np.random.default_rng(7)
     cells = int(np.prod(shape))

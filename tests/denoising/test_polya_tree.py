@@ -7,6 +7,7 @@ from adyton.denoising.shrinkage import SPREADS, monotone_prefix, polya_tree
 from adyton.errors import BadInput
 from adyton.queries.domain_trees import tree_of_halves
 from adyton.solving.trees import BlockAnswers
+from over_cases import over
 
 SIZES = [1, 2, 3, 7, 1000, 4097]
 
@@ -63,9 +64,7 @@ def test_formulas(cells, sizes, variances):
     assert polya_tree(estimate, sizes, variances) == pytest.approx(by_the_formulas(estimate, sizes, variances))
 
 
-@pytest.mark.parametrize("cells", SIZES)
-@pytest.mark.parametrize("scale", [0.0, 1.0, 1e12])
-@pytest.mark.parametrize("deviation", [1e-6, 3.0, 1e9])
+@over(SIZES, [0.0, 1.0, 1e12], [1e-6, 3.0, 1e9])
 def test_keeps_the_total_at_any_size(cells, scale, deviation):
     random = np.random.default_rng(cells)
     noisy = random.poisson(2.0, cells) * scale + random.laplace(0, deviation, (3, cells))

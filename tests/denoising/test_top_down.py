@@ -15,6 +15,7 @@ from adyton.errors import BadInput
 from adyton.queries import Hierarchy
 from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.trees import TreeSolver
+from over_cases import over
 
 
 def quadtree(domain, levels):
@@ -143,9 +144,7 @@ def test_cells_below_the_finest_measured_level_share_evenly():
         assert part.sum() == pytest.approx(total, abs=1)
 
 
-@pytest.mark.parametrize("domain", [(1, 1), (1, 7), (5, 3), (17, 64), (9,), (3, 3, 3)])
-@pytest.mark.parametrize("cells", [0, 1, 10**12])
-@pytest.mark.parametrize("rate", [1e-6, 1.0, 40.0])
+@over([(1, 1), (1, 7), (5, 3), (17, 64), (9,), (3, 3, 3)], [0, 1, 10**12], [1e-6, 1.0, 40.0])
 def test_any_domain_any_counts_any_noise(domain, cells, rate):
     depth = len(boxes_in_boxes(domain).boundaries)
     tree = quadtree(domain, range(depth))

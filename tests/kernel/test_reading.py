@@ -19,6 +19,7 @@ from adyton.kernel.reading.texts import number_in
 from adyton.kernel.reading.values import ValueReader
 from adyton.queries import Partition
 from adyton.schema import RowTree
+from over_cases import over
 
 TEXTS = [
     *(
@@ -74,16 +75,16 @@ def told(values, place):
     return int(values.state[place]), None if values.state[place] in (1, 2) else float(values.data[place])
 
 
-@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()])
-@pytest.mark.parametrize("name", ATTRIBUTES)
-def test_a_text_is_read_alone_as_among_others(name, kind):
+@over(ATTRIBUTES)
+def test_a_text_is_read_alone_as_among_others(name):
     attribute = ATTRIBUTES[name]
-    alone = {text: told(ValueReader(attribute).read(pyarrow.array([text], kind)), 0) for text in TEXTS}
+    alone = {text: told(ValueReader(attribute).read(pyarrow.array([text])), 0) for text in TEXTS}
     for pair in itertools.product(TEXTS, ("1", "x", "nan(1)", None)):
-        values = ValueReader(attribute).read(pyarrow.array(pair, kind))
+        values = ValueReader(attribute).read(pyarrow.array(pair))
         assert told(values, 0) == alone[pair[0]], pair
-    every = ValueReader(attribute).read(pyarrow.array(TEXTS, kind))
-    assert [told(every, place) for place in range(len(TEXTS))] == [alone[text] for text in TEXTS]
+    for kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()):
+        every = ValueReader(attribute).read(pyarrow.array(TEXTS, kind))
+        assert [told(every, place) for place in range(len(TEXTS))] == [alone[text] for text in TEXTS], kind
 
 
 def test_arrow_reads_no_number_otherwise():
@@ -215,8 +216,7 @@ def test_connections_read_texts_of_any_length():
     assert all(len(text) <= 1 << 16 for batch in reader.batches(["x"], "who") for text in batch[0].to_pylist())
 
 
-@pytest.mark.parametrize("bits", [8, 16, 32, 64])
-@pytest.mark.parametrize("kind", ["int", "uint"])
+@over(["int", "uint"], [8, 16, 32, 64])
 def test_dictionaries_with_places_of_every_type(kind, bits):
     """As many texts as the places can tell apart, and none beside them: as an attribute, and as a unit."""
     names = [f"level {place}" for place in range(128 if (kind, bits) == ("int", 8) else 256)]
@@ -237,8 +237,7 @@ WHOLE = sorted({sign * end + off for end in ENDS for sign in (1, -1) for off in 
 RANGES = [(0, 9), (-3, 5), (-(2**31), 5 - 2**31), (2**31 - 5, 2**31 - 1), (2**31 - 3, 2**31 + 3), (-(2**53), 3 - 2**53)]
 
 
-@pytest.mark.parametrize("bits", [16, 32, 64])
-@pytest.mark.parametrize("bounds", RANGES)
+@over([16, 32, 64], RANGES)
 def test_whole_numbers_at_the_ends_of_their_types(bits, bounds):
     """As one table, and as many that are counted as the rows pass by: those of plain Python."""
     values = [one for one in WHOLE if -(2 ** (bits - 1)) <= one < 2 ** (bits - 1)]

@@ -84,6 +84,7 @@ from adyton.queries.cosines import Cosines
 from adyton.queries.measurement import NoisyTables
 from adyton.schema import RowTree
 from adyton.session.wire import decode, decode_facts, decode_result, encode, encode_facts, encode_result
+from over_cases import over
 
 TREE = RowTree.stump(["sex", "smoker"]).grow({0: "sex"}, {"sex": 2})
 EXAMPLES = [
@@ -138,7 +139,7 @@ def test_every_operator_has_an_example():
     assert {type(example) for example in EXAMPLES} == {*TRANSFORMS, *MECHANISMS}
 
 
-@pytest.mark.parametrize("operator", EXAMPLES, ids=lambda operator: type(operator).__name__)
+@over(EXAMPLES)
 def test_round_trip(operator):
     text = encode(operator)
     again = decode(text)
@@ -205,7 +206,7 @@ def test_every_query_set_that_can_be_measured_has_an_example():
     assert {type(queries) for queries in QUERY_SETS} == {*QUERIES, Cosines}
 
 
-@pytest.mark.parametrize("queries", QUERY_SETS, ids=lambda queries: type(queries).__name__)
+@over(QUERY_SETS)
 def test_query_sets_arrive_as_they_were(queries):
     again = decode(encode(VectorLaplace(queries))).queries
     x = np.arange(queries.cells) + 3
@@ -396,7 +397,7 @@ def test_an_array_of_other_numbers_is_refused():
         encode(forged)
 
 
-@pytest.mark.parametrize("name", [*(kind.__name__ for kind in mechanisms.CORE), *mechanisms.PLACES])
+@over([*(kind.__name__ for kind in mechanisms.CORE), *mechanisms.PLACES])
 def test_a_class_with_the_name_of_a_mechanism_is_a_stranger(name):
     """What is known is the class itself, wherever it stands, and not its name."""
     own = getattr(mechanisms, name)

@@ -39,7 +39,7 @@ SMALL = ad.Delphi(
 )
 
 
-@pytest.mark.parametrize("name", sorted(algorithms()))
+@over(sorted(algorithms()))
 def test_plans_that_say_so_do_not_mind_the_workload(name):
     plan = plan_named(name)
     domain = (8,) if plan.serves.serves(1) else (4, 4)

@@ -22,12 +22,12 @@ from adyton.marginals.estimating import estimated
 from adyton.marginals.pair_model import PairModel
 from adyton.marginals.program import TableSet
 from adyton.schema import Integer, Schema
+from over_cases import over
 
 EVERY = TableSet.of(Schema({name: Integer(0, side - 1) for name, side in SIDES.items()}), PAIRS)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("attributes", [2, 5, 24])
+@over(WAYS, [2, 5, 24])
 def test_every_way_spends_the_budget_exactly(way, attributes):
     spent = look_shares(dict.fromkeys(map(str, range(attributes)), 5), 3000.0, 0.7)
     possible = attributes * (attributes - 1) // 2

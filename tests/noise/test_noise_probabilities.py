@@ -13,6 +13,7 @@ from adyton.noise.simulated import discrete_laplace_variance
 from adyton_lab.audit.randomness import counts_fit, discrete_laplace_probabilities, same_law
 from adyton_lab.bench.noise import compare
 from exact_laws import discrete_laplace_probability
+from over_cases import over
 
 
 @pytest.mark.parametrize("scale", ["1/2", 1, "7/3", 20])
@@ -28,8 +29,7 @@ def test_probabilities_sum_to_one_and_have_the_variance(scale):
     assert float(chances[3] / chances[2]) == pytest.approx(np.exp(-1 / float(Fraction(scale))), rel=1e-14)
 
 
-@pytest.mark.parametrize("scale", ["1/2", "7/3", 1000])
-@pytest.mark.parametrize("edges", [[-5, -1, 0, 4], [2, 9], [-9, -2], [0], [-1], list(range(-4, 5))])
+@over(["1/2", "7/3", 1000], [[-5, -1, 0, 4], [2, 9], [-9, -2], [0], [-1], list(range(-4, 5))])
 def test_classes_against_single_values(scale, edges):
     classes = discrete_laplace_probabilities(edges, scale)
     assert classes.sum() == pytest.approx(1, abs=1e-14)

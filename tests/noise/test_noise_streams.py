@@ -13,6 +13,7 @@ from adyton.noise import exact, laplace
 from adyton.noise.exact import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
 from adyton.noise.laplace import laplace_compiled, laplace_in_python
 from adyton.noise.source import read_scales
+from over_cases import over
 
 SCALES = ["1/2", 1, "7/3", 100, 10**6, "0.3", Fraction(2**57 - 1, 2**55), Fraction(2**56, 2**55 + 1), 2**56 + 1]
 
@@ -25,8 +26,7 @@ def both(words, count, scale, *, chunk=4096, **limits):
     return fast, slow, compiled.word() == python.word()  # the tapes stand at the same word
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("kind", ["rich", "poor"])
+@over(SCALES, ["rich", "poor"])
 def test_compiled_equals_python(scale, kind):
     fast, slow, together = both(poor_words(1) if kind == "poor" else [], 2000, scale)
     assert fast.dtype == np.int64
@@ -139,8 +139,7 @@ def test_upper_word_against_python():
             assert laplace.upper_word(np.uint64(a), np.uint64(b)) == a * b >> 64
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("restarts", [0, 32])
+@over(range(20), [0, 32])
 def test_compiled_selection_equals_python(seed, restarts):
     generator = np.random.default_rng(seed)
     scores = generator.integers(-40, 1, 300)

@@ -8,6 +8,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.partitions import kd_partition
+from over_cases import over
 
 
 def least_cost(table, price):
@@ -39,8 +40,7 @@ def cost_of(table, labels, price):
     return total
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (1, 7), (5, 3), (4, 4), (6, 7), (3, 16)])
-@pytest.mark.parametrize("kind", ["few", "steps", "huge"])
+@over([(1, 1), (1, 2), (1, 7), (5, 3), (4, 4), (6, 7), (3, 16)], ["few", "steps", "huge"])
 def test_the_least_cost_of_all(shape, kind):
     random = np.random.default_rng(sum(shape))
     table = random.poisson(2.0, shape) + random.random(shape)

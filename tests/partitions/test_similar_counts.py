@@ -7,6 +7,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.partitions import similar_counts
+from over_cases import over
 
 
 def cost_of(values, labels, noise):
@@ -45,7 +46,7 @@ def random_values(seed):
     return kinds[seed % 4]()
 
 
-@pytest.mark.parametrize("seed", range(60))
+@over(range(60))
 def test_the_least_cost_of_all(seed):
     values = random_values(seed)
     noise = float(np.random.default_rng(seed).choice([0.1, 2, 50, 3000]))

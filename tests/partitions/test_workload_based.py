@@ -23,6 +23,7 @@ from adyton.queries import (
     Total,
     Weighted,
 )
+from over_cases import over
 
 RANDOM = np.random.default_rng(12)
 
@@ -51,7 +52,7 @@ WORKLOADS = {
 }
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@over(WORKLOADS)
 def test_reduction_loses_nothing(name):
     workload, groups = WORKLOADS[name]
     partition = workload_partition(workload)
@@ -75,7 +76,7 @@ def test_reduction_loses_nothing(name):
     assert workload_partition(reduced).groups == partition.groups
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@over(WORKLOADS)
 def test_any_finer_partition_does(name):
     workload, _ = WORKLOADS[name]
     coarse = workload_partition(workload).labels

@@ -14,6 +14,7 @@ from adyton.noise import SimulatedNoise
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Explicit, Identity, Partition, Prefix, RandomRanges, Total
+from over_cases import over
 
 NAMES = algorithms()
 LINES = [(1,), (2,), (3,), (7,), (4097,)]
@@ -330,7 +331,7 @@ def test_unknown_names_come_with_the_nearest_one():
         simulate("hb", [1, 2], Identity(2), 1, nonegative=True)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@over(NAMES)
 def test_dimensions_that_are_not_served(name):
     plan = plan_named(name)
     for ndim in (1, 2, 3, 4):

@@ -14,6 +14,7 @@ from adyton.errors import BadInput
 from adyton.plans import Plan, Tasks, algorithms, plan_named, plan_type
 from adyton.plans.algorithm import Positive, Share, Whole, Within, whole_number
 from adyton.queries import Identity
+from over_cases import over
 
 if TYPE_CHECKING:
     from elsewhere import Unknown
@@ -77,7 +78,7 @@ def test_what_makes_no_sense_is_refused_by_name(kind, name, given, words):
         kind(**{name: given})
 
 
-@pytest.mark.parametrize("name", algorithms())
+@over(algorithms())
 def test_the_options_of_every_plan_have_a_type_that_reads(name):
     """What is no number, flag or word is refused for each of them."""
     for field in fields(plan_type(name)):

@@ -17,6 +17,7 @@ import adyton.selection
 from adyton.errors import BadInput
 from adyton.plans import Plan, StrategyPlan, Tasks, plan_named, plan_type, register, simulate
 from adyton.plans.registry import _PLACES, ALGORITHMS, PLANS
+from over_cases import over
 
 OWN = """
     from dataclasses import dataclass
@@ -57,7 +58,7 @@ def package(tmp_path, monkeypatch):
     PLANS.update(known)
 
 
-@pytest.mark.parametrize("name", _PLACES)
+@over(_PLACES)
 def test_the_table_agrees_with_the_plan(name):
     plan = plan_type(name)
     assert (plan.name, plan.serves.dimensions) == (name, _PLACES[name][-1])

@@ -22,6 +22,7 @@ from adyton.queries import (
 from adyton.queries.axes import stripe_parts, stripe_workload, stripes_of, whole_of
 from adyton.solving.solvers import DenseSolver, StripedSolver, solver
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels
+from over_cases import over
 
 DOMAIN = (3, 8, 2)
 ANY = [Stack([Identity(side), Total(side)]) for side in DOMAIN]
@@ -41,8 +42,7 @@ def counts():
     return np.random.default_rng(0).poisson(3, DOMAIN)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("name", WORKLOADS)
+@over(WORKLOADS, [0, 1, 2])
 def test_what_is_asked_of_the_stripes_adds_up_to_what_is_asked(name, axis):
     """Σ_s W_sᵀ·W_s, over stripes, is Σ (how often)·partᵀ·part."""
     workload = WORKLOADS[name]

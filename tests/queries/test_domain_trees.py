@@ -37,8 +37,7 @@ def in_order(tree):
     return tree.ordered(np.arange(tree.cells)), tree.boundaries
 
 
-@pytest.mark.parametrize("branching", [2, 3, 4, 10])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@over(SHAPES, [2, 3, 4, 10])
 def test_blocks_of_a_tree_are_boxes(shape, branching):
     order, levels = in_order(boxes_in_boxes(shape, branching))
     cells = int(np.prod(shape))
@@ -83,7 +82,7 @@ def test_one_axis_stays_in_order():
 DOMAINS = [(1,), (7,), (64,), (1, 1), (1, 7), (7, 1), (5, 3), (17, 64), (16, 16), (65, 3), (2, 3, 4)]
 
 
-@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+@over(DOMAINS)
 def test_halves_are_those_of_the_tree_that_cuts_all_axes_at_once(domain):
     line, tree = halved_boxes(domain), boxes_in_boxes(domain)
     np.testing.assert_array_equal(line.order, tree.order)
@@ -93,7 +92,7 @@ def test_halves_are_those_of_the_tree_that_cuts_all_axes_at_once(domain):
     assert found[0] == [0, tree.cells]
 
 
-@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+@over(DOMAINS)
 def test_every_half_is_a_box_halved_as_often_as_is_said(domain):
     line, axes = halved_boxes(domain), halving_axes(domain)
     order, levels = in_order(line)
@@ -108,7 +107,7 @@ def test_every_half_is_a_box_halved_as_often_as_is_said(domain):
     assert (2 ** np.array([axes.count(axis) for axis in range(len(domain))]) >= domain).all()
 
 
-@pytest.mark.parametrize("domain", [domain for domain in DOMAINS if len(domain) < 3], ids=str)
+@over([domain for domain in DOMAINS if len(domain) < 3])
 def test_the_blocks_of_a_partition(domain):
     """Those of the private partition are found in the tree, and have the same cells."""
     tree = halved_boxes(domain)
@@ -125,8 +124,7 @@ def test_the_blocks_of_a_partition(domain):
             assert sorted(inside) == np.flatnonzero(partition.labels == group).tolist()
 
 
-@pytest.mark.parametrize("cells", [1, 2, 7, 16, 100, 101, 729, 1000])
-@pytest.mark.parametrize("branching", [2, 3, 10, 16])
+@over([1, 2, 7, 16, 100, 101, 729, 1000], [2, 3, 10, 16])
 def test_intervals_are_cut_by_their_digits(cells, branching):
     """Cell i stands at ⌊i·b^d/n⌋ of b^d places, whose first l digits say in which block of level l it is."""
     depth = next(depth for depth in range(20) if branching**depth >= cells)
@@ -136,7 +134,7 @@ def test_intervals_are_cut_by_their_digits(cells, branching):
     assert [level.tolist() for level in found] == [[*level.tolist(), cells] for level in levels]
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 10, 100, 255, 256, 257, 1000, 4096])
+@over([1, 2, 3, 10, 100, 255, 256, 257, 1000, 4096])
 def test_no_branching_of_a_line_is_better_than_that_of_hb(cells):
     every = range(2, max(3, cells + 1))
     assert base.branching((cells,)) == min(every, key=lambda b: base._average_variance(b, cells))

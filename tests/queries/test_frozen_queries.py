@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from adyton.queries import Cells, Explicit, Grid, Hierarchy, OnGroups, Partition, Prefix, Ranges, Weighted
+from over_cases import over
 
 
 def test_a_query_set_keeps_its_own_copy():
@@ -37,7 +38,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@over(FIELDS)
 def test_arrays_are_read_only_for_good(name):
     with pytest.raises(ValueError, match="read-only"):
         FIELDS[name][0] = 9

@@ -10,27 +10,10 @@ from adyton import queries as room
 from adyton.errors import BadInput
 from adyton.queries import Queries, combined
 from adyton.queries.cosines import Cosines
+from over_cases import over
 
 WHOLE = [name for name, (_, matrix) in CASES.items() if matrix.dtype.kind == "i"]
 FRACTIONAL = [name for name in CASES if name not in WHOLE]
-
-
-def over(names):
-    """One test over all cases, whose failure names the case: a test for each would cost more than it does."""
-
-    def decorate(check):
-        def test():
-            for name in names:
-                try:
-                    check(name)
-                except Exception as error:
-                    error.add_note(f"The case is {name!r}.")
-                    raise
-
-        test.__doc__ = check.__doc__
-        return test
-
-    return decorate
 
 
 def numbers(name):

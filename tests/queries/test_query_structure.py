@@ -77,10 +77,10 @@ def test_cells_in_the_order_of_a_tree():
     assert np.array_equal(tree.unordered(tree.ordered(x)), x)
 
 
-@pytest.mark.parametrize(
-    "sizes", [[1], [3], [1, 1, 1], [2, 2], [2, 2, 1], [5, 5, 5, 2], [9, 9], [12, 12, 7], [2, 3], [3, 1, 3]]
+@over(
+    [[1], [3], [1, 1, 1], [2, 2], [2, 2, 1], [5, 5, 5, 2], [9, 9], [12, 12, 7], [2, 3], [3, 1, 3]],
+    [np.int64, np.float64, object],
 )
-@pytest.mark.parametrize("kind", [np.int64, np.float64, object])
 def test_block_sums(sizes, kind):
     starts = np.concatenate([[0], np.cumsum(sizes)])
     values = RANDOM.integers(-9, 9, (2, int(starts[-1]))).astype(kind)

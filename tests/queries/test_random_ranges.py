@@ -5,6 +5,7 @@ import pytest
 
 from adyton.queries import RandomRanges
 from adyton.queries.ranges import KINDS
+from over_cases import over
 
 DOMAINS = [1, 2, 5, 16, 37, 4096, (64, 64), (1, 100), (33, 20), (7, 8, 9)]
 
@@ -13,8 +14,7 @@ def lengths(queries):
     return queries.upper - queries.lower + 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("domain", DOMAINS, ids=str)
+@over(DOMAINS, KINDS)
 def test_seeded_and_inside(domain, kind):
     first, again, other = (RandomRanges(domain, 300, seed=seed, kind=kind) for seed in (5, 5, 6))
     assert np.array_equal(first.lower, again.lower)
@@ -32,8 +32,7 @@ def test_seeded_and_inside(domain, kind):
 BOUNDS = {"short": (0, 1 / 16), "medium": (1 / 16, 1 / 4), "long": (1 / 4, 1 + 1e-9)}
 
 
-@pytest.mark.parametrize("kind", BOUNDS)
-@pytest.mark.parametrize("domain", [100, 200, 37, (64, 64), (33, 50)], ids=str)
+@over([100, 200, 37, (64, 64), (33, 50)], BOUNDS)
 def test_lengths_are_of_their_kind(domain, kind):
     queries = RandomRanges(domain, 3000, seed=1, kind=kind)
     sides = np.array(queries.domain)
@@ -45,8 +44,7 @@ def test_lengths_are_of_their_kind(domain, kind):
         assert set(lengths(queries)[:, axis].tolist()) == allowed
 
 
-@pytest.mark.parametrize("kind", BOUNDS)
-@pytest.mark.parametrize("side", [1, 2, 3, 4, 15, 16])
+@over([1, 2, 3, 4, 15, 16], BOUNDS)
 def test_small_sides_have_ranges_of_every_kind(side, kind):
     found = lengths(RandomRanges(side, 200, seed=1, kind=kind))
     low, high = BOUNDS[kind]

@@ -24,6 +24,7 @@ from adyton.result.noise_model import NoiseModel
 from adyton.selection.pythia import Chosen
 from adyton.selection.selector import Training
 from adyton.selection.tree_selector import TreeSelector
+from over_cases import over
 
 CONFIDENCE, EPSILON = 0.9, "0.1"
 LINEAR = [
@@ -96,7 +97,7 @@ def test_every_plan(name, domain):
     assert exact >= (1 if name == "uniform" else 12)
 
 
-@pytest.mark.parametrize("name", sorted(set(algorithms()) - set(LINEAR)))
+@over(sorted(set(algorithms()) - set(LINEAR)))
 def test_no_other_plan_is_called_exact(name):
     domain = (8,) if plan_named(name).serves.serves(1) else (3, 3)
     for options in ({}, {"reduce": True}):

@@ -11,6 +11,7 @@ from adyton.queries import Partition
 from adyton.queries.domain_trees import layout, tree_of_halves
 from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
+from over_cases import over
 
 SIZES = [1, 2, 3, 7, 13, 16]
 
@@ -98,7 +99,7 @@ def test_refusals(blocks, answers, variances):
         BlockAnswers.none(tree_of_halves(5)).with_answers(blocks, answers, variances)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@over(range(10))
 def test_groups_of_cells_in_any_order(seed):
     """Some cells and groups without answers: the smallest norm shares equally, as dense least squares do."""
     random = np.random.default_rng(seed)

@@ -23,6 +23,7 @@ from adyton.queries import (
 )
 from adyton.solving.noise_moments import among, determined
 from adyton.solving.solvers import IterativeSolver, solver
+from over_cases import over
 
 DOMAIN = (4, 6)
 RANDOM = np.random.default_rng(0)
@@ -59,7 +60,7 @@ def follows(measured, asked):
     return np.linalg.matrix_rank(np.concatenate([matrix, more]), 1e-6) == np.linalg.matrix_rank(matrix, 1e-6)
 
 
-@pytest.mark.parametrize("measured", MEASURED)
+@over(MEASURED)
 def test_as_the_ranks_say(measured):
     prepared = solver(QUERIES[measured], RANDOM.uniform(0.5, 2, QUERIES[measured].count))
     for name, asked in QUERIES.items():

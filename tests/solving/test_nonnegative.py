@@ -8,9 +8,10 @@ from scipy.optimize import nnls
 from adyton.errors import BadInput
 from adyton.solving import nonnegative
 from adyton.solving.nonnegative import Fit, nonnegative_least_squares, optimality
+from over_cases import over
 
 
-@pytest.mark.parametrize("seed", range(12))
+@over(range(12))
 def test_operators_agree_with_enumeration(seed):
     rng = np.random.default_rng(seed)
     cells, queries = int(rng.integers(1, 9)), int(rng.integers(9, 16))

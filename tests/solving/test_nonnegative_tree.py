@@ -15,7 +15,7 @@ def solved(levels, answers, precisions):
     return nonnegative_tree_least_squares(BlockTree(int(levels[0][-1]), levels), answers, precisions)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@over(range(60))
 def test_tree_agrees_with_scipy(seed):
     """Any shape of tree; many blocks not measured."""
     rng = np.random.default_rng(seed)
@@ -37,7 +37,7 @@ def test_tree_agrees_with_scipy(seed):
     np.testing.assert_allclose(found, shortest, atol=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@over(range(20))
 def test_tree_agrees_with_enumeration(seed):
     rng = np.random.default_rng(seed)
     levels, matrix = random_tree(rng, int(rng.integers(1, 8)), 3)

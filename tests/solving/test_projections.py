@@ -25,7 +25,7 @@ def simplex_by_enumeration(y, total):
     return best
 
 
-@pytest.mark.parametrize("seed", range(20))
+@over(range(20))
 def test_simplex_agrees_with_enumeration(seed):
     rng = np.random.default_rng(seed)
     y = rng.normal(0, 5, int(rng.integers(1, 9))).round(int(rng.integers(0, 3)))
@@ -75,7 +75,7 @@ def test_total_in_batches_and_at_the_edges():
     assert project_to_total([5.0], 7).tolist() == [7]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@over(range(10))
 def test_ball_meets_the_conditions_of_a_nearest_point(seed):
     rng = np.random.default_rng(seed)
     y, radius = rng.normal(0, 5, (4, 7)), 6.0

@@ -22,6 +22,7 @@ from adyton.queries import (
     Total,
 )
 from adyton.solving.solvers import DenseSolver, IterativeSolver, as_tree, least_squares, solver
+from over_cases import over
 
 CASES = {
     "cells": Identity(6),
@@ -47,7 +48,7 @@ EQUAL = {"haar 2-D", "haar 2-D, padded", "product"}
 PADDED = {"haar, padded", "haar 2-D, padded"}
 
 
-@pytest.mark.parametrize("name", CASES)
+@over(CASES)
 def test_estimate_and_variances(name):
     queries = CASES[name]
     random = np.random.default_rng(1)

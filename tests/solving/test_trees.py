@@ -9,6 +9,7 @@ from adyton.queries import AllRange, Explicit, Hierarchy, Identity, Prefix, Rand
 from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.solving.energies import _energies_by_rows, _energies_of_boxes, tree_energies
 from adyton.solving.trees import TreeSolver
+from over_cases import over
 
 
 def dense(queries):
@@ -58,8 +59,7 @@ def test_cells_that_cannot_be_told_apart_get_equal_estimates():
     assert not solver.complete
 
 
-@pytest.mark.parametrize("cells", [1, 2, 7, 64, 100])
-@pytest.mark.parametrize("permuted", [False, True])
+@over([1, 2, 7, 64, 100], [False, True])
 def test_energies_in_closed_form_are_those_of_the_rows(cells, permuted):
     random = np.random.default_rng(cells)
     levels = list(Hierarchy.of_blocks(cells, [16, 4, 1]).boundaries)

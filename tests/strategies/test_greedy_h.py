@@ -11,6 +11,7 @@ from adyton.queries.domain_trees import hilbert_order, tree_above
 from adyton.solving.trees import TreeSolver
 from adyton.strategies.greedy_h import WeightedTree, greedy_h
 from adyton.strategies.overlaps import MeansOverlap, TableOverlap, overlap_of
+from over_cases import over
 
 
 def workloads(cells):
@@ -55,8 +56,7 @@ def equation_9(matrix, covariance, left, decay, shares):
     return np.array([np.trace(mixed @ np.linalg.inv((1 - s) ** 2 * precision + s**2 * ones)) for s in shares])
 
 
-@pytest.mark.parametrize("cells", [2, 3, 7, 13, 32])
-@pytest.mark.parametrize("number", range(7))
+@over([2, 3, 7, 13, 32], range(7))
 def test_every_share_minimises_equation_9(cells, number):
     workload = workloads(cells)[number]
     leaves = leaves_of(cells)
@@ -84,8 +84,7 @@ def test_every_share_minimises_equation_9(cells, number):
     assert tree.error == pytest.approx(np.trace(matrix @ blocks[0] @ matrix.T), rel=1e-4)
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 7, 100, 1000])
-@pytest.mark.parametrize("sweeps", [0, 4, 10])
+@over([1, 2, 3, 7, 100, 1000], [0, 4, 10])
 def test_the_error_is_exact_and_falls(cells, sweeps):
     for workload in workloads(cells):
         tree = WeightedTree(workload, leaves_of(cells))
@@ -98,8 +97,7 @@ def test_the_error_is_exact_and_falls(cells, sweeps):
         assert strategy.weights.min() > 0
 
 
-@pytest.mark.parametrize("cells", [13, 64])
-@pytest.mark.parametrize("number", range(7))
+@over([13, 64], range(7))
 def test_the_context_of_a_block_predicts_the_error(cells, number):
     """With every other share fixed, the error is [A/(1−λ)² + k·u/(1 + πu)]/ρ² plus a constant."""
     workload = workloads(cells)[number]

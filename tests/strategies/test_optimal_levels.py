@@ -19,6 +19,7 @@ from adyton.strategies.optimal_levels import (
     squared_error,
 )
 from adyton.whole import halvings
+from over_cases import over
 
 SIZES = [1, 2, 3, 7, 64, 1000, 4097]
 
@@ -123,8 +124,7 @@ def test_signal_levels_of_the_table():
     )
 
 
-@pytest.mark.parametrize("cells", SIZES)
-@pytest.mark.parametrize("signal", [-3.0, 0.0, 50.0, 1e4, 1e15])
+@over(SIZES, [-3.0, 0.0, 50.0, 1e4, 1e15])
 def test_signal_levels_of_any_size(cells, signal):
     levels = signal_levels(cells, signal)
     assert math.fsum(levels.weights) == pytest.approx(1.0)

@@ -29,13 +29,12 @@ from adyton.strategies.staged_blocks import (
     level_costs,
     stage_levels,
 )
+from over_cases import over
 
 SIZES = [1, 2, 3, 7, 1000, 4097]
 
 
-@pytest.mark.parametrize("cells", SIZES)
-@pytest.mark.parametrize("epsilon", ["0.001", "1", "1000"])
-@pytest.mark.parametrize("count", [0, 3, 10**12])
+@over(SIZES, ["0.001", "1", "1000"], [0, 3, 10**12])
 def test_spends_exactly_what_it_was_given(cells, epsilon, count):
     counts = np.random.default_rng(cells).integers(0, count + 1, cells)
     kernel = Kernel.simulated(counts, epsilon=epsilon, seed=1)
@@ -46,8 +45,7 @@ def test_spends_exactly_what_it_was_given(cells, epsilon, count):
         assert known.cells().sum() == pytest.approx(counts.sum(), abs=1)
 
 
-@pytest.mark.parametrize("domain", [(1, 1), (1, 7), (5, 3), (33, 16)])
-@pytest.mark.parametrize("count", [0, 3, 10**12])
+@over([(1, 1), (1, 7), (5, 3), (33, 16)], [0, 3, 10**12])
 def test_trees_of_any_sides(domain, count):
     """Sides that are no powers of two leave blocks that cannot be halved; stages and whole levels pass over them."""
     cells = domain[0] * domain[1]

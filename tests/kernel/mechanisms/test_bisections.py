@@ -20,6 +20,7 @@ from adyton.session.wire import decode, encode
 from adyton_lab.audit.enumeration import enumerate_distribution, selection_loss
 from adyton_lab.audit.pairs import Pair, vector_pairs
 from exact_laws import loses_more
+from over_cases import over
 
 GRID = bisections.GRID
 
@@ -61,7 +62,7 @@ COUNTS = [
 ]
 
 
-@pytest.mark.parametrize("counts", COUNTS, ids=lambda counts: f"{len(counts)} up to {max(counts)}")
+@over(COUNTS)
 def test_deviations_are_those_of_fractions(counts):
     values = np.array(counts, dtype=object)
     if max(map(abs, counts)) < 2**62:
@@ -189,8 +190,7 @@ def test_the_law_of_one_level():
         assert found[ends] == pytest.approx(chance, rel=1e-9)
 
 
-@pytest.mark.parametrize("noise", [SimulatedNoise(0), ExactNoise()], ids=["simulated", "exact"])
-@pytest.mark.parametrize("counts", COUNTS, ids=lambda counts: f"{len(counts)} up to {max(counts)}")
+@over([SimulatedNoise(0), ExactNoise()], COUNTS)
 def test_any_counts_give_clusters_of_neighbours(noise, counts):
     values = np.array(counts, dtype=object)
     for levels in (1, min(3, len(counts))):

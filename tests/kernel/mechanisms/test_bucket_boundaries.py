@@ -21,6 +21,7 @@ from adyton.noise.bits import COIN_BITS, enclose
 from adyton.session.wire import decode, encode
 from adyton_lab.audit.enumeration import enumerate_distribution, selection_loss
 from adyton_lab.audit.pairs import Pair, vector_pairs
+from over_cases import over
 
 
 def squared_error(counts):
@@ -188,8 +189,7 @@ def test_draws_follow_the_law(noise):
     assert chisquare([draws.count(bounds) for bounds in expected], chances).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("epsilon", [F(1, 100), F(1), F(10**9)], ids=str)
-@pytest.mark.parametrize("top", [1, 40, 2**22], ids=str)
+@over([F(1, 100), F(1), F(10**9)], [1, 40, 2**22])
 def test_double_precision_encloses_the_truth(epsilon, top):
     """Every pair of bounds holds the probability that many digits give, and is narrow."""
     random = np.random.default_rng(top)
@@ -227,11 +227,9 @@ def test_a_wide_line_has_weights_beyond_the_range_of_doubles():
     assert flat._exponents.max() > 1100
 
 
-@pytest.mark.parametrize("noise", [SimulatedNoise(0), ExactNoise()], ids=["simulated", "exact"])
-@pytest.mark.parametrize(
-    "counts",
+@over(
+    [SimulatedNoise(0), ExactNoise()],
     [[0] * 9, [2**53, 2**53 + 1, 0, 1] * 3, [2**62, 5, 10**30, 0, 1], list(range(30)), [-5, 4, -(2**63), 3]],
-    ids=lambda counts: f"{len(counts)} up to {max(counts)}",
 )
 def test_any_counts_give_the_asked_buckets(noise, counts):
     cells = len(counts)

@@ -21,6 +21,7 @@ from adyton_lab.audit.enumeration import selection_loss
 from adyton_lab.audit.pairs import Pair, vector_pairs
 from adyton_lab.audit.statistical import certify
 from exact_laws import loses_more, permute_and_flip_probabilities
+from over_cases import over
 
 CASES = CoefficientCount.audit_cases()
 TOLERANCE = 1e-9
@@ -149,8 +150,7 @@ def slow_scores(x, remaining):
     return scores
 
 
-@pytest.mark.parametrize("cells", [1, 2, 7, 8, 31])
-@pytest.mark.parametrize("largest", [1, 1000, 2**53 + 1, 2**62, 2**80])
+@over([1, 2, 7, 8, 31], [1, 1000, 2**53 + 1, 2**62, 2**80])
 def test_scores_are_exact(cells, largest):
     random = np.random.default_rng(cells)
     values = [largest - int(one) for one in random.integers(0, 2, cells)]
@@ -161,7 +161,7 @@ def test_scores_are_exact(cells, largest):
         assert CoefficientCount(remaining).scores(all_waves(x), counts, costs) == slow_scores(values, remaining)
 
 
-@pytest.mark.parametrize("largest", [0, 1, 2**21 - 1, 2**21, 2**42 - 1, 2**42, 2**61, 2**62, 2**63 - 1, 2**90])
+@over([0, 1, 2**21 - 1, 2**21, 2**42 - 1, 2**42, 2**61, 2**62, 2**63 - 1, 2**90])
 def test_tails_of_squares_are_exact(largest):
     """Digits of 21 bits against Python integers, at the edges of one, two and three digits and beyond."""
     random = np.random.default_rng(1)

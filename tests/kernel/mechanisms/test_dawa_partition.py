@@ -93,8 +93,7 @@ def data(cells):
     yield "beyond 64 bits", beyond
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 17, 40])
-@pytest.mark.parametrize("lengths", ["powers", "all"])
+@over([1, 2, 3, 17, 40], ["powers", "all"])
 def test_deviations_are_exact(cells, lengths):
     selection = DawaPartition(lengths=lengths)
     sizes = selection.sizes(cells)

@@ -21,6 +21,7 @@ from adyton.session.wire import decode, encode
 from adyton_lab.audit.enumeration import enumerate_distribution, selection_loss
 from adyton_lab.audit.pairs import vector_pairs
 from exact_laws import loses_more
+from over_cases import over
 
 DIGITS = Context(prec=60, Emin=-(10**17), Emax=10**17)
 FALSE_ALARM = 1e-7
@@ -145,8 +146,7 @@ def test_mutants_are_caught(mutant, monkeypatch):
     assert loses_more(case, F(1), vector_pairs((4,), count=30), 1 + 1e-9)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 37])
-@pytest.mark.parametrize("largest", [3, 2**53, 2**62])
+@over([1, 2, 3, 5, 8, 37], [3, 2**53, 2**62])
 def test_deviations_are_exact(size, largest):
     random = np.random.default_rng(size)
     values = largest - random.integers(0, 4, size) if size % 2 else random.integers(0, largest, size, dtype=np.int64)
@@ -159,8 +159,7 @@ def test_deviations_are_exact(size, largest):
         assert level.tolist() == expected
 
 
-@pytest.mark.parametrize("domain", [(37,), (64,), (5, 6), (8, 8), (2,) * 7])
-@pytest.mark.parametrize("rate", [F(1, 1000), F(1, 3), F(40)])
+@over([(37,), (64,), (5, 6), (8, 8), (2,) * 7], [F(1, 1000), F(1, 3), F(40)])
 def test_double_precision_encloses_the_truth(domain, rate):
     """Every pair of bounds holds the probability that many digits give, and is narrow."""
     random = np.random.default_rng(0)

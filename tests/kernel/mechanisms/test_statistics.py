@@ -30,8 +30,7 @@ def least_cost(values, cost):
     return best[-1]
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("largest", [2, 50, 2**53 + 1, 2**62])
+@over(SIZES, [2, 50, 2**53 + 1, 2**62])
 def test_they_count_what_they_say(size, largest):
     values = np.random.default_rng(size).integers(0, largest, size, dtype=np.int64)
     values[::3] = 0
@@ -46,8 +45,7 @@ def test_they_count_what_they_say(size, largest):
     assert statistic.steps_in(values) * statistic.step(size) == least_cost(seen, F(3, 2))
 
 
-@pytest.mark.parametrize("statistic", ALL, ids=str)
-@pytest.mark.parametrize("size", SIZES)
+@over(ALL, SIZES)
 def test_one_row_moves_them_by_the_sensitivity_at_most_and_sometimes_by_all_of_it(statistic, size):
     moves = [
         abs(statistic.steps_in(pair.left) - statistic.steps_in(pair.right)) for pair in vector_pairs(size, count=200)
