@@ -24,11 +24,11 @@ from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
 from adyton.report.plot import draw
 from adyton.result.folder import KIND
-from adyton.selection.selector import Selector, Training
-from adyton.selection.similar_inputs import SimilarInputs, bands, winners
-from adyton.selection.tree_selector import TreeSelector
+from adyton.choice.selector import Selector, Training
+from adyton.choice.trained_selectors import SimilarInputs, bands, winners
+from adyton.choice.trained_selectors import TreeSelector
 from adyton_lab import experiments
-from adyton_lab.delphi import Delphi
+from adyton_lab.training.delphi import Delphi
 
 TINY = ("--sides", "8", "--scales", "2,4096", "--epsilon", "1/10", "--trials", "2", "--processes", "1",
         "--algorithm", "identity", "--algorithm", "uniform")  # fmt: skip

@@ -28,7 +28,7 @@ from adyton.choice.formulas import below_best, names_in, parsed, shown, value_of
 from adyton.choice.models import Lessons, Look, Model, OutsideError
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
-from adyton.kernel.mechanisms.published.declared_function import Declared, DeclaredFunction
+from adyton.kernel.mechanisms.published.statistic import Declared, DeclaredFunction
 from adyton.kernel.sealed import Sealed
 from adyton.kernel.sources import Source, VectorSource
 from adyton.messages import shorten

@@ -34,7 +34,7 @@ from adyton.exact import share as part_of_budget
 from adyton.kernel.sources import VectorSource
 from adyton.plans.registry import plan_named, plan_type
 from adyton.queries import Queries
-from adyton.solving.projections import project_to_ball
+from adyton.solving.nonnegative import project_to_ball
 
 _SIZE_WIDTH = 1.0
 """How far apart, in doublings, the numbers of cells of similar inputs are."""

@@ -22,9 +22,10 @@ from adyton.programs import load
 from adyton.report.plot import check_ending, draw
 from adyton.result.folder import file_in, says_so
 from adyton.result.released import combine as combined_release
-from adyton.selection.pythia import shipped_selector
-from adyton.selection.selector import Choice, Selector
-from adyton.selection.workload_kinds import workload_named
+from adyton.choice.pythia import shipped_selector
+from adyton.selection.selector import Choice
+from adyton.choice.selector import Selector
+from adyton.choice.selector import workload_named
 
 _FILE = (
     "A selector that `adyton train` wrote, or the folder or JSON file of any result. Without it, the selector that "

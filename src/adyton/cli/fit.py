@@ -33,7 +33,7 @@ from adyton.learning import Classifier, learners
 from adyton.result.folder import staged
 from adyton.result.sheets import AS_IT_IS
 from adyton.session import Session
-from adyton.tasks.base import names_of
+from adyton.tasks.request import names_of
 
 
 def _methods() -> list[str]:

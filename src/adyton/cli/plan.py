@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.checking import schema_of_table
+from adyton.kernel.checking import schema_of_table
 from adyton.cli.console import out, plain_table, print_json, printable, progress, remark, say_counted
 from adyton.cli.options import FiguresAsJson, Quiet, SchemaFile
 from adyton.cli.request import Algorithm, Misfits, Option, options_of, task_of, with_tasks

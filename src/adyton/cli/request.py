@@ -15,12 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.checking import schema_of_table
+from adyton.kernel.checking import schema_of_table
 from adyton.cli.console import COMMAS, accept_large, output_is_open
 from adyton.cli.options import table_of
 from adyton.errors import BadInput
 from adyton.exact import budget, display
-from adyton.kernel.counting.locations import table_at
+from adyton.kernel.counting.opening import table_at
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import checked_total
 from adyton.kernel.ledger.terms import PARTS, Terms, given_terms

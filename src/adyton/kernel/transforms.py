@@ -26,7 +26,7 @@ from adyton.schema import Integer, Numeric, RowTree, Schema
 from adyton.schema.cell_groups import check_coarser
 from adyton.schema.misfits import misfits_of
 from adyton.schema.numbers import FixedPoint
-from adyton.schema.predicate_parser import parse_predicate
+from adyton.schema.predicates import parse_predicate
 from adyton.whole import IntegerArray, narrow
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from adyton.arrays import Array, Flags, Reals
 from adyton.choice.policy import LearnedChoices, choose
-from adyton.kernel.mechanisms.split_scores import LARGEST_CAP
+from adyton.kernel.mechanisms.split_choice import LARGEST_CAP
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Target
 from adyton.learning.public_randomness import PublicRandomness, Seed

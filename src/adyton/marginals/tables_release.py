@@ -31,13 +31,13 @@ from adyton.plans.base import ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.result import frames
-from adyton.result.combining import joint_receipt
+from adyton.result.released import joint_receipt
 from adyton.result.intervals import Interval, radius
 from adyton.result.receipt import read_bought
 from adyton.result.released import Released, Slice, Table, one_by_one
 from adyton.result.result import AS_IT_IS, CONFIDENCE, Look
 from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.result.tables import TABLES
+from adyton.result.release import TABLES
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.noise_moments import Moments, TableMoments
 from adyton.solving.residuals import in_order, residuals

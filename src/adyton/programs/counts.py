@@ -13,7 +13,7 @@ from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.marginals.program import NAMED
 from adyton.messages import listing
-from adyton.noise.probabilities import discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_variance
 from adyton.plans.algorithm import MOST_PLAIN_CELLS, check_reach
 from adyton.plans.base import ExpectedError, Outcome, Plan
 from adyton.plans.registry import plan_named, plan_type

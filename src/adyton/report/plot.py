@@ -23,9 +23,10 @@ from adyton.report import svg
 from adyton.report.pictures import Branch, Drawing, keys, outline
 from adyton.report.svg import COLOURS, FONT, wrapped
 from adyton.report.svg import figure as figure_in_words
-from adyton.selection.selector import CELLS, Selector, feature_named
-from adyton.selection.similar_inputs import SimilarInputs, Winners, domain_in_words, winners
-from adyton.selection.tree_selector import TreeSelector
+from adyton.selection.selector import CELLS
+from adyton.choice.selector import Selector, feature_named
+from adyton.choice.trained_selectors import SimilarInputs, Winners, domain_in_words, winners
+from adyton.choice.trained_selectors import TreeSelector
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

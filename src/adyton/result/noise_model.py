@@ -26,7 +26,7 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.plans.base import ErrorKind, ExpectedError, Plan
-from adyton.plans.simulation import simulate
+from adyton.plans.registry import simulate
 from adyton.queries import Queries
 from adyton.result.intervals import Interval, Kind, pooled_radius, radius
 from adyton.result.sheets import Look

@@ -31,7 +31,7 @@ from adyton.result.result import result_from
 from adyton.result.rows import CellRows
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels, with_counted
 from adyton.schema.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
-from adyton.selection.pythia import Chosen
+from adyton.choice.pythia import Chosen
 from adyton.selection.selector import Choice
 from adyton.tasks import RowsPerUnit, as_queries
 from adyton.tasks.questions import question_in_words

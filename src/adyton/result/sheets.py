@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Reals, arrow_column
 from adyton.errors import BadInput
-from adyton.solving.projections import project_to_simplex
+from adyton.solving.nonnegative import project_to_simplex
 
 if TYPE_CHECKING:
     import pyarrow as pa

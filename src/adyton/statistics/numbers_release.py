@@ -23,7 +23,7 @@ from adyton.tasks import NumbersTask
 if TYPE_CHECKING:
     from adyton.report.page import View
     from adyton.report.pictures import Drawing
-    from adyton.report.view import View
+    from adyton.report.page import View
 
 _MOST_GROUPS, _MOST_STATISTICS = 5, 8
 """How many are named in words."""
@@ -181,7 +181,7 @@ class NumbersRelease(Result):
 
     def view(self) -> View:
         """With the number of groups."""
-        from adyton.report.view import Fact, view_of  # loaded only where a page is made
+        from adyton.report.page import Fact, view_of  # loaded only where a page is made
 
         by = f"by {' × '.join(self.task.by)}"
         return view_of(self, figures=(Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None)

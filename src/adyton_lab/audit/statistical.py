@@ -20,7 +20,7 @@ from scipy import special
 
 from adyton.arrays import Array
 from adyton.errors import BadInput
-from adyton.kernel.audit_cases import claim
+from adyton.kernel.operators import claim
 from adyton.kernel.mechanisms import AuditCase
 from adyton.noise import ExactNoise
 from adyton.noise.source import NoiseSource

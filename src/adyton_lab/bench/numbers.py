@@ -22,7 +22,7 @@ from adyton.statistics.programs import rank
 from adyton.tasks import Mean, NumbersTask, Quantiles
 from adyton_lab.bench.common import Folder, Rows, needed
 from adyton_lab.corpus.tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
-from adyton_lab.engine import geometric_mean
+from adyton_lab.training.engine import geometric_mean
 
 EPSILONS = ("0.1", "1")
 CONFIDENCE = 0.95

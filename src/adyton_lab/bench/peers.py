@@ -17,7 +17,7 @@ from adyton.noise import ExactNoise, OpenDPNoise
 from adyton.noise.probabilities import laplace_fit, same_law
 from adyton.queries import Hierarchy
 from adyton.solving.nonnegative import optimality
-from adyton.solving.nonnegative_tree import nonnegative_tree_least_squares
+from adyton.solving.trees import nonnegative_tree_least_squares
 from adyton.solving.trees import TreeSolver
 from adyton_lab.bench.common import Rows, timed
 

@@ -29,8 +29,8 @@ from adyton.queries import Prefix, RandomRanges
 from adyton.schema import Schema
 from adyton_lab.bench.common import Rows
 from adyton_lab.corpus import made_up_corpus
-from adyton_lab.executors import Processes
-from adyton_lab.experiments import Experiments, grid
+from adyton_lab.training.executors import Processes
+from adyton_lab.training.experiments import Experiments, grid
 from adyton_lab.pages import canvas, common_legend, styles
 
 PLANS = ("identity", "hb", "change-points", "staged-hierarchy", "pythia")

@@ -20,12 +20,12 @@ from adyton.marginals.program import Wanted, measured, modelled, program_named
 from adyton.plans import plan_named, simulate
 from adyton.queries import Identity, Kronecker, Marginals, Prefix, Queries, Stack, Total
 from adyton.schema import Attribute, Integer, Numeric, Schema
-from adyton.selection.closed_form import ALONG, fixed_error, shared_error
-from adyton.solving.projections import project_to_simplex
+from adyton.choice.pythia import ALONG, fixed_error, shared_error
+from adyton.solving.nonnegative import project_to_simplex
 from adyton_lab.bench.common import Folder, Rows, needed
 from adyton_lab.corpus.public_files import cell_counts, coded_rows
 from adyton_lab.corpus.tables import TABLES, PublicTable, public_table, tables_in
-from adyton_lab.engine import distances
+from adyton_lab.training.engine import distances
 
 WAYS = ("auto", "all-pairs", "select-pairs")
 EPSILONS = ("0.1", "1", "10")

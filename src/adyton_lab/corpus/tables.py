@@ -17,7 +17,7 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import no_such
 from adyton.schema import Attribute, Categorical, Integer, Numeric, Schema
-from adyton.statistics.asked import Asked
+from adyton.configuration.asked import Asked
 from adyton.tasks import Mean
 from adyton_lab.corpus import labelled_tables
 from adyton_lab.corpus.public_files import coded_rows, complete

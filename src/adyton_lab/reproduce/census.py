@@ -25,7 +25,7 @@ from adyton.queries.axes import stripe_workload, stripes_of, whole_of
 from adyton.schema import Integer, Numeric, Schema
 from adyton.solving.residuals import residuals
 from adyton_lab.corpus.public_files import cell_counts, coded_rows
-from adyton_lab.engine import distances
+from adyton_lab.training.engine import distances
 from adyton_lab.reproduce.dawa import published_dawa
 from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
 from adyton_lab.reproduce.outcomes import Job, MeanOutcome, Outcome, draw_bars, grid_sheet, means, started

@@ -30,9 +30,10 @@ from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition, Lea
 from adyton.kernel.mechanisms.published.windows import mean_costs
 from adyton.partitions import lift
 from adyton.plans import simulate
-from adyton.plans.dawa import Dawa, bucket_strategy
-from adyton.plans.simulation import public_counts
-from adyton.plans.steps import boundaries, curve
+from adyton.plans.published.groups import Dawa, bucket_strategy
+from adyton.plans.registry import public_counts
+from adyton.plans.published.groups import boundaries
+from adyton.queries.domain_trees import curve
 from adyton.queries import Hierarchy, Identity, Partition, Queries, Ranges
 from adyton.queries.domain_trees import tree_above
 from adyton.solving.solvers import solver

@@ -20,7 +20,7 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import shorten
 from adyton_lab.delphi import USUAL_WORKLOADS
-from adyton_lab.engine import geometric_mean
+from adyton_lab.training.engine import geometric_mean
 from adyton_lab.reproduce.sheets import Claim, claim
 
 GROUPS = tuple(f"{axes}-D {workload}" for axes, workloads in USUAL_WORKLOADS.items() for workload in workloads)

@@ -22,7 +22,7 @@ from adyton.choice.selector import FEATURES, Feature, workload_named
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.plans import Plan, plan_named
-from adyton.plans.steps import along_curve
+from adyton.queries.domain_trees import along_curve
 from adyton.queries import Reduction
 from adyton.whole import whole
 from adyton_lab.corpus import Shape

@@ -9,7 +9,7 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition, NonZeros, Partitionality, TotalVariation
 from adyton.noise.simulated import discrete_laplace_variance
-from adyton_lab.audit.mechanisms import audit_mechanism
+from adyton_lab.audit.statistical import audit_mechanism
 from adyton_lab.audit.pairs import vector_pairs
 from adyton_lab.audit.statistical import audit_mechanism
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from adyton.arrays import Places, Reals
 from adyton.errors import BadInput
 from adyton.exact import display
-from adyton.kernel.counting.coded_table import CodedTable
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counts import CountedTables
 from adyton.kernel.mechanisms.vector_laplace import FEW_DRAWS, LEAST_VARIANCE
 from adyton.kernel.operators import AuditCase, Mechanism
