@@ -5,7 +5,6 @@ import sys
 import numpy as np
 
 from adyton_lab.bench.choices import TABLES
-from adyton_lab.training.classifiers import LEARNING
 from adyton_lab.corpus.labelled_tables import labelled_table, split
 from adyton_lab.training.classifiers import LEARNING
 

@@ -8,8 +8,6 @@ from . import errors as errors
 from . import learning as learning
 from . import noise as noise
 from . import workloads as workloads
-from .choice.learn_choices import LearnedChoices as LearnedChoices
-from .choice.learn_choices import learn_choices as learn_choices
 from .choice.maker import ChoiceMaker as ChoiceMaker
 from .choice.options import metafeature as metafeature
 from .choice.options import option as option

@@ -16,8 +16,6 @@ from adyton.plans import plan_named
 from adyton.queries import Identity, Marginals, Ranges, Stack, Total, Weighted
 from adyton.result.intervals import NOT_MEASURED
 from adyton.result.noise_model import NoiseModel
-from adyton.choice.selector import Training
-from adyton.choice.trained_selectors import TreeSelector
 from saved_results import signed
 
 SIDE = 13

@@ -10,6 +10,7 @@ import pytest
 
 from adyton.errors import BadInput
 from adyton.kernel.counting.packs import Pack
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MeanDistance, MeasureTables, NoisyCount, PairChoice, ParentChoice
 from adyton.kernel.mechanisms.guessed_tables import GuessedTables

@@ -9,6 +9,7 @@ import pytest
 from adyton.choice.decision_tree import Leaf, Split, from_plain, grow, most_features, prune, to_plain, walk
 from adyton.errors import BadInput
 from adyton_lab.training.delphi import CRITERIA, Delphi, gini, mean_group_regret, near_best
+from over_cases import over
 
 BEST_ALGORITHM = CRITERIA["best-algorithm"]
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from adyton import Boolean, Categorical, Schema
 from adyton.cli.main import app
 from adyton.learning.model import Target
-from adyton_lab.corpus import r_labelled
+from adyton_lab.corpus import labelled_tables
 from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable
 from adyton_lab.training.classifiers import METHODS
 

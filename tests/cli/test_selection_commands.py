@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from adyton import Boolean, Histogram, Schema, Session
-from adyton.choice import pythia
 from adyton.choice.decision_tree import Split
+from adyton.choice.selector import Selector, Training
+from adyton.choice.trained_selectors import SimilarInputs, TreeSelector, bands, winners
 from adyton.cli import explain
 from adyton.cli.main import app
 from adyton.errors import BadInput
@@ -24,10 +25,7 @@ from adyton.plans.registry import PLANS, algorithms
 from adyton.queries import Prefix
 from adyton.report.plot import draw
 from adyton.result.folder import KIND
-from adyton.choice.selector import Selector, Training
-from adyton.choice.trained_selectors import SimilarInputs, bands, winners
-from adyton.choice.trained_selectors import TreeSelector
-from adyton_lab import experiments
+from adyton_lab.training import experiments
 from adyton_lab.training.delphi import Delphi
 
 TINY = ("--sides", "8", "--scales", "2,4096", "--epsilon", "1/10", "--trials", "2", "--processes", "1",

@@ -8,9 +8,6 @@ import adyton as ad
 from adyton.choice.pythia import shipped_selector
 from adyton.choice.selector import TIE, best, cheapest
 from adyton.plans.registry import plan_type
-from adyton.choice.pythia import shipped_selector
-from adyton.choice.selector import TIE
-from adyton.selection.workload_kinds import best, cheapest
 from adyton_lab.bench.choices import clipped, detailed_corpus, ratio
 
 SCHEMA = ad.Schema(

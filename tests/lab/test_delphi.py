@@ -21,6 +21,7 @@ from adyton_lab.corpus import Shape
 from adyton_lab.training.delphi import CRITERIA
 from adyton_lab.training.experiments import Experiments, grid
 from adyton_lab.training.replay import expected_errors, held_out
+from over_cases import over
 
 W = ad.workloads
 SHAPES = [

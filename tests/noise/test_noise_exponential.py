@@ -9,7 +9,7 @@ from noise_tapes import poor_words, tape_of, word
 from adyton.noise import ExactNoise
 from adyton.noise.exact import TapeDraws
 from adyton.noise.laplace import Exponential, Uniform
-from adyton_lab.audit.randomness import counts_fit
+from adyton_lab.audit.statistical import counts_fit
 
 ALL = 2**32 - 1
 ACCEPT = word(ALL, 0)

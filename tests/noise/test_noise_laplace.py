@@ -11,7 +11,7 @@ from adyton.noise import ExactNoise, OpenDPNoise, Ratio, SimulatedNoise
 from adyton.noise.bits import fresh_tape
 from adyton.noise.laplace import laplace_compiled, laplace_in_python
 from adyton.noise.source import read_scales
-from adyton_lab.audit.randomness import laplace_fit, same_law
+from adyton_lab.audit.statistical import laplace_fit, same_law
 
 FALSE_ALARM = 1e-9
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(10**6)]

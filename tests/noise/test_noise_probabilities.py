@@ -10,8 +10,8 @@ import pytest
 from adyton.errors import BadInput
 from adyton.noise import Ratio
 from adyton.noise.simulated import discrete_laplace_variance
-from adyton_lab.audit.randomness import counts_fit, discrete_laplace_probabilities, same_law
-from adyton_lab.bench.noise import compare
+from adyton_lab.audit.statistical import counts_fit, discrete_laplace_probabilities, same_law
+from adyton_lab.bench.peers import noise
 from exact_laws import discrete_laplace_probability
 from over_cases import over
 

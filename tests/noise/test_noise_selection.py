@@ -11,7 +11,7 @@ import pytest
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import fresh_tape
 from adyton.noise.exact import TapeDraws, permute_and_flip, permute_and_flip_compiled, whole_gaps
-from adyton_lab.audit.randomness import counts_fit
+from adyton_lab.audit.statistical import counts_fit
 from exact_laws import permute_and_flip_probabilities
 
 SCORES = [3, 0, 5, 5, 4]

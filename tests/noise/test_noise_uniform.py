@@ -6,7 +6,8 @@ from noise_tapes import tape_of
 
 from adyton.noise import ExactNoise, SimulatedNoise
 from adyton.noise.bits import uniform_array, uniform_integer
-from adyton_lab.audit.randomness import counts_fit
+from adyton_lab.audit.statistical import counts_fit
+from over_cases import over
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import subprocess
 import sys
 import textwrap
 
+import adyton.selection
 import pytest
 
 import adyton as ad
 import adyton.choice
 import adyton.plans
 import adyton.plans.published
-import adyton.selection
 from adyton.errors import BadInput
 from adyton.plans import Plan, StrategyPlan, Tasks, plan_named, plan_type, register, simulate
 from adyton.plans.registry import _PLACES, ALGORITHMS, PLANS

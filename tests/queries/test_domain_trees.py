@@ -11,6 +11,7 @@ from adyton.kernel.mechanisms.published.dyadic_partition import DyadicPartition
 from adyton.plans.published.maps import blocks_of
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, halving_axes, layout
 from adyton.strategies import base
+from over_cases import over
 
 SHAPES = [
     (1,),

@@ -26,6 +26,7 @@ from adyton.queries import (
     Weighted,
 )
 from adyton.queries.hierarchy import block_sums, spread
+from over_cases import over
 
 RANDOM = np.random.default_rng(8)
 

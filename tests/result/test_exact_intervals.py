@@ -21,9 +21,6 @@ from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Marginals, Prefix, RandomRanges, Stack, Total
 from adyton.result.noise_model import NoiseModel
-from adyton.choice.pythia import Chosen
-from adyton.choice.selector import Training
-from adyton.choice.trained_selectors import TreeSelector
 from over_cases import over
 
 CONFIDENCE, EPSILON = 0.9, "0.1"

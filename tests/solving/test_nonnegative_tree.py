@@ -9,6 +9,7 @@ from adyton.errors import BadInput
 from adyton.queries.hierarchy import BlockTree
 from adyton.solving.nonnegative import nonnegative_least_squares, optimality
 from adyton.solving.trees import nonnegative_tree_least_squares
+from over_cases import over
 
 
 def solved(levels, answers, precisions):

@@ -10,6 +10,7 @@ from adyton.errors import BadInput
 from adyton.queries.hierarchy import BlockTree
 from adyton.solving.nonnegative import project_to_ball, project_to_simplex, project_to_total
 from adyton.solving.trees import nonnegative_tree_least_squares
+from over_cases import over
 
 
 def simplex_by_enumeration(y, total):

@@ -37,8 +37,8 @@ from adyton.kernel.sources import VectorSource
 from adyton.messages import listing, no_such, shorten
 from adyton.plans.algorithm import SMALLEST_EPSILON
 from adyton.plans.registry import algorithms, plan_named, plan_type, standing
-from adyton.queries.domain_trees import along_curve
 from adyton.queries import Identity, Measurement, Prefix, Queries, RandomRanges, Ranges, Total
+from adyton.queries.domain_trees import along_curve
 from adyton.queries.ranges import LENGTHS
 from adyton.whole import whole
 

@@ -11,6 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from adyton.choice.checked_file import named_format
+from adyton.choice.decision import Choice
+from adyton.choice.pythia import shipped_selector
+from adyton.choice.selector import Selector, workload_named
 from adyton.cli.console import out, plain_table, print_json, printable, progress, remark, say
 from adyton.cli.delivery import print_sheets
 from adyton.cli.options import Quiet
@@ -22,10 +25,6 @@ from adyton.programs import load
 from adyton.report.plot import check_ending, draw
 from adyton.result.folder import file_in, says_so
 from adyton.result.released import combine as combined_release
-from adyton.choice.pythia import shipped_selector
-from adyton.selection.selector import Choice
-from adyton.choice.selector import Selector
-from adyton.choice.selector import workload_named
 
 _FILE = (
     "A selector that `adyton train` wrote, or the folder or JSON file of any result. Without it, the selector that "

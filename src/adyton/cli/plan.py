@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.kernel.checking import schema_of_table
 from adyton.cli.console import out, plain_table, print_json, printable, progress, remark, say_counted
 from adyton.cli.options import FiguresAsJson, Quiet, SchemaFile
 from adyton.cli.request import Algorithm, Misfits, Option, options_of, task_of, with_tasks
 from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
+from adyton.kernel.checking import schema_of_table
 from adyton.programs.base import Outlook, program_of
 from adyton.report.plot import plot_errors
 from adyton.result.misfits import NO_SHARE

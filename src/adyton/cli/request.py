@@ -1,7 +1,7 @@
 """What a command that spends is given: a task, a schema, a total, terms, and where the result goes.
 
 All of it is checked before anything is spent. Every kind of task names its own options (in
-:attr:`adyton.tasks.Task.asked_by`); a command that takes ``**asked`` gets those of all kinds, registered ones too.
+:attr:`adyton.tasks.Task.command_options`); a command that takes ``**asked`` gets those of all kinds.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Annotated, Any
 
 import typer
 
-from adyton.kernel.checking import schema_of_table
 from adyton.cli.console import COMMAS, accept_large, output_is_open
 from adyton.cli.options import table_of
 from adyton.errors import BadInput
 from adyton.exact import budget, display
+from adyton.kernel.checking import schema_of_table
 from adyton.kernel.counting.opening import table_at
 from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import checked_total
@@ -28,7 +28,7 @@ from adyton.messages import listing, shorten
 from adyton.schema import Schema
 from adyton.schema.numbers import axes_of
 from adyton.tasks import Task
-from adyton.tasks.request import asked_task, asking, ways_to_ask
+from adyton.tasks.request import command_options, task_from_options, ways_to_ask
 
 
 def _algorithms() -> list[str]:
@@ -71,7 +71,7 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
                 typer.Option(str(option), metavar=option.metavar, help=option.help),
             ],
         )
-        for option, _ in asking()
+        for option, _ in command_options()
     ]
     rest = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters if parameter not in needed]
     function.__signature__ = own.replace(parameters=[*needed, *more, *rest])  # type: ignore[attr-defined]
@@ -80,7 +80,7 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
 
 def task_of(asked: Mapping[str, Any], otherwise: str) -> Task:
     """The one task that was asked for; *otherwise* begins the sentence that says how to ask."""
-    task = asked_task(asked)
+    task = task_from_options(asked)
     if task is None:
         raise BadInput(f"{otherwise}: {ways_to_ask()}.")
     return task

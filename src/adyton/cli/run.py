@@ -115,8 +115,8 @@ def _check(batch: Batch, schema: Any) -> None:
 
 def _carry_out(session: Session, batch: Batch, folder: Path, results: dict[str, Result], *, quiet: bool) -> None:
     """Carry out one request after the other; each result is in its folder before the next request begins."""
-    with batch.opened(session, folder, results) as steps:
-        for step in steps.values():
+    with batch.opened(session._kernel, folder, results) as steps:
+        for step in steps:
             place = step.place
             assert place is not None
 

@@ -7,19 +7,15 @@ from typing import Annotated
 
 import typer
 
-from adyton.checking import Check, Fit
-from adyton.kernel.checking import check_table, look_at_public_rows
-from adyton.kernel.checking import draft_schema
 from adyton.cli.console import print_json, say
 from adyton.cli.options import SchemaFile, Table, Tables, table_of
 from adyton.errors import BadInput
+from adyton.kernel.checking import Check, Fit, check_table, draft_schema, look_at_public_rows
 from adyton.kernel.counting.opening import table_at
 from adyton.messages import listing
 from adyton.schema import FileFormat, Schema
-from adyton.schema.draft import schema_from
-from adyton.schema.draft import headless_draft
+from adyton.schema.draft import headless_draft, listed, preset, schema_from
 from adyton.schema.misfits import accepts
-from adyton.schema.draft import listed, preset
 
 _DATA = "CSV, Parquet or DuckDB file (file.duckdb#table), the address of a database; or a schema, FILE.toml."
 

@@ -26,8 +26,8 @@ from adyton.interrupts import deferred, noticed
 from adyton.kernel.admission import admit, is_one_of
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.counting import PrivateTable, open_table
-from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counting.opening import address_name, is_address
+from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counts import PrivateVector, checked_counts
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.ledger import ledger_for

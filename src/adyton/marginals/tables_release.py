@@ -30,14 +30,11 @@ from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
-from adyton.result import frames
-from adyton.result.released import joint_receipt
 from adyton.result.intervals import Interval, radius
 from adyton.result.receipt import read_bought
-from adyton.result.released import Released, Slice, Table, one_by_one
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look
-from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.result.release import TABLES
+from adyton.result.released import Released, Slice, Table, joint_receipt, one_by_one
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels, with_counted
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.noise_moments import Moments, TableMoments
 from adyton.solving.residuals import in_order, residuals
@@ -161,7 +158,7 @@ class TablesRelease(Released):
 
         columns: dict[str, Any] = self._error_columns()
         columns["expected_error"] = pa.array(columns["expected_error"], type=pa.float64())
-        return pa.table(frames.with_counted(columns, self.counted_rows, len(self.groups)))
+        return pa.table(with_counted(columns, self.counted_rows, len(self.groups)))
 
     def _boxes(self, queries: object) -> list[tuple[Group, dict[str, Cells]]]:
         """The attributes that each query names, in the order of the schema, and the cells that it counts."""
@@ -384,7 +381,7 @@ class TablesRelease(Released):
         bounded = table.upper is not None and bool(np.isfinite(table.upper).all())
         lower, upper = (table.lower, table.upper) if bounded else (None, None)
         three = (None if cells is None else cells.ravel() for cells in (table.counts, lower, upper))
-        labels = dict(zip(table.group, frames.labels(table.labels), strict=True))
+        labels = dict(zip(table.group, cell_labels(table.labels), strict=True))
         return Sheet(labels, (Column("count", *three),), counted=self.counted_rows)  # type: ignore[arg-type]
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:

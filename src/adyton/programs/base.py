@@ -233,7 +233,7 @@ def load(folder: str | os.PathLike[str]) -> Result:
 
     Nothing in the file is trusted, and nothing in it is run; the data are not needed.
     """
-    return read(folder, lambda task, kind: _class(_class(task.answered_by).results.get(kind)), "a result")
+    return read_result(folder, lambda task, kind: _class(_class(task.answered_by).results.get(kind)), "a result")
 
 
 def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:

@@ -284,7 +284,7 @@ class LeftOut(Single):
 
         def run() -> Answer:
             cut_off = measured_cut_off(source, self.rows_per_unit, epsilon)
-            return Answer(LAPLACE, {"schema": self.schema, "found": cut_off})
+            return Answer(LAPLACE, {"schema": self.schema, "cut_off": cut_off})
 
         return run
 

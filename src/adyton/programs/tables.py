@@ -13,7 +13,7 @@ from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.sources import TableSource
 from adyton.marginals.deciding import LEAST_REST
-from adyton.marginals.program import AUTO, NAMED, PROGRAMS, Outcome, TableSet, TablesProgram, program_named
+from adyton.marginals.program import NAMED, PROGRAMS, Outcome, TableSet, TablesProgram, program_named
 from adyton.marginals.select_pairs import AllPairs, AllTables
 from adyton.marginals.tables_release import TablesRelease
 from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS
@@ -27,7 +27,7 @@ from adyton.schema import Schema
 from adyton.schema.cell_groups import changes
 from adyton.solving.residuals import part_variances
 from adyton.tasks import Marginals
-from adyton.tasks.request import Request
+from adyton.tasks.request import AUTO, Request
 
 MANY_ATTRIBUTES = 5
 """From this many attributes on, ``auto`` measures tables of two attributes one by one."""

@@ -25,7 +25,7 @@ from adyton.report.charts import Panel, example, in_common
 from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, number, people
 from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.schema.declaration import NO_WORDS
+from adyton.schema.files import NO_WORDS
 
 if TYPE_CHECKING:
     from jinja2 import Environment

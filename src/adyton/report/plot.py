@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton.choice.decision_tree import Leaf, Tree
+from adyton.choice.selector import CELLS, Selector, feature_named
+from adyton.choice.trained_selectors import SimilarInputs, TreeSelector, Winners, domain_in_words, winners
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.messages import path_of, shorten
@@ -23,10 +25,6 @@ from adyton.report import svg
 from adyton.report.pictures import Branch, Drawing, keys, outline
 from adyton.report.svg import COLOURS, FONT, wrapped
 from adyton.report.svg import figure as figure_in_words
-from adyton.selection.selector import CELLS
-from adyton.choice.selector import Selector, feature_named
-from adyton.choice.trained_selectors import SimilarInputs, Winners, domain_in_words, winners
-from adyton.choice.trained_selectors import TreeSelector
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from adyton.arrays import Array, Reals
+from adyton.choice.decision import Choice
+from adyton.choice.pythia import Chosen
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import display, exact
@@ -31,8 +33,6 @@ from adyton.result.result import result_from
 from adyton.result.rows import CellRows
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels, with_counted
 from adyton.schema.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
-from adyton.choice.pythia import Chosen
-from adyton.selection.selector import Choice
 from adyton.tasks import RowsPerUnit, as_queries
 from adyton.tasks.questions import question_in_words
 from adyton.whole import SAFE, whole

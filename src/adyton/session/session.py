@@ -260,7 +260,7 @@ class Session(Budgeted, Keeper):
         with deferred():
             if isinstance(last, Measurements) and last.answers:
                 last.save_in(place)
-            saved = put_down(last, place) if isinstance(last, Result) else None
+            saved = last.save_in(place) if isinstance(last, Result) else None
         for problem in () if saved is None else saved.finish()[1]:
             warnings.warn(f"{place.given}: {problem} Everything else is there.", stacklevel=3)
 

@@ -23,7 +23,6 @@ from adyton.tasks import NumbersTask
 if TYPE_CHECKING:
     from adyton.report.page import View
     from adyton.report.pictures import Drawing
-    from adyton.report.page import View
 
 _MOST_GROUPS, _MOST_STATISTICS = 5, 8
 """How many are named in words."""

@@ -25,12 +25,12 @@ from adyton.exact import Rational, exact
 from adyton.kernel.mechanisms import AuditCase
 from adyton.kernel.operators import claim
 from adyton.noise.bits import Bounds, Refine
+from adyton.noise.exact import permute_and_flip
 from adyton.noise.exponential import ExponentialWeights
-from adyton.noise.probabilities import counts_fit, laplace_fit
-from adyton.noise.selection import permute_and_flip
 from adyton.noise.source import NoiseSource, Scale, Size
 from adyton.whole import IntegerArray
 from adyton_lab.audit.pairs import EPSILONS, REACH, Counts, Finding, Pair, signed_pairs, vector_pairs
+from adyton_lab.audit.statistical import counts_fit, laplace_fit
 
 Run: TypeAlias = "Callable[[EnumeratingSource], Hashable]"
 _EXACT = decimal.Context(prec=40, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)

@@ -348,7 +348,7 @@ class Walk:
         """A network of both attributes, if there are two."""
         if len(node.handle.groups) == 3:
             first = str(self.rng.choice([group[0] for group in node.handle.groups[:2]]))
-            choice = ParentChoice((0, 1, 2), (first,))
+            choice = ParentChoice((0, 1, 2), first)
             self._choose(node, partial(node.handle.choose_parents, choice), [0, 1, 2], 4 * GRID)
 
     def _choose(self, node: Node, ask: Any, places: list[int], spread: int) -> None:

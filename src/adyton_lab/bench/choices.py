@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from adyton.arrays import Integers, Reals
+from adyton.choice.pythia import Chosen, Pythia, shipped_selector
+from adyton.choice.selector import Selector
 from adyton.errors import BadInput
 from adyton.exact import positive
 from adyton.kernel.kernel import Kernel
@@ -21,19 +23,14 @@ from adyton.learning.registry import learner_named
 from adyton.plans import simulate
 from adyton.queries import Identity, Queries, RandomRanges
 from adyton.result.noise_model import NoiseModel
-from adyton.choice.pythia import Chosen, Pythia, shipped_selector
-from adyton.choice.selector import Selector
 from adyton_lab.bench.common import Folder, Rows, needed, shapes
-from adyton_lab.classifying.accuracies import EPSILONS as CLASSIFIER_EPSILONS
-from adyton_lab.classifying.accuracies import METHODS
-from adyton_lab.training.classifiers import accuracy, majority
 from adyton_lab.corpus import Shape, dpbench_corpus, held_out_corpus, read_corpus
 from adyton_lab.corpus.labelled_tables import labelled_table
 from adyton_lab.corpus.public_files import draw
-from adyton_lab.delphi import USUAL_WORKLOADS
-from adyton_lab.training.delphi import Delphi
-from adyton_lab.engine import Advance
-from adyton_lab.training.engine import geometric_mean, unseen
+from adyton_lab.training.classifiers import EPSILONS as CLASSIFIER_EPSILONS
+from adyton_lab.training.classifiers import METHODS, accuracy, majority
+from adyton_lab.training.delphi import USUAL_WORKLOADS, Delphi
+from adyton_lab.training.engine import Advance, geometric_mean, unseen
 from adyton_lab.training.replay import expected_errors
 
 CELLS = (6, 64, 512, 4096)

@@ -162,7 +162,7 @@ def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> Mea
     )
 
 
-def _expected(asked: Asked, name: str, rows: int, epsilon: Fraction) -> float:
+def _expected(asked: GroupedNumbers, name: str, rows: int, epsilon: Fraction) -> float:
     """The error of a statistic that is reported before spending, for a group of so many rows."""
     task = replace(asked.task, rows=rows)
     return NumbersOutlook(GroupedNumbers(task, asked.schema)).promised(epsilon)[name]

@@ -14,11 +14,10 @@ from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.noise import ExactNoise, OpenDPNoise
-from adyton.noise.probabilities import laplace_fit, same_law
 from adyton.queries import Hierarchy
 from adyton.solving.nonnegative import optimality
-from adyton.solving.trees import nonnegative_tree_least_squares
-from adyton.solving.trees import TreeSolver
+from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
+from adyton_lab.audit.statistical import laplace_fit, same_law
 from adyton_lab.bench.common import Rows, timed
 
 SCALES: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(10**6))

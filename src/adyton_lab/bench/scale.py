@@ -29,9 +29,9 @@ from adyton.queries import Prefix, RandomRanges
 from adyton.schema import Schema
 from adyton_lab.bench.common import Rows
 from adyton_lab.corpus import made_up_corpus
+from adyton_lab.pages import canvas, common_legend, styles
 from adyton_lab.training.executors import Processes
 from adyton_lab.training.experiments import Experiments, grid
-from adyton_lab.pages import canvas, common_legend, styles
 
 PLANS = ("identity", "hb", "change-points", "staged-hierarchy", "pythia")
 ROWS, CELLS, WORKERS = 10**7, 1 << 18, 2

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from adyton.arrays import Integers, Reals
+from adyton.choice.pythia import ALONG, fixed_error, shared_error
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.marginals.pair_model import Pair
-from adyton.marginals.program import Wanted, measured, modelled, program_named
+from adyton.marginals.program import TableSet, measured, program_named
 from adyton.plans import plan_named, simulate
 from adyton.queries import Identity, Kronecker, Marginals, Prefix, Queries, Stack, Total
 from adyton.schema import Attribute, Integer, Numeric, Schema
-from adyton.choice.pythia import ALONG, fixed_error, shared_error
 from adyton.solving.nonnegative import project_to_simplex
 from adyton_lab.bench.common import Folder, Rows, needed
 from adyton_lab.corpus.public_files import cell_counts, coded_rows
@@ -74,7 +74,7 @@ def _known(names: list[str], folder: Path) -> list[str]:
 
 
 def _pairs(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
-    wanted = Wanted.of(table.schema, list(itertools.combinations(table.schema.names, 2)))
+    wanted = TableSet.of(table.schema, list(itertools.combinations(table.schema.names, 2)))
     truth = true_pairs(table)
     errors: dict[str, list[float]] = {way: [] for way in ("clipped", "projected", *WAYS)}
     went, seconds = "", 0.0
@@ -106,14 +106,15 @@ def _pairs(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
     )
 
 
-def run(way: str, table: PublicTable, wanted: Wanted, epsilon: Fraction, seed: int) -> tuple[str, dict[Pair, Reals]]:
+def run(way: str, table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int) -> tuple[str, dict[Pair, Reals]]:
     """What was done in the end, and the tables of all pairs."""
     kernel = Kernel.simulated_table(table.codes, table.schema, epsilon=epsilon, seed=seed)
-    outcome = program_named(way).measure(kernel.root, wanted, epsilon)
-    return outcome.algorithm, modelled(wanted, outcome.measured).model.all_pairs()
+    program = program_named(way)
+    outcome = program.measure(kernel.root, wanted, epsilon)
+    return outcome.algorithm, program.estimate(wanted, outcome.measured).model.all_pairs()
 
 
-def _independent(table: PublicTable, wanted: Wanted, epsilon: Fraction, seed: int) -> dict[Pair, Reals]:
+def _independent(table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int) -> dict[Pair, Reals]:
     kernel = Kernel.simulated_table(table.codes, table.schema, epsilon=epsilon, seed=seed)
     share = Fraction(1, len(wanted.pairs))
     noisy = measured(kernel.root.tables(list(wanted.pairs)), dict.fromkeys(wanted.pairs, share), epsilon)

@@ -50,9 +50,8 @@ def command(
     Labels are taken by a rule that never looks at how well they are predicted. The results ship with Adyton: from them
     `adyton fit` reports how the method did on tables like yours. No private data are used.
     """
-    from adyton_lab.classifying.accuracies import EPSILONS, METHODS, measured
-    from adyton_lab.training.classifiers import Accuracies
     from adyton_lab.corpus.labelled_tables import r_labelled_tables
+    from adyton_lab.training.classifiers import EPSILONS, METHODS, Accuracies, measured
 
     budgets = [positive(amount, "--epsilon") for amount in epsilon or EPSILONS]
     if not out_folder.is_dir():

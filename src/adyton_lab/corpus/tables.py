@@ -17,7 +17,7 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import no_such
 from adyton.schema import Attribute, Categorical, Integer, Numeric, Schema
-from adyton.configuration.asked import Asked
+from adyton.statistics.grouped import GroupedNumbers
 from adyton.tasks import Mean
 from adyton_lab.corpus import labelled_tables
 from adyton_lab.corpus.public_files import coded_rows, complete
@@ -225,7 +225,7 @@ class NumberRows:
     @cached_property
     def values(self) -> Reals:
         """The number of every row: the middle of its cell."""
-        return np.asarray(Asked.of(Mean(self.case.attribute), self.case.schema).middles[self.codes[:, -1]])
+        return np.asarray(GroupedNumbers.of(Mean(self.case.attribute), self.case.schema).middles[self.codes[:, -1]])
 
     @cached_property
     def lines(self) -> Integers:

@@ -18,18 +18,18 @@ import numpy as np
 from adyton.arrays import Integers, Reals
 from adyton.kernel.kernel import Kernel
 from adyton.marginals.privbayes import BayesNetwork, PrivBayes, PrivBayesLs
-from adyton.marginals.program import Wanted, program_named
+from adyton.marginals.program import TableSet, program_named
 from adyton.plans import simulate
 from adyton.queries import Identity, Kronecker, Marginals, Prefix, Queries, Stack, Total
 from adyton.queries.axes import stripe_workload, stripes_of, whole_of
 from adyton.schema import Integer, Numeric, Schema
 from adyton.solving.residuals import residuals
 from adyton_lab.corpus.public_files import cell_counts, coded_rows
-from adyton_lab.training.engine import distances
 from adyton_lab.reproduce.dawa import published_dawa
 from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
 from adyton_lab.reproduce.outcomes import Job, MeanOutcome, Outcome, draw_bars, grid_sheet, means, started
 from adyton_lab.reproduce.sheets import Claim, Compared, Sheet, beside, claim, claims_sheet, compared
+from adyton_lab.training.engine import distances
 
 FILE, PART, EPSILON = "cps2000.csv.gz", "table1", "1"
 NETWORKS = (PrivBayes.name, PrivBayesLs.name)
@@ -129,7 +129,7 @@ def network_estimate(name: str, counts: Integers, schema: Schema, epsilon: str, 
     """
     cells = np.argwhere(counts)
     rows = np.repeat(cells, counts[tuple(cells.T)], axis=0)
-    wanted = Wanted.of(schema, list(itertools.combinations(schema.names, 2)))
+    wanted = TableSet.of(schema, list(itertools.combinations(schema.names, 2)))
     kernel = Kernel.simulated_table(rows, schema, epsilon=epsilon, seed=seed)
     measured = program_named(name).measure(kernel.root, wanted, Fraction(epsilon)).measured
     squares = residuals(wanted.sides, measured)

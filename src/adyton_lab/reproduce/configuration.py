@@ -28,10 +28,17 @@ from adyton.configuration.problems import WeightedGraph
 from adyton.configuration.routing import Routing
 from adyton.kernel.instances.lattice import POINTS, UNIT, Curve, Lattice, StepCurve, Utility
 from adyton.kernel.instances.opening import simulated_instances
-from adyton.kernel.instances.votes import SummedUtility
-from adyton.kernel.instances.votes import SmoothSums, SmoothVote, StepSums, StepVote, Vote, smooth_values, vote_of
-from adyton_lab.engine import Advance
-from adyton_lab.training.engine import unseen
+from adyton.kernel.instances.votes import (
+    SmoothSums,
+    SmoothVote,
+    StepSums,
+    StepVote,
+    SummedUtility,
+    Vote,
+    smooth_values,
+    vote_of,
+)
+from adyton_lab.training.engine import Advance, unseen
 
 CLIPS = ("0.1", "0.05")
 PAPER = "value"

@@ -30,12 +30,10 @@ from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition, Lea
 from adyton.kernel.mechanisms.published.windows import mean_costs
 from adyton.partitions import lift
 from adyton.plans import simulate
-from adyton.plans.published.groups import Dawa, bucket_strategy
+from adyton.plans.published.groups import Dawa, boundaries, bucket_strategy
 from adyton.plans.registry import public_counts
-from adyton.plans.published.groups import boundaries
-from adyton.queries.domain_trees import curve
 from adyton.queries import Hierarchy, Identity, Partition, Queries, Ranges
-from adyton.queries.domain_trees import tree_above
+from adyton.queries.domain_trees import curve, tree_above
 from adyton.solving.solvers import solver
 from adyton.strategies.base import Strategy
 from adyton_lab.corpus import dpbench_corpus
@@ -281,7 +279,7 @@ def measured(x: Integers, workload: Queries, buckets: Partition, way: str, epsil
 def _tree(workload: Queries, buckets: Partition, way: str) -> Strategy:
     if way == "greedy":
         return bucket_strategy(workload, None, buckets)
-    queries = Hierarchy.of_tree(BlockTree.of_leaves(workload.cells, boundaries(buckets)))
+    queries = Hierarchy.of_tree(tree_above(workload.cells, boundaries(buckets)))
     levels = queries.query_levels()
     return Strategy(queries, np.exp2(levels / 3) if way == "geometric" else np.ones(levels.size))
 

@@ -15,14 +15,13 @@ import numpy as np
 from adyton.arrays import Integers, Reals
 from adyton.plans import simulate
 from adyton.queries import Hierarchy, Queries, RandomRanges, Ranges
-from adyton.solving.trees import nonnegative_tree_least_squares
-from adyton.solving.trees import TreeSolver
+from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
 from adyton_lab.bench.common import shapes
 from adyton_lab.bench.peers import binary_tree, sparse_matrix
-from adyton_lab.training.engine import distances, geometric_mean
 from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
 from adyton_lab.reproduce.outcomes import Job, MeanOutcome, Outcome, draw_bars, grid_sheet, means, started
 from adyton_lab.reproduce.sheets import Compared, Sheet, beside, compared
+from adyton_lab.training.engine import distances, geometric_mean
 
 REDUCED = {"ahp": (128, 128), "dawa": (4096,), "identity": (256, 256), "hb": (4096,)}
 """The algorithms of Table 2, and their domains."""

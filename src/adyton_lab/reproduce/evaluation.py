@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from adyton import __version__
 from adyton.errors import BadInput
 from adyton.messages import no_such
-from adyton_lab.engine import Advance
 from adyton_lab.pages import rendered
 from adyton_lab.reproduce.sheets import Sheet, as_rich
+from adyton_lab.training.engine import Advance
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

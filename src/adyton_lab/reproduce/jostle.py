@@ -18,7 +18,6 @@ import numpy as np
 from adyton.learning.registry import DEFAULT, learner_named
 from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable, labelled_table, split
 from adyton_lab.corpus.public_files import file_in
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
 from adyton_lab.reproduce.scores import (
     TREE_TABLES,
@@ -31,6 +30,7 @@ from adyton_lab.reproduce.scores import (
     score_panels,
 )
 from adyton_lab.reproduce.sheets import Claim, Sheet, claim, claims_sheet
+from adyton_lab.training.engine import Advance
 
 FIGURE = "fig4.2"
 PRESETS = ("friedman-schuster", "mohammed", "jagannathan", "patil-singh", "fletcher-islam")

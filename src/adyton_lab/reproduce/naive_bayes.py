@@ -17,10 +17,10 @@ from adyton.learning.model import Model
 from adyton.learning.registry import Learner, learner_named
 from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable, labelled_table, split
 from adyton_lab.corpus.public_files import file_in
-from adyton_lab.engine import Advance
 from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
 from adyton_lab.reproduce.scores import TREE_TABLES, MeanScore, Score, draw_scores, learnt, means, score_panels
 from adyton_lab.reproduce.sheets import Claim, Sheet, claim, claims_sheet
+from adyton_lab.training.engine import Advance
 
 UNPERTURBED = "unperturbed"
 NO_NOISE = "1000"

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from adyton.errors import BadInput
-from adyton_lab.engine import Advance
 from adyton_lab.pages import BLUE, VERMILLION, canvas, panels
 from adyton_lab.reproduce.evaluation import Given, Started
 from adyton_lab.reproduce.sheets import Sheet
+from adyton_lab.training.engine import Advance
 
 _TABLE = "CREATE TABLE IF NOT EXISTS outcomes (key TEXT PRIMARY KEY, value REAL, seconds REAL) WITHOUT ROWID"
 _WIDE = 4

@@ -15,23 +15,18 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.choice.checked_file import digest_of
-from adyton.choice.decision_tree import CRITERIA
-from adyton.report.selectors import draw
 from adyton.choice.pythia import Pythia, shipped_selector
-from adyton.choice.selector import Selector
+from adyton.choice.selector import Selector, workload_named
 from adyton.choice.trained_selectors import TreeSelector
-from adyton.choice.selector import workload_named
+from adyton.report.plot import draw
 from adyton_lab.corpus import Shape, dpbench_corpus
-from adyton_lab.delphi import USUAL_WORKLOADS
-from adyton_lab.training.delphi import Delphi
-from adyton_lab.engine import Advance
-from adyton_lab.training.engine import unseen
-from adyton_lab.training.experiments import LINE_SIZES, PLANE_SIDES, Experiments, Measured
-from adyton_lab.experiments import SCALES
-from adyton_lab.training.replay import expected_errors, held_out
 from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
 from adyton_lab.reproduce.pythia_regrets import ALGORITHMS, DEFAULT, DEFAULT_RUN, RUN, SHIPPED, Record
 from adyton_lab.reproduce.pythia_report import all_figures, all_sheets
+from adyton_lab.training.delphi import CRITERIA, USUAL_WORKLOADS, Delphi
+from adyton_lab.training.engine import Advance, unseen
+from adyton_lab.training.experiments import LINE_SIZES, PLANE_SIDES, SCALES, Experiments, Measured
+from adyton_lab.training.replay import expected_errors, held_out
 
 PAPER = {1: ALGORITHMS["1-D"], 2: ALGORITHMS["2-D"]}
 """The algorithms of the paper's Table 1."""

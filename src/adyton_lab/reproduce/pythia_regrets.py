@@ -15,13 +15,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from adyton.choice import decision_tree
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.messages import shorten
-from adyton_lab.delphi import USUAL_WORKLOADS
-from adyton_lab.training.engine import geometric_mean
 from adyton_lab.reproduce.sheets import Claim, claim
+from adyton_lab.training import delphi
+from adyton_lab.training.delphi import USUAL_WORKLOADS
+from adyton_lab.training.engine import geometric_mean
 
 GROUPS = tuple(f"{axes}-D {workload}" for axes, workloads in USUAL_WORKLOADS.items() for workload in workloads)
 """The workloads of the Pythia paper, in its order."""
@@ -33,7 +33,7 @@ DEFAULT_RUN = "default, run"
 """The default selector really run, on some of the inputs."""
 SHIPPED = "default, as shipped"
 """The selector that comes with the package, which was trained on other data."""
-CRITERIA = tuple(f"tree: {name}" for name in decision_tree.CRITERIA)
+CRITERIA = tuple(f"tree: {name}" for name in delphi.CRITERIA)
 CHOOSERS = (PYTHIA, RUN, DEFAULT, DEFAULT_RUN, SHIPPED, "private informed", INFORMED)
 """The ways to choose that Fig. 4 compares with single algorithms."""
 

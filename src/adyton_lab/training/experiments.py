@@ -22,8 +22,8 @@ from adyton.choice.selector import FEATURES, Feature, workload_named
 from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.plans import Plan, plan_named
-from adyton.queries.domain_trees import along_curve
 from adyton.queries import Reduction
+from adyton.queries.domain_trees import along_curve
 from adyton.whole import whole
 from adyton_lab.corpus import Shape
 from adyton_lab.corpus.public_files import draw

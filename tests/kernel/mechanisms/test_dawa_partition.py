@@ -22,6 +22,7 @@ from adyton.queries import Partition
 from adyton.session.wire import decode, encode
 from adyton_lab.audit.pairs import vector_pairs
 from adyton_lab.audit.statistical import audit_mechanism
+from over_cases import over
 
 FALSE_ALARM = 1e-6
 

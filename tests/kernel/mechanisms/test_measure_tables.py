@@ -14,6 +14,7 @@ from adyton.noise.laplace import machine_rate
 from adyton.noise.simulated import discrete_laplace_variance
 from adyton.schema import Integer, Schema
 from adyton_lab.audit.walk import RecordingNoise
+from over_cases import over
 
 SCHEMA = Schema({"a": Integer(0, 2), "b": Integer(0, 1), "c": Integer(0, 4)})
 SHAPE = TablesShape(SCHEMA, (("a", "b"), ("a",), ("b", "c"), ("c",)))

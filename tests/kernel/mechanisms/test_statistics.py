@@ -9,9 +9,9 @@ from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import DawaPartition, NonZeros, Partitionality, TotalVariation
 from adyton.noise.simulated import discrete_laplace_variance
-from adyton_lab.audit.statistical import audit_mechanism
 from adyton_lab.audit.pairs import vector_pairs
 from adyton_lab.audit.statistical import audit_mechanism
+from over_cases import over
 
 ALL = [NonZeros(), TotalVariation(), Partitionality(F(3, 2))]
 SIZES = [1, 2, 3, 4, 7, 8, 13]
