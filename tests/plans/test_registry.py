@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 
-import adyton.selection
+import adyton.choice
 import pytest
 
 import adyton as ad
@@ -67,7 +67,7 @@ def test_the_table_agrees_with_the_plan(name):
 
 def test_every_plan_of_the_package_is_in_the_table():
     found = set()
-    for room in (adyton.plans, adyton.plans.published, adyton.selection):
+    for room in (adyton.plans, adyton.plans.published, adyton.choice):
         for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
             for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
                 if issubclass(kind, Plan) and hasattr(kind, "name") and kind.__module__ == module.name:

@@ -94,7 +94,7 @@ class Outcome(NamedTuple):
     """The algorithm that ran."""
     estimate: Estimate
     choice: Any = None
-    """How it was chosen, if it was: a :class:`adyton.selection.selector.Choice`, of which this room knows nothing."""
+    """How it was chosen, if it was: a :class:`adyton.choice.decision.Choice`, of which this room knows nothing."""
 
 
 def _noisy_total(given: object, name: str) -> Measurement:

@@ -187,7 +187,7 @@ _PLACES: dict[str, tuple[str, tuple[int, ...] | None]] = {
     "php": ("plans.published.lines:Php", _LINE),
     "private-resolution": ("plans.published.strategies:PrivateResolution", _LINE),
     "privelet": ("plans.strategy_plan:Privelet", _ANY),
-    "pythia": ("selection.pythia:Pythia", _ANY),
+    "pythia": ("choice.pythia:Pythia", _ANY),
     "quadtree": ("plans.published.strategies:Quadtree", _PLANE),
     "staged-hierarchy": ("plans.hierarchies:StagedHierarchy", _LINE),
     "staged-hierarchy-striped": ("plans.striped:StagedHierarchyStriped", SEVERAL),

@@ -196,7 +196,7 @@ class StripesRecord:
     """The least error among those that are known beforehand, divided by the same."""
     own: float
     shared: float
-    """The factors of :mod:`adyton.selection.closed_form`, fitted to all other tables."""
+    """The factors of :mod:`adyton.choice.pythia`, fitted to all other tables."""
     regret: float
     """The error of what is chosen by them, divided by the smaller of both."""
 
