@@ -7,6 +7,7 @@ comes from the caller's own words, the schema or the ledger.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 
 class AdytonError(Exception):
@@ -41,7 +42,7 @@ class BudgetExceeded(AdytonError):
         self.asked, self.left, self.total = asked, left, total
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_budget_exceeded, (str(self), self.asked, self.left, self.total)
+        return partial(BudgetExceeded, asked=self.asked, left=self.left, total=self.total), (str(self),)
 
 
 class KernelFailure(AdytonError):
@@ -71,7 +72,3 @@ class RowsChanged(UserWarning):
 
 class UnfinishedRelease(UserWarning):
     """A release of several measurements that ended between two of them. What was measured before is kept."""
-
-
-def _rebuild_budget_exceeded(message: str, asked: Fraction, left: Fraction, total: Fraction) -> BudgetExceeded:
-    return BudgetExceeded(message, asked=asked, left=left, total=total)

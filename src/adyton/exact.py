@@ -89,7 +89,10 @@ def exact(value: object, name: str, *, computed: bool = False) -> Fraction:
         result = _read_text(value) if type(value) is str else _read(value)
     if result is None:
         raise BadInput(f'{name} must be a finite number, given {shorten(value)}. Write it like 1, "0.1" or "1/3".')
-    if not (_is_computable(result) if computed else _is_writable(result)):
+    longest = max(result.numerator.bit_length(), result.denominator.bit_length())
+    short = result.denominator.bit_length() <= _MOST_BITS_WRITTEN or on_grid(result)
+    writable = short and abs(result) < 1 << _MOST_BITS_WRITTEN
+    if not (longest <= _MOST_BITS_COMPUTED if computed else writable):
         raise BadInput(
             f"{name} has too many digits, given {shorten(value)}. Write it below 2^64 and with at most 32 decimals, or "
             "as a ratio of numbers below 2^64."
@@ -161,15 +164,6 @@ def display(value: Fraction) -> str:
         if len(shown) <= _LONGEST_SHOWN:
             return shown
     return f"≈{_SHORT.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(_SHORT)}"
-
-
-def _is_writable(value: Fraction) -> bool:
-    short = value.denominator.bit_length() <= _MOST_BITS_WRITTEN or on_grid(value)
-    return short and abs(value) < 1 << _MOST_BITS_WRITTEN
-
-
-def _is_computable(value: Fraction) -> bool:
-    return value.numerator.bit_length() <= _MOST_BITS_COMPUTED >= value.denominator.bit_length()
 
 
 def _read(value: object) -> Fraction | None:

@@ -47,7 +47,7 @@ def chosen(mechanism, name):
     return audit_selection_exactly(case, pairs=12)
 
 
-PAIR_CASES, PARENT_CASES = ["one of two", "two of three", "a forest"], ["one each", "in order", "up to two", "or none"]
+PAIR_CASES, PARENT_CASES = ["one of two", "two of three", "a forest"], ["one each", "up to two", "or none"]
 
 
 # ---- the choice of pairs: monotone without being so, budgets, true numbers
@@ -60,7 +60,7 @@ def test_pairs_that_count_as_monotone_are_caught(monkeypatch, name):
     monkeypatch.setattr(PairChoice, "sharpness", lambda self, epsilon: 2 * honest(self, epsilon))
     found = chosen(PairChoice, name)
     assert not found.passed
-    assert 1.5 < found.figures["loss/ε"] <= 2
+    assert 1.4 < found.figures["loss/ε"] <= 2
 
 
 @pytest.mark.parametrize("name", PAIR_CASES[1:])

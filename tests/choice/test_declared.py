@@ -87,7 +87,7 @@ def lambda_named(counts):
         (lambda: ad.metafeature(sensitivity=1)(3), "is a function"),
         (lambda: ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=largest), "trusted is a list"),
         (lambda: ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=[lambda_named]), "trusted is a list"),
-        (lambda: ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=[largest, largest]), "one name"),
+        (lambda: ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=[largest, largest]), "the same name"),
     ],
 )
 def test_bad_declarations(make, words):

@@ -16,6 +16,8 @@ from adyton.kernel.sealed import Sealed
 from adyton.queries import Partition, Queries
 from adyton.whole import IntegerArray, narrow, widen
 
+_LARGEST_SHORT = (1 << 31) - 1
+
 
 class PrivateVector(Sealed):
     """A flat vector of whole numbers that is computed once, on first use."""
@@ -77,9 +79,6 @@ def checked_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
     if counts.dtype.kind not in "iu" or counts.ndim == 0 or counts.size == 0:
         raise BadInput(f"a vector of counts is an array of whole numbers, given {counts.dtype} {counts.shape}.")
     return counts
-
-
-_LARGEST_SHORT = (1 << 31) - 1
 
 
 class CountedTables(Sealed):

@@ -29,6 +29,12 @@ from adyton.schema.numbers import FixedPoint
 from adyton.schema.predicates import parse_predicate
 from adyton.whole import IntegerArray, narrow
 
+MOST_TABLE_CELLS = 1 << 25
+"""How many cells the tables of one source can have in all: what is measured on them at once fits into two gigabytes."""
+MOST_TABLES = 1 << 16
+MOST_DEGREES = 2
+_SHOWN = 3
+
 
 @dataclass(frozen=True)
 class Select(Transform):
@@ -182,13 +188,6 @@ class SplitTable(Transform):
             disjoint=True,
             parts=tuple(f"split({self.attribute} = {label})" for label in labels),
         )
-
-
-MOST_TABLE_CELLS = 1 << 25
-"""How many cells the tables of one source can have in all: what is measured on them at once fits into two gigabytes."""
-MOST_TABLES = 1 << 16
-MOST_DEGREES = 2
-_SHOWN = 3
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,15 @@ _LARGEST_TERM = 2.0**44
 """How many levels a term of a smooth curve may be worth where it is used: beyond, doubles would not settle them."""
 _WIDEST = 2.0**64
 """How many times the first point of an interval its upper end may be, for smooth curves."""
+_SIXTEENTHS = 16.0
+_SLACK_STEPS = 1
+_SLACK_SHARE = 2.0**-44
+_MOST_CUTS = 1 << 17
+_LEAST_CHANGE = UNIT / 4
+"""Pieces of the sum are cut until the envelope changes by no more within one, as far as the number of cuts allows."""
+_FAR = 64
+ADD_REMOVE, REPLACE = "add-remove", "replace"
+RELATIONS = (ADD_REMOVE, REPLACE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,15 +118,6 @@ def _checked_reals(given: object) -> Reals | None:
         return None
     values = np.array(given, dtype=np.float64)
     return values if bool(np.isfinite(values).all()) else None
-
-
-_SIXTEENTHS = 16.0
-_SLACK_STEPS = 1
-_SLACK_SHARE = 2.0**-44
-_MOST_CUTS = 1 << 17
-_LEAST_CHANGE = UNIT / 4
-"""Pieces of the sum are cut until the envelope changes by no more within one, as far as the number of cuts allows."""
-_FAR = 64
 
 
 # ---- sums of smooth votes --------------------------------------------------------------------------------------------
@@ -318,10 +318,6 @@ class StepSums:
 
 SummedUtility: TypeAlias = StepSums | SmoothSums
 """The sum of all votes at every place; ``tops`` are the sums of the pieces from ``starts``, or bounds on them."""
-
-
-ADD_REMOVE, REPLACE = "add-remove", "replace"
-RELATIONS = (ADD_REMOVE, REPLACE)
 
 
 class PrivateInstances(Sealed):

@@ -187,12 +187,12 @@ class PairChoice(Mechanism):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """One choice, two choices, and a forest, among the pairs of three and of four attributes."""
+        """One choice, two choices, and a forest of three, among the pairs of three and of four attributes."""
         first, second, poor = [[8, 0], [0, 1]], [[0, 8], [0, 1]], np.array([[0.25, 0], [0, 0]])
         cases = [
             ("one of two pairs", 3, cls.of({0: first, 1: poor}, 1, 1)),
             ("two of three pairs", 3, cls.of({0: first, 1: poor, 2: second}, "0.75", 2)),
-            ("a forest", 4, cls.of({0: first, 1: poor, 3: second, 5: [[0, 0], [8, 1]]}, 2, 2, forest=True)),
+            ("a forest", 4, cls.of({0: first, 1: poor, 3: second, 5: [[0, 0], [8, 1]]}, 2, 3, forest=True)),
         ]
         return [choice._case(name, attributes) for name, attributes, choice in cases]
 

@@ -22,6 +22,9 @@ from adyton.noise.source import NoiseSource
 from adyton.queries.base import Size
 from adyton.whole import SAFE, IntegerArray, narrow, whole, widen
 
+GRID = 64
+"""Deviations are rounded down to multiples of 1/64 row."""
+
 
 @dataclass(frozen=True)
 class MedianCell(Selection):
@@ -56,10 +59,6 @@ class MedianCell(Selection):
 
     def __str__(self) -> str:
         return "median cell"
-
-
-GRID = 64
-"""Deviations are rounded down to multiples of 1/64 row."""
 
 
 class Candidate(NamedTuple):

@@ -17,7 +17,6 @@ precision together with a bound on its error; where that does not suffice, in de
 from __future__ import annotations
 
 import decimal
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -182,7 +181,7 @@ class PartitionWeights:
     rate: Fraction
     chances: tuple[Fraction, ...]
     _least: list[IntegerArray] = field(init=False)
-    _logs: list[list[tuple[Reals, Reals, Reals, Reals]]] = field(init=False)
+    _logs: list[tuple[Reals, Reals, Reals, Reals]] = field(init=False)
     _known: dict[tuple[int, ...], tuple[Decimal, Decimal]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -196,37 +195,29 @@ class PartitionWeights:
 
     def choice_bounds(self) -> tuple[Bounds, Bounds]:
         """Bounds on the probability that s is the k-th of the list, given that it is none before it."""
-        logs = np.array([levels[0][0][0] for levels in self._logs])
-        error = max(levels[0][1][0] for levels in self._logs)
+        logs, errors = (part[:, 0] for part in self._logs[0][:2])
         with np.errstate(over="ignore"):
             shares = [1 / np.exp(logs[k:] - logs[k]).sum() for k in range(logs.size - 1)]
-        return on_grid(np.array(shares), np.full(len(shares), 2 * error))
+        return on_grid(np.array(shares), np.full(len(shares), 2 * errors.max()))
 
     def cut_bounds(self, k: int, level: int, blocks: Places) -> tuple[Bounds, Bounds]:
         """Bounds on the probability that each of these blocks of a level is cut, if s is the k-th of the list."""
-        _, _, gap, error = self._logs[k][level]
+        _, _, gap, error = self._logs[level]
         with np.errstate(over="ignore"):
-            share = 1 / (1 + np.exp(-gap[blocks]))
-        return on_grid(share, error[blocks])
+            share = 1 / (1 + np.exp(-gap[k, blocks]))
+        return on_grid(share, error[k, blocks])
 
-    def _enclose(self) -> list[list[tuple[Reals, Reals, Reals, Reals]]]:
-        """For every s and level: λ, a bound on its error, ln(cut/whole), and a bound on the error of that."""
-        whole_gaps, cut_gaps = [], []
-        for level, parts in enumerate(self.parts):
-            below = np.add.reduceat(self._least[level + 1], parts[:-1])
-            whole_gaps.append(self._exponents(self.costs[level] - self._least[level]))
-            cut_gaps.append(self._exponents(below - self._least[level]))
-        return [self._enclose_one(float(chance), whole_gaps, cut_gaps) for chance in self.chances]
-
-    def _enclose_one(
-        self, chance: float, whole_gaps: list[Reals], cut_gaps: list[Reals]
-    ) -> list[tuple[Reals, Reals, Reals, Reals]]:
-        cells = self.costs[-1].size
-        nothing = np.zeros(cells)
+    def _enclose(self) -> list[tuple[Reals, Reals, Reals, Reals]]:
+        """For every level, with a row for every s: λ, a bound on its error, ln(cut/whole), and a bound on its error."""
+        chances = np.array([float(chance) for chance in self.chances])[:, None]
+        nothing = np.zeros((len(chances), self.costs[-1].size))
         levels = [(nothing, nothing, nothing, nothing)]
-        for parts, whole, cut in zip(reversed(self.parts), reversed(whole_gaps), reversed(cut_gaps), strict=True):
-            below, error, _, _ = levels[-1]
-            levels.append(enclose_level(parts, whole, cut, below, error, math.log1p(-chance), math.log(chance)))
+        for parts, cost, least, finer in zip(
+            reversed(self.parts), self.costs[-2::-1], self._least[-2::-1], self._least[:0:-1], strict=True
+        ):
+            whole = self._exponents(cost - least)
+            cut = self._exponents(np.add.reduceat(finer, parts[:-1]) - least)
+            levels.append(enclose_level(parts, whole, cut, *levels[-1][:2], np.log1p(-chances), np.log(chances)))
         return levels[::-1]
 
     def _exponents(self, gaps: IntegerArray) -> Reals:
@@ -291,8 +282,8 @@ def enclose_level(
     cut_gaps: Reals,
     below: Reals,
     below_error: Reals,
-    log_whole: float,
-    log_cut: float,
+    log_whole: float | Reals,
+    log_cut: float | Reals,
 ) -> tuple[Reals, Reals, Reals, Reals]:
     """λ of each block, ln(cut/whole), and bounds on the errors of both, from λ of the parts.
 
@@ -302,10 +293,10 @@ def enclose_level(
     """
     starts = parts[:-1]
     whole, whole_error = log_whole - whole_gaps, SLACK * (1.0 + whole_gaps)
-    cut = log_cut - cut_gaps + np.add.reduceat(below, starts)
-    sizes = 1.0 + abs(log_cut) + cut_gaps + np.add.reduceat(np.abs(below), starts)
+    cut = log_cut - cut_gaps + np.add.reduceat(below, starts, axis=-1)
+    sizes = 1.0 + np.abs(log_cut) + cut_gaps + np.add.reduceat(np.abs(below), starts, axis=-1)
     slack = SLACK * np.maximum(1.0, np.diff(parts) / _ADDED_AT_ONCE)
-    cut_error = np.add.reduceat(below_error, starts) + slack * sizes
+    cut_error = np.add.reduceat(below_error, starts, axis=-1) + slack * sizes
     gap, larger = cut - whole, np.maximum(cut, whole)
     gap_error = whole_error + cut_error + SLACK * np.abs(gap)
     clear = np.abs(gap) > _NEGLIGIBLE + gap_error  # one of the two terms alone counts

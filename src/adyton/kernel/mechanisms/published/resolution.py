@@ -27,6 +27,9 @@ from adyton.whole import SAFE, IntegerArray, largest, whole_array
 _FINE = 32
 _ROOT = Fraction(99, 70)
 """A little more than √2."""
+GRID = 1 << 16
+"""Scores are whole multiples of 1/GRID rows."""
+LARGEST_COST = 1 << 200
 
 
 @dataclass(frozen=True)
@@ -121,11 +124,6 @@ def _spread(cells: int) -> int:
     """⌈R⌉ in steps of the grid: the root of twice the largest Σ_{j≥1} K_ji², which is 0 for a single cell."""
     energy = 2 * Cosines(cells, cells).column_energy()
     return 1 + math.isqrt(energy - 1) if energy else 0
-
-
-GRID = 1 << 16
-"""Scores are whole multiples of 1/GRID rows."""
-LARGEST_COST = 1 << 200
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,9 @@ from adyton.noise.source import NoiseSource
 from adyton.queries import NoisyValue
 from adyton.whole import SAFE, IntegerArray, absolute_sum, add, largest, whole_array, widen
 
+_MOST_STEPS = 1 << 40
+_LONGEST_NAME = 100
+
 
 class Statistic(Mechanism):
     """A mechanism whose output is one whole number of public steps, plus discrete Laplace noise.
@@ -131,10 +134,6 @@ class TotalVariation(Statistic):
 
     def __str__(self) -> str:
         return "total variation to even counts"
-
-
-_MOST_STEPS = 1 << 40
-_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, eq=False)
