@@ -23,7 +23,7 @@ from adyton.kernel.counting import table as local_table
 from adyton.kernel.engines import databases
 from adyton.kernel.engines.postgres import Postgres
 from adyton.kernel.engines.server import ServerRows
-from adyton.kernel.reading import values
+from adyton.kernel.reading import arrow, values
 from adyton.kernel.reading.texts import number_in
 from adyton.kernel.sealed import quietly
 from adyton.kernel.shapes import TableShape
@@ -274,12 +274,12 @@ def texts_merged_with_numbers(monkeypatch):
 def texts_by_luck(monkeypatch):
     """Bytes of UUIDs are texts where all of them happen to be."""
 
-    def taken(column, honest=values.as_texts):
+    def taken(column, honest=arrow.as_texts):
         found = quietly(lambda: column.cast(pyarrow.large_string()))
         valid = found is not None and quietly(lambda: found.validate(full=True) is None)
         return found if valid else honest(column)
 
-    monkeypatch.setattr(values, "as_texts", taken)
+    monkeypatch.setattr(arrow, "as_texts", taken)
 
 
 def without_capitals(monkeypatch):

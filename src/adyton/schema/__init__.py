@@ -1,6 +1,7 @@
 """What is public about a table: its attributes, their levels, bounds and bins, and the privacy unit.
 
-The domain is declared by a person who knows what the table is about; it is never learnt from the rows.
+The domain is declared by a person who knows what the table is about; it is never learnt from the rows. Begin with
+:mod:`~adyton.schema.attributes` and :mod:`~adyton.schema.declaration`.
 """
 
 from adyton.schema.attributes import Attribute, Boolean, Categorical, Identifier

@@ -132,7 +132,7 @@ def names_of(period: str, seconds: Places) -> list[str]:
         weeks = (date_at(second).isocalendar() for second in seconds.tolist())
         return [f"{year:04}-W{week:02}" for year, week, _ in weeks]
     unit = {"hour": "h", "day": "D", "year": "Y"}.get(period, "M")
-    texts = np.datetime_as_string(seconds.astype("datetime64[s]"), unit=unit, casting="unsafe").tolist()
+    texts: list[str] = seconds.astype("datetime64[s]").astype(f"datetime64[{unit}]").astype(str).tolist()
     if period == "hour":
         return [text.replace("T", " ") + ":00" for text in texts]
     return [f"{text[:4]}-Q{(int(text[5:]) + 2) // 3}" for text in texts] if period == "quarter" else texts

@@ -223,10 +223,10 @@ class Schema:
         )
         for name in chosen:
             if not isinstance(name, str) or name not in self.attributes:
-                hint = ""
-                if reads := [own for own in self.attributes if self.column_of(own) == name]:
+                hint, column = "", name if isinstance(name, str) else ""
+                if reads := [own for own in self.attributes if self.column_of(own) == column]:
                     hint = f" The column {shorten(name)} is read by {listing(reads)}."
-                if patterns := [own for own in self.patterns if matches(own, str(name))]:
+                if patterns := [own for own in self.patterns if matches(own, column)]:
                     hint = f" For the columns that match {listing(patterns)}, a table must be opened."
                 raise SchemaError(no_such("attribute", name, self.attributes) + hint)
         if not chosen:

@@ -1,6 +1,6 @@
-"""Engines: DuckDB, whose rows are read by us, and servers, where rows stay and are grouped by what is asked of them.
+"""Engines: DuckDB and SQLite, whose rows are read here, and servers, where rows stay and are grouped.
 
-Here is what all of them share; a server's own file is loaded when one of its tables is opened.
+Begin with :mod:`~adyton.kernel.engines.server`. The file of an engine is loaded when one of its tables is opened.
 """
 
 LONGEST_NAME = 1 << 18

@@ -42,15 +42,15 @@ from adyton.kernel.sealed import quietly
 from adyton.messages import shorten
 
 _FAMILIES = {
-    "integer": ("ByteType", "ShortType", "IntegerType", "LongType"),
-    "floating": ("FloatType", "DoubleType"),
-    "decimal": ("DecimalType",),
-    "boolean": ("BooleanType",),
-    "string": ("StringType", "CharType", "VarcharType"),
-    "binary": ("BinaryType",),
-    "date": ("DateType",),
-    "timestamp": ("TimestampType", "TimestampNTZType"),
-    "interval": ("DayTimeIntervalType",),
+    **dict.fromkeys(("ByteType", "ShortType", "IntegerType", "LongType"), "integer"),
+    **dict.fromkeys(("FloatType", "DoubleType"), "floating"),
+    **dict.fromkeys(("StringType", "CharType", "VarcharType"), "string"),
+    **dict.fromkeys(("TimestampType", "TimestampNTZType"), "timestamp"),
+    "DecimalType": "decimal",
+    "BooleanType": "boolean",
+    "BinaryType": "binary",
+    "DateType": "date",
+    "DayTimeIntervalType": "interval",
 }
 _BYTES = "UTF8_BINARY"
 _WHITE = WHITE.encode().hex()
@@ -216,21 +216,15 @@ class SparkReader(ServerReader):
         self.server, self._shown = server, server.name if shown is None else f"({shown}) as shown"
         folders = quietly(lambda: folder_columns(frame)) if shown is None else set()
         unknown = {field.name for field in schema.fields} if folders is None else folders
-        self.columns = [
-            Column(field.name, _FOLDERS, "unknown")
-            if field.name in unknown
-            else Column(field.name, field.dataType.simpleString(), _family(field.dataType))
-            for field in schema.fields
-        ]
+        self.columns = []
+        for field in schema.fields:
+            shown, family = field.dataType.simpleString(), _FAMILIES.get(type(field.dataType).__name__, "unknown")
+            guessed = field.name in unknown
+            self.columns.append(Column(field.name, *((_FOLDERS, "unknown") if guessed else (shown, family))))
 
     def source(self, names: Collection[str]) -> str:
         """The frame's name, or the query."""
         return self._shown
-
-
-def _family(kind: Any) -> str:
-    name = type(kind).__name__
-    return next((family for family, names in _FAMILIES.items() if name in names), "unknown")
 
 
 # ---- sessions -------------------------------------------------------------------------------------------------------

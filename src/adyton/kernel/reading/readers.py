@@ -98,8 +98,11 @@ class Reader(ABC):
     ours: bool = True
     """Whether no other program changes what the rows are read from."""
 
-    def declare(self, names: Sequence[str], unit: str | None) -> None:  # noqa: B027
+    _declared: Sequence[tuple[str, bool]] = ()
+
+    def declare(self, names: Sequence[str], unit: str | None) -> None:
         """Announce what will be asked for: the columns of the schema, and the one that says whose row it is."""
+        self._declared = column_keys(names, unit)
 
     def elsewhere(self, schema: Schema, unit: str | None) -> Any | None:
         """Rows that are counted where they are; None where they are read by us."""
@@ -109,6 +112,11 @@ class Reader(ABC):
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
         """The Arrow arrays of some columns, batch by batch, in the same order each time. The last one is that of the
         column that says whose row it is, if there is a *unit*."""
+
+
+def column_keys(names: Sequence[str], unit: str | None) -> list[tuple[str, bool]]:
+    """Columns by name, and whether each says whose row it is."""
+    return [*((name, False) for name in names), *([] if unit is None else [(unit, True)])]
 
 
 def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
@@ -227,35 +235,28 @@ def frame_reader(data: Any) -> Reader | None:
 class FrameReader(Reader):
     """What the three kinds of frames share: types are known at once, columns are copied when they are counted."""
 
-    _declared: tuple[str, ...] = ()
-    _unit: str | None = None
-
-    def declare(self, names: Sequence[str], unit: str | None) -> None:
-        """All of these are copied when the first is counted, so that later changes of the frame do not mix rows."""
-        self._declared, self._unit = tuple(names), unit
-
     @cached_property
     def _taken(self) -> dict[tuple[str, bool], Any]:
-        """The columns by name, and whether they say whose row it is: among objects, only texts name a unit."""
-        keys = [*((name, False) for name in self._declared), *([] if self._unit is None else [(self._unit, True)])]
+        """All declared columns, copied when the first is counted, so that later changes of the frame do not mix rows.
+        Among objects, only texts name a unit."""
         places = {column.name: place for place, column in reversed(list(enumerate(self.columns)))}
         objects = {column.name for column in self.columns if column.from_text}
-        wanted = [(places[name], own_text if unit and name in objects else text_of) for name, unit in keys]
-        return dict(zip(keys, self.arrays(wanted), strict=True))
+        wanted = [(places[name], own_text if unit and name in objects else text_of) for name, unit in self._declared]
+        return dict(zip(self._declared, self.arrays(wanted), strict=True))
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
         """The columns in pieces of some hundred thousand rows."""
         import pyarrow
 
-        keys = [*((name, False) for name in names), *([] if unit is None else [(unit, True)])]
-        table = pyarrow.table({f"c{place}": self._taken[key] for place, key in enumerate(keys)})
+        keys = enumerate(column_keys(names, unit))
+        table = pyarrow.table({f"c{place}": self._taken[key] for place, key in keys})
         for batch in table.to_batches(max_chunksize=_ROWS_AT_A_TIME):
             yield batch.columns
 
     @abstractmethod
     def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
         """Columns as Arrow arrays, all at one moment, in memory that nobody else can change; *wanted* has the place of
-        each, and what makes a text of an object."""
+        each, and the function from an object to its text."""
 
 
 class ArrowReader(FrameReader):

@@ -25,7 +25,7 @@ from xml.parsers import expat
 from adyton.errors import SchemaError
 from adyton.kernel.reading.arrow import EXACT, own_text, text_of
 from adyton.kernel.reading.csv_reader import looks_like_data
-from adyton.kernel.reading.readers import Column, Reader, file_identity
+from adyton.kernel.reading.readers import Column, Reader, column_keys, file_identity
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing
 from adyton.schema import FileFormat
@@ -75,7 +75,6 @@ class ExcelReader(Reader):
     def __init__(self, path: str, sheet: str, file: FileFormat = PLAIN) -> None:
         self.files = [os.path.abspath(path)]
         self._sheet, self._header = sheet, file.header
-        self._declared: tuple[tuple[str, bool], ...] = ()
         self._held: tuple[Any, tuple[tuple[str, bool], ...], list[dict[tuple[str, bool], Any]]] | None = None
         merged = quietly(lambda: _Workbook(path).is_merged(sheet))
         first = quietly(lambda: next(_Workbook(path).rows(sheet), {})) if file.columns is None else {}
@@ -93,13 +92,9 @@ class ExcelReader(Reader):
         self.columns = [Column(name, "text", "string", from_text=True, inferred=True) for name in self._names.values()]
         self.doubtful = file.header and looks_like_data(list(self._names.values()))
 
-    def declare(self, names: Sequence[str], unit: str | None) -> None:
-        """All of these are read when the first is counted."""
-        self._declared = _keys(names, unit)
-
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """The columns as texts. The file is read again when it has changed."""
-        moment, keys = file_identity(self.files[0]), _keys(names, unit)
+        """The columns as texts. All declared ones are read at once, and again when the file has changed."""
+        moment, keys = file_identity(self.files[0]), column_keys(names, unit)
         if self._held is None or self._held[0] != moment or not {*keys} <= {*self._held[1]}:
             wanted = tuple(dict.fromkeys([*self._declared, *keys]))
             self._held = moment, wanted, list(self._read(wanted))
@@ -128,11 +123,6 @@ class ExcelReader(Reader):
             if len(columns[0]) == _ROWS_AT_A_TIME:
                 yield batch()
         yield batch()
-
-
-def _keys(names: Sequence[str], unit: str | None) -> tuple[tuple[str, bool], ...]:
-    """Columns by name, and whether they say whose row it is."""
-    return (*((name, False) for name in names), *([] if unit is None else [(unit, True)]))
 
 
 def _unit_text(value: object) -> str | None:

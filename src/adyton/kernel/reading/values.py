@@ -428,7 +428,7 @@ def _of_shape(texts: Any, shape: bytes) -> Integers:
     digit = pattern == ord("0")
     numbers = raw.astype(np.int64) - ord("0")
     between = (raw == pattern) | ((pattern == ord(" ")) & (raw == ord("T")))  # a T may stand for the blank
-    fits = np.where(digit, (numbers >= 0) & (numbers <= 9), between).all(axis=1)
+    fits: Flags = np.asarray(np.where(digit, (numbers >= 0) & (numbers <= 9), between).all(axis=1))
     numbers = np.where(fits[:, None], numbers, 0)
     year, month, day = (_number(numbers, *part) for part in ((0, 4), (5, 7), (8, 10)))
     fits &= (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
