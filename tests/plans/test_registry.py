@@ -106,7 +106,11 @@ def test_another_package_cannot_replace_a_plan(package):
 
 @pytest.mark.parametrize(
     ("place", "words"),
-    [("from_elsewhere:Nothing", "cannot be loaded"), ("from_nowhere:Plan", "cannot be loaded"), ("math:pi", "is not one")],
+    [
+        ("from_elsewhere:Nothing", "cannot be loaded"),
+        ("from_nowhere:Plan", "cannot be loaded"),
+        ("math:pi", "is not one"),
+    ],
 )
 def test_what_cannot_be_loaded_is_left_out_with_a_warning(package, place, words):
     package(elsewhere=place)

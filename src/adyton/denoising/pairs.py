@@ -1,11 +1,11 @@
 """Posterior means of the cells of many measured tables, each around what a model predicts for it.
 
 A prediction m of a table (independence of its attributes, or a path through other tables) is right in many cells, a
-little wrong in others, and far off in some; how often, the noisy tables themselves tell. A cell's count is thought to
-be drawn from a mixture of N(m, (τm)²) for several τ, and of laws around 0 for cells that are empty or nearly so where
-the model expects something (combinations that do not occur). The weights of the mixture are fitted by EM to cells
-of alike strength of signal, over all tables; then each table tilts them by how much more or less often it needs each
-component. After Efron and Morris, "Data analysis using Stein's estimator and its generalizations", 1975.
+little wrong in others, and far off in some; how often is learnt from the noisy tables themselves. A cell's count is
+assumed to be drawn from a mixture of N(m, (τm)²) for several τ, and of laws around 0 for cells that are empty or nearly
+so where the model expects something (combinations that do not occur). The weights of the mixture are fitted by EM to
+cells of similar signal strength, over all tables; then the weights are adjusted for each table by how often it needs
+each component. After Efron and Morris, "Data analysis using Stein's estimator and its generalizations", 1975.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def denoised_tables(
     """The posterior mean of every cell of every table, never below 0.
 
     *noisy* are the measured tables, *predicted* what a model says of each, and *variances* those of the noise of a
-    cell, one for each table. The noise is thought to be normal, which sums of several noises nearly are.
+    cell, one for each table. The noise is assumed to be normal, which sums of several noises nearly are.
 
     >>> flat = np.full((8, 8), 100.0)
     >>> noise = np.random.default_rng(0).normal(scale=40, size=(8, 8))

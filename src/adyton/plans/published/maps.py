@@ -129,7 +129,7 @@ def _refine(coarse: Grid, blocks: Reals) -> tuple[Partition, BlockTree]:
 
 
 def grid_of(domain: tuple[int, ...], blocks: float) -> Grid:
-    """A grid with at least so many blocks along each side: their width is a whole number of cells, rounded down.
+    """A grid with at least *blocks* blocks along each side: their width is a whole number of cells, rounded down.
 
     >>> grid_of((32, 32), 25).blocks, grid_of((32, 32), 3).blocks
     ((32, 32), (4, 4))
