@@ -91,9 +91,8 @@ def _posterior_means(counts: Reals, means: Reals, noise: Reals, strength: Places
         occupied[:] = TABLE_CELLS * BELIEF
         _occupied(odds, pooled, strength, tilt, owner, owner, occupied)
         tilt[:] = occupied / (expected + TABLE_CELLS * BELIEF)
-    result = np.empty_like(counts)
-    _means(odds, pooled, strength, tilt, owner, posterior, result)
-    return result
+    weights = odds * pooled[strength] * tilt[owner]
+    return np.asarray((weights * posterior).sum(axis=1) / weights.sum(axis=1))
 
 
 @compiled
@@ -160,20 +159,6 @@ def _occupied(
         for k in range(components):
             weight = odds[cell, k] * pooled[strength[cell], k] * tilt[owner[cell], k]
             occupied[classes[cell], k] += weight / total
-
-
-@compiled
-def _means(
-    odds: Reals, pooled: Reals, strength: Places, tilt: Reals, owner: Places, posterior: Reals, result: Reals
-) -> None:
-    """The posterior mean of every cell."""
-    for cell in range(odds.shape[0]):
-        total, mean = 0.0, 0.0
-        for k in range(odds.shape[1]):
-            weight = odds[cell, k] * pooled[strength[cell], k] * tilt[owner[cell], k]
-            total += weight
-            mean += weight * posterior[cell, k]
-        result[cell] = mean / total
 
 
 def raked(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike, rounds: int = 30) -> Reals:
