@@ -108,7 +108,11 @@ def test_another_package_cannot_replace_a_plan(package):
 
 @pytest.mark.parametrize(
     ("place", "words"),
-    [("from_elsewhere:Nothing", "cannot be loaded"), ("from_nowhere:Plan", "cannot be loaded"), ("math:pi", "is none")],
+    [
+        ("from_elsewhere:Nothing", "cannot be loaded"),
+        ("from_nowhere:Plan", "cannot be loaded"),
+        ("math:pi", "is not one"),
+    ],
 )
 def test_what_cannot_be_loaded_is_left_out_with_a_warning(package, place, words):
     package(elsewhere=place)
@@ -122,7 +126,7 @@ def test_what_cannot_be_loaded_is_left_out_with_a_warning(package, place, words)
 
 def test_an_entry_of_another_name_is_none(package):
     package(other_name="from_elsewhere:Elsewhere")
-    with pytest.raises(BadInput, match="is none of that name"):
+    with pytest.raises(BadInput, match="is not one of that name"):
         plan_named("other-name")
 
 

@@ -110,7 +110,7 @@ def test_the_context_of_a_block_predicts_the_error(cells, number):
     def error_with(depth, block, share):
         kept = tree.shares[depth][block]
         tree.shares[depth][block] = share
-        tree._rise([-1.0] * tree.depth, nothing, 0.0)
+        tree._rise(nothing, 0.0)
         error, below = tree.error, tree.states[depth][:, block].copy()
         contexts = tree._fall()
         tree.shares[depth][block] = kept

@@ -32,7 +32,7 @@ from adyton.errors import BadInput
 STEPS = 18
 """EM steps."""
 _LARGE, _AT_ONCE = 1 << 20, 2
-"""From so many cells on, the chains of several ways are fitted at the same time."""
+"""With more cells than this, the chains of several ways are fitted at the same time."""
 
 
 def change_points(
@@ -45,7 +45,7 @@ def change_points(
 ) -> Reals:
     """Smooth a noisy histogram along its order, keeping its jumps and its spikes.
 
-    Every cell was measured, with discrete Laplace noise of rate *epsilon*. Neighbouring cells are thought to share an
+    Every cell was measured, with discrete Laplace noise of rate *epsilon*. Neighbouring cells are assumed to share an
     intensity λ, which from one cell to the next stays, drifts by one step of the grid, or starts afresh; the cells of a
     level are even, scattered or spikes. The rates of all these are fitted to the noisy counts by EM, for every trial by
     itself, and the result is the posterior mean of every count (Baum et al., "A maximization technique occurring in the
@@ -114,7 +114,7 @@ BLOCK = 1 << 14
 _Block: TypeAlias = tuple[Integers, Reals, Reals, Reals, Reals, Reals, Reals, Reals]
 """What all loops take of a block: bins, restarts, evidence, chances, rates, and room for rows, sizes and more."""
 LEARNT = 1 << 20
-"""From how many cells, of all ways, rates are learnt: longer chains learn from blocks that lie evenly spread."""
+"""The number of cells, of all ways, from which rates are learnt: longer chains learn from evenly spread blocks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +144,10 @@ def fitted(
 ) -> tuple[Reals, Reals]:
     """Fit the chain by EM; then posterior means of the cells, and how well the other cells predicted each.
 
-    *tables* are what means are taken of, each times the likelihood: the result has a row for each. Of so many *ways*
-    through the cells this is one.
+    *tables* are what means are taken of, each times the likelihood: the result has a row for each. *ways* is
+    the number of ways through the cells, of which this is one.
 
-    Rates of a million cells are as good as known: longer chains learn them from blocks that lie evenly spread, the
+    A million cells determine the rates well enough: longer chains learn them from blocks that lie evenly spread, the
     first and the last included. Between two of these the chain starts afresh, of which nothing is learnt.
     """
     opening, restarts = _edge(table, bins.size) if edge else (None, np.zeros(bins.size))

@@ -28,7 +28,7 @@ CELLS = 3.0
 """Cells' worth of belief in the base mixture."""
 OPEN, FEW = 0.7, 16.0
 """The part of the base mixture that is spread over the clear levels: at most OPEN, and FEW over the number of cells.
-Most cells of a large domain are empty; of a few cells nothing of the kind is known."""
+Most cells of a large domain are empty; for a small domain this need not be so."""
 SMOOTHINGS, SHARP = 3, 64.0
 """How often the fitted mixture is smoothed over the clear levels, and SHARP over the number of cells how much of it at
 most: EM ends in a few sharp levels, which only many cells support."""
@@ -39,7 +39,7 @@ HASTE = 1.8
 def empirical_bayes(noisy: npt.ArrayLike, epsilon: float, *, settle: bool = False) -> Reals:
     """Shrink a noisy histogram towards what its own counts say about counts in general.
 
-    Every cell was measured, with discrete Laplace noise of rate *epsilon*. The true counts are thought to be Poisson
+    Every cell was measured, with discrete Laplace noise of rate *epsilon*. The true counts are assumed to be Poisson
     with intensities from an unknown distribution, which is fitted to the noisy counts by EM, for every trial by itself;
     the result is the posterior mean of every count (Robbins, "An empirical Bayes approach to statistics", 1956; Laird,
     "Nonparametric maximum likelihood estimation of a mixing distribution", 1978). It is never negative, costs no
@@ -88,7 +88,7 @@ def _base(table: Intensities, cells: int) -> Reals:
 def _mix(
     cells: Reals, rows: Reals, columns: Reals, belief: Reals, steps: int, prior: Reals, odds: Reals, gain: Reals
 ) -> None:
-    """Move *prior* towards what explains so many *cells* a bin, with *belief* in cells' worth a level.
+    """Move *prior* towards what explains the numbers of *cells* in each bin; *belief* counts as cells of each level.
 
     EM multiplies the weight of level k by g_k = Σ_b cells_b·P(b | k)/P(b) over the number of cells. *rows* are the
     likelihoods by bin, *columns* the same by level.
@@ -128,7 +128,7 @@ SCATTERED, SPIKES = 0.05, 0.002
 ARRIVALS = 50.0
 """Cells' worth of belief in the base distribution of a window's levels."""
 SLAB = 1 << 12
-"""Cells that are treated at once, at least."""
+"""The least number of cells that are treated together."""
 NEGLIGIBLE = -40.0
 """Levels whose log odds to the likeliest one are below this count as impossible."""
 
@@ -137,7 +137,7 @@ def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...
     """Smooth a noisy histogram of any number of axes by what lies around each cell.
 
     Every cell was measured, with discrete Laplace noise of rate *epsilon*; the last axis has the cells of *domain* in
-    row-major order. The cells of a window around a cell, itself left out, are thought to share its level, and so give
+    row-major order. The cells of a window around a cell, itself left out, are assumed to share its level, and so give
     the odds of its levels; windows of several sizes and the prior of all cells (as in ``empirical_bayes``) are judges
     whose mixture is the prior of the cell. How far the judges are trusted, and how even, scattered or spiky the cells
     of a level are, is fitted to the noisy counts by EM, for every trial by itself. The result is the posterior mean of

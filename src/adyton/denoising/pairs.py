@@ -1,11 +1,11 @@
 """Posterior means of the cells of many measured tables, each around what a model predicts for it.
 
 A prediction m of a table (independence of its attributes, or a path through other tables) is right in many cells, a
-little wrong in others, and far off in some; how often, the noisy tables themselves tell. A cell's count is thought to
-be drawn from a mixture of N(m, (τm)²) for several τ, and of laws around 0 for cells that are empty or nearly so where
-the model expects something (combinations that do not occur). The weights of the mixture are fitted by EM to cells
-of alike strength of signal, over all tables; then each table tilts them by how much more or less often it needs each
-component. After Efron and Morris, "Data analysis using Stein's estimator and its generalizations", 1975.
+little wrong in others, and far off in some; how often is learnt from the noisy tables themselves. A cell's count is
+assumed to be drawn from a mixture of N(m, (τm)²) for several τ, and of laws around 0 for cells that are empty or nearly
+so where the model expects something (combinations that do not occur). The weights of the mixture are fitted by EM to
+cells of similar signal strength, over all tables; then the weights are adjusted for each table by how often it needs
+each component. After Efron and Morris, "Data analysis using Stein's estimator and its generalizations", 1975.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def denoised_tables(
     """The posterior mean of every cell of every table, never below 0.
 
     *noisy* are the measured tables, *predicted* what a model says of each, and *variances* those of the noise of a
-    cell, one for each table. The noise is thought to be normal, which sums of several noises nearly are.
+    cell, one for each table. The noise is assumed to be normal, which sums of several noises nearly are.
 
     >>> flat = np.full((8, 8), 100.0)
     >>> noise = np.random.default_rng(0).normal(scale=40, size=(8, 8))
@@ -91,9 +91,8 @@ def _posterior_means(counts: Reals, means: Reals, noise: Reals, strength: Places
         occupied[:] = TABLE_CELLS * BELIEF
         _occupied(odds, pooled, strength, tilt, owner, owner, occupied)
         tilt[:] = occupied / (expected + TABLE_CELLS * BELIEF)
-    result = np.empty_like(counts)
-    _means(odds, pooled, strength, tilt, owner, posterior, result)
-    return result
+    weights = odds * pooled[strength] * tilt[owner]
+    return np.asarray((weights * posterior).sum(axis=1) / weights.sum(axis=1))
 
 
 @compiled
@@ -160,20 +159,6 @@ def _occupied(
         for k in range(components):
             weight = odds[cell, k] * pooled[strength[cell], k] * tilt[owner[cell], k]
             occupied[classes[cell], k] += weight / total
-
-
-@compiled
-def _means(
-    odds: Reals, pooled: Reals, strength: Places, tilt: Reals, owner: Places, posterior: Reals, result: Reals
-) -> None:
-    """The posterior mean of every cell."""
-    for cell in range(odds.shape[0]):
-        total, mean = 0.0, 0.0
-        for k in range(odds.shape[1]):
-            weight = odds[cell, k] * pooled[strength[cell], k] * tilt[owner[cell], k]
-            total += weight
-            mean += weight * posterior[cell, k]
-        result[cell] = mean / total
 
 
 def raked(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike, rounds: int = 30) -> Reals:

@@ -2,7 +2,7 @@
 
 Least squares treats every cell alike. But real maps are empty nearly everywhere, and where they are not they are
 smooth, or rough, at all scales alike; and from tens of thousands of noisy counts one can learn which. So each block is
-thought to split its rows between its halves by a law that is fitted to the answers (empirical Bayes; see
+assumed to split its rows between its halves by a law that is fitted to the answers (empirical Bayes; see
 :mod:`adyton.denoising.splits`), and the estimate is the mean of the cells given **all** the answers:
 
 1. Every level of the tree is refined into halves, and each half's possible counts are bounded by least squares.
@@ -136,7 +136,7 @@ class _Fit(NamedTuple):
 def posterior(tree: Splits, answers: Reals, precisions: Reals) -> Reals:
     """The posterior mean of every node, given an answer for each, whose precision is 0 where there is none.
 
-    All leaves must have been measured, with whatever precision each, and there must be at least two of them.
+    All leaves must have been measured, each with its own precision, and there must be at least two of them.
     """
     family = generations(tree)
     deviation = float(np.sqrt(1 / np.median(precisions[: tree.leaves])))
@@ -263,7 +263,7 @@ class _Piece(NamedTuple):
 
 
 def _cut(tree: Splits, most: int) -> tuple[Splits, list[_Piece]]:
-    """The largest subtrees of no more than so many leaves, and the tree above them, whose leaves are their roots."""
+    """The largest subtrees of at most *most* leaves, and the tree above them, whose leaves are their roots."""
     first, counts = np.arange(tree.levels.size), np.ones(tree.levels.size, dtype=np.int64)
     _count_leaves(tree.kids, first, counts)
     above = tree.leaves + np.flatnonzero(counts[tree.leaves :] > most)

@@ -247,7 +247,7 @@ def measure_in_stages(
     rows: float,
     measured: Sequence[Measurement] = (),
 ) -> BlockAnswers:
-    """Measure a vector of about so many *rows* in stages for exactly *epsilon*; *measured* are totals known already."""
+    """Measure a vector of about *rows* rows in stages for exactly *epsilon*; *measured* are totals known already."""
     energy, levels = np.asarray(level_energy, dtype=np.float64), halvings(x.cells) + 1
     if energy.shape != (levels,):
         raise BadInput(f"level_energy must be {levels} numbers, given an array of {energy.shape}.")

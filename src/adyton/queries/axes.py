@@ -160,7 +160,7 @@ Parts = list[tuple[int, Queries]]
 _MOST_KINDS = 64
 """Ranges that count more different numbers of stripes are weighted one by one."""
 _MOST_REPEATED = 64
-"""Up to so many copies, a part that counts more often is repeated; beyond, it is weighted."""
+"""The most copies by which a part that counts more often is repeated; beyond that, it is weighted."""
 
 
 def along_axis(domain: tuple[int, ...], axis: int) -> int:

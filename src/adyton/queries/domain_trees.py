@@ -149,7 +149,7 @@ def hilbert_order(domain: int | Sequence[int]) -> Places:
 
 @lru_cache(maxsize=16)
 def curve(domain: tuple[int, ...]) -> Places | None:
-    """The order of the cells along a Hilbert curve: None for a line, which stays as it stands."""
+    """The order of the cells along a Hilbert curve: None for a line, which is in order already."""
     return None if len(domain) == 1 else hilbert_order(domain)
 
 
@@ -167,7 +167,7 @@ def snake_order(domain: Sequence[int], axis: int) -> Places:
     """
     sides = as_shape(tuple(domain))
     if len(sides) != 2 or axis not in (0, 1):
-        raise BadInput(f"to and fro goes along axis 0 or 1 of two dimensions, given axis {axis} of {sides}.")
+        raise BadInput(f"an order to and fro needs axis 0 or 1 of two dimensions, given axis {axis} of {sides}.")
     table = np.arange(math.prod(sides)).reshape(sides)
     lines = (table.T if axis == 0 else table).copy()
     lines[1::2] = lines[1::2, ::-1]

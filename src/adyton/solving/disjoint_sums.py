@@ -22,10 +22,10 @@ PULL = 0.05
 _CLOSE = 0.02
 """Replays end when answers move by less than this part of the noise's standard deviation."""
 _WORK = 4_000_000
-"""About so many groups are visited in one fit: long histories on many groups are replayed a few times only."""
+"""About how many groups are visited in one fit: long histories on many groups are replayed a few times only."""
 _LEAST_SWEEPS = 3
 _FEW = 160
-"""So many groups and answers are solved for densely."""
+"""Up to this many groups and answers are solved for densely."""
 _LITTLE = 1e-6
 """How much less than an answer the last fit counts in a dense solution, before squaring."""
 _KNOWN = 1e-3

@@ -94,11 +94,7 @@ class WeightedTree:
         self.states[-1][1, filled] = 1
         self.states[-1][2, filled] = overlap.energy
         self.crosses = self.shares.copy()
-        self._rise(
-            [2.0 ** (-depth / 2) for depth in range(self.depth)],
-            [np.zeros((2, 1 << depth)) for depth in range(self.depth)],
-            1.0,
-        )
+        self._rise(None, 1.0)
 
     def improve(self, sweeps: int) -> None:
         """Choose every λ again, this many times, as long as the workload has a way back; keep the best."""
@@ -113,20 +109,41 @@ class WeightedTree:
         if self.error > least:
             contexts = self._fall()
             self.shares = best
-            self._rise([-1.0] * self.depth, contexts, 0.0)
+            self._rise(contexts, 0.0)
 
     def sweep(self, step: float) -> None:
         """Choose every λ in the present context, and go this part of the way to it."""
-        self._rise([-1.0] * self.depth, self._fall(), step)
+        self._rise(self._fall(), step)
 
-    def _rise(self, decays: list[float], contexts: list[Reals], step: float) -> None:
-        shares = [share.copy() for share in self.shares]
+    def _rise(self, contexts: list[Reals] | None, step: float) -> None:
+        """From the leaves upwards: V, u and e of every block, and every λ, which goes this *step* towards the best.
+
+        Without contexts, k and π of every block, equation 9 chooses λ.
+        """
+        shares = self.shares.copy()
         for depth in range(self.depth - 1, -1, -1):
             self.crosses[depth] = cross = self.overlap.cross()
-            parts = np.empty((2, cross.size))
-            below, above = self.states[depth + 1], self.states[depth]
-            rise(below, cross, decays[depth], contexts[depth], step, shares[depth], parts, above)
-            self.overlap.merge(parts[0], parts[1])
+            values, (left, right), (first, second) = ((row[0::2], row[1::2]) for row in self.states[depth + 1])
+            total = left + right
+            parts = left / total, right / total
+            apart = parts[0] ** 2 * first + parts[1] ** 2 * second
+            together, inside = 2 * parts[0] * parts[1] * cross, values[0] + values[1]
+            least = _NOTHING * (inside + left * first + right * second)
+            rest = _above(least, inside + left * parts[1] * (first + second - 2 * cross))
+            if contexts is None:
+                decay = 2.0 ** (-depth / 2)
+                within = _above(least, inside + left * parts[1] * (first + second - 2 * decay * cross))
+                gain, outside = apart + decay * together, np.zeros(cross.size)
+            else:
+                within, (gain, outside) = rest, contexts[depth]
+            best = np.empty(cross.size)
+            choose_shares(within, gain, total, outside, best)
+            best = best if contexts is None else shares[depth] + step * (best - shares[depth])
+            shares[depth] = share = np.where(left * right == 0, 0.0, best)
+            free = (1 - share) ** 2
+            inner = np.divide(rest, free, out=np.zeros_like(rest), where=rest > 0)
+            self.states[depth] = np.stack([inner, total / (free + share**2 * total), apart + together])
+            self.overlap.merge(*parts)
         self.shares = shares
         inside, variance, energy = self.states[0][:, 0]
         self.error = float(inside + variance * energy)
@@ -217,40 +234,15 @@ def best_share(inside: float, gain: float, total: float, outside: float) -> floa
 
 
 @compiled
-def rise(
-    below: Reals, cross: Reals, decay: float, context: Reals, step: float, share: Reals, parts: Reals, above: Reals
-) -> None:
-    """From the rows V, u and e of a level to those of the level above it.
+def choose_shares(inside: Reals, gain: Reals, total: Reals, outside: Reals, shares: Reals) -> None:
+    """The best λ of each block."""
+    for block in range(shares.size):
+        shares[block] = best_share(inside[block], gain[block], total[block], outside[block])
 
-    With a decay of at least 0 equation 9 chooses λ; otherwise the context, rows k and π, does, and ``share`` goes this
-    step towards it. Writes ``share``, the rows w_1 and w_2 of ``parts``, and ``above``.
-    """
-    for pair in range(cross.size):
-        left, right = 2 * pair, 2 * pair + 1
-        left_variance, right_variance = below[1, left], below[1, right]
-        first, second = below[2, left], below[2, right]
-        total = left_variance + right_variance
-        parts[0, pair], parts[1, pair] = left_variance / total, right_variance / total
-        apart = parts[0, pair] ** 2 * first + parts[1, pair] ** 2 * second
-        together = 2 * parts[0, pair] * parts[1, pair] * cross[pair]
-        inside = below[0, left] + below[0, right]
-        nothing = _NOTHING * (inside + left_variance * first + right_variance * second)
-        rest = inside + left_variance * parts[1, pair] * (first + second - 2 * cross[pair])
-        rest = rest if rest > nothing else 0.0
-        if left_variance * right_variance == 0:
-            share[pair] = 0.0
-        else:
-            within, gain, outside = rest, context[0, pair], context[1, pair]
-            if decay >= 0:
-                within = inside + left_variance * parts[1, pair] * (first + second - 2 * decay * cross[pair])
-                within = within if within > nothing else 0.0
-                gain, outside = apart + decay * together, 0.0
-            best = best_share(within, gain, total, outside)
-            share[pair] = best if decay >= 0 else share[pair] + step * (best - share[pair])
-        free = (1 - share[pair]) ** 2
-        above[0, pair] = rest / free if rest > 0 else 0.0
-        above[1, pair] = total / (free + share[pair] ** 2 * total)
-        above[2, pair] = apart + together
+
+def _above(least: Reals, values: Reals) -> Reals:
+    """The values, and 0 for those that are not above the least."""
+    return np.where(values > least, values, 0.0)
 
 
 def _siblings(left: Reals, right: Reals) -> Reals:

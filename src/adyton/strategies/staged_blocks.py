@@ -1,6 +1,6 @@
 """Blocks measured in stages, from coarse to fine: each stage reads the noisy answers so far and cuts where it pays.
 
-A stage spends the same share of ε on every cell that is still open, on blocks of whatever sizes are best where they
+A stage spends the same share of ε on every cell that is still open, on blocks of the sizes that are best where they
 are. A block that further cuts would not improve is finished: it gets all that its cells have left in one last answer,
 which is worth more than several small ones. Finished and open cells are disjoint parts of the domain, so together they
 cost what the dearer part costs. The choice is made on noisy answers alone and costs nothing.

@@ -129,7 +129,7 @@ def _refine(coarse: Grid, blocks: Reals) -> tuple[Partition, BlockTree]:
 
 
 def grid_of(domain: tuple[int, ...], blocks: float) -> Grid:
-    """A grid with at least so many blocks along each side: their width is a whole number of cells, rounded down.
+    """A grid with at least *blocks* blocks along each side: their width is a whole number of cells, rounded down.
 
     >>> grid_of((32, 32), 25).blocks, grid_of((32, 32), 3).blocks
     ((32, 32), (4, 4))
@@ -168,15 +168,15 @@ class HybridTree(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Medians, then one measurement of the tree."""
-        a_round = self.median_share * epsilon / max(1, self.median_rounds)
+        per_round = self.median_share * epsilon / max(1, self.median_rounds)
         sides = x.shape if len(x.shape) == 2 else (1, x.cells)
         boxes = [_Box(np.arange(x.cells).reshape(sides), x)]
         stages, spent = [boxes], Fraction(0)
         for number in range(1, self.median_rounds + 1):
             if all(box.cells.size == 1 for box in boxes):
                 break
-            boxes = [half for box in boxes for half in _halve(box, a_round)]
-            spent += a_round  # siblings in parallel; a box with cells to cut was cut in every round before
+            boxes = [half for box in boxes for half in _halve(box, per_round)]
+            spent += per_round  # siblings in parallel; a box with cells to cut was cut in every round before
             if number % 2 == 0:
                 stages.append(boxes)
         tree = _tree(x.shape, stages, boxes)

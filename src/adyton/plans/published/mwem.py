@@ -50,7 +50,7 @@ class WorstFirst(CountsRows):
 
     @abstractmethod
     def number_of_rounds(self, ndim: int, signal: float) -> int:
-        """How many rounds there are for so many rows · ε."""
+        """How many rounds there are for *signal* = rows · ε."""
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
         """Every round asks all queries, and fits all that was measured before it."""
