@@ -26,7 +26,7 @@ from adyton.result.folder import read
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result
 from adyton.schema import Schema
-from adyton.tasks.request import Request
+from adyton.tasks.request import Request, Task
 from adyton.whole import SAFE
 
 LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
@@ -55,8 +55,10 @@ class Program(ABC):
     """What the result is called, with its article."""
     may_need_less: ClassVar[bool] = False
     """Whether less than what was asked for may be charged."""
-    results: ClassVar[Mapping[str, str | type[Result]]]
-    """The kinds of results that it can return, or their import paths."""
+    result: ClassVar[type[Result]]
+    """The kind of result that it returns."""
+    other_results: ClassVar[tuple[type[Result], ...]] = ()
+    """The kinds of results that other programs for the same tasks return."""
 
     request: Request
     schema: Schema
@@ -66,11 +68,6 @@ class Program(ABC):
     @abstractmethod
     def of(cls, request: Request, schema: Schema) -> Program:
         """The program for a request on a table with this schema."""
-
-    @property
-    @abstractmethod
-    def result(self) -> type[Result]:
-        """The kind of result that it returns."""
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
@@ -218,15 +215,15 @@ def least_known(errors: Mapping[str, ExpectedError | None]) -> tuple[str, Expect
     return None
 
 
+def program_type(task: Task) -> type[Program]:
+    """The kind of program that answers a task."""
+    program: type[Program] = standing(task.answered_by) if isinstance(task.answered_by, str) else task.answered_by
+    return program
+
+
 def program_of(request: Request, schema: Schema) -> Program:
     """The program for a request on a table with this schema; refused where it cannot be answered."""
-    program: type[Program] = _class(request.task.answered_by)
-    return program.of(request, schema)
-
-
-def _class(place: str | type | None) -> Any:
-    """A class that is named by its import path, or given itself."""
-    return standing(place) if isinstance(place, str) else place
+    return program_type(request.task).of(request, schema)
 
 
 def load(folder: str | os.PathLike[str]) -> Result:
@@ -234,7 +231,12 @@ def load(folder: str | os.PathLike[str]) -> Result:
 
     Nothing in the file is trusted, and nothing in it is run; the data are not needed.
     """
-    return read(folder, lambda task, kind: _class(_class(task.answered_by).results.get(kind)), "a result")
+
+    def result_type(task: Any, kind: str) -> type[Result] | None:
+        program = program_type(task)
+        return {result.kind: result for result in (program.result, *program.other_results)}.get(kind)
+
+    return read(folder, result_type, "a result")
 
 
 def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:

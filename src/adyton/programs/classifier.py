@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
@@ -15,7 +15,6 @@ from adyton.learning.public_randomness import repeated
 from adyton.learning.registry import LEARNERS, Learner
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
-from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.tasks.request import Request
 
@@ -26,7 +25,6 @@ class Learning(Program):
 
     noun = "a model"
     may_need_less = True
-    results: ClassVar[Mapping[str, type[Result]]] = {"classifier": FittedClassifier}
     result = FittedClassifier
     request: Request
     schema: Schema

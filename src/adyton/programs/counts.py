@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
@@ -22,7 +22,6 @@ from adyton.queries import Queries
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.number import Number, RowsCut, measured_cut_off, unit_sizes
 from adyton.result.release import Release
-from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.cell_groups import changes
 from adyton.tasks import Task
@@ -37,7 +36,6 @@ _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
 class Counts(Program):
     """A plan over the cells of all attributes that the task is about."""
 
-    results: ClassVar[Mapping[str, type[Result]]] = {"counts": Release}
     result = Release
 
     request: Request
@@ -198,7 +196,6 @@ class Single(Program):
     """A noisy number of rows, or of units that have some."""
 
     noun = "a count"
-    results: ClassVar[Mapping[str, type[Result]]] = {"number": Number}
     result = Number
 
     request: Request
@@ -261,7 +258,6 @@ class SingleOutlook(Outlook):
 class LeftOut(Single):
     """Units with more rows than the limit, and their rows beyond it up to a public number."""
 
-    results: ClassVar[Mapping[str, type[Result]]] = {"rows cut": RowsCut}
     result = RowsCut  # type: ignore[assignment]
 
     @classmethod

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
 from adyton.messages import listing
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
-from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.statistics.grouped import GroupedNumbers
 from adyton.statistics.numbers_release import NumbersRelease
@@ -29,7 +28,6 @@ PER_ROW = ("mean", "variance", "deviation")
 class Numbers(Program):
     """The program with the least expected error among those that measure what is asked for; or the one named."""
 
-    results: ClassVar[Mapping[str, type[Result]]] = {"numbers": NumbersRelease}
     result = NumbersRelease
 
     request: Request

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar
 
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables
 from adyton.kernel.sources import TableSource
 from adyton.marginals.deciding import LEAST_REST
-from adyton.marginals.program import AUTO, NAMED, PROGRAMS, Outcome, TableSet, TablesProgram, program_named
+from adyton.marginals.program import NAMED, PROGRAMS, Outcome, TableSet, TablesProgram, program_named
 from adyton.marginals.select_pairs import AllPairs, AllTables
 from adyton.marginals.tables_release import TablesRelease
 from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS
@@ -22,12 +21,11 @@ from adyton.programs.base import Answer, Outlook, Program
 from adyton.programs.counts import Counts, in_words
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.release import Release
-from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.cell_groups import changes
 from adyton.solving.residuals import part_variances
 from adyton.tasks import Marginals
-from adyton.tasks.request import Request
+from adyton.tasks.request import AUTO, Request
 
 MANY_ATTRIBUTES = 5
 """From this many attributes on, ``auto`` measures tables of two attributes one by one."""
@@ -39,8 +37,8 @@ _LINEAR = {AllPairs.name, AllTables.name}
 class Tables(Program):
     """Tables that are measured one by one; or a plan over all cells, where that serves as well."""
 
-    results: ClassVar[Mapping[str, type[Result]]] = {"counts": Release, "tables": TablesRelease}
     result = TablesRelease
+    other_results = (Release,)
 
     request: Request
     schema: Schema
