@@ -169,7 +169,7 @@ class PairModel:
         return counts, "fitted to pairs" if tables else "independent"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; :meth:`from_dict` reads it back."""
+        """As plain values for JSON; :meth:`from_dict` reads them back."""
         return {
             "form": _FORM,
             "singles": {name: table.tolist() for name, table in self.singles.items()},
@@ -294,7 +294,7 @@ class Forest:
 
     @cached_property
     def neighbours(self) -> dict[str, list[str]]:
-        """For every attribute those that it has a pair with."""
+        """For every attribute, those that it has a pair with."""
         near: dict[str, list[str]] = {name: [] for name in self.names}
         for first, second in self.pairs:
             near[first].append(second)

@@ -57,7 +57,7 @@ class TableSet:
     """
 
     schema: Schema
-    """Of the attributes that are in a group."""
+    """The schema of the attributes that are in a group."""
     groups: tuple[Group, ...]
     weights: tuple[float, ...]
     along: Mapping[str, Along] = field(default_factory=dict)

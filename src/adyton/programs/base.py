@@ -62,7 +62,7 @@ class Program(ABC):
 
     request: Request
     schema: Schema
-    """Of the attributes that the task is about."""
+    """The schema of the attributes that the task is about."""
 
     @classmethod
     @abstractmethod
@@ -102,14 +102,26 @@ class Outlook(ABC):
     misfits: MisfitShare
     chooses: bool
     """Whether one of several is chosen privately."""
-    size: str
-    """How much is released, in a few words; empty where there is nothing to say."""
-    cells: int | None = None
-    """How many cells are estimated, if any."""
-    queries: int | None = None
-    """How many queries the task asks about them."""
-    advice: str = "Name a budget."
-    """What to do where no error is known beforehand."""
+
+    @property
+    def cells(self) -> int | None:
+        """How many cells are estimated, if any."""
+        return None
+
+    @property
+    def queries(self) -> int | None:
+        """How many queries the task asks about them."""
+        return None
+
+    @property
+    def size(self) -> str:
+        """How much is released, in a few words; empty where there is nothing to say."""
+        return "" if self.cells is None else f"{self.cells:,} cells"
+
+    @property
+    def advice(self) -> str:
+        """What to do where no error is known beforehand."""
+        return "Name a budget."
 
     @abstractmethod
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:

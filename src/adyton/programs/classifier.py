@@ -28,12 +28,12 @@ class Learning(Program):
     result = FittedClassifier
     request: Request
     schema: Schema
-    """Of the whole table: the model says what it is about."""
+    """The schema of the whole table, which the model keeps."""
     learner: Learner
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Learning:
-        """By the classifier's own method."""
+        """With the method that the classifier names."""
         if request.options or request.algorithm != "auto" or request.misfits:
             raise BadInput('a classifier names its method and options itself: ad.Classifier("ill", method=…).')
         task = request.task
@@ -43,7 +43,7 @@ class Learning(Program):
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
-        """None: a value that does not fit tells a model nothing."""
+        """None: values that do not match the schema are not counted for a model."""
         return None
 
     def source(self, table: TableSource) -> TableSource:
@@ -53,7 +53,7 @@ class Learning(Program):
         return table if task.attributes is None else table.select(*task.attributes, task.label)
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """By the learner."""
+        """As the learner checks it."""
         task, keys = self.request.task, list[int]()
         assert isinstance(task, Classifier)
         learn = self.learner.prepared(source, task.label, epsilon)
@@ -81,8 +81,8 @@ class LearningOutlook(Outlook):
     ending = "How well a model predicts depends on the data; the report says how the method did on public tables."
 
     @property
-    def size(self) -> str:  # type: ignore[override]
-        """By its attributes."""
+    def size(self) -> str:
+        """The number of attributes."""
         return f"{len(self.schema.names)} attributes"
 
     def what_it_does(self, name: str) -> str:

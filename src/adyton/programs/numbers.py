@@ -59,7 +59,7 @@ class Numbers(Program):
         return self.numbers.groups
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """By the program that is best with this budget."""
+        """As the program checks it that is best with this budget."""
         ranking = rank(self.numbers, epsilon, self.request.algorithm)
         measure = ranking.program.prepared(source, self.numbers, epsilon)
 
@@ -71,7 +71,7 @@ class Numbers(Program):
         return run
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> NumbersOutlook:
-        """By the errors of the programs, which are public."""
+        """From the errors of the programs, which are public."""
         return NumbersOutlook(self.numbers, self.request.algorithm, misfits)
 
 
@@ -91,8 +91,8 @@ class NumbersOutlook(Outlook):
         return self.numbers.schema
 
     @property
-    def size(self) -> str:  # type: ignore[override]
-        """By its groups, if there are any."""
+    def size(self) -> str:
+        """The number of groups, if there are any."""
         return f"{self.numbers.groups:,} groups" if self.numbers.groups > 1 else ""
 
     def ranking(self, epsilon: Fraction) -> Ranking:

@@ -26,7 +26,7 @@ class Tune(Program):
     request: Request
     asked: Asked
     curve: tuple[tuple[float, float], ...] | None = None
-    """Of public instances."""
+    """The curve of public instances, for a drawing."""
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Tune:
@@ -39,7 +39,7 @@ class Tune(Program):
         return None
 
     def check(self, source: InstancesSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """By what is left."""
+        """Refuse more than what is left of the budget."""
         source.kernel.afford(source, epsilon)
 
         def run() -> Answer:
