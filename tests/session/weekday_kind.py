@@ -72,7 +72,6 @@ class Weekdays(Result):
 class CountWeekdays(Program):
     """Seven groups of days, with noise on each."""
 
-    results = {Weekdays.kind: Weekdays}  # noqa: RUF012
     result = Weekdays
 
     request: object

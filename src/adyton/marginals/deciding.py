@@ -171,7 +171,7 @@ class Way:
     """How many pairs to choose for each attribute, and which part of what is left the 1-way tables get before."""
 
     pairs: Fraction | None
-    """None: all are measured, none is chosen."""
+    """None where all pairs are measured."""
     top_up: Fraction
 
     def decision(self, attributes: int, rest: Fraction, why: str = "") -> Decision:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -169,7 +169,7 @@ class PairModel:
         return counts, "fitted to pairs" if tables else "independent"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; :meth:`from_dict` reads it back."""
+        """As plain values for JSON; :meth:`from_dict` reads them back."""
         return {
             "form": _FORM,
             "singles": {name: table.tolist() for name, table in self.singles.items()},
@@ -283,15 +283,18 @@ class Forest:
     @classmethod
     def heaviest(cls, names: Sequence[str], weights: Mapping[Pair, float]) -> Forest:
         """The forest of largest total weight (Kruskal, 1956); of equal weights, the pair that comes first."""
-        parts, chosen = Parts(names), []
-        for pair in sorted(weights, key=lambda pair: -weights[pair]):
-            if parts.join(*pair):
-                chosen.append(pair)
+        trees, chosen = {name: {name} for name in names}, []
+        for first, second in sorted(weights, key=lambda pair: -weights[pair]):
+            tree, other = trees[first], trees[second]
+            if tree is not other:
+                chosen.append((first, second))
+                tree |= other
+                trees.update(dict.fromkeys(other, tree))
         return cls(tuple(names), tuple(chosen))
 
     @cached_property
     def neighbours(self) -> dict[str, list[str]]:
-        """For every attribute those that it has a pair with."""
+        """For every attribute, those that it has a pair with."""
         near: dict[str, list[str]] = {name: [] for name in self.names}
         for first, second in self.pairs:
             near[first].append(second)
@@ -330,27 +333,3 @@ class Forest:
                 met.update(new for _, new in tree)
                 steps += tree
         return steps
-
-
-class Parts:
-    """Sets that are joined step by step: whether two attributes are in one tree already.
-
-    >>> parts = Parts("abc")
-    >>> parts.join("a", "b"), parts.join("b", "a"), parts.join("a", "c")
-    (True, False, True)
-    """
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._above = {name: name for name in names}
-
-    def _top(self, name: str) -> str:
-        while self._above[name] != name:
-            self._above[name] = self._above[self._above[name]]
-            name = self._above[name]
-        return name
-
-    def join(self, first: str, second: str) -> bool:
-        """Join the sets of both; whether they were two."""
-        top, other = self._top(first), self._top(second)
-        self._above[top] = other
-        return top != other

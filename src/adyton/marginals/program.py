@@ -24,7 +24,7 @@ from adyton.kernel.recorder import Ended
 from adyton.kernel.shapes import TablesShape
 from adyton.kernel.sources import TableSource, TablesSource
 from adyton.marginals.estimating import Estimates, estimated
-from adyton.marginals.pair_model import Pair, Parts
+from adyton.marginals.pair_model import Forest, Pair
 from adyton.marginals.refining import refined
 from adyton.messages import listing, shorten
 from adyton.plans.algorithm import Algorithm
@@ -57,7 +57,7 @@ class TableSet:
     """
 
     schema: Schema
-    """Of the attributes that are in a group."""
+    """The schema of the attributes that are in a group."""
     groups: tuple[Group, ...]
     weights: tuple[float, ...]
     along: Mapping[str, Along] = field(default_factory=dict)
@@ -140,8 +140,7 @@ class TableSet:
     @property
     def longest_forest(self) -> int:
         """How many of the pairs there can be without a circle."""
-        parts = Parts(self.sides)
-        return sum(parts.join(*pair) for pair in self.pairs)
+        return len(Forest.heaviest(tuple(self.sides), self.pairs).pairs)
 
     @property
     def cells(self) -> int:

@@ -401,7 +401,7 @@ class TablesRelease(Released):
         return drawings(self, most)
 
     def view(self) -> View:
-        """With a grid of pairs, and every table behind its square."""
+        """A page with a grid of pairs, and a table for every square."""
         from adyton.report.tables import view  # loaded only where a page is made
 
         return view(self)

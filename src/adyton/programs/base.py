@@ -25,7 +25,7 @@ from adyton.plans.registry import standing
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result, read_result
 from adyton.schema import Schema
-from adyton.tasks.request import Request
+from adyton.tasks.request import Request, Task
 from adyton.whole import SAFE
 
 LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
@@ -54,22 +54,19 @@ class Program(ABC):
     """What the result is called, with its article."""
     may_need_less: ClassVar[bool] = False
     """Whether less than what was asked for may be charged."""
-    results: ClassVar[Mapping[str, str | type[Result]]]
-    """The kinds of results that it can return, or their import paths."""
+    result: ClassVar[type[Result]]
+    """The kind of result that it returns."""
+    other_results: ClassVar[tuple[type[Result], ...]] = ()
+    """The kinds of results that other programs for the same tasks return."""
 
     request: Request
     schema: Schema
-    """Of the attributes that the task is about."""
+    """The schema of the attributes that the task is about."""
 
     @classmethod
     @abstractmethod
     def of(cls, request: Request, schema: Schema) -> Program:
         """The program for a request on a table with this schema."""
-
-    @property
-    @abstractmethod
-    def result(self) -> type[Result]:
-        """The kind of result that it returns."""
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
@@ -104,14 +101,26 @@ class Outlook(ABC):
     misfits: MisfitShare
     chooses: bool
     """Whether one of several is chosen privately."""
-    size: str
-    """How much is released, in a few words; empty where there is nothing to say."""
-    cells: int | None = None
-    """How many cells are estimated, if any."""
-    queries: int | None = None
-    """How many queries the task asks about them."""
-    advice: str = "Name a budget."
-    """What to do where no error is known beforehand."""
+
+    @property
+    def cells(self) -> int | None:
+        """How many cells are estimated, if any."""
+        return None
+
+    @property
+    def queries(self) -> int | None:
+        """How many queries the task asks about them."""
+        return None
+
+    @property
+    def size(self) -> str:
+        """How much is released, in a few words; empty where there is nothing to say."""
+        return "" if self.cells is None else f"{self.cells:,} cells"
+
+    @property
+    def advice(self) -> str:
+        """What to do where no error is known beforehand."""
+        return "Name a budget."
 
     @abstractmethod
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:
@@ -217,15 +226,15 @@ def least_known(errors: Mapping[str, ExpectedError | None]) -> tuple[str, Expect
     return None
 
 
+def program_type(task: Task) -> type[Program]:
+    """The kind of program that answers a task."""
+    program: type[Program] = standing(task.answered_by) if isinstance(task.answered_by, str) else task.answered_by
+    return program
+
+
 def program_of(request: Request, schema: Schema) -> Program:
     """The program for a request on a table with this schema; refused where it cannot be answered."""
-    program: type[Program] = _class(request.task.answered_by)
-    return program.of(request, schema)
-
-
-def _class(place: str | type | None) -> Any:
-    """A class that is named by its import path, or given itself."""
-    return standing(place) if isinstance(place, str) else place
+    return program_type(request.task).of(request, schema)
 
 
 def load(folder: str | os.PathLike[str]) -> Result:
@@ -233,7 +242,12 @@ def load(folder: str | os.PathLike[str]) -> Result:
 
     Nothing in the file is trusted, and nothing in it is run; the data are not needed.
     """
-    return read_result(folder, lambda task, kind: _class(_class(task.answered_by).results.get(kind)), "a result")
+
+    def result_type(task: Any, kind: str) -> type[Result] | None:
+        program = program_type(task)
+        return {result.kind: result for result in (program.result, *program.other_results)}.get(kind)
+
+    return read(folder, result_type, "a result")
 
 
 def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:

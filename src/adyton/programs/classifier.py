@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
@@ -15,7 +15,6 @@ from adyton.learning.public_randomness import repeated
 from adyton.learning.registry import LEARNERS, Learner
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
-from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.tasks.request import Request
 
@@ -26,16 +25,15 @@ class Learning(Program):
 
     noun = "a model"
     may_need_less = True
-    results: ClassVar[Mapping[str, type[Result]]] = {"classifier": FittedClassifier}
     result = FittedClassifier
     request: Request
     schema: Schema
-    """Of the whole table: the model says what it is about."""
+    """The schema of the whole table, which the model keeps."""
     learner: Learner
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Learning:
-        """By the classifier's own method."""
+        """With the method that the classifier names."""
         if request.options or request.algorithm != "auto" or request.misfits:
             raise BadInput('a classifier names its method and options itself: ad.Classifier("ill", method=…).')
         task = request.task
@@ -45,7 +43,7 @@ class Learning(Program):
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
-        """None: a value that does not fit tells a model nothing."""
+        """None: values that do not match the schema are not counted for a model."""
         return None
 
     def source(self, table: TableSource) -> TableSource:
@@ -55,7 +53,7 @@ class Learning(Program):
         return table if task.attributes is None else table.select(*task.attributes, task.label)
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """By the learner."""
+        """As the learner checks it."""
         task, keys = self.request.task, list[int]()
         assert isinstance(task, Classifier)
         learn = self.learner.prepared(source, task.label, epsilon)
@@ -83,8 +81,8 @@ class LearningOutlook(Outlook):
     ending = "How well a model predicts depends on the data; the report says how the method did on public tables."
 
     @property
-    def size(self) -> str:  # type: ignore[override]
-        """By its attributes."""
+    def size(self) -> str:
+        """The number of attributes."""
         return f"{len(self.schema.names)} attributes"
 
     def what_it_does(self, name: str) -> str:

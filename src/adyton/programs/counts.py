@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, Self
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
@@ -22,7 +22,6 @@ from adyton.queries import Queries
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.number import Number, RowsCut, measured_cut_off, unit_sizes
 from adyton.result.release import Release
-from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.cell_groups import changes
 from adyton.tasks import Task
@@ -37,7 +36,6 @@ _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
 class Counts(Program):
     """A plan over the cells of all attributes that the task is about."""
 
-    results: ClassVar[Mapping[str, type[Result]]] = {"counts": Release}
     result = Release
 
     request: Request
@@ -54,7 +52,7 @@ class Counts(Program):
         if algorithm in NAMED:
             raise BadInput(f"{algorithm} is for tables: --marginals 2 (ad.Marginals(way=2)). This is {task}.")
         if task.per_unit and request.misfits:
-            raise BadInput("rows that do not fit are not looked at where units are counted. Leave misfits out.")
+            raise BadInput("rows that do not match the schema are not counted where units are. Leave misfits out.")
         selected = task.select(schema)
         check_held(task, selected)
         workload = task.workload(selected)
@@ -79,7 +77,7 @@ class Counts(Program):
         return table.select(list(self.schema.names)).coarsen(self.schema).vectorize()
 
     def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """By the plan."""
+        """As the plan checks it."""
         return partial(self._answer, self.plan.prepared(source, self.workload, epsilon))
 
     def _answer(self, run: Callable[[], Outcome]) -> Answer:
@@ -88,7 +86,7 @@ class Counts(Program):
         return Answer(outcome.algorithm, own, options=self.kept)
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> CountsOutlook:
-        """By the closed forms of the plans that could run."""
+        """From the closed forms of the plans that could run."""
         self.plan.check(self.workload)
         plans, share = self.plan.candidates(self.workload), self.plan.choice_share(self.workload)
         task = self.request.task
@@ -139,7 +137,7 @@ class CountsOutlook(Outlook):
 
     task: Task
     schema: Schema
-    """Of the attributes that the task is about."""
+    """The schema of the attributes that the task is about."""
     workload: Queries
     plans: Mapping[str, Plan]
     """The algorithms that could run, as they would be run."""
@@ -150,19 +148,14 @@ class CountsOutlook(Outlook):
     advice = "Name an algorithm that has one, such as identity, or compare algorithms on public data."
 
     @property
-    def cells(self) -> int:  # type: ignore[override]
+    def cells(self) -> int:
         """How many cells are estimated."""
         return self.schema.cells
 
     @property
-    def queries(self) -> int:  # type: ignore[override]
+    def queries(self) -> int:
         """How many queries the task asks."""
         return self.workload.count
-
-    @property
-    def size(self) -> str:  # type: ignore[override]
-        """By its cells."""
-        return f"{self.cells:,} cells"
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
         """What is made coarser."""
@@ -198,7 +191,6 @@ class Single(Program):
     """A noisy number of rows, or of units that have some."""
 
     noun = "a count"
-    results: ClassVar[Mapping[str, type[Result]]] = {"number": Number}
     result = Number
 
     request: Request
@@ -207,8 +199,8 @@ class Single(Program):
     """How many rows of a unit are protected together."""
 
     @classmethod
-    def of(cls, request: Request, schema: Schema) -> Single:
-        """Nothing can be chosen."""
+    def of(cls, request: Request, schema: Schema) -> Self:
+        """Refuse an algorithm, options and misfits: there is nothing to choose."""
         named = request.algorithm not in (AUTO, LAPLACE)
         others = {"algorithm": named, "options": bool(request.options), "misfits": bool(request.misfits)}
         if any(others.values()):
@@ -219,7 +211,7 @@ class Single(Program):
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
-        """None: nothing is read but what a predicate looks at."""
+        """None: no attribute is read, except by a predicate."""
         return None
 
     def source(self, table: TableSource) -> TableSource:
@@ -227,7 +219,7 @@ class Single(Program):
         return table.units(most=1) if self.request.task.per_unit else table
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """Every table has a count."""
+        """Nothing can fail: every table has a count."""
 
         def run() -> Answer:
             return Answer(
@@ -238,7 +230,7 @@ class Single(Program):
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> SingleOutlook:
         """The noise is known."""
-        return SingleOutlook(self.rows_per_unit, "one number")
+        return SingleOutlook(self.rows_per_unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +239,7 @@ class SingleOutlook(Outlook):
 
     reach: int
     """How much a unit can change the number, in terms of the whole budget."""
-    size: str
+    size: str = "one number"
     misfits: MisfitShare = NO_SHARE
     chooses = False
 
@@ -261,15 +253,14 @@ class SingleOutlook(Outlook):
 class LeftOut(Single):
     """Units with more rows than the limit, and their rows beyond it up to a public number."""
 
-    results: ClassVar[Mapping[str, type[Result]]] = {"rows cut": RowsCut}
     result = RowsCut  # type: ignore[assignment]
 
     @classmethod
-    def of(cls, request: Request, schema: Schema) -> LeftOut:
-        """Of the limit that is in force."""
+    def of(cls, request: Request, schema: Schema) -> Self:
+        """For the limit on rows in the schema of the table."""
         if request.where is not None:
             raise BadInput("what the limit leaves out is counted for the whole table. Leave where out.")
-        return replace(super().of(request, schema), rows_per_unit=schema.rows_per_unit)  # type: ignore[return-value]
+        return replace(super().of(request, schema), rows_per_unit=schema.rows_per_unit)
 
     def source(self, table: TableSource) -> VectorSource:  # type: ignore[override]
         """The number of units with 1, 2, … rows."""

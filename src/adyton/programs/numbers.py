@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
 from adyton.messages import listing
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
-from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.statistics.grouped import GroupedNumbers
 from adyton.statistics.numbers_release import NumbersRelease
@@ -29,7 +28,6 @@ PER_ROW = ("mean", "variance", "deviation")
 class Numbers(Program):
     """The program with the least expected error among those that measure what is asked for; or the one named."""
 
-    results: ClassVar[Mapping[str, type[Result]]] = {"numbers": NumbersRelease}
     result = NumbersRelease
 
     request: Request
@@ -61,7 +59,7 @@ class Numbers(Program):
         return self.numbers.groups
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """By the program that is best with this budget."""
+        """As the program checks it that is best with this budget."""
         ranking = rank(self.numbers, epsilon, self.request.algorithm)
         measure = ranking.program.prepared(source, self.numbers, epsilon)
 
@@ -73,7 +71,7 @@ class Numbers(Program):
         return run
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> NumbersOutlook:
-        """By the errors of the programs, which are public."""
+        """From the errors of the programs, which are public."""
         return NumbersOutlook(self.numbers, self.request.algorithm, misfits)
 
 
@@ -93,8 +91,8 @@ class NumbersOutlook(Outlook):
         return self.numbers.schema
 
     @property
-    def size(self) -> str:  # type: ignore[override]
-        """By its groups, if there are any."""
+    def size(self) -> str:
+        """The number of groups, if there are any."""
         return f"{self.numbers.groups:,} groups" if self.numbers.groups > 1 else ""
 
     def ranking(self, epsilon: Fraction) -> Ranking:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar
 
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import MeasureTables
@@ -22,7 +21,6 @@ from adyton.programs.base import Answer, Outlook, Program
 from adyton.programs.counts import Counts, in_words
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.release import Release
-from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.cell_groups import changes
 from adyton.solving.residuals import part_variances
@@ -39,8 +37,8 @@ _LINEAR = {AllPairs.name, AllTables.name}
 class Tables(Program):
     """Tables that are measured one by one; or a plan over all cells, where that serves as well."""
 
-    results: ClassVar[Mapping[str, type[Result]]] = {"counts": Release, "tables": TablesRelease}
     result = TablesRelease
+    other_results = (Release,)
 
     request: Request
     schema: Schema
@@ -51,7 +49,7 @@ class Tables(Program):
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Program:
-        """For a table with this schema, by whichever way suits it."""
+        """For a table with this schema: tables one by one, or a plan over all cells."""
         if not measures_tables(request, schema):
             return Counts.of(request, schema)
         task = _marginals(request)
@@ -71,7 +69,7 @@ class Tables(Program):
         return table.select(list(self.schema.names)).coarsen(self.schema)
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """By the program."""
+        """As the program checks it."""
         return partial(self._answer, self.way.prepared(source, self.wanted, epsilon))
 
     def _answer(self, run: Callable[[], Outcome]) -> Answer:
@@ -88,7 +86,7 @@ class Tables(Program):
         return Answer(outcome.algorithm, own, outcome.ended, options)
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> TablesOutlook:
-        """Without a look at the domain."""
+        """From the tables alone, never the whole domain."""
         algorithm = self.request.algorithm
         self.way.check(self.wanted, Fraction(1))
         names = ("all-pairs", "select-pairs") if algorithm == AUTO and self.wanted.pairs else (algorithm,)
@@ -132,23 +130,18 @@ class TablesOutlook(Outlook):
 
     @property
     def schema(self) -> Schema:
-        """Of the attributes that the task is about."""
+        """The schema of the attributes that the task is about."""
         return self.wanted.schema
 
     @property
-    def cells(self) -> int:  # type: ignore[override]
+    def cells(self) -> int:
         """How many cells all tables have: the whole domain is never looked at."""
         return self.wanted.cells
 
     @property
-    def queries(self) -> int:  # type: ignore[override]
+    def queries(self) -> int:
         """One for each of them, if nothing else is said."""
         return self.wanted.queries
-
-    @property
-    def size(self) -> str:  # type: ignore[override]
-        """By the cells of the tables."""
-        return f"{self.cells:,} cells"
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
         """That tables are measured one by one, and what is made coarser."""
@@ -172,6 +165,6 @@ class TablesOutlook(Outlook):
         return errors
 
     @property
-    def advice(self) -> str:  # type: ignore[override]
+    def advice(self) -> str:
         """A program whose error is known."""
         return f"Name {AllPairs.name if self.task.widest(self.schema) <= 2 else AllTables.name}."

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from adyton.configuration.asked import Asked
 from adyton.configuration.result import Configuration
@@ -13,7 +12,6 @@ from adyton.errors import BadInput
 from adyton.kernel.sources import InstancesSource
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
-from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.tasks.request import Request
 
@@ -23,13 +21,12 @@ class Tune(Program):
     """The choice of a parameter. A file or a shell cannot bring instances: :func:`adyton.configure` makes it."""
 
     noun = "a configuration"
-    results: ClassVar[Mapping[str, type[Result]]] = {"tuning": Configuration}
     result = Configuration
 
     request: Request
     asked: Asked
     curve: tuple[tuple[float, float], ...] | None = None
-    """Of public instances."""
+    """The curve of public instances, for a drawing."""
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Tune:
@@ -42,7 +39,7 @@ class Tune(Program):
         return None
 
     def check(self, source: InstancesSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """By what is left."""
+        """Refuse more than what is left of the budget."""
         source.kernel.afford(source, epsilon)
 
         def run() -> Answer:

@@ -156,7 +156,7 @@ class Preview:
     """What is left of the budget now."""
     outlook: Outlook
     schema: Schema
-    """Of the whole table."""
+    """The schema of the whole table."""
     counted: tuple[str, ...] = ()
     """Which rows of each unit would be counted, where that is not all of them."""
 

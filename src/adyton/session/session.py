@@ -195,7 +195,7 @@ class Session(Budgeted, Keeper):
         before anything is spent. Two methods may need less than *epsilon* and are charged less, friedman-schuster and
         patil-singh: ``asked`` of the result then says what was asked for. The result is public: predicting is free.
         """
-        from adyton.learning.classifier import as_classifier
+        from adyton.learning.classifier import as_classifier  # learners are loaded only where one is fitted
 
         return cast("FittedClassifier", self._ask(Request.of(as_classifier(classifier), epsilon, where=where)))
 

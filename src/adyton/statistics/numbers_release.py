@@ -102,7 +102,7 @@ class NumbersRelease(Result):
 
     @property
     def typical_errors(self) -> Mapping[str, float]:
-        """The same."""
+        """The same as :attr:`expected_error`."""
         return self.expected_error
 
     @property
@@ -179,8 +179,8 @@ class NumbersRelease(Result):
         return drawings(self)[:most]
 
     def view(self) -> View:
-        """With the number of groups."""
-        from adyton.report.page import Fact, view_of  # loaded only where a page is made
+        """The usual page, with the number of groups."""
+        from adyton.report.view import Fact, view_of  # loaded only where a page is made
 
         by = f"by {' × '.join(self.task.by)}"
         return view_of(self, figures=(Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None)
@@ -191,7 +191,7 @@ class NumbersRelease(Result):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> NumbersRelease:
-        """With noisy numbers for every group."""
+        """From noisy numbers for every group."""
         task, schema, epsilon = common["task"], common["schema"], common["epsilon"]
         if not isinstance(task, NumbersTask) or task.select(schema) != schema:
             raise BadInput("the task is about other attributes than the schema")

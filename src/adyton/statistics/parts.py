@@ -44,7 +44,7 @@ class Part:
     """Of a curve: the standard error of a count up to a value."""
 
     def to_plain(self) -> dict[str, Any]:
-        """For JSON."""
+        """As plain values for JSON."""
         return {
             "kind": self.kind,
             "epsilon": as_number(self.epsilon),
@@ -174,7 +174,7 @@ class NoisyMoments:
     squares: Reals
     """What a row at each point adds to Σ u²."""
     scale: float
-    """Of the Laplace noise in each number."""
+    """The scale of the Laplace noise in each number."""
     lower: float
     width: float
     rounding: float

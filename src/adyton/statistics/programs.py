@@ -127,7 +127,7 @@ class Shares(NumbersProgram):
     words = "shares out each row between the bounds, so that count, mean and variance come from one measurement"
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
-        """Of 2 points, or of 3 where squares are asked for."""
+        """From 2 points, or from 3 where squares are needed."""
         places, squares = points(numbers)
         return moment_errors(numbers, places, squares, float(epsilon))
 
@@ -277,7 +277,7 @@ class SharesAndChoice(NumbersProgram):
     shares: ClassVar[Fraction] = Fraction(2, 5)
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
-        """Of both, with their parts of the budget."""
+        """Those of both, with their parts of the budget."""
         if len(numbers.task.quantiles) in (0, len(numbers.task.statistics)):  # nothing for one of the two
             return {}
         return Shares().errors(numbers, epsilon * self.shares) | Choice().errors(numbers, epsilon * (1 - self.shares))

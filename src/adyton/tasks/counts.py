@@ -65,7 +65,7 @@ class _Named(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """By the names."""
+        """From the names."""
         names = plain.get("attributes")
         if not isinstance(names, list) or not names:
             raise BadInput(f"the task {cls.kind!r} needs a list of attributes, given {shorten(names)}.")
@@ -208,7 +208,7 @@ class QueryList(Task):
         )
 
     def questions(self) -> tuple[Mapping[str, Any], ...]:
-        """All of them."""
+        """All queries."""
         return self.queries
 
     @cached_property
@@ -232,7 +232,7 @@ class QueryList(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> QueryList:
-        """By the queries."""
+        """From the queries."""
         return cls(plain.get("queries", ()))
 
     @classmethod
@@ -311,7 +311,7 @@ class RowsPerUnit(Histogram):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """By the limit and the name."""
+        """From the limit and the name."""
         names, most = plain.get("attributes"), plain.get("most")
         if not isinstance(names, list) or len(names) != 1:
             raise BadInput(f"the task {cls.kind!r} needs one name, given {shorten(names)}.")
@@ -319,7 +319,7 @@ class RowsPerUnit(Histogram):
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """By the limit."""
+        """From the limit."""
         return cls(*given.values())
 
     @property
@@ -352,7 +352,7 @@ class Count(Task):
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """By its flag; or by its number, where a subclass has one."""
+        """From its flag; or from its number, where a subclass has one."""
         return cls(*(value for value in given.values() if value is not True))
 
     def __str__(self) -> str:
@@ -403,7 +403,7 @@ class RowsLeftOut(Units):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """By that number."""
+        """From that number."""
         return cls(plain.get("most"))  # type: ignore[arg-type]
 
     def __str__(self) -> str:

@@ -192,7 +192,7 @@ class Marginals(Task):
         return tuple(tuple(sorted(axes_in(group, schema), key=schema.names.index)) for group in self.sets)
 
     def groups(self, schema: Schema) -> tuple[Group, ...]:
-        """The same."""
+        """The same as :meth:`tables`."""
         return self.tables(schema)
 
     def widest(self, schema: Schema) -> int:

@@ -121,7 +121,7 @@ class NumbersTask(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """By the attribute, the groups and the rows."""
+        """From the attribute, the groups and the rows."""
         return cls(plain.get("attribute"), by=plain.get("by", ()), rows=plain.get("rows"))  # type: ignore[arg-type]
 
     @classmethod
@@ -205,18 +205,18 @@ class Quantiles(NumbersTask):
         return tuple(map(quantile_name, self.quantiles))
 
     def to_dict(self) -> dict[str, Any]:
-        """With the parts as exact texts."""
+        """The same, with the parts as exact texts."""
         return {**super().to_dict(), "parts": [str(part) for part in self.quantiles]}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """With the parts."""
+        """The same, with the parts."""
         attribute: Any = plain.get("attribute")
         return cls(attribute, plain.get("parts", ()), by=plain.get("by", ()), rows=plain.get("rows"))
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """With the parts."""
+        """The same, with the parts."""
         at, by = given.get("at", "quartiles").strip(), names_of(given.get("by"))
         return cls(given[cls.kind].strip(), at if at.isalpha() else names_of(at), by=by, rows=given.get("group_rows"))
 
