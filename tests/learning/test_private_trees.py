@@ -12,10 +12,9 @@ from adyton.choice.policy import Policy, followed
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.kernel import Kernel
 from adyton.learning import Model, PrivateDecisionTreeClassifier, PrivateRandomForestClassifier
-from adyton.learning.public_randomness import PublicRandomness
 from adyton.learning.published_trees import pruned
 from adyton.learning.registry import learner_named
-from adyton.learning.tree_growing import plain_shares, shrunk_shares, summed
+from adyton.learning.tree_growing import PublicRandomness, plain_shares, shrunk_shares, summed
 from adyton.noise import SimulatedNoise
 from adyton.schema import RowTree
 

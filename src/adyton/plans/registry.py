@@ -35,7 +35,7 @@ class Registry(Generic[Kind]):
     Those of this package stand in a table of places. Others are registered, or declared by other packages as entry
     points of a group. From then on they are like any other; none takes the name of another.
 
-    >>> found = Registry("family", {"knapsack": "configuration.knapsack:Knapsack"})
+    >>> found = Registry("family", {"knapsack": "configuration.greedy:Knapsack"})
     >>> found.names(), "knapsack" in found, found["knapsack"].__name__
     (['knapsack'], True, 'Knapsack')
     >>> found["sack"]

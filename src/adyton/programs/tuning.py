@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from adyton.configuration.asked import Asked
 from adyton.configuration.result import Configuration
+from adyton.configuration.tuning import Search
 from adyton.errors import BadInput
 from adyton.kernel.sources import InstancesSource
 from adyton.programs.base import Answer, Outlook, Program
@@ -27,7 +27,7 @@ class Tune(Program):
     result = Configuration
 
     request: Request
-    asked: Asked
+    asked: Search
     curve: tuple[tuple[float, float], ...] | None = None
     """Of public instances."""
 

@@ -11,7 +11,7 @@ from adyton.exact import display
 from adyton.learning.class_profiles import ClassProfiles
 from adyton.learning.model import Model
 from adyton.learning.registry import AUTO
-from adyton.learning.tree_model import ForestModel, LeafProfiles, TreeModel, shown_nodes
+from adyton.learning.tree_model import ForestModel, TreeModel, shown_nodes
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_BARS, MOST_SQUARES, Panel
 from adyton.report.pictures import Branch, Drawing, outline
@@ -19,9 +19,9 @@ from adyton.report.scales import figure, number, people
 from adyton.report.view import Block, Code, Fact, Table, View, Words, promise, spent, view_of, where
 
 if TYPE_CHECKING:
-    from adyton.learning.fitted_classifier import FittedClassifier
+    from adyton.learning.classifier import FittedClassifier
 
-DrawnTree: TypeAlias = TreeModel | LeafProfiles
+DrawnTree: TypeAlias = TreeModel
 """Whatever has a tree, with counts and shares in its nodes."""
 _MOST_TREES, _MOST_PROFILES, _MOST_LINES = 3, 13, 80
 """How many trees are drawn, or classes and attributes; of a larger tree, whole families near the root."""

@@ -30,7 +30,7 @@ _PLACES = {
     "units": "tasks.units:Units",
     "rows left out": "tasks.units:RowsLeftOut",
     "classifier": "learning.classifier:Classifier",
-    "tuning": "configuration.asked:Tuning",
+    "tuning": "configuration.tuning:Tuning",
 }
 """Where each kind of task stands."""
 TASKS = Registry[Task]("task", _PLACES, noun="task of the kind", key="kind", base=Task)
