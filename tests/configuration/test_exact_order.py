@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from adyton.configuration.exact_order import logarithms, lost_from, on_grid, put_in_order, sign
+from adyton.configuration.family import logarithms, lost_from, on_grid, put_in_order, sign
 
 
 def exact_sign(a, b, parameter):

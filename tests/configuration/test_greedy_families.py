@@ -9,9 +9,8 @@ import pytest
 
 from adyton.configuration import family as families
 from adyton.configuration import made_up
-from adyton.configuration.greedy_family import Candidates, GreedyFamily
-from adyton.configuration.independent_set import Auction, IndependentSet
-from adyton.configuration.knapsack import Knapsack
+from adyton.configuration.family import Candidates, GreedyFamily
+from adyton.configuration.greedy import Auction, IndependentSet, Knapsack
 from adyton.configuration.problems import Bids, Deliveries, Items, WeightedGraph
 from adyton.configuration.routing import Routing
 from adyton.errors import BadInput

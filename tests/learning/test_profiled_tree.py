@@ -9,7 +9,7 @@ from learning_tables import fitted, kernel, rows
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.learning import Model
-from adyton.learning.profiled_tree import weighed_profile
+from adyton.learning.profiled_tree import weighted_profile
 from adyton.learning.registry import learner_named
 
 CODES = rows()
@@ -68,13 +68,13 @@ def test_as_many_as_have_room_are_chosen():
 
 def test_what_noise_explains_has_no_weight():
     random, prior = np.random.default_rng(0), np.array([0.7, 0.3])
-    noise = [weighed_profile(random.laplace(0, 50, (8, 2)), prior, 50.0, 1.0) for _ in range(40)]
+    noise = [weighted_profile(random.laplace(0, 50, (8, 2)), prior, 50.0, 1.0) for _ in range(40)]
     assert np.mean([(one == 1).all() for one in noise]) > 0.4
     clear = np.array([[9000.0, 100.0], [100.0, 9000.0]])
     even = np.array([0.5, 0.5])
-    profile = weighed_profile(clear, even, 1.0, 1.0)
+    profile = weighted_profile(clear, even, 1.0, 1.0)
     assert profile[0, 0] == pytest.approx(9000 / 9100, abs=0.01)
-    half = weighed_profile(clear, even, 1.0, 0.5)
+    half = weighted_profile(clear, even, 1.0, 0.5)
     assert np.allclose(half, np.sqrt(profile), atol=1e-3)
     assert (profile <= 1).all()
 

@@ -1,4 +1,4 @@
-"""One configuration: a parameter of an algorithm, tuned on private instances."""
+"""Configuring: a parameter of an algorithm, tuned on private instances."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from adyton.configuration.asked import Asked, Grid, Tuning
 from adyton.configuration.family import Family
 from adyton.configuration.result import Configuration
+from adyton.configuration.tuning import Grid, Search, Tuning
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget
 from adyton.interrupts import deferred
@@ -57,19 +57,19 @@ def configure(
     removed, or with ``neighbours="replace"`` replaced by another; with *owner*, a list of who owns each instance, all
     instances of an owner, who together have one vote.
 
-    A *ledger* remembers what was spent; *total* is what it may hold in all, *epsilon* if nobody says, and *dataset*
+    A *ledger* remembers what was spent; *total* is what it may hold in all, by default *epsilon*, and *dataset*
     names the instances in it. It refuses another relation, unit, interval, utility or clip than it was used with; the
     data owner's consent is said with *accept*, such as ``{"schema"}``. With ``public=True`` the instances are declared
-    public: the noise is simulated, from *seed*, the result says that it is not private, and the curve is told.
-    *progress* is told how many instances are done, and how many there are; *keep* is given what was paid for before any
-    interrupt takes effect.
+    public: the noise is simulated, from *seed*, the result says that it is not private, and it includes the curve.
+    *progress* is called with how many instances are done, and how many there are; *keep* is given what was paid for
+    before any interrupt takes effect.
 
     >>> import adyton as ad
     >>> def served(demand, price):  # an algorithm of one's own, as a black box
     ...     return price * max(0, demand - price)
     >>> grid = ad.configuration.Grid(served, interval=(0, 10))
-    >>> found = ad.configure(grid, [8.0, 9.0, 8.5] * 100, epsilon=1)
-    >>> 3 < found.parameter < 6, found.guarantee.instances_needed("0.01")
+    >>> configuration = ad.configure(grid, [8.0, 9.0, 8.5] * 100, epsilon=1)
+    >>> 3 < configuration.parameter < 6, configuration.guarantee.instances_needed("0.01")
     (True, 72)
     """
     amount, wanted = budget(epsilon, "epsilon"), Utility.named(utility, clip, bound)
@@ -78,29 +78,29 @@ def configure(
         raise BadInput(
             f"public is true or false, and progress a function, given {shorten(public)}, {shorten(progress)}."
         )
-    asked = Asked.of(family, interval, default)
+    search = Search.of(family, interval, default)
     given = _listed(instances)
     owned_by(owner, len(given))
-    asked.try_examples(wanted)
+    search.try_examples(wanted)
     if public:
         if ledger is not None or total is not None:
             raise BadInput("public instances need no ledger: nothing is spent on them. Leave ledger and total out.")
-        sums = survey(given, asked.curve, asked.parameters, wanted, owners=owner, progress=progress)
+        sums = survey(given, search.curve, search.parameters, wanted, owners=owner, progress=progress)
         kernel = simulated_instances(
             sums,
-            asked.parameters,
+            search.parameters,
             epsilon=amount,
             neighbours=neighbours,
             seed=seed,
             unit="instance" if owner is None else "owner",
         )
-        return _tuned(kernel, asked, amount, wanted, keep, asked.curve_of(sums, len(owned_by(owner, len(given)))))
+        return _tuned(kernel, search, amount, wanted, keep, search.curve_of(sums, len(owned_by(owner, len(given)))))
     if seed is not None:
         raise BadInput("seed belongs to public instances: private noise cannot be seeded. Leave it out.")
     kernel = on_instances(
         given,
-        asked.curve,
-        asked.parameters,
+        search.curve,
+        search.parameters,
         wanted,
         epsilon=_total(ledger, total, amount),
         neighbours=neighbours,
@@ -111,7 +111,7 @@ def configure(
         progress=progress,
     )
     try:
-        return _tuned(kernel, asked, amount, wanted, keep)
+        return _tuned(kernel, search, amount, wanted, keep)
     finally:
         if isinstance(kernel.ledger, Ledger) and kernel.ledger is not ledger:
             kernel.ledger.close()
@@ -119,24 +119,24 @@ def configure(
 
 def _tuned(
     kernel: Kernel[InstancesSource],
-    asked: Asked,
+    search: Search,
     amount: Fraction,
     utility: Utility,
     keep: Keep | None,
     curve: tuple[tuple[float, float], ...] | None = None,
 ) -> Configuration:
-    points = asked.parameters if isinstance(asked.parameters, int) else None
+    points = search.parameters if isinstance(search.parameters, int) else None
     neighbours = kernel.root.neighbours
-    request = Request(Tuning(asked.name, asked.intervals, neighbours, utility, asked.default, points), amount)
+    request = Request(Tuning(search.name, search.intervals, neighbours, utility, search.default, points), amount)
 
     def kept(paid: Any) -> None:
         if keep is not None and isinstance(paid, Configuration):
             keep(paid)
 
     with deferred():  # the choice itself takes no time: what was paid for is kept before an interrupt takes effect
-        found = run(kernel, request, kept, Tune(request, asked, curve))
-    assert isinstance(found, Configuration)
-    return found
+        configuration = run(kernel, request, kept, Tune(request, search, curve))
+    assert isinstance(configuration, Configuration)
+    return configuration
 
 
 def _listed(instances: Iterable[Any]) -> list[Any]:

@@ -57,7 +57,7 @@ Made = TypeVar("Made")
 def several(make: Callable[..., Made], how_many: int, kind: str, seed: int = 0, **sizes: int) -> list[Made]:
     """Instances of one kind, each with a seed of its own.
 
-    >>> [len(one.prices) for one in several(bids, 3, "regions", count=20)]
+    >>> [len(auction.prices) for auction in several(bids, 3, "regions", count=20)]
     [20, 20, 20]
     """
     return [make(kind, seed=(seed, place), **sizes) for place in range(whole(how_many, "how_many", 0))]
@@ -205,12 +205,12 @@ def deliveries(kind: str = "random", customers: int = 40, seed: Seed = 0) -> Del
 def _clusters(customers: int, chance: np.random.Generator) -> Reals:
     """Points of the map, each kept with probability Σ exp(−distance to a seed / 40), until there are enough."""
     seeds = chance.integers(0, 1001, (int(chance.integers(3, 9)), 2))
-    found = np.zeros((0, 2))
-    while len(found) < customers:
+    points = np.zeros((0, 2))
+    while len(points) < customers:
         tried = chance.integers(0, 1001, (2000, 2)).astype(np.float64)
         apart = np.hypot(*(tried[:, None] - seeds[None]).transpose(2, 0, 1))
-        found = np.vstack([found, tried[chance.random(len(tried)) < np.exp(-apart / 40.0).sum(axis=1)]])
-    return found[:customers]
+        points = np.vstack([points, tried[chance.random(len(tried)) < np.exp(-apart / 40.0).sum(axis=1)]])
+    return points[:customers]
 
 
 def _start(kind: str, kinds: Sequence[str], count: int, seed: Seed) -> np.random.Generator:

@@ -121,8 +121,8 @@ def cut_at(weights: Reals, sides: Flags, flips: Reals, parameter: float) -> floa
     """
     now = (sides ^ (parameter >= flips)).astype(np.int64)
     cuts = np.empty(len(now))
-    for number, one in enumerate(now):
-        cuts[number] = cut_weight(weights, one)
+    for number, row in enumerate(now):
+        cuts[number] = cut_weight(weights, row)
     return float(mean_of(cuts))
 
 
@@ -147,7 +147,7 @@ def expected_at(weights: Reals, heights: Reals, slope: float) -> float:
     φ(y) = y/s between −s and s, and the sign of y outside.
     """
     means = np.clip(heights / slope, -1.0, 1.0) if slope > 0 else np.sign(heights)
-    total = sum(float((weights * (1.0 - one[:, None] * one)).sum()) for one in means)
+    total = sum(float((weights * (1.0 - row[:, None] * row)).sum()) for row in means)
     return total / (4 * len(heights))
 
 
@@ -190,8 +190,8 @@ def cut_weight(weights: Reals, sides: Integers) -> float:
 def mean_of(cuts: Reals) -> float:
     """The mean, added one by one."""
     total = 0.0
-    for one in cuts:
-        total += one
+    for cut in cuts:
+        total += cut
     return total / cuts.size
 
 

@@ -1,4 +1,4 @@
-"""Instances of problems: what is packed, chosen, sold or delivered. Whatever their numbers are, they are no error."""
+"""Instances of problems: what is packed, chosen, sold or delivered. No numbers in them are an error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adyton.errors import BadInput
 from adyton.whole import maybe_whole, whole
 
 HEAVIEST = 1e100
-"""Weights beyond it count as this much: no sum of them is too large for a number."""
+"""Larger weights count as this much: sums of them stay finite."""
 _PURPOSE = b"adyton/max-cut/1"
 
 
@@ -127,9 +127,9 @@ def _set(instance: object, **fields: object) -> None:
 
 
 def _same_length(**columns: Sequence[object] | Reals) -> None:
-    (one, first), (other, second) = columns.items()
+    (name, first), (other, second) = columns.items()
     if len(first) != len(second):
-        raise BadInput(f"{one} and {other} must have the same length: one of each for every candidate.")
+        raise BadInput(f"{name} and {other} must have the same length: one of each for every candidate.")
 
 
 def _numbers(values: npt.ArrayLike, name: str) -> Reals:
@@ -175,9 +175,9 @@ class CutGraph:
     """A graph whose vertices are to be split into two sides, so that the edges between them weigh as much as possible.
 
     ``weights[i, j]`` is the weight of the edge between i and j; 0 where there is none. Weights may be negative, as in
-    spin glasses. A quadratic program, the largest xᵀAx over signs x, is the max-cut of −A. What makes no sense is no
-    error, because that would tell something about the instance: a weight that is no number counts as 0, the diagonal
-    is ignored, and of two weights for one edge the mean is taken.
+    spin glasses. A quadratic program, the largest xᵀAx over signs x, is the max-cut of −A. Values that make no sense
+    are no error, because an error would reveal something about the instance: NaN counts as 0, the diagonal is ignored,
+    and of two weights for the same edge the mean is taken.
 
     >>> CutGraph.of_edges(3, [(0, 1, 2.0), (1, 2, -1.0)]).weights.tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, -1.0], [0.0, -1.0, 0.0]]
@@ -204,8 +204,8 @@ class CutGraph:
         size = whole(vertices, "vertices", 0)
         weights = np.zeros((size, size))
         try:
-            for one, other, weight in edges:
-                first, second = whole(one, "vertex", 0), whole(other, "vertex", 0)
+            for *ends, weight in edges:
+                first, second = (whole(vertex, "vertex", 0) for vertex in ends)
                 weights[first, second] += weight
                 if first != second:
                     weights[second, first] += weight
@@ -226,8 +226,8 @@ class CutGraph:
         return int.from_bytes(hashlib.sha256(_PURPOSE + content).digest()[:16])
 
     def chance(self) -> np.random.Generator:
-        """Random numbers that depend on the graph's own content, and on nothing else: not on where it stands in a list.
+        """Random numbers that depend on the graph's own content, and on nothing else: not on its place in a list.
 
-        They are no noise and protect nothing: the algorithm needs them, and is a function of its instance with them.
+        They are no noise and protect nothing: the algorithm needs them, and stays a function of its instance.
         """
         return np.random.Generator(np.random.Philox(key=self._key))

@@ -1,8 +1,8 @@
-"""Instances from text files. A file that cannot be opened is an error; nothing that stands in one is.
+"""Instances from text files. A file that cannot be opened is an error; nothing that it contains is.
 
-What an instance holds is private: an error, or a number of skipped lines, would tell something about it. So reading is
-total: a line that makes no sense is skipped, numbers beyond the limits are left out, and an empty file is an empty
-instance.
+What an instance holds is private: an error, or a number of skipped lines, would reveal something about it. So every
+text can be read: a line that makes no sense is skipped, numbers beyond the limits are left out, and an empty file is an
+empty instance.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,11 +40,11 @@ def cut_graph_in(text: str) -> CutGraph:
     weights = np.zeros((size, size))
     with np.errstate(all="ignore"):
         for words in rows[1:]:
-            one, other = (_vertex(word) for word in [*words, "", ""][:2])
+            first, second = (_vertex(word) for word in [*words, "", ""][:2])
             weight = _weight(words[2]) if len(words) > 2 else 1.0
-            if one and other and max(one, other) <= size and one != other:
-                weights[one - 1, other - 1] += weight
-                weights[other - 1, one - 1] += weight
+            if first and second and max(first, second) <= size and first != second:
+                weights[first - 1, second - 1] += weight
+                weights[second - 1, first - 1] += weight
     return CutGraph(weights)
 
 
@@ -52,7 +53,7 @@ def _vertex(word: str) -> int | None:
 
 
 def _weight(word: str) -> float:
-    """The number, or 0 for what is none."""
+    """The number, or 0 for other words."""
     try:
         weight = float(word)
     except ValueError:
@@ -78,20 +79,20 @@ def read_instances(kind: type[Kind], files: Files) -> list[Kind]:
     :func:`~adyton.configuration.reading.cut_graph_in`. A file whose name ends in ``.jsonl`` holds one
     instance a line, as a JSON object with the fields of its kind; that works for a kind of your own, too.
     """
-    found: list[Kind] = []
+    instances: list[Kind] = []
     for path in paths_of(files):
         text = _text(path)
         if path.suffix.lower() in JSON_LINES:
-            found += _json_lines(kind, text)
+            instances += _json_lines(kind, text)
         elif kind in READERS:
-            found.append(READERS[kind](text))
+            instances.append(READERS[kind](text))
         else:
-            known = listing(one.__name__ for one in READERS)
+            known = listing(reader.__name__ for reader in READERS)
             raise BadInput(
                 f"there is no text format for {kind.__name__}, only for {known}. "
                 f"Give a file of JSON lines that ends in {JSON_LINES[0]}."
             )
-    return found
+    return instances
 
 
 def items_in(text: str) -> Items:
@@ -238,7 +239,7 @@ def _json_lines(kind: type[Kind], text: str) -> Iterator[Kind]:
         try:
             held = json.loads(line)
             yield held if isinstance(held, kind) else make(**held)
-        except Exception:  # whatever a line holds, it is no error
+        except Exception:  # nothing that a line holds is an error
             continue
 
 
@@ -248,19 +249,14 @@ def _deliveries(**fields: Any) -> Deliveries:
 
 def _numbers(words: Sequence[str]) -> list[float]:
     """The numbers among words."""
-    found = []
+    numbers = []
     for word in words:
-        try:
-            found.append(float(word))
-        except ValueError:
-            continue
-    return found
+        with suppress(ValueError):
+            numbers.append(float(word))
+    return numbers
 
 
 def _whole(words: Sequence[str], most: int = (1 << 62)) -> list[int]:
     """The whole numbers among words, from 0 to *most*."""
-    found = []
-    for word in words:
-        if word.isascii() and word.isdigit() and len(word) < 20 and int(word) <= most:
-            found.append(int(word))
-    return found
+    digits = (word for word in words if word.isascii() and word.isdigit() and len(word) < 20)
+    return [number for number in map(int, digits) if number <= most]

@@ -1,4 +1,4 @@
-"""What comes out of a configuration: the parameter, what is promised about it, and what it cost."""
+"""The result of a configuration: the parameter, what is guaranteed about it, and what it cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adyton.configuration.asked import Parameter, Tuning, inside
+from adyton.configuration.tuning import Parameter, Tuning, inside
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, positive
 from adyton.kernel.instances.lattice import POINTS, UNIT, Utility
@@ -37,7 +37,7 @@ MOST_DRAWN = 10_000
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Configuration(Result):
-    """A tuned parameter. It is public: nothing in it tells anything about an instance, nor how many there were.
+    """A tuned parameter. It is public: it reveals nothing about an instance, nor how many there were.
 
     Made by :func:`adyton.configure`; kept in a file by :meth:`save`, and read back by :meth:`load`.
     """
@@ -114,7 +114,7 @@ class Configuration(Result):
         """The parameter; a line for each of several."""
         values = self.parameter if isinstance(self.parameter, tuple) else (self.parameter,)
         names = [self.family] if len(values) == 1 else [f"{self.family} {place + 1}" for place in range(len(values))]
-        lower, upper = (np.array([one[end] for one in self.intervals]) for end in (0, 1))
+        lower, upper = np.array(self.intervals, dtype=np.float64).T
         columns = (Column("parameter", np.array(values)), Column("from", lower), Column("to", upper))
         return Sheets(FILE, (Sheet({"of": names}, columns),))
 
@@ -124,13 +124,13 @@ class Configuration(Result):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The guarantee against the number of instances, and the curve of public ones."""
-        from adyton.report.models import configuration_drawings  # loaded when somebody looks
+        from adyton.report.configurations import drawings  # pages are above results: loaded when one is asked for
 
         return configuration_drawings(self)[:most]
 
     def view(self) -> View:
         """With what is promised, and the curve of public instances."""
-        from adyton.report.models import configuration_view  # pages are loaded when one is made
+        from adyton.report.configurations import view  # as above
 
         return configuration_view(self)
 
@@ -138,7 +138,7 @@ class Configuration(Result):
         """The parameter, and the curve of public instances."""
         return {
             "parameter": list(self.parameter) if isinstance(self.parameter, tuple) else self.parameter,
-            "curve": None if self.curve is None else [list(one) for one in self.curve],
+            "curve": None if self.curve is None else [list(pair) for pair in self.curve],
         }
 
     @classmethod
@@ -148,7 +148,7 @@ class Configuration(Result):
         if not isinstance(task, Tuning):
             raise BadInput("the task is no configuration.")
         if receipt.private and curve is not None:
-            raise BadInput("the instances are private, and yet their curve is there.")
+            raise BadInput("the instances are private, but their curve is in the file.")
         parameter = _parameter(part_of(plain, "parameter"), task.intervals)
         return cls(**common, parameter=parameter, curve=None if curve is None else _curve(curve))
 
@@ -196,8 +196,8 @@ def _parameter(plain: object, intervals: tuple[tuple[float, float], ...]) -> Par
     values = plain if isinstance(plain, list) else [plain]
     if not intervals or len(values) != len(intervals) or isinstance(plain, list) != (len(intervals) > 1):
         raise BadInput("there must be one parameter for each interval.")
-    found = tuple(inside(value, interval) for value, interval in zip(values, intervals, strict=True))
-    return found if len(found) > 1 else found[0]
+    parameter = tuple(inside(value, interval) for value, interval in zip(values, intervals, strict=True))
+    return parameter if len(parameter) > 1 else parameter[0]
 
 
 def _curve(plain: object) -> tuple[tuple[float, float], ...]:
@@ -262,7 +262,7 @@ class Guarantee:
     def against_default(self, instances: int, *, failure: float = FAILURE) -> float:
         """How much worse than today's value it may be on average, with half of the prior there."""
         if not self.has_default:
-            raise BadInput("nothing is promised about today's value. Configure with default=….")
+            raise BadInput("nothing is guaranteed about today's value. Configure with default=….")
         count = whole(instances, "instances", 1)
         lost = (math.log(2) - math.log(_chance(failure))) / self._rate / count + self._rounding
         return float(self.utility.scale) * min(1.0, lost)

@@ -11,14 +11,22 @@ import numpy as np
 from adyton.arrays import Flags, Places, Reals
 from adyton.compiling import compiled
 from adyton.configuration import made_up
-from adyton.configuration.exact_order import clamped, lost_from, on_grid, overtaken_from, put_in_order, sign
-from adyton.configuration.family import Reached, SweptFamily
+from adyton.configuration.family import (
+    Reached,
+    SweptFamily,
+    clamped,
+    lost_from,
+    on_grid,
+    overtaken_from,
+    put_in_order,
+    sign,
+)
 from adyton.configuration.problems import Deliveries
 
 
 @dataclass(frozen=True, kw_only=True)
 class Routing(SweptFamily[Deliveries]):
-    """The savings method for vehicle routing: joining customers i and j is worth d₀ᵢ + d₀ⱼ − λ·d_ij.
+    """The savings method for vehicle routing: joining customers i and j saves d₀ᵢ + d₀ⱼ − λ·d_ij.
 
     Clarke and Wright, "Scheduling of vehicles from a central depot to a number of delivery points", 1964; the factor λ
     is due to Yellow, 1970. Every customer starts with a round of his own; the largest positive saving that can be made
@@ -42,9 +50,9 @@ class Routing(SweptFamily[Deliveries]):
     def reached(self, instance: Deliveries) -> Reached:
         """The length of all rounds, with a minus, and until where they stay the same."""
         table = _distances(instance.distances)
-        one, other = (ends.astype(np.int64) for ends in np.triu_indices(len(table) - 1, 1))
-        b = table[one + 1, other + 1]
-        a = table[0, one + 1] + table[0, other + 1]
+        first, second = (ends.astype(np.int64) for ends in np.triu_indices(len(table) - 1, 1))
+        b = table[first + 1, second + 1]
+        a = table[0, first + 1] + table[0, second + 1]
         capacity = float(clamped(np.array(instance.capacity)))
         demands = on_grid(np.minimum(clamped(instance.demands), 2.0 * capacity + 1.0), capacity)
         room = float(on_grid(np.array(capacity), capacity))
@@ -56,7 +64,7 @@ class Routing(SweptFamily[Deliveries]):
             put_in_order(order, a, b, parameter)
             rounds.begin(taken, demands)
             until = join_in_order(
-                order, a, b, one, other, room, parameter, taken, rounds.joints, rounds.route, rounds.load
+                order, a, b, first, second, room, parameter, taken, rounds.joints, rounds.route, rounds.load
             )
             return math.fsum(alone + a[taken].tolist() + (-b[taken]).tolist()), until
 
@@ -97,8 +105,8 @@ def join_in_order(
     order: Places,
     a: Reals,
     b: Reals,
-    one: Places,
-    other: Places,
+    first: Places,
+    second: Places,
     room: float,
     parameter: float,
     taken: Flags,
@@ -117,7 +125,7 @@ def join_in_order(
     for pair in order:
         if sign(a[pair], b[pair], parameter) <= 0:
             break  # neither do later ones save anything, nor with a greater parameter
-        i, j = one[pair], other[pair]
+        i, j = first[pair], second[pair]
         apart = route[i] != route[j] and load[route[i]] + load[route[j]] <= room
         if apart and joints[i, 1] < 0 and joints[j, 1] < 0:
             until = min(until, lost_from(a[pair], b[pair], False))

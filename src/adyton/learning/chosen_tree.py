@@ -15,27 +15,26 @@ from adyton.choice.policy import LearnedChoices, choose
 from adyton.kernel.mechanisms.split_choice import LARGEST_CAP
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Target
-from adyton.learning.public_randomness import PublicRandomness, Seed
 from adyton.learning.registry import Learner
 from adyton.learning.tree_growing import (
     WAYS,
     Frontier,
     Grown,
+    PublicRandomness,
     Recipe,
+    Seed,
     Way,
     check_share,
+    counts_and_shares,
     grow,
-    leaf_counts,
     most_leaves,
-    shrunk_shares,
-    summed,
+    rows_bought,
 )
 from adyton.learning.tree_model import TreeModel
 from adyton.plans.algorithm import Positive, Share, Whole
+from adyton.schema import RowTree
 
 FILE = "tree_choices.json"
-
-
 STOP_OR_SPLIT, HOW_TO_SPLIT = "stop or split", "how to split"
 """The labels of the two learned conditionals."""
 _BY_SUPPORT, _STOP, _SPLIT = "by support", "stop", "split"
@@ -45,15 +44,15 @@ _BY_SUPPORT, _STOP, _SPLIT = "by support", "stop", "split"
 class BySupport:
     """A leaf splits on an attribute while its children can be expected to stand out of noise: rows·ε/(cells·L·C) ≥ s.
 
-    rows·ε/(cells·C) is the support of a node: the rows that each class could have there, in units of the noise. For
-    leaves of the same support, which look the same to any rule on public numbers, one choice decides: by the rule, to
+    rows·ε/(cells·C) is the support of a node: the rows that each class could have there, in units of the noise. Leaves
+    of the same support are alike to any rule on public numbers, so a single choice decides for them: by the rule, to
     stop, or to split although there is less support, down to a third.
     """
 
     signal: float
     """rows·ε/C: the support of the root."""
     least: float
-    """s: how much support is asked for."""
+    """s: how much support is required."""
     most_leaves: float
 
     @property
@@ -62,7 +61,7 @@ class BySupport:
         return min(self.signal / self.least, self.most_leaves)
 
     def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
-        """Whatever leaves enough support, unless something else was learnt."""
+        """By the support of the children, unless something else was learnt."""
         limits = np.zeros(len(frontier.cells))
         free = frontier.within(self.most_leaves)
         for cells in np.unique(frontier.cells[free.any(axis=1)]).tolist():
@@ -91,7 +90,7 @@ class ChosenRecipe(Recipe):
     def way_at(self, frontier: Frontier, allowed: Flags) -> Way:
         """By the max score, unless something else was learnt."""
         candidates = allowed.sum(axis=1)
-        found: Way = choose(
+        way: Way = choose(
             HOW_TO_SPLIT,
             WAYS,
             support=self.signal / float(frontier.cells[candidates > 0].mean()),
@@ -101,7 +100,7 @@ class ChosenRecipe(Recipe):
             candidates=float(candidates[candidates > 0].mean()),
             classes=frontier.classes,
         )
-        return found
+        return way
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,8 +110,8 @@ class ChosenTree(Learner):
 
     Whether a node stops or splits, and how a level's attributes are chosen, are learned conditionals on dimensionless
     public and measured numbers. Where nothing was learnt, a node splits on an attribute while its children have
-    support, by permute-and-flip on the max score. In the end, what a node differs from the one above is shrunk by what
-    noise explains.
+    support, by permute-and-flip on the max score. In the end, the difference between a node and the node above it is
+    shrunk by what noise explains.
     """
 
     name = "chosen"
@@ -129,7 +128,7 @@ class ChosenTree(Learner):
     """For random attributes, where that was learnt."""
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """Whatever is chosen in the end, no part of the budget is split into too small ones."""
+        """Whatever is chosen in the end, no part of the budget is too small."""
         levels = sum(size > 1 for size in target.schema.shape)
         parts = [self.rows_share, self.split_share / (2 * max(levels, 1)), (1 - self.split_share) / 2]
         check_share(epsilon * min(parts), 1)
@@ -138,13 +137,10 @@ class ChosenTree(Learner):
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
         """The number of rows, the splits, the leaves."""
         target = Target.of(source.schema, label)
-        counting = Fraction(0) if self.rows is not None else self.rows_share * epsilon
-        rows = float(max(source.count(counting).value if self.rows is None else self.rows, 1))
-        left = epsilon - counting
+        rows, left = rows_bought(source, self.rows, self.rows_share, epsilon)
         with shipped_choices().followed(yields=True):
             grown = self._grown(source, target, rows, left)
-        counts = summed(grown.tree, leaf_counts(source, target, grown.tree, left - grown.spent))
-        shares = shrunk_shares(grown.tree, counts, 1 / float(left - grown.spent))
+        counts, shares = counts_and_shares(source, target, grown.tree, left - grown.spent)
         return TreeModel(target=target, tree=grown.tree, counts=counts, shares=shares)
 
     def _grown(self, source: TableSource, target: Target, rows: float, epsilon: Fraction) -> Grown:
@@ -165,7 +161,7 @@ class ChosenTree(Learner):
 
 
 def deepest(target: Target, most: float) -> int:
-    """How many levels a tree can have whose leaves are so fine at most: the smallest attributes first."""
+    """How many levels a tree can have if its leaves are at most so many parts of all: the smallest attributes first."""
     sizes = np.sort([size for size in target.schema.shape if size > 1]).astype(np.float64)
     return int((np.cumprod(sizes) <= most).sum())
 
@@ -183,14 +179,13 @@ class Majority(Learner):
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
         """A tree that is a single leaf."""
         target = Target.of(source.schema, label)
-        tree = Frontier.start(target, None).tree
-        counts = summed(tree, leaf_counts(source, target, tree, epsilon))
-        shares = shrunk_shares(tree, counts, 1 / float(epsilon))
+        tree = RowTree.stump(target.schema)
+        counts, shares = counts_and_shares(source, target, tree, epsilon)
         return TreeModel(target=target, tree=tree, counts=counts, shares=shares)
 
 
 @cache
 def shipped_choices() -> LearnedChoices:
-    """What ``adyton train-classifiers --conditionals`` has learnt; the file is checked as a stranger's."""
+    """What ``adyton train-classifiers --conditionals`` has learnt."""
     with as_file(files("adyton.learning") / "trained" / FILE) as path:
         return LearnedChoices.load(path)

@@ -1,8 +1,9 @@
 """The model of naive Bayes: how frequent each class is, and how each attribute is distributed within it, as frequencies
-or as Gaussians; and the tables by class that it is learned from."""
+or as Gaussians; and the tables by class that it is learnt from."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ from adyton.arrays import Integers, Reals
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.kernel.transforms import MOST_TABLE_CELLS
-from adyton.learning.model import Model, Target, real_array
+from adyton.kernel.transforms.vectors import MOST_TABLE_CELLS
+from adyton.learning.model import Model, Target, normalised, real_array
 from adyton.messages import listing
 from adyton.plans.algorithm import MOST_CELLS
 from adyton.queries import Identity, Partition
@@ -35,7 +36,7 @@ class Frequencies:
 
     @classmethod
     def of(cls, attribute: Attribute, counts: Reals, pseudo: Reals | float) -> Frequencies:
-        """From noisy counts of shape (cells, classes): what is negative counts as 0, then pseudo-counts are added."""
+        """From noisy counts of shape (cells, classes): negative counts count as 0, then pseudo-counts are added."""
         positive = np.maximum(counts, 0.0) + pseudo
         values = np.asarray(positive / positive.sum(axis=0))
         values.flags.writeable = False
@@ -45,10 +46,10 @@ class Frequencies:
         """log P(cell | class)."""
         return np.asarray(np.log(np.maximum(self.values, _LEAST_PART)))
 
-    def told(self, name: str, place: int, prior: Reals) -> list[tuple[float, str]]:
-        """The cells that are more frequent in a class than elsewhere, and how much each tells; the most telling first.
+    def evidence(self, name: str, place: int, prior: Reals) -> list[tuple[float, str]]:
+        """The cells that are more frequent in a class than elsewhere, with their evidence; the strongest first.
 
-        It tells P(v | c) · log(P(v | c) / P(v)): its part of the divergence of the class from all rows.
+        The evidence is P(v | c) · log(P(v | c) / P(v)): the cell's part of the divergence of the class from all rows.
         """
         own, overall = self.values[:, place], self.values @ prior
         gain = own * np.log(np.maximum(own, _LEAST_PART) / np.maximum(overall, _LEAST_PART))
@@ -65,7 +66,7 @@ class Frequencies:
 
     @classmethod
     def from_plain(cls, attribute: Attribute, classes: int, plain: Any) -> Frequencies:
-        """From plain values of a stranger."""
+        """From plain values, of which nothing is trusted."""
         values = real_array(plain["frequencies"], (attribute.size, classes), "frequencies")
         if (values < 0).any() or not np.allclose(values.sum(axis=0), 1, atol=1e-6):
             raise BadInput("frequencies must be at least 0 and add up to 1 for each class.")
@@ -78,7 +79,7 @@ _LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Bells:
+class Gaussians:
     """A mean and a variance for each class, and how frequent numbers, other values and missing ones are."""
 
     middles: Reals
@@ -86,10 +87,10 @@ class Bells:
     means: Reals
     variances: Reals
     kinds: Reals
-    """P(a number, (other), (null) | class), as far as the attribute has such cells: one column for each class."""
+    """P(a number, (other), (null) | class), as far as the attribute has such cells: a column for each class."""
 
     @classmethod
-    def of(cls, attribute: Integer | Numeric, counts: Reals, pseudo: Reals | float) -> Bells:
+    def of(cls, attribute: Integer | Numeric, counts: Reals, pseudo: Reals | float) -> Gaussians:
         """From noisy counts of shape (cells, classes). Means and variances are clamped to what is possible."""
         middles, size = centres(attribute), attribute.base_size
         inside = np.maximum(counts[:size], 0.0)
@@ -108,7 +109,7 @@ class Bells:
         density = -0.5 * np.log(2 * math.pi * self.variances) - 0.5 * away / self.variances
         return np.vstack([density + np.log(_width(self.middles)) + kinds[0], kinds[1:]])
 
-    def told(self, name: str, place: int, prior: Reals) -> list[tuple[float, str]]:
+    def evidence(self, name: str, place: int, prior: Reals) -> list[tuple[float, str]]:
         """The mean and the deviation of a class, and how far they are from those of all rows."""
         overall = float(self.means @ prior)
         within = float((self.variances + (self.means - overall) ** 2) @ prior)
@@ -122,8 +123,8 @@ class Bells:
         return {"means": self.means.tolist(), "variances": self.variances.tolist(), "kinds": self.kinds.tolist()}
 
     @classmethod
-    def from_plain(cls, attribute: Attribute, classes: int, plain: Any) -> Bells:
-        """From plain values of a stranger."""
+    def from_plain(cls, attribute: Attribute, classes: int, plain: Any) -> Gaussians:
+        """From plain values, of which nothing is trusted."""
         if not isinstance(attribute, Integer | Numeric):
             raise BadInput(f"only numbers have a mean and a variance, and an attribute is {attribute.kind}.")
         middles = centres(attribute)
@@ -135,9 +136,9 @@ class Bells:
         return cls(middles, means, variances, kinds)
 
 
-Profile: TypeAlias = Frequencies | Bells
-"""One attribute within each class."""
-_TELLING = 3
+Profile: TypeAlias = Frequencies | Gaussians
+"""An attribute within each class."""
+_NAMED = 3
 """How many levels of an attribute are named for a class."""
 
 
@@ -164,24 +165,21 @@ class ClassProfiles(Model):
 
     @cached_property
     def _tables(self) -> list[Reals]:
-        """log P(cell | class) by attribute, with a last row of zeros: it is what the code −1 points at."""
-        classes = len(self.classes)
-        return [np.vstack([one.logarithms(), np.zeros(classes)]) for one in self.profiles]
+        """log P(cell | class) by attribute, with a last row of zeros: the code −1 points at it."""
+        nothing = np.zeros(len(self.classes))
+        return [np.vstack([profile.logarithms(), nothing]) for profile in self.profiles]
 
     def _probabilities(self, codes: Integers) -> Reals:
         scores = np.tile(np.log(self.prior), (len(codes), 1))
         for place, table in enumerate(self._tables):
             scores += table[codes[:, place]]
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=1, keepdims=True)
-        return scores
+        return normalised(scores)
 
     def learnt(self) -> dict[str, Any]:
         """The prior, the profiles, and about how many rows there were."""
         return {
             "prior": self.prior.tolist(),
-            "profiles": [one.to_plain() for one in self.profiles],
+            "profiles": [profile.to_plain() for profile in self.profiles],
             "rows": self.counted,
         }
 
@@ -198,26 +196,22 @@ class ClassProfiles(Model):
             raise BadInput("the prior must be greater than 0 and add up to 1.")
         attributes = target.schema.attributes.values()
         profiles = tuple(
-            (Bells if "means" in plain else Frequencies).from_plain(attribute, classes, plain)
+            (Gaussians if "means" in plain else Frequencies).from_plain(attribute, classes, plain)
             for attribute, plain in zip(attributes, learnt["profiles"], strict=True)
         )
         rows = float(real_array([learnt["rows"]], (1,), "rows")[0])
         return cls(target=target, prior=prior, profiles=profiles, counted=rows)
 
     def explain(self) -> str:
-        """How frequent each class is, and the levels that tell most for it."""
+        """How frequent each class is, and the levels that are the strongest evidence for it."""
         lines = [f"Naive Bayes: {self.label!r} from {listing(self.schema.names)}, from noisy counts."]
         for place, name in enumerate(self.classes):
             lines.append(f"{self.label} = {name} ({self.prior[place]:.1%} of the rows)")
-            told = [(gain, text) for one in self.told(place) for gain, text in one]
-            told.sort(key=lambda pair: -pair[0])
-            lines += [f"  {text}" for _, text in told[: 2 * _TELLING]]
+            pairs = zip(self.schema.names, self.profiles, strict=True)
+            parts = (profile.evidence(name, place, self.prior)[:_NAMED] for name, profile in pairs)
+            strongest = sorted(itertools.chain(*parts), key=lambda pair: -pair[0])
+            lines += [f"  {text}" for _, text in strongest[: 2 * _NAMED]]
         return "\n".join(lines)
-
-    def told(self, place: int) -> list[list[tuple[float, str]]]:
-        """For each attribute what speaks for a class, with how much it tells: P(v|c)·log(P(v|c)/P(v))."""
-        pairs = zip(self.schema.names, self.profiles, strict=True)
-        return [profile.told(name, place, self.prior)[:_TELLING] for name, profile in pairs]
 
 
 def centres(attribute: Integer | Numeric) -> Reals:
@@ -245,7 +239,7 @@ def check_tables(target: Target) -> None:
     for name, attribute in target.schema.attributes.items():
         if attribute.size * classes > MOST_CELLS:
             raise BadInput(
-                f"{name!r} has {attribute.size:,} cells for {classes:,} classes, allowed are {MOST_CELLS:,} in all. "
+                f"{name!r} has {attribute.size:,} cells for {classes:,} classes; the limit is {MOST_CELLS:,} in all. "
                 "Declare fewer levels or bins, or a longer step."
             )
 
@@ -256,10 +250,10 @@ def class_vectors(source: TableSource, names: Sequence[str], label: str) -> dict
     All are counted in one pass over the rows, if a source can hold so many cells; else in as few as can be.
     """
     sizes = dict(zip(source.schema.names, source.schema.shape, strict=True))
-    found: dict[str, VectorSource] = {}
+    vectors: dict[str, VectorSource] = {}
     for together in _batches(names, [sizes[label] * sizes[name] for name in names]):
-        found |= zip(together, source.tables([(label, name) for name in together]).vectors(), strict=True)
-    return found
+        vectors |= zip(together, source.tables([(label, name) for name in together]).vectors(), strict=True)
+    return vectors
 
 
 def _batches(names: Sequence[str], cells: Sequence[int]) -> list[list[str]]:
@@ -304,7 +298,7 @@ def class_totals(tables: Sequence[Reals], epsilons: Sequence[Fraction]) -> Reals
 
 
 def prior_of(totals: Reals) -> Reals:
-    """How frequent each class is, by noisy totals; none is less frequent than half a row of what there is."""
+    """How frequent each class is, by noisy totals; none is less frequent than half a row."""
     rows = max(float(totals.sum()), 1.0)
     parts = np.maximum(totals / rows, 0.5 / max(rows, 20.0))
     prior = np.asarray(parts / parts.sum())

@@ -1,19 +1,35 @@
-"""What a curator can ask to be learnt: a label, from which attributes, and by which method."""
+"""A classifier as a task: a label, from which attributes, by which method; and as a result: the model and its cost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from adyton.arrays import Array, Reals
+from adyton.choice.decision import Decision
+from adyton.compiling import cached_property
 from adyton.errors import BadInput, SchemaError
-from adyton.learning.model import Target
-from adyton.learning.registry import AUTO, Learner, learner_named
+from adyton.exact import as_number, display
+from adyton.learning.coding import code_batches
+from adyton.learning.model import Model, Target, class_array
+from adyton.learning.registry import AUTO, DEFAULT, WHY_DEFAULT, Learner, LookAlikes, learner_named, look_alikes
 from adyton.messages import listing, shorten
 from adyton.queries import Queries
+from adyton.result.receipt import read_bought, read_figures
+from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
+from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema import Schema
-from adyton.schema.plain_values import as_plain, as_text, of_kind, part_of
-from adyton.tasks.request import Task
+from adyton.schema.numbers import axes_of
+from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
+from adyton.tasks.base import Task
+
+if TYPE_CHECKING:
+    from adyton.report.pictures import Drawing
+    from adyton.report.view import View
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -44,7 +60,7 @@ class Classifier(Task):
         names = (attributes,) if isinstance(attributes, str) else attributes
         if not isinstance(label, str) or not label:
             raise BadInput(f'Classifier takes the name of a label, like "department", given {shorten(label)}.')
-        if names is not None and not (isinstance(names, Sequence) and all(isinstance(one, str) for one in names)):
+        if names is not None and not (isinstance(names, Sequence) and all(isinstance(name, str) for name in names)):
             raise BadInput(f"attributes are names of attributes in a list, given {shorten(attributes)}.")
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "attributes", None if names is None else tuple(names))
@@ -83,12 +99,17 @@ class Classifier(Task):
     def to_dict(self) -> dict[str, Any]:
         """The label, the attributes, the method and its options."""
         names = None if self.attributes is None else list(self.attributes)
-        told = {"label": self.label, "attributes": names, "method": self.method, "options": as_plain(self.options)}
-        return {"task": self.kind, **told}
+        return {
+            "task": self.kind,
+            "label": self.label,
+            "attributes": names,
+            "method": self.method,
+            "options": as_plain(self.options),
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Classifier:
-        """By the same."""
+        """The classifier that :meth:`to_dict` describes."""
         names, options = plain.get("attributes"), of_kind(dict, plain.get("options", {}), "options")
         if names is not None:
             names = [as_text(name, "an attribute") for name in of_kind(list, names, "attributes")]
@@ -111,4 +132,184 @@ def as_classifier(given: object) -> Classifier:
     """The classifier, or an error that says what one is."""
     if isinstance(given, Classifier):
         return given
-    raise BadInput(f'what is learnt is an ad.Classifier, such as ad.Classifier("department"), given {shorten(given)}.')
+    raise BadInput(f'fit takes an ad.Classifier, such as ad.Classifier("department"), given {shorten(given)}.')
+
+
+FILE = "classes.csv"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class FittedClassifier(Result):
+    """A model with its record and its receipt. It is public: predicting costs nothing, and no row is in it.
+
+    Made by :meth:`adyton.Session.fit`; kept in a folder by :meth:`save`, and read back by :meth:`load`.
+
+    >>> import pandas, adyton as ad
+    >>> table = pandas.DataFrame({"age": [34, 51, 77] * 400, "ill": [False, False, True] * 400})
+    >>> schema = ad.Schema({"age": ad.Integer(0, 119, step=10), "ill": ad.Boolean()})
+    >>> session = ad.Session(table, schema=schema, epsilon=1)
+    >>> fitted = session.fit(ad.Classifier("ill"), epsilon="0.5")
+    >>> fitted.predict({"age": [30, 72]}).tolist(), session.remaining
+    ([False, True], Fraction(1, 2))
+    """
+
+    kind = "classifier"
+    noun = "model"
+    holds = "a classifier"
+    bulky = ("model",)
+    checks_values = False
+
+    task: Classifier
+    model: Model
+    decisions: tuple[Decision, ...] = ()
+    """Why the method was taken, in files of earlier versions."""
+    asked: Fraction | None = None
+    """The ε that was asked for, where the method needed less; None where all of it was charged."""
+
+    @property
+    def classifier(self) -> Classifier:
+        """The task."""
+        return self.task
+
+    @property
+    def learner(self) -> str:
+        """The name of the method that was run."""
+        return self.algorithm
+
+    @property
+    def method(self) -> str:
+        """The method that learnt the model."""
+        return self.decisions[0].chosen if self.decisions else self.learner
+
+    @property
+    def reason(self) -> str:
+        """Why this method was taken."""
+        if self.classifier.method != AUTO:
+            return "as asked"
+        return WHY_DEFAULT if self.method == DEFAULT else "which auto took when it was learnt"
+
+    @property
+    def classes(self) -> Array:
+        """What can be predicted, in the order of the probabilities."""
+        return class_array(self.model.classes)
+
+    @cached_property
+    def look_alikes(self) -> LookAlikes | None:
+        """How the method did on public tables like this one; None where none are."""
+        return look_alikes(self.method, self.model, self.epsilon / self.rows_per_unit)
+
+    # ---- predicting -------------------------------------------------------------------------------------------------
+
+    def predict(self, rows: Any) -> Array:
+        """The most probable class of each row.
+
+        *rows* are a frame, an Arrow table, a dict of columns, the path of a file, or an array whose columns are the
+        attributes in the model's order. Other columns are ignored. A prediction depends on its row alone: what you do
+        with it is not protected by the budget.
+        """
+        return np.asarray(self.classes[self.predict_proba(rows).argmax(axis=1)])
+
+    def predict_proba(self, rows: Any) -> Reals:
+        """How probable each class is, in the order of ``classes``. A value without a cell in the schema is ignored."""
+        batches = list(self.probability_batches(rows))
+        return np.concatenate(batches) if batches else np.empty((0, len(self.model.classes)))
+
+    def probability_batches(self, rows: Any) -> Iterator[Reals]:
+        """The same in batches, in the order of the rows: for files that do not fit into memory."""
+        return (self.model.probabilities(codes) for codes in code_batches(rows, self.model.schema))
+
+    # ---- what it shows and keeps ------------------------------------------------------------------------------------
+
+    def asked_in_words(self) -> str:
+        """What was learnt from what."""
+        where = f", of rows where {self.where}" if self.where else ""
+        names = listing(self.model.schema.names)
+        return f"Learnt: {self.model.label!r} from {names}{where}; {len(self.model.classes)} classes."
+
+    def paragraphs(self) -> tuple[str, ...]:
+        """What was learnt, by which method and why, what quality to expect, what was spent, and the model itself."""
+        *first, paid = super().paragraphs()
+        if self.asked is not None:
+            paid += f" ε = {display(self.asked)} was asked for; {self.learner} needed less, and the rest is not spent."
+        return (*first, paid, self.model.explain())
+
+    def own_paragraphs(self) -> tuple[str, ...]:
+        """Which method and why, and what quality to expect."""
+        quality = () if self.look_alikes is None else (f"Quality: {self.look_alikes.in_words()}",)
+        return f"Method: {self.method}, {self.reason}.", *quality
+
+    def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
+        """How probable each class is for a row of which nothing is known."""
+        nothing = np.full((1, len(self.model.schema.names)), -1)
+        words = "probability, for a row of which nothing is known"
+        column = Column("probability", self.model.probabilities(nothing)[0], words=words)
+        axis = {self.model.label: list(map(str, self.model.classes))}
+        return Sheets(FILE, (Sheet(axis, (column,), counted=self.counted_rows),))
+
+    def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
+        """Which rows it was learnt from, where that is not all of them, and the model."""
+        first = self.counted.first(self.where)
+        return (*((first,) if first else ()), self.model.explain())
+
+    def drawings(self, most: int | None = None) -> list[Drawing]:
+        """The trees with noisy counts, or the profiles of the classes."""
+        from adyton.report.models import drawings  # pages are above results: loaded when one is asked for
+
+        return drawings(self.model, most)
+
+    def view(self) -> View:
+        """With the model in words, and what quality to expect."""
+        from adyton.report.models import view  # as above
+
+        return view(self)
+
+    def own_dict(self, *, complete: bool) -> dict[str, Any]:
+        """The model, how it was learnt, and what quality to expect."""
+        alike = self.look_alikes if complete else None
+        return {
+            "method": self.method,
+            "reason": self.reason,
+            "public_tables": None if alike is None else alike.to_plain(),
+            "asked": None if self.asked is None else as_number(self.asked),
+            "decisions": [decision.to_plain() for decision in self.decisions],
+            "model": self.model.to_plain(),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> FittedClassifier:
+        """With a model that predicts what was asked for."""
+        return cls(**common, **_own_parts(plain, common))
+
+    @classmethod
+    def of(cls, parts: Mapping[str, Any], asked: Fraction) -> FittedClassifier:
+        """With what was asked for, where less was needed."""
+        return cls(**parts, asked=None if parts["epsilon"] == asked else asked)
+
+
+def _own_parts(plain: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts that a classifier has beside those of every result, by name."""
+    model, classifier, epsilon = Model.from_plain(part_of(plain, "model")), common["task"], common["epsilon"]
+    known = model.schema.attributes
+    if not isinstance(classifier, Classifier):
+        raise BadInput("the task is no classifier.")
+    asked = {axis for name in classifier.attributes or () for axis in axes_of(name, known)}
+    if common["schema"] != model.target.whole:
+        raise BadInput("the model is about another schema than the record.")
+    if classifier.label != model.label or not asked <= known.keys():
+        raise BadInput("the model predicts something else than what was asked for.")
+    more, decisions = plain.get("asked"), of_kind(list, part_of(plain, "decisions"), "decisions")  # "asked" is newer
+    return {
+        "asked": None if more is None else as_amount(more, "what was asked for", most=common["receipt"].total),
+        "model": model,
+        "decisions": tuple(_decision(entry, epsilon) for entry in decisions),
+    }
+
+
+def _decision(plain: object, epsilon: Fraction) -> Decision:
+    return Decision(
+        as_text(part_of(plain, "chosen"), "what was chosen"),
+        as_amount(part_of(plain, "left"), "what was left", zero=True, most=epsilon),
+        tuple(read_bought(feature, epsilon) for feature in of_kind(list, part_of(plain, "bought"), "bought")),
+        read_figures(part_of(plain, "regrets"), "regrets"),
+        tuple(as_text(note, "a note") for note in of_kind(list, part_of(plain, "notes"), "notes")),
+    )

@@ -17,10 +17,8 @@ import numpy as np
 
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput, Unfinished
-from adyton.kernel.checking import schema_of_table
-from adyton.learning.classifier import Classifier
+from adyton.learning.classifier import Classifier, FittedClassifier
 from adyton.learning.coding import check_columns, check_width, code_batches, columns_of, labelled_table, opened
-from adyton.learning.fitted_classifier import FittedClassifier
 from adyton.learning.model import Model, Target, class_array
 from adyton.learning.registry import AUTO, Learner, learner_named
 from adyton.messages import no_such
@@ -132,13 +130,13 @@ class PrivateEstimator(ABC):
         return np.asarray(self.classes_[places])
 
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
-        """How probable each class is, in the order of ``classes_``. A value without a cell tells nothing."""
+        """How probable each class is, in the order of ``classes_``. A value without a cell is ignored."""
         model = self._model()
         check_columns(X, model.schema, also=(model.label,))
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] != self.n_features_in_:
             check_width(X.shape[1], model.schema.columns, type(self).__name__)
-        found = [model.probabilities(codes) for codes in code_batches(X, model.schema)]
-        return np.concatenate(found) if found else np.empty((0, len(self.classes_)))
+        batches = [model.probabilities(codes) for codes in code_batches(X, model.schema)]
+        return np.concatenate(batches) if batches else np.empty((0, len(self.classes_)))
 
     def predict_log_proba(self, X: Any) -> Reals:  # noqa: N803
         """The logarithms of :meth:`predict_proba`."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from adyton.arrays import Array, Integers, Reals
-from adyton.choice.checked_file import WRONG, FileKind
+from adyton.choice.checked_file import FileKind
 from adyton.errors import BadInput, SchemaError
 from adyton.messages import listing, no_such, shorten
 from adyton.plans.registry import Registry
@@ -59,7 +59,8 @@ class Target:
                 f"the label {label!r} has the single class {attribute.labels[0]!r}: there is nothing to predict. "
                 "List every class among its levels."
             )
-        names = [name for name, one in schema.attributes.items() if name != label and not isinstance(one, Identifier)]
+        others = ((name, other) for name, other in schema.attributes.items() if name != label)
+        names = [name for name, other in others if not isinstance(other, Identifier)]
         if not names:
             raise SchemaError(f"the schema has nothing to predict {label!r} from. Declare other attributes beside it.")
         return cls(schema.select(names), label, attribute)
@@ -77,30 +78,25 @@ class Target:
 
 
 KIND = FileKind("adyton model", 1, "a model", "model.save writes models.", "Learn it again.", ("schema", "learnt"))
+_EMBEDDED = replace(KIND, unsigned=True)
+"""A model inside of another file, which has the digest."""
 _KEYS = {"format", "version", "kind", "schema", "label", "learnt"}
 
 
-def model_of(plain: Any, name: str) -> Model:
+def _model_of(plain: dict[str, Any], name: str) -> Model:
     """The model that plain values describe; *name* says in messages where they come from."""
-    if not isinstance(plain, dict) or plain.get("format") != KIND.format:
-        raise BadInput(f"{name} is not a model. {KIND.writer}")
-    if plain.get("version") != KIND.version:
-        given = shorten(plain.get("version"))
-        raise BadInput(f"{name} is a model of version {given}, this is version {KIND.version}. {KIND.cure}")
     if plain.keys() != _KEYS:
-        raise BadInput(f"{name} is not a model: it has the keys {listing(plain)}, wanted are {listing(sorted(_KEYS))}.")
+        raise BadInput(f"{name} is not a model: its keys are {listing(plain)}, and must be {listing(sorted(_KEYS))}.")
     try:
         target = Target.of(Schema.from_dict(plain["schema"]), plain["label"])
         return MODELS[plain["kind"]].from_learnt(target, plain["learnt"])
     except BadInput as problem:
         raise BadInput(f"{name} is not a model that can be read: {problem}") from None
-    except WRONG:
-        raise BadInput(f"{name} is not a model that can be read: parts of it are missing or wrong.") from None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model(ABC):
-    """A fitted classifier. Subclasses say what is kept; all are saved, loaded and asked in the same way.
+    """A fitted classifier. Subclasses say what was learnt; all are saved, loaded and asked in the same way.
 
     Rows are given as codes: the number of each attribute's cell, −1 where a value has none.
     :func:`adyton.learning.coding.codes_of` makes them from tables.
@@ -127,7 +123,7 @@ class Model(ABC):
 
     @property
     def rows(self) -> float | None:
-        """About how many rows it was learnt from, as far as its noisy answers tell; None if they do not."""
+        """About how many rows it was learnt from, by its noisy answers; None if they do not say."""
         return None
 
     @abstractmethod
@@ -177,8 +173,8 @@ class Model(ABC):
 
     @staticmethod
     def from_plain(plain: Any) -> Model:
-        """The model that :meth:`to_plain` wrote. It is checked as a stranger's would be."""
-        return model_of(plain, "this")
+        """The model that :meth:`to_plain` wrote. Nothing in the values is trusted."""
+        return _EMBEDDED.made(plain, "this", lambda body: _model_of(body, "this"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file: JSON, with a digest that shows later changes."""
@@ -187,7 +183,7 @@ class Model(ABC):
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Model:
         """The model in a file that :meth:`save` wrote."""
-        return KIND.read(path, lambda plain: model_of(plain, str(path)))
+        return KIND.read(path, lambda body: _model_of(body, str(path)))
 
     # ---- in words and pictures --------------------------------------------------------------------------------------
 
@@ -204,6 +200,14 @@ class Model(ABC):
         )
 
 
+def normalised(scores: Reals) -> Reals:
+    """Probabilities in proportion to exp(scores), row by row; the scores are overwritten."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
+
+
 def real_array(given: Any, shape: tuple[int, ...], name: str) -> Reals:
     """Finite numbers of a certain shape, from a file; or an error. The result cannot be changed.
 
@@ -212,11 +216,11 @@ def real_array(given: Any, shape: tuple[int, ...], name: str) -> Reals:
     """
     if not _all_numbers(given):
         raise BadInput(f"{name} must be numbers.")
-    found = np.array(given, dtype=np.float64)
-    if found.shape != shape or not np.isfinite(found).all():
-        raise BadInput(f"{name} must be finite numbers of shape {shape}, given shape {found.shape}.")
-    found.flags.writeable = False
-    return found
+    values = np.array(given, dtype=np.float64)
+    if values.shape != shape or not np.isfinite(values).all():
+        raise BadInput(f"{name} must be finite numbers of shape {shape}, given shape {values.shape}.")
+    values.flags.writeable = False
+    return values
 
 
 def _all_numbers(given: Any) -> bool:
@@ -228,8 +232,11 @@ def _all_numbers(given: Any) -> bool:
 
 def class_array(classes: tuple[Any, ...]) -> Array:
     """The classes as an array: of texts, whole numbers or booleans, or of objects where they are mixed."""
-    mixed = len({type(one) for one in classes}) > 1
-    return np.array(classes, dtype=object if mixed else None)
+    return np.array(classes, dtype=object if _mixed(classes) else None)
+
+
+def _mixed(classes: tuple[Any, ...]) -> bool:
+    return len({type(name) for name in classes}) > 1
 
 
 class Predictions:
@@ -237,8 +244,8 @@ class Predictions:
 
     def __init__(self, model: Model, *, probabilities: bool, beside: Sequence[str] = ()) -> None:
         self.model, self.probabilities, self.beside = model, probabilities, tuple(beside)
-        wanted = [f"predicted_{model.label}", *(f"probability_{one}" for one in model.classes if probabilities)]
-        self.names = [free_name(name, beside) for name in wanted]
+        own = [f"predicted_{model.label}", *(f"probability_{name}" for name in model.classes if probabilities)]
+        self.names = [free(name, beside) for name in own]
         """The columns of predictions: the label first. No column that is kept has such a name."""
         self._counts = np.zeros(len(model.classes), dtype=np.int64)
 
@@ -250,18 +257,18 @@ class Predictions:
     @property
     def counted(self) -> dict[str, int]:
         """How often each class was predicted so far."""
-        return {str(one): count for one, count in zip(self.model.classes, self._counts.tolist(), strict=True)}
+        return {str(name): count for name, count in zip(self.model.classes, self._counts.tolist(), strict=True)}
 
     def of(self, codes: Integers, kept: pa.Table | None = None) -> pa.Table:
         """The predictions for some rows, after the columns that are kept."""
         import pyarrow as pa
 
-        found = self.model.probabilities(codes)
-        places = found.argmax(axis=1)
+        probabilities = self.model.probabilities(codes)
+        places = probabilities.argmax(axis=1)
         self._counts += np.bincount(places, minlength=len(self._counts))
         columns: list[Any] = [_classes(self.model.classes).take(pa.array(places))]
         if self.probabilities:
-            columns += [pa.array(np.ascontiguousarray(column)) for column in found.T]
+            columns += [pa.array(np.ascontiguousarray(column)) for column in probabilities.T]
         if kept is None:
             return pa.Table.from_arrays(columns, names=self.names)
         return pa.Table.from_arrays([*kept.columns, *columns], names=[*kept.column_names, *self.names])
@@ -278,8 +285,7 @@ def _classes(classes: tuple[Any, ...]) -> pa.Array:
     """The classes in their own type; as texts where they are mixed, such as a number beside (other)."""
     import pyarrow as pa
 
-    mixed = len({type(one) for one in classes}) > 1
-    return pa.array([str(one) for one in classes] if mixed else list(classes))
+    return pa.array([str(name) for name in classes] if _mixed(classes) else list(classes))
 
 
 MODELS: Registry[Model] = Registry(
@@ -288,7 +294,7 @@ MODELS: Registry[Model] = Registry(
         "forest": "learning.tree_model:ForestModel",
         "naive-bayes": "learning.class_profiles:ClassProfiles",
         "naive-bayes-tree": "learning.tree_model:LeafProfiles",
-        "profiled-tree": "learning.profiled_tree:ProfiledTreeModel",
+        "profiled-tree": "learning.tree_model:ProfiledTreeModel",
         "tree": "learning.tree_model:TreeModel",
     },
     key="kind",

@@ -1,109 +1,47 @@
-"""A small tree of private splits, and beside it profiles of attributes that the tree has no room for."""
+"""Trees with class profiles: a small tree beside profiles of further attributes, which is the default method; and
+naive-Bayes trees, a few private splits with naive Bayes below them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
-from adyton.arrays import Flags, Integers, Places, Reals
-from adyton.compiling import cached_property
+from adyton.arrays import Flags, Places, Reals
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.sources import TableSource
 from adyton.learning.chosen_tree import deepest
 from adyton.learning.class_profiles import check_tables, class_vectors, measured_table
-from adyton.learning.model import Target, real_array
-from adyton.learning.public_randomness import PublicRandomness
+from adyton.learning.model import Target
 from adyton.learning.registry import Learner
 from adyton.learning.tree_growing import (
+    AtDepth,
     BelowRoot,
     Grown,
+    PublicRandomness,
     Recipe,
+    check_depth_of,
     check_share,
+    counts_and_shares,
     grow,
     leaf_counts,
     leaves_below,
     most_leaves,
-    shrunk_shares,
+    rows_bought,
     summed,
 )
-from adyton.learning.tree_model import LeafProfiles, TreeModel
-from adyton.messages import listing
-from adyton.plans.algorithm import Positive, Share, Whole, Within, whole_number
+from adyton.learning.tree_model import LeafProfiles, ProfiledTreeModel, unused
+from adyton.plans.algorithm import MOST_CELLS, Positive, Share, Whole, Within, whole_number
 from adyton.queries import Identity
 from adyton.schema import RowTree
 
 _LITTLE = 0.01
 """Of a row: no class is impossible."""
-
-
-_LEAST = 1e-12
 _LEAST_SPREAD = 1e-9
-_HALF = 0.5
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ProfiledTreeModel(TreeModel):
-    """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class)^w_j, over attributes that the path to the
-    leaf has not split on. The powers w_j, at most 1, are part of the profiles.
-
-    A row without a cell where a node asks for one stays at that node; without a cell in a profile it has no factor.
-    """
-
-    kind = "profiled-tree"
-
-    profiles: tuple[Reals, ...]
-    """For each attribute the factors P(cell | class)^w, of shape (cells, classes); 1 where nothing was measured."""
-
-    @cached_property
-    def _tables(self) -> list[Reals]:
-        """The logarithms, with a last cell of zeros: it is what the code −1 points at."""
-        nothing = np.zeros((1, len(self.classes)))
-        return [np.concatenate([np.log(np.maximum(one, _LEAST)), nothing]) for one in self.profiles]
-
-    @cached_property
-    def _unused(self) -> Flags:
-        return unused(self.tree)
-
-    def _probabilities(self, codes: Integers) -> Reals:
-        nodes = self.tree.node_of(codes)
-        scores = np.log(np.maximum(self.shares[nodes], _LEAST))
-        for place, table in enumerate(self._tables):
-            if table.any():
-                scores += table[codes[:, place]] * self._unused[nodes, place, None]
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=1, keepdims=True)
-        return np.asarray(scores)
-
-    def learnt(self) -> dict[str, Any]:
-        """The tree, and the profiles."""
-        return {**super().learnt(), "profiles": [one.tolist() for one in self.profiles]}
-
-    @classmethod
-    def from_learnt(cls, target: Target, learnt: Any) -> ProfiledTreeModel:
-        """With a tree that splits as the attributes do, and a profile for each of them."""
-        if learnt.keys() != {"split", "first", "counts", "shares", "profiles"}:
-            raise BadInput("a profiled tree has the keys 'split', 'first', 'counts', 'shares', 'profiles'.")
-        if len(learnt["profiles"]) != len(target.schema.names):
-            raise BadInput(f"a profiled tree has a profile for each of {listing(target.schema.names)}.")
-        tree = TreeModel.from_learnt(target, {name: learnt[name] for name in ("split", "first", "counts", "shares")})
-        profiles = tuple(
-            real_array(plain, (size, len(target.classes)), "profiles")
-            for plain, size in zip(learnt["profiles"], target.schema.shape, strict=True)
-        )
-        if any((one < 0).any() or (one > 1 + 1e-6).any() for one in profiles):
-            raise BadInput("profiles must be from 0 to 1.")
-        return cls(target=target, tree=tree.tree, counts=tree.counts, shares=tree.shares, profiles=profiles)
-
-    def explain(self) -> str:
-        """The tree, and which attributes have profiles."""
-        told = [name for name, one in zip(self.schema.names, self._tables, strict=True) if one.any()]
-        words = f"Profiles of {listing(told)} speak in its leaves too." if told else "No attribute has a profile."
-        return f"{words} {super().explain()}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,9 +50,9 @@ class ProfiledTree(Learner):
     of noise. Where rows and ε suffice, a part of ε is for profiles of further attributes: as many as can be measured
     well, chosen privately, one table by class each. In a leaf, their evidence is added to that of the tree.
 
-    Evidence is not added at its face value: what noise and chance explain of a table is taken away, and half of the
-    rest counts, since attributes repeat what others have told. A tree alone has too few levels where many attributes
-    each tell a little; naive Bayes alone spends on attributes that tell nothing, and counts twice what two repeat.
+    Evidence does not count in full: the part of a table that noise and chance explain is removed, and half of the rest
+    counts, since attributes repeat what others say. A tree alone has too few levels where many attributes each say a
+    little; naive Bayes alone spends on attributes that say nothing, and counts twice what two attributes repeat.
     """
 
     name = "profiled-tree"
@@ -149,16 +87,13 @@ class ProfiledTree(Learner):
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> ProfiledTreeModel:
         """The number of rows, the splits, the leaves; then the profiles."""
         target = Target.of(source.schema, label)
-        counting = Fraction(0) if self.rows is not None else self.rows_share * epsilon
-        rows = float(max(source.count(counting).value if self.rows is None else self.rows, 1))
-        left = epsilon - counting
+        rows, left = rows_bought(source, self.rows, self.rows_share, epsilon)
         most = self._room(target, rows, left)
         grown = self._grown(source, target, rows, left if not most else (1 - self.profile_share) * left)
         free = unused(grown.tree)[grown.tree.leaves].any(axis=0) & (np.array(target.schema.shape) > 1)
         profiling = self.profile_share * left if most and free.any() else Fraction(0)
         leaf_epsilon = left - profiling - grown.spent
-        counts = summed(grown.tree, leaf_counts(source, target, grown.tree, leaf_epsilon))
-        shares = shrunk_shares(grown.tree, counts, 1 / float(leaf_epsilon))
+        counts, shares = counts_and_shares(source, target, grown.tree, leaf_epsilon)
         profiles = [np.ones((size, len(target.classes))) for size in target.schema.shape]
         if profiling:
             for place, table in self._profiles(source, target, free, most, profiling, shares[0]).items():
@@ -166,8 +101,8 @@ class ProfiledTree(Learner):
         return ProfiledTreeModel(target=target, tree=grown.tree, counts=counts, shares=shares, profiles=tuple(profiles))
 
     def _room(self, target: Target, rows: float, epsilon: Fraction) -> int:
-        """How many profiles can be measured well: of m, a cell has rows·ε/(m·L·C) rows a class in units of its noise,
-        if the attributes have L cells (the median) and there are C classes."""
+        """How many profiles can be measured well: with m profiles, L cells in an attribute (the median) and C classes,
+        a cell has rows·ε/(m·L·C) rows of a class, in units of its noise."""
         sizes = sorted(target.schema.shape)
         cells = sizes[len(sizes) // 2] * len(target.classes)
         measuring = (1 - self.choice_share) * self.profile_share * epsilon
@@ -186,28 +121,83 @@ class ProfiledTree(Learner):
     def _profiles(
         self, source: TableSource, target: Target, free: Flags, most: int, epsilon: Fraction, prior: Reals
     ) -> dict[int, Reals]:
-        """The weighed profiles by attribute: of all that are free, or of those that predict best alone."""
+        """The weighted profiles by attribute: of all that are free, or of those that predict best alone."""
         places, left = np.flatnonzero(free).tolist(), epsilon
         if most < len(places):
             choosing = self.choice_share * epsilon
             places, left = _best(source, target, free, most, choosing / most), epsilon - choosing
-        each = left / len(places)
+        part = left / len(places)
         vectors = class_vectors(source, [target.schema.names[place] for place in places], target.label).values()
-        tables = [measured_table(vector, each) for vector in vectors]
-        weight, scale = float(self.weight), 1 / float(each)
-        return {
-            place: weighed_profile(table, prior, scale, weight) for place, table in zip(places, tables, strict=True)
-        }
+        tables = [measured_table(vector, part) for vector in vectors]
+        pairs = zip(places, tables, strict=True)
+        return {place: weighted_profile(table, prior, 1 / float(part), float(self.weight)) for place, table in pairs}
 
 
-def _best(source: TableSource, target: Target, free: Flags, most: int, each: Fraction) -> list[int]:
-    """So many attributes that predict best alone, one private choice after the other."""
-    stump, candidates, found = RowTree.stump(target.schema), free.copy(), []
+def _best(source: TableSource, target: Target, free: Flags, most: int, epsilon: Fraction) -> list[int]:
+    """So many attributes that predict best alone, one private choice with ε after the other."""
+    stump, candidates, chosen = RowTree.stump(target.schema), free.copy(), []
     for _ in range(most):
-        (best,) = source.choose_splits(SplitChoice(stump, candidates[None], target.label, "max"), each)
+        (best,) = source.choose_splits(SplitChoice(stump, candidates[None], target.label, "max"), epsilon)
         candidates[best] = False
-        found.append(int(best))
-    return found
+        chosen.append(int(best))
+    return chosen
+
+
+def weighted_profile(table: Reals, prior: Reals, scale: float, weight: float) -> Reals:
+    """The factors of an attribute: P(cell | class), to the power of what its table says beyond noise and chance.
+
+    P is as in naive Bayes: q = max(z, 0) + b·π_c + ½ for noise of scale b, normalised over the cells of a class. Let S
+    be the sum of (z_vc − z_v·π_c)², by which the table differs from one that says nothing, and V what that sum would be
+    by noise of variance 2b² in each count and by chance alone. The power is *weight*·max(0, 1 − V/S) (after James and
+    Stein, 1961).
+    """
+    classes = len(prior)
+    differs = table - table.sum(axis=1, keepdims=True) * prior
+    rows = np.maximum(table, 0.0).sum()
+    noise = 2 * scale**2 * ((1 - prior) ** 2 + prior**2 * (classes - 1)).sum() * len(table)
+    likely = noise + rows * float((prior * (1 - prior)).sum())
+    kept = max(0.0, 1 - likely / max(float((differs**2).sum()), _LEAST_SPREAD))
+    q = np.maximum(table, 0.0) + scale * prior + 0.5
+    return np.asarray((q / q.sum(axis=0)) ** (weight * kept))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NaiveBayesTree(Learner):
+    """A part of ε chooses splits by permute-and-flip on the max score; the rest measures a table of each attribute by
+    leaf and class. Leaves borrow pseudo-counts from the nodes above them, and at the root from all rows.
+
+    It is good where there are many rows: attributes may then depend on one another within a class. Without splits it is
+    naive Bayes.
+    """
+
+    name = "naive-bayes-tree"
+
+    depth: Annotated[int, Within(whole_number, 1, 20)] = 1
+    """How many levels are split."""
+    split_share: Share = Fraction(1, 5)
+    """The part of ε that chooses splits."""
+
+    def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
+        """Not too many leaves, and not too many numbers in them."""
+        check_tables(target)
+        check_depth_of(target, self.depth, scored=True)
+        sizes = sorted((size for size in target.schema.shape if size > 1), reverse=True)
+        cells = 2 * math.prod(sizes[: self.depth]) * sum(target.schema.shape) * len(target.classes)
+        if cells > MOST_CELLS:
+            raise BadInput(
+                f"profiles in the leaves of a tree of depth {self.depth} can have {cells:,} numbers here; at most "
+                f"{MOST_CELLS:,} are allowed. Choose a smaller depth, or declare fewer levels or bins."
+            )
+        parts = [self.split_share / self.depth, (1 - self.split_share) / len(target.schema.names)]
+        check_share(epsilon * min(parts), 1)
+
+    def run(self, source: TableSource, label: str, epsilon: Fraction) -> LeafProfiles:
+        """The splits, then the tables."""
+        target = Target.of(source.schema, label)
+        splitting = self.split_share * epsilon / self.depth
+        recipe = Recipe(depth=self.depth, stop=AtDepth(math.inf), way="max", split_epsilon=splitting)
+        grown = grow(source, target, recipe, PublicRandomness(0))
+        return measured_profiles(source, target, grown.tree, epsilon - grown.spent)
 
 
 def measured_profiles(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction) -> LeafProfiles:
@@ -221,12 +211,12 @@ def measured_profiles(source: TableSource, target: Target, tree: RowTree, epsilo
     sizes = target.schema.shape
     if not measured.size:
         return _plain(source, target, tree, epsilon)
-    each = epsilon / len(measured)
-    scale = 1 / float(each)
+    part = epsilon / len(measured)
+    scale = 1 / float(part)
     tables: dict[int, Reals] = {}
     for place in measured.tolist():
         vector = source.leaves(tree, target.schema.names[place], target.label)
-        answers = vector.measure(Identity(vector.shape), each).answers
+        answers = vector.measure(Identity(vector.shape), part).answers
         tables[place] = summed(tree, answers.astype(np.float64).reshape(vector.shape))
     counts, weight = _totals(tree, tables, free, sizes)
     shares = _shares(tree, counts, scale * np.sqrt(2 * leaves_below(tree) / weight))
@@ -237,16 +227,6 @@ def measured_profiles(source: TableSource, target: Target, tree: RowTree, epsilo
         else:
             profiles.append(np.ones((nodes, size, len(target.classes))))
     return LeafProfiles(target=target, tree=tree, counts=counts, shares=shares, profiles=tuple(profiles))
-
-
-def unused(tree: RowTree) -> Flags:
-    """For every node and attribute, whether the path to the node has not split on it."""
-    free = np.ones((tree.split.size, len(tree.attributes)), dtype=bool)
-    above = tree.parents()
-    for level in tree.levels()[1:]:
-        free[level] = free[above[level]]
-        free[level, tree.split[above[level]]] = False
-    return free
 
 
 def _totals(tree: RowTree, tables: dict[int, Reals], free: Flags, sizes: tuple[int, ...]) -> tuple[Reals, Reals]:
@@ -296,16 +276,16 @@ def _shares(tree: RowTree, counts: Reals, deviation: Reals) -> Reals:
 
 def _profile(tree: RowTree, table: Reals, free: Flags, shares: Reals, scale: float) -> Reals:
     """P(cell | class, node) for one attribute; 1 where the path has used it."""
-    found, above = np.ones(table.shape), tree.parents()
+    profile, above = np.ones(table.shape), tree.parents()
     size = table.shape[1]
     noise = scale * np.sqrt(leaves_below(tree))
     for level in tree.levels():
         nodes = level[free[level]]
-        prior = np.full((len(nodes), *table.shape[1:]), 1 / size) if not level[0] else found[above[nodes]]
+        prior = np.full((len(nodes), *table.shape[1:]), 1 / size) if not level[0] else profile[above[nodes]]
         pseudo = (noise[nodes, None] * shares[nodes] + 0.5)[:, None, :] * size * prior
         q = np.maximum(table[nodes], 0) + pseudo
-        found[nodes] = q / q.sum(axis=1, keepdims=True)
-    return found
+        profile[nodes] = q / q.sum(axis=1, keepdims=True)
+    return profile
 
 
 def _plain(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction) -> LeafProfiles:
@@ -314,21 +294,3 @@ def _plain(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction
     shares = _shares(tree, counts, np.sqrt(2 * leaves_below(tree)) / float(epsilon))
     profiles = tuple(np.ones((tree.split.size, size, len(target.classes))) for size in target.schema.shape)
     return LeafProfiles(target=target, tree=tree, counts=counts, shares=shares, profiles=profiles)
-
-
-def weighed_profile(table: Reals, prior: Reals, scale: float, weight: float) -> Reals:
-    """The factors of one attribute: P(cell | class), to the power of what its table tells beyond noise and chance.
-
-    P is as in naive Bayes: q = max(z, 0) + b·π_c + ½ for noise of scale b, normalised over the cells of a class. Let S
-    be the sum of (z_vc − z_v·π_c)², by which the table differs from one that tells nothing, and V what it would be by
-    noise of variance 2b² in each count and by chance alone. The power is *weight*·max(0, 1 − V/S) (after James and
-    Stein, 1961).
-    """
-    classes = len(prior)
-    differs = table - table.sum(axis=1, keepdims=True) * prior
-    rows = np.maximum(table, 0.0).sum()
-    noise = 2 * scale**2 * ((1 - prior) ** 2 + prior**2 * (classes - 1)).sum() * len(table)
-    likely = noise + rows * float((prior * (1 - prior)).sum())
-    kept = max(0.0, 1 - likely / max(float((differs**2).sum()), _LEAST_SPREAD))
-    q = np.maximum(table, 0.0) + scale * prior + _HALF
-    return np.asarray((q / q.sum(axis=0)) ** (weight * kept))

@@ -20,13 +20,14 @@ from adyton.errors import BadInput, SchemaError
 from adyton.kernel.mechanisms.split_choice import LARGEST_CAP
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Target
-from adyton.learning.public_randomness import PublicRandomness, Seed
 from adyton.learning.registry import Learner
 from adyton.learning.tree_growing import (
     AtDepth,
     ByExpectedSize,
     BySize,
+    PublicRandomness,
     Recipe,
+    Seed,
     Way,
     check_depth_of,
     check_share,
@@ -59,10 +60,10 @@ class PublishedTrees(Learner):
     """What the published algorithms have in common: one tree or several in sequence, and plain frequencies."""
 
     seed: Seed | None = None
-    """For random attributes, which are public; without one the operating system draws them."""
+    """For random attributes, which are public; without a seed the operating system draws them."""
     divided_by: str | None = None
     """An attribute that divides the rows among the trees of a forest: each tree learns from other rows, with all of ε.
-    It should have nothing to do with the label, such as a lot that was drawn for each row; it is no split itself."""
+    It should have nothing to do with the label, such as a number drawn at random for each row; no tree splits on it."""
 
     @abstractmethod
     def recipe(self, target: Target, epsilon: Fraction, rows: float, random: PublicRandomness) -> Recipe:
@@ -81,7 +82,7 @@ class PublishedTrees(Learner):
         return 1
 
     def counting(self, target: Target, epsilon: Fraction) -> Fraction:
-        """What a noisy number of rows costs; 0 where nobody asks for it."""
+        """What a noisy number of rows costs; 0 where it is not needed."""
         return Fraction(0)
 
     def way(self) -> Way:
@@ -102,18 +103,18 @@ class PublishedTrees(Learner):
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel | ForestModel:
         """One tree after the other: every tree has an equal part of the budget for all that it does.
 
-        Trees on rows that are divided have all of it each: the kernel charges them as one.
+        Trees that learn from different rows each have the whole budget: the kernel charges it once.
         """
         target, random = Target.of(source.schema, label), PublicRandomness.of(self.seed)
         counting, trees = self.counting(target, epsilon), self.how_many(target)
         rows = max(float(source.count(counting).value), FEWEST) if counting else self.known_rows()
         if self.divided_by is None:
-            each, sources = (epsilon - counting) / trees, (source,) * trees
+            own, sources = (epsilon - counting) / trees, (source,) * trees
         else:
-            each, rows = epsilon - counting, max(rows / trees, FEWEST)
+            own, rows = epsilon - counting, max(rows / trees, FEWEST)
             sources = divided(source, self.divided_by, trees)
             target = Target.of(sources[0].schema, label)
-        grown = tuple(self._tree(part, target, each, rows, random.part(number)) for number, part in enumerate(sources))
+        grown = tuple(self._tree(part, target, own, rows, random.part(number)) for number, part in enumerate(sources))
         return grown[0] if trees == 1 else ForestModel(target=target, trees=grown)
 
     def known_rows(self) -> float:
@@ -125,7 +126,7 @@ class PublishedTrees(Learner):
         return epsilon - spent
 
     def finish(self, target: Target, model: TreeModel) -> TreeModel:
-        """What is done with a tree in the end."""
+        """The tree after post-processing."""
         return model
 
     def _tree(
@@ -207,15 +208,15 @@ class FletcherIslam(RandomTrees):
 Cap: TypeAlias = Annotated[int, Within(whole_number, 2, LARGEST_CAP)]
 """A public cap on the number of rows, for the entropy."""
 _ROWS = 1 << 14
-"""Beyond, a row more tells no less than at the cap."""
+"""With more rows, a further row weighs as much as at the cap."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FriedmanSchuster(PublishedTrees):
     """A tree of a fixed depth; half of every level buys sizes to stop by, half the splits; pruned at the end.
 
-    Leaves are counted with half a level's budget, wherever they have stopped. So a tree of which all branches stop
-    early costs less than ε: what it does not need is not spent.
+    Leaves are counted with half a level's budget, wherever they have stopped. So a tree whose branches all stop early
+    costs less than ε: what it does not need is not spent.
 
     Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
     """

@@ -1,11 +1,15 @@
-"""The one builder of trees: level by level, one private choice of splits a level, and one count of the leaves."""
+"""The builder of all trees: level by level, with one private choice of splits each, then one count of the leaves."""
 
 from __future__ import annotations
 
 import math
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol, TypeAlias
+from typing import Annotated, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,9 +19,88 @@ from adyton.exact import display
 from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Target
-from adyton.learning.public_randomness import PublicRandomness
+from adyton.plans.algorithm import Within, whole_number
 from adyton.queries import Identity
 from adyton.schema import RowTree
+
+Seed: TypeAlias = Annotated[int, Within(whole_number, 0)]
+"""A whole number, for random choices that can be repeated."""
+
+_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+_AGAIN: ContextVar[Callable[[], int] | None] = ContextVar("again", default=None)
+
+
+@contextmanager
+def repeated(keys: list[int]) -> Iterator[None]:
+    """Within the block, the keys in the list are used in their order, and new keys, drawn by the operating system, are
+    added to it: a second run with the same list makes the same choices."""
+    before = iter(tuple(keys))
+
+    def draw() -> int:
+        key = next(before, None)
+        if key is None:
+            key = secrets.randbits(64)
+            keys.append(key)
+        return key
+
+    token = _AGAIN.set(draw)
+    try:
+        yield
+    finally:
+        _AGAIN.reset(token)
+
+
+@dataclass(frozen=True)
+class PublicRandomness:
+    """Random choices that have nothing to do with rows: which attribute a node of a random tree splits on.
+
+    Draws depend on a key and a place alone: a node of a tree, which has a number of its own, draws the same whatever
+    happens elsewhere. The draws are public and protect nobody.
+
+    >>> random = PublicRandomness(7)
+    >>> allowed = np.array([[True, False, True], [False, False, False]])
+    >>> random.picks(np.array([11, 12]), allowed)[1]
+    np.int64(-1)
+    """
+
+    key: int
+
+    @classmethod
+    def of(cls, seed: int | None) -> PublicRandomness:
+        """With this seed; without one, with a key that the operating system draws (or drew: :func:`repeated`)."""
+        if seed is None:
+            again = _AGAIN.get()
+            seed = secrets.randbits(64) if again is None else again()
+        return cls(seed)
+
+    def part(self, number: int) -> PublicRandomness:
+        """Randomness of its own for one of several parts, such as a tree of a forest."""
+        return PublicRandomness(int(self._mixed(np.array([number]))[0]))
+
+    def picks(self, places: Places, allowed: Flags) -> Places:
+        """For every place one of the columns that are allowed there, each as probable; −1 where none is."""
+        options = allowed.sum(axis=1)
+        number = (self._mixed(places) >> np.uint64(11)).astype(np.float64) / 2.0**53 * options
+        wanted = np.minimum(number.astype(np.int64), options - 1)
+        picked = (np.cumsum(allowed, axis=1) > wanted[:, None]).argmax(axis=1)
+        return np.where(options > 0, picked, -1)
+
+    def order(self, count: int) -> Places:
+        """The numbers below *count*, in random order."""
+        return np.argsort(self._mixed(np.arange(count)), kind="stable")
+
+    def _mixed(self, places: Places) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+        """64 bits for each place, by Steele, Lea and Flood's SplitMix64 (OOPSLA 2014), twice."""
+        with np.errstate(over="ignore"):
+            state = np.asarray(places).astype(np.uint64) + np.uint64(self.key * _GOLDEN % 2**64)
+            for _ in range(2):
+                state = state + np.uint64(_GOLDEN)
+                state = (state ^ (state >> np.uint64(30))) * np.uint64(_FIRST)
+                state = (state ^ (state >> np.uint64(27))) * np.uint64(_SECOND)
+                state = state ^ (state >> np.uint64(31))
+        return state
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,33 +114,26 @@ class Frontier:
     depth: int
     """How many levels have been split."""
     cells: Reals
-    """For every leaf the product of the numbers of cells on its path: one of so many parts it is."""
+    """For every leaf the product of the numbers of cells on its path: the leaf is one of so many parts."""
     free: Flags
     """For every leaf and attribute, whether the leaf may still split on it."""
     growing: Flags
-    """For every leaf, whether it was split off last. The others have stopped for good."""
+    """For every leaf, whether it was split off last. The other leaves have stopped."""
 
     @classmethod
-    def start(cls, target: Target, among: Places | None = None) -> Frontier:
-        """A single leaf. It may split on these attributes, or on all; those of a single cell split nothing."""
+    def start(cls, target: Target, among: tuple[int, ...] | None = None) -> Frontier:
+        """A single leaf. It may split on these attributes, or on all, but not on attributes of a single cell."""
         levels = np.array(target.schema.shape, dtype=np.int64)
         free = levels > 1
         if among is not None:
             free &= np.isin(np.arange(levels.size), among)
-        return cls(
-            RowTree.stump(target.schema),
-            levels,
-            len(target.classes),
-            0,
-            np.ones(1),
-            free[None],
-            np.ones(1, dtype=bool),
-        )
+        stump, classes = RowTree.stump(target.schema), len(target.classes)
+        return cls(stump, levels, classes, 0, np.ones(1), free[None], np.ones(1, dtype=bool))
 
     def within(self, most: float) -> Flags:
-        """For every leaf and attribute, whether the leaf may split on it and its children be so fine at most.
+        """For every leaf and attribute, whether the leaf may split on it into parts of at most *most*.
 
-        Leaves of a tree are at most as many as its finest leaf is fine: the parts 1/cells of its leaves add up to 1.
+        A tree has at most as many leaves as the largest such number of parts: its leaves' shares 1/cells add up to 1.
         """
         return np.asarray(self.free & self.growing[:, None] & (self.cells[:, None] * self.levels <= most))
 
@@ -135,8 +211,8 @@ class BySize:
 
 @dataclass(frozen=True)
 class ByExpectedSize:
-    """A leaf stops where its children, were all equally large, would be lost in noise: rows/(cells·L) < √2·C/ε, with L
-    the mean of the levels that are left.
+    """A leaf stops where its children, if all are equally large, are lost in noise: rows/(cells·L) < √2·C/ε, with L the
+    mean of the levels that are left.
 
     Fletcher and Islam, "A differentially private decision forest", AusDM 2015.
     """
@@ -180,9 +256,9 @@ class Recipe:
     stop: Stop
     way: Way
     split_epsilon: Fraction = Fraction(0)
-    """For the choice of splits, a level."""
+    """For the choice of splits, for each level."""
     size_epsilon: Fraction = Fraction(0)
-    """For the sizes of leaves, a level; 0 where nobody asks for them."""
+    """For the sizes of leaves, for each level; 0 where they are not needed."""
     cap: int = 0
     """The public cap of the entropy."""
     among: tuple[int, ...] | None = None
@@ -205,8 +281,7 @@ class Grown:
 
 def grow(source: TableSource, target: Target, recipe: Recipe, random: PublicRandomness) -> Grown:
     """Grow a tree as the recipe says. Levels are paid one after the other; the leaves of a level are disjoint."""
-    among = None if recipe.among is None else np.array(recipe.among, dtype=np.int64)
-    frontier, spent = Frontier.start(target, among), Fraction(0)
+    frontier, spent = Frontier.start(target, recipe.among), Fraction(0)
     for _ in range(recipe.depth):
         if not frontier.within(np.inf).any():
             break
@@ -255,6 +330,19 @@ def leaf_counts(source: TableSource, target: Target, tree: RowTree, epsilon: Fra
     return vector.measure(Identity(vector.shape), epsilon).answers.astype(np.float64).reshape(vector.shape)
 
 
+def counts_and_shares(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction) -> tuple[Reals, Reals]:
+    """The noisy number of rows of each class in every node, and how frequent each class is, shrunk by the noise."""
+    counts = summed(tree, leaf_counts(source, target, tree, epsilon))
+    return counts, shrunk_shares(tree, counts, 1 / float(epsilon))
+
+
+def rows_bought(source: TableSource, public: int | None, share: Fraction, epsilon: Fraction) -> tuple[float, Fraction]:
+    """The public number of rows, or a noisy one for a share of ε; and what is left of ε."""
+    if public is not None:
+        return float(max(public, 1)), epsilon
+    return float(max(source.count(share * epsilon).value, 1)), epsilon - share * epsilon
+
+
 def summed(tree: RowTree, leaf_values: Integers | Reals) -> Reals:
     """For every node the sum of its leaves' values, which may have further axes."""
     values = np.zeros((tree.split.size, *leaf_values.shape[1:]))
@@ -277,21 +365,21 @@ def plain_shares(tree: RowTree, counts: Reals) -> Reals:
     shares = np.full(counts.shape, 1 / counts.shape[1])
     above = tree.parents()
     for level in tree.levels():
-        told = rows[level] > 0
+        known = rows[level] > 0
         shares[level] = np.where(
-            told[:, None], positive[level] / np.where(told, rows[level], 1)[:, None], shares[above[level]]
+            known[:, None], positive[level] / np.where(known, rows[level], 1)[:, None], shares[above[level]]
         )
     return shares
 
 
 def shrunk_shares(tree: RowTree, counts: Reals, scale: float) -> Reals:
-    """How frequent each class is in every node: as in the node above, and what the node differs from it, shrunk.
+    """How frequent each class is in every node: as in the node above, plus the difference from it, shrunk.
 
     A node of z_c noisy rows differs from the one above by r_c = z_c − z·P_c(above), z = Σ z_c. Over all children of one
     node let S be the sum of r², and V what it would be if they differed by noise and chance alone: noise of variance
     2b²·(leaves) in each count, *scale* is b, and z·P_c·(1 − P_c) for rows that are drawn. Of r the part
     f = max(0, 1 − V/S) is kept (James and Stein, 1961), and ½·b·√(leaves) rows are added that are like the node above.
-    So a split that shows nothing but noise says nothing, and one that tells is hardly smoothed.
+    So a split that shows nothing but noise has no effect, and an informative split is hardly smoothed.
     """
     positive, below = np.maximum(counts, 0.0), leaves_below(tree)
     shares = np.empty(counts.shape)
@@ -309,15 +397,15 @@ def shrunk_shares(tree: RowTree, counts: Reals, scale: float) -> Reals:
 
 
 def _kept(differs: Reals, expected: Reals, rows: Reals, variance: Reals, parents: Places) -> Reals:
-    """For each node the part of its differences that noise and chance do not explain; one for all children of a node.
+    """For each node the part of its differences that noise and chance do not explain; the same for all its siblings.
 
     The noise of r_c is that of z_c·(1 − P_c) less that of the other counts, times P_c.
     """
     classes = differs.shape[1]
     noise = variance * ((1 - expected) ** 2 + expected**2 * (classes - 1)) + rows * expected * (1 - expected)
-    found = np.bincount(parents, (differs**2).sum(axis=1))
+    observed = np.bincount(parents, (differs**2).sum(axis=1))
     likely = np.bincount(parents, noise.sum(axis=1))
-    kept = np.maximum(1 - likely / np.maximum(found, _LITTLE), 0.0)
+    kept = np.maximum(1 - likely / np.maximum(observed, _LITTLE), 0.0)
     return np.asarray(kept[parents, None])
 
 
@@ -336,13 +424,13 @@ def check_depth_of(target: Target, depth: int, *, scored: bool) -> None:
     leaves, splitting = math.prod(largest), math.prod(largest[:-1])
     if leaves > most_leaves(target, scored=False) or (scored and splitting > most_leaves(target, scored=True)):
         raise BadInput(
-            f"a tree of depth {depth} can have {leaves:,} leaves with {len(target.classes)} classes here, allowed are "
+            f"a tree of depth {depth} can have {leaves:,} leaves with {len(target.classes)} classes here; the limit is "
             f"{most_leaves(target, scored=False):,}. Choose a smaller depth, or declare fewer levels or bins."
         )
 
 
 def check_share(epsilon: Fraction, trees: int) -> None:
-    """Refuse trees whose counts would be nothing but noise, however many rows there are."""
+    """Refuse trees whose counts would be nothing but noise for any number of rows."""
     if epsilon < LEAST_EPSILON:
         what = "a tree" if trees == 1 else f"one of {trees:,} trees"
         raise BadInput(

@@ -1,21 +1,19 @@
-"""Models made of decision trees: one tree, a forest, a tree with profiles in its leaves; and how a tree is drawn."""
+"""Models made of decision trees: a single tree, a tree with class profiles, a forest; and how a tree is drawn."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from adyton.arrays import Integers, Reals
+from adyton.arrays import Flags, Integers, Places, Reals
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
-from adyton.learning.model import Model, Target, real_array
+from adyton.learning.model import Model, Target, normalised, real_array
 from adyton.messages import listing
 from adyton.schema import RowTree
-
-_SHOWN = 60
-"""How many lines of a tree are shown where nobody asked for more."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,10 +24,15 @@ class TreeModel(Model):
     """
 
     kind = "tree"
+    noun: ClassVar[str] = "tree"
+    heading: ClassVar[str] = "Decision tree"
+    _PARTS: ClassVar[tuple[str, ...]] = ("split", "first", "counts", "shares")
+    _SHOWN: ClassVar[int] = 60
+    """How many lines of the tree are shown by default."""
 
     tree: RowTree
     counts: Reals
-    """The noisy number of rows of each class in every node: of an inner one, the sum of its leaves."""
+    """The noisy number of rows of each class in every node: of an inner node, the sum of its leaves."""
     shares: Reals
     """How probable each class is in every node."""
 
@@ -53,15 +56,19 @@ class TreeModel(Model):
     @classmethod
     def from_learnt(cls, target: Target, learnt: Any) -> TreeModel:
         """With a tree that splits as the attributes do."""
-        if learnt.keys() != {"split", "first", "counts", "shares"}:
-            raise BadInput("a tree has the keys 'split', 'first', 'counts', 'shares'.")
-        tree = tree_of(target, learnt["split"], learnt["first"])
+        return cls(**cls._parts(target, learnt))
+
+    @classmethod
+    def _parts(cls, target: Target, learnt: Any) -> dict[str, Any]:
+        """The fields by name, from plain values; nothing in these is trusted."""
+        if learnt.keys() != set(cls._PARTS):
+            raise BadInput(f"a {cls.noun} has the keys {listing(cls._PARTS)}.")
+        tree = _tree_of(target, learnt["split"], learnt["first"])
         shape = (tree.split.size, len(target.classes))
-        counts = real_array(learnt["counts"], shape, "counts")
-        shares = real_array(learnt["shares"], shape, "shares")
+        counts, shares = (real_array(learnt[name], shape, name) for name in ("counts", "shares"))
         if (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1, atol=1e-6):
             raise BadInput("shares must be at least 0 and add up to 1 in each node.")
-        return cls(target=target, tree=tree, counts=counts, shares=shares)
+        return {"target": target, "tree": tree, "counts": counts, "shares": shares}
 
     def explain(self) -> str:
         """How large the tree is, and its upper part."""
@@ -69,16 +76,187 @@ class TreeModel(Model):
         what = f"splits on {listing(used)}" if used else "nothing was split"
         leaves = len(self.tree.leaves)
         return (
-            f"Decision tree: {self.label!r} by {leaves:,} {'leaf' if leaves == 1 else 'leaves'} of depth "
-            f"{self.tree.depth}; {what}. Counts are noisy.\n{self.draw(most=_SHOWN)}"
+            f"{self.heading}: {self.label!r} by {leaves:,} {'leaf' if leaves == 1 else 'leaves'} of depth "
+            f"{self.tree.depth}; {what}. {self._remark()}Counts are noisy.\n{self.draw(most=self._SHOWN)}"
         )
+
+    def _remark(self) -> str:
+        """A sentence on what the leaves hold besides."""
+        return ""
 
     def draw(self, *, most: int | None = None) -> str:
         """The tree as a text, a line for each node: its noisy count, its most probable class and how probable it is.
 
         Of a large tree, the *most* important lines: nodes near the root first.
         """
-        return drawn(self, most)
+        tree = self.tree
+        shown = shown_nodes(self, most)
+        above, sizes = tree.parents(), tree.sizes
+        lines: list[str] = []
+        stack = [(0, "", "")]
+        while stack:
+            node, head, indent = stack.pop()
+            lines.append(head + self._line(node, int(above[node])))
+            children = [
+                child for child in range(int(tree.first[node]), int(tree.first[node] + sizes[node])) if shown[child]
+            ]
+            if sizes[node] and not children:
+                lines[-1] += f" … {int(sizes[node])} branches by {tree.attributes[tree.split[node]]}"
+            for child in reversed(children):
+                last = child == children[-1]
+                stack.append((child, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
+        return "\n".join(lines)
+
+    def _line(self, node: int, above: int) -> str:
+        """The noisy number of rows of a node, its most probable class, and how probable it is."""
+        tree, what = self.tree, "all rows"
+        if node:
+            name = tree.attributes[tree.split[above]]
+            what = f"{name} = {self.schema.attributes[name].labels[node - tree.first[above]]}"
+        place = int(self.shares[node].argmax())
+        rows = round(float(self.counts[node].sum()))
+        return f"{what}: {self.classes[place]} ({self.shares[node, place]:.0%}; about {max(rows, 0):,} rows)"
+
+
+def shown_nodes(model: TreeModel, most: int | None) -> Flags:
+    """Which nodes are shown: whole families, from the root down, at most so many in all."""
+    tree = model.tree
+    shown = np.zeros(tree.split.size, dtype=bool)
+    shown[0], left = True, tree.split.size if most is None else most - 1
+    sizes = tree.sizes
+    for level in tree.levels():
+        for node in level[(tree.split[level] >= 0) & shown[level]]:
+            if sizes[node] <= left:
+                shown[tree.first[node] : tree.first[node] + sizes[node]] = True
+                left -= int(sizes[node])
+    return shown
+
+
+def _tree_of(target: Target, split: Any, first: Any) -> RowTree:
+    """A tree over the attributes of a target, from plain values."""
+    lists = [split, first]
+    if not all(isinstance(nodes, list) and all(type(number) is int for number in nodes) for nodes in lists):
+        raise BadInput("the nodes of a tree are lists of whole numbers.")
+    tree = RowTree(target.schema.names, np.array(split, dtype=np.int64), np.array(first, dtype=np.int64))
+    tree.check_schema(target.schema)
+    return tree
+
+
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _TreeWithProfiles(TreeModel):
+    """A tree in which further attributes have a profile: what each cell of theirs says about the classes."""
+
+    _PARTS = (*TreeModel._PARTS, "profiles")
+
+    profiles: tuple[Reals, ...]
+
+    @cached_property
+    def _tables(self) -> list[Reals]:
+        """The logarithms of the profiles, with a last cell of zeros: the code −1 points at it."""
+        logarithms = [np.log(np.maximum(profile, _LEAST)) for profile in self.profiles]
+        return [np.concatenate([table, np.zeros_like(table[..., :1, :])], axis=-2) for table in logarithms]
+
+    def _probabilities(self, codes: Integers) -> Reals:
+        nodes = self.tree.node_of(codes)
+        scores = np.log(np.maximum(self.shares[nodes], _LEAST))
+        for place, table in enumerate(self._tables):
+            self._add_evidence(scores, table, place, nodes, codes[:, place])
+        return normalised(scores)
+
+    @abstractmethod
+    def _add_evidence(self, scores: Reals, table: Reals, place: int, nodes: Places, codes: Integers) -> None:
+        """Add what the profile of an attribute says to the scores of the classes, row by row."""
+
+    def learnt(self) -> dict[str, Any]:
+        """The tree, and the profiles."""
+        return {**super().learnt(), "profiles": [profile.tolist() for profile in self.profiles]}
+
+    @classmethod
+    def _parts(cls, target: Target, learnt: Any) -> dict[str, Any]:
+        """With a profile for each attribute."""
+        parts = super()._parts(target, learnt)
+        if len(learnt["profiles"]) != len(target.schema.names):
+            raise BadInput(f"a {cls.noun} has a profile for each of {listing(target.schema.names)}.")
+        profiles = tuple(
+            real_array(plain, (*cls._profile_axes(parts["tree"]), size, len(target.classes)), "profiles")
+            for plain, size in zip(learnt["profiles"], target.schema.shape, strict=True)
+        )
+        if any((profile < 0).any() or (profile > 1 + 1e-6).any() for profile in profiles):
+            raise BadInput("profiles must be from 0 to 1.")
+        return {**parts, "profiles": profiles}
+
+    @classmethod
+    @abstractmethod
+    def _profile_axes(cls, tree: RowTree) -> tuple[int, ...]:
+        """The axes of a profile before those of the cells and the classes."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LeafProfiles(_TreeWithProfiles):
+    """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class, leaf), over attributes that are no splits.
+
+    A row without a cell where a node asks for one stays at that node, and is predicted from the profiles there. A
+    profile is P(cell | class, node), of shape (nodes, cells, classes); 1 where the path has used the attribute.
+    """
+
+    kind = "naive-bayes-tree"
+    noun = "naive-Bayes tree"
+    heading = "Naive-Bayes tree"
+    _SHOWN = 40
+
+    def _add_evidence(self, scores: Reals, table: Reals, place: int, nodes: Places, codes: Integers) -> None:
+        scores += table[nodes, codes]
+
+    @classmethod
+    def _profile_axes(cls, tree: RowTree) -> tuple[int, ...]:
+        return (tree.split.size,)
+
+    def _remark(self) -> str:
+        return "Every leaf has class profiles of the other attributes. "
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ProfiledTreeModel(_TreeWithProfiles):
+    """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class)^w_j, over attributes that the path to the
+    leaf has not split on. The powers w_j, at most 1, are part of the profiles.
+
+    A row without a cell where a node asks for one stays at that node; without a cell in a profile it has no factor. A
+    profile has the factors P(cell | class)^w, of shape (cells, classes); 1 where nothing was measured.
+    """
+
+    kind = "profiled-tree"
+    noun = "profiled tree"
+
+    @cached_property
+    def _unused(self) -> Flags:
+        return unused(self.tree)
+
+    def _add_evidence(self, scores: Reals, table: Reals, place: int, nodes: Places, codes: Integers) -> None:
+        if table.any():
+            scores += table[codes] * self._unused[nodes, place, None]
+
+    @classmethod
+    def _profile_axes(cls, tree: RowTree) -> tuple[int, ...]:
+        return ()
+
+    def explain(self) -> str:
+        """The tree, and which attributes have profiles."""
+        names = [name for name, table in zip(self.schema.names, self._tables, strict=True) if table.any()]
+        words = f"Profiles of {listing(names)} speak in its leaves too." if names else "No attribute has a profile."
+        return f"{words} {super().explain()}"
+
+
+def unused(tree: RowTree) -> Flags:
+    """For every node and attribute, whether the path to the node has not split on it."""
+    free = np.ones((tree.split.size, len(tree.attributes)), dtype=bool)
+    above = tree.parents()
+    for level in tree.levels()[1:]:
+        free[level] = free[above[level]]
+        free[level, tree.split[above[level]]] = False
+    return free
 
 
 MOST_TREES = 1000
@@ -97,17 +275,17 @@ class ForestModel(Model):
     @property
     def rows(self) -> float:
         """Every tree has counted them: the mean of what they say."""
-        return sum(one.rows for one in self.trees) / len(self.trees)
+        return sum(tree.rows for tree in self.trees) / len(self.trees)
 
     def _probabilities(self, codes: Integers) -> Reals:
         total = np.zeros((len(codes), len(self.classes)))
-        for one in self.trees:
-            total += one._probabilities(codes)
+        for tree in self.trees:
+            total += tree._probabilities(codes)
         return np.asarray(total / len(self.trees))
 
     def learnt(self) -> dict[str, Any]:
         """Its trees, one after the other."""
-        return {"trees": [one.learnt() for one in self.trees]}
+        return {"trees": [tree.learnt() for tree in self.trees]}
 
     @classmethod
     def from_learnt(cls, target: Target, learnt: Any) -> ForestModel:
@@ -116,11 +294,11 @@ class ForestModel(Model):
             raise BadInput("a forest has a list of 'trees'.")
         if not 0 < len(learnt["trees"]) <= MOST_TREES:
             raise BadInput(f"a forest has 1 to {MOST_TREES:,} trees, given {len(learnt['trees']):,}.")
-        return cls(target=target, trees=tuple(TreeModel.from_learnt(target, one) for one in learnt["trees"]))
+        return cls(target=target, trees=tuple(TreeModel.from_learnt(target, tree) for tree in learnt["trees"]))
 
     def explain(self) -> str:
-        """How many trees there are, what they split on, and the upper part of the first."""
-        leaves = [len(one.tree.leaves) for one in self.trees]
+        """How many trees there are, how many leaves they have, and the upper part of the first."""
+        leaves = [len(tree.tree.leaves) for tree in self.trees]
         return (
             f"Forest: {self.label!r} by the mean of {len(self.trees)} trees with {min(leaves):,} to {max(leaves):,} "
             f"leaves each. Counts are noisy. The first tree:\n{self.draw(most=_DRAWN)}"
@@ -131,152 +309,3 @@ class ForestModel(Model):
         if tree not in range(len(self.trees)):
             raise BadInput(f"there are {len(self.trees)} trees, numbered from 0. Ask for one of them.")
         return self.trees[tree].draw(most=most)
-
-
-_SHOWN_PROFILES = 40
-_LEAST = 1e-12
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LeafProfiles(Model):
-    """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class, leaf), over attributes that are no splits.
-
-    A row without a cell where a node asks for one stays at that node, and is predicted from the profiles there.
-    """
-
-    kind = "naive-bayes-tree"
-
-    tree: RowTree
-    counts: Reals
-    """The noisy number of rows of each class in every node."""
-    shares: Reals
-    """How frequent each class is in every node."""
-    profiles: tuple[Reals, ...]
-    """For each attribute P(cell | class, node), of shape (nodes, cells, classes); 1 where the path has used it."""
-
-    @property
-    def rows(self) -> float:
-        """Those of the root."""
-        return max(0.0, float(self.counts[0].sum()))
-
-    @cached_property
-    def _tables(self) -> list[Reals]:
-        """log P(cell | class, node), with a last cell of zeros: it is what the code −1 points at."""
-        nodes, classes = self.shares.shape
-        nothing = np.zeros((nodes, 1, classes))
-        return [np.concatenate([np.log(np.maximum(one, _LEAST)), nothing], axis=1) for one in self.profiles]
-
-    def _probabilities(self, codes: Integers) -> Reals:
-        nodes = self.tree.node_of(codes)
-        scores = np.log(np.maximum(self.shares[nodes], _LEAST))
-        for place, table in enumerate(self._tables):
-            scores += table[nodes, codes[:, place]]
-        scores -= scores.max(axis=1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(axis=1, keepdims=True)
-        return np.asarray(scores)
-
-    def learnt(self) -> dict[str, Any]:
-        """The splits, and the numbers of every node."""
-        return {
-            "split": self.tree.split.tolist(),
-            "first": self.tree.first.tolist(),
-            "counts": self.counts.tolist(),
-            "shares": self.shares.tolist(),
-            "profiles": [one.tolist() for one in self.profiles],
-        }
-
-    @classmethod
-    def from_learnt(cls, target: Target, learnt: Any) -> LeafProfiles:
-        """With a tree that splits as the attributes do, and a profile for each of them."""
-        if learnt.keys() != {"split", "first", "counts", "shares", "profiles"}:
-            raise BadInput("a naive-Bayes tree has the keys 'split', 'first', 'counts', 'shares', 'profiles'.")
-        if len(learnt["profiles"]) != len(target.schema.names):
-            raise BadInput(f"a naive-Bayes tree has a profile for each of {listing(target.schema.names)}.")
-        tree = tree_of(target, learnt["split"], learnt["first"])
-        shape = (tree.split.size, len(target.classes))
-        counts = real_array(learnt["counts"], shape, "counts")
-        shares = real_array(learnt["shares"], shape, "shares")
-        if (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1, atol=1e-6):
-            raise BadInput("shares must be at least 0 and add up to 1 in each node.")
-        profiles = tuple(
-            real_array(plain, (shape[0], size, shape[1]), "profiles")
-            for plain, size in zip(learnt["profiles"], target.schema.shape, strict=True)
-        )
-        if any((one < 0).any() or (one > 1 + 1e-6).any() for one in profiles):
-            raise BadInput("profiles must be from 0 to 1.")
-        return cls(target=target, tree=tree, counts=counts, shares=shares, profiles=profiles)
-
-    def explain(self) -> str:
-        """The tree, by the most frequent class of its nodes."""
-        used = [self.tree.attributes[place] for place in np.unique(self.tree.split[self.tree.split >= 0])]
-        what = f"splits on {listing(used)}" if used else "nothing was split"
-        leaves = len(self.tree.leaves)
-        return (
-            f"Naive-Bayes tree: {self.label!r} by {leaves:,} {'leaf' if leaves == 1 else 'leaves'} of depth "
-            f"{self.tree.depth}; {what}. Every leaf has class profiles of the other attributes. Counts are noisy.\n"
-            f"{self.draw(most=_SHOWN_PROFILES)}"
-        )
-
-    def draw(self, *, most: int | None = None) -> str:
-        """The tree as a text, a line for each node, with its most frequent class before the profiles are asked."""
-        return drawn(self, most)
-
-
-def drawn(model: TreeModel | LeafProfiles, most: int | None = None) -> str:
-    """Every node below the one that it was split from; at most so many lines, those near the root first.
-
-    A line says the noisy number of rows, the most probable class, and how probable it is.
-    """
-    tree = model.tree
-    shown = shown_nodes(model, most)
-    above, sizes = tree.parents(), tree.sizes
-    lines: list[str] = []
-    stack = [(0, "", "")]
-    while stack:
-        node, head, indent = stack.pop()
-        lines.append(head + _line(model, node, int(above[node])))
-        children = [
-            child for child in range(int(tree.first[node]), int(tree.first[node] + sizes[node])) if shown[child]
-        ]
-        if sizes[node] and not children:
-            lines[-1] += f" … {int(sizes[node])} branches by {tree.attributes[tree.split[node]]}"
-        for child in reversed(children):
-            last = child == children[-1]
-            stack.append((child, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  ")))
-    return "\n".join(lines)
-
-
-def shown_nodes(model: TreeModel | LeafProfiles, most: int | None) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Which nodes are shown: whole families, from the root down."""
-    tree = model.tree
-    shown = np.zeros(tree.split.size, dtype=bool)
-    shown[0], left = True, tree.split.size if most is None else most - 1
-    sizes = tree.sizes
-    for level in tree.levels():
-        for node in level[(tree.split[level] >= 0) & shown[level]]:
-            if sizes[node] <= left:
-                shown[tree.first[node] : tree.first[node] + sizes[node]] = True
-                left -= int(sizes[node])
-    return shown
-
-
-def _line(model: TreeModel | LeafProfiles, node: int, above: int) -> str:
-    tree = model.tree
-    what = "all rows"
-    if node:
-        name = tree.attributes[tree.split[above]]
-        what = f"{name} = {model.schema.attributes[name].labels[node - tree.first[above]]}"
-    place = int(model.shares[node].argmax())
-    rows = round(float(model.counts[node].sum()))
-    return f"{what}: {model.classes[place]} ({model.shares[node, place]:.0%}; about {max(rows, 0):,} rows)"
-
-
-def tree_of(target: Target, split: Any, first: Any) -> RowTree:
-    """A stranger's tree over the attributes of a target."""
-    lists = [split, first]
-    if not all(isinstance(one, list) and all(type(number) is int for number in one) for one in lists):
-        raise BadInput("the nodes of a tree are lists of whole numbers.")
-    tree = RowTree(target.schema.names, np.array(split, dtype=np.int64), np.array(first, dtype=np.int64))
-    tree.check_schema(target.schema)
-    return tree

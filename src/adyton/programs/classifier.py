@@ -9,10 +9,9 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
-from adyton.learning.classifier import Classifier
-from adyton.learning.fitted_classifier import FittedClassifier
-from adyton.learning.public_randomness import repeated
+from adyton.learning.classifier import Classifier, FittedClassifier
 from adyton.learning.registry import LEARNERS, Learner
+from adyton.learning.tree_growing import repeated
 from adyton.programs.base import Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.schema import Schema

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from adyton.configuration.asked import Asked
 from adyton.configuration.result import Configuration
+from adyton.configuration.tuning import Search
 from adyton.errors import BadInput
 from adyton.kernel.sources import InstancesSource
 from adyton.programs.base import Answer, Outlook, Program
@@ -24,7 +24,7 @@ class Tune(Program):
     result = Configuration
 
     request: Request
-    asked: Asked
+    asked: Search
     curve: tuple[tuple[float, float], ...] | None = None
     """The curve of public instances, for a drawing."""
 

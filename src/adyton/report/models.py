@@ -13,7 +13,7 @@ from adyton.exact import display
 from adyton.learning.class_profiles import ClassProfiles
 from adyton.learning.model import Model
 from adyton.learning.registry import AUTO
-from adyton.learning.tree_model import ForestModel, LeafProfiles, TreeModel, shown_nodes
+from adyton.learning.tree_model import ForestModel, TreeModel, shown_nodes
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_BARS, MOST_SQUARES, Panel
 from adyton.report.page import Block, Code, Fact, Table, View, Words, amount, factor, promise, spent, view_of, where

