@@ -65,7 +65,7 @@ def deliver(
     """Write and print a result of any kind; after an interrupt, only what was paid for."""
     # characters that the terminal cannot print are spelled out, so that nothing is lost because of them
     getattr(sys.stdout, "reconfigure", lambda errors: None)(errors="backslashreplace")
-    paid = Paid(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
+    paid = PaidResult(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
     saved = paid.save(lambda: None if place is None else result.save_in(place, look))
     problems, rowless = list[str](), list[str]()
     quiet = quiet or as_json
@@ -214,7 +214,7 @@ def _finished(keeper: Keeper, bare: Measurements | None, *, quiet: bool) -> obje
 
 def _kept(measurements: Measurements, place: Place | None) -> str:
     """Save or print measurements; where they are, in words."""
-    paid = Paid("list of measurements", measurements.epsilon, place, measurements.to_dict)
+    paid = PaidResult("list of measurements", measurements.epsilon, place, measurements.to_dict)
     if measurements.answers and place is not None:
         paid.save(lambda: measurements.save_in(place))
     elif measurements.answers:
@@ -228,7 +228,7 @@ def _charge(paid: Any) -> str:
 
 
 @dataclass
-class Paid:
+class PaidResult:
     """A result that was paid for, the folder it is saved in, if any, and the words for it."""
 
     noun: str

@@ -279,7 +279,7 @@ class Result(ABC):
         for problem in problems:
             warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
 
-    def save_in(self, place: Place, look: Look = AS_IT_IS) -> Saved:
+    def save_in(self, place: Place, look: Look = AS_IT_IS) -> SavedResult:
         """Write what was paid for, and put it in place; interrupts wait until that is done."""
         with deferred():
             write_json(self._body(complete=False), place.json)
@@ -287,7 +287,7 @@ class Result(ABC):
                 for sheets in (self.sheets(look, None), *self.more_sheets(look, None)):
                     write_sheets(sheets, place.folder)
             place.settle()
-            return Saved(self, place, look)
+            return SavedResult(self, place, look)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -370,7 +370,7 @@ class Result(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Saved:
+class SavedResult:
     """A result whose measurements are in files."""
 
     result: Result

@@ -16,7 +16,7 @@ from adyton.kernel.sources import TableSource
 from adyton.messages import shorten
 from adyton.programs.base import Program, program_of
 from adyton.queries import Identity
-from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Counted, Misfits, MisfitShare
+from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Misfits, MisfitShare, NoisyMisfit
 from adyton.result.pending import carry_out, in_short
 from adyton.result.receipt import Receipt
 from adyton.result.result import Result
@@ -144,5 +144,5 @@ class MisfitCount:
         counts = self.root.misfits(self.counted, self.tested)
         answer = counts.measure(Identity(counts.shape), price / self.root.stability)
         fits, *others = (int(count) for count in answer.answers)
-        found = [Counted(misfit, count) for misfit, count in zip(misfits, others, strict=True)]
+        found = [NoisyMisfit(misfit, count) for misfit, count in zip(misfits, others, strict=True)]
         return Misfits(price, share, fits, answer.deviation, found)
