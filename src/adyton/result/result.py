@@ -339,7 +339,8 @@ class Result(ABC):
     @property
     def counted(self) -> RowsCounted:
         """Which rows of each unit were counted; nothing is said where no column names a unit."""
-        return self.receipt.counted(self.task)
+        receipt = self.receipt
+        return RowsCounted.asked(self.task, receipt.unit if receipt.enforced else None, receipt.rows_per_unit)
 
     @property
     def counted_rows(self) -> str:
