@@ -17,7 +17,7 @@ SAID = (
     "cardiology",
     "traffic accident",
     "deviation",
-    "Put together from 2 releases",
+    "Combined from 2 releases",
     "2024-W12",
     "remaining",
     "least ε",

@@ -11,7 +11,7 @@ import adyton as ad
 from adyton.errors import BadInput, SchemaError
 from adyton.plans.registry import plan_type
 from adyton.result import Misfits
-from adyton.result.misfits import SURE, Counted
+from adyton.result.misfits import SURE, NoisyMisfit
 from adyton.schema.misfits import Misfit
 from saved_results import signed
 
@@ -150,7 +150,7 @@ def test_forged_files_are_refused(csv, change):
 
 def counted(count, fate="left out", *, rows=10_000, deviation=100.0):
     misfit = Misfit("age", "out of bounds", fate)
-    return Misfits(F(1, 50), F(1, 50), rows - count, deviation, [Counted(misfit, count)])
+    return Misfits(F(1, 50), F(1, 50), rows - count, deviation, [NoisyMisfit(misfit, count)])
 
 
 def test_what_is_said_aloud():

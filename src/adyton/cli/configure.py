@@ -112,7 +112,8 @@ def command(
     """Tune a parameter of an algorithm on private instances; "adyton configure plan" says how many a target needs."""
     words = words or []
     if words[:1] == [_PLAN] and not instances:
-        promise = _promise(epsilon, neighbours, utility, clip, bound, points, default)
+        about: dict[str, Any] = {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound}
+        promise = planned(epsilon, points=points, has_default=default is not None, **about)
         _print_plan(promise, target, as_json=as_json)
         return
     if target is not None or points is not None:
@@ -177,13 +178,6 @@ def _write_report(configuration: Configuration, file: Path, *, quiet: bool) -> N
     attempt("The report", problems, lambda: file.write_text(render(configuration), encoding="utf-8"))
     for words in problems or ([] if quiet else [f"The report is {file}."]):
         remark(words)
-
-
-def _promise(
-    epsilon: str, neighbours: str, utility: str, clip: str, bound: str | None, points: int | None, default: str | None
-) -> Guarantee:
-    about = {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound}
-    return planned(epsilon, points=points, has_default=default is not None, **about)  # type: ignore[arg-type]
 
 
 def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> None:

@@ -63,8 +63,9 @@ def deliver(
     rows: Rows | None = None,
 ) -> None:
     """Write and print a result of any kind; after an interrupt, only what was paid for."""
-    print_anything()
-    paid = Paid(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
+    # characters that the terminal cannot print are spelled out, so that nothing is lost because of them
+    getattr(sys.stdout, "reconfigure", lambda errors: None)(errors="backslashreplace")
+    paid = PaidResult(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
     saved = paid.save(lambda: None if place is None else result.save_in(place, look))
     problems, rowless = list[str](), list[str]()
     quiet = quiet or as_json
@@ -89,8 +90,9 @@ def deliver(
         made = rows and attempt("The synthetic rows", rowless, lambda: _make_rows(result, rows, quiet=quiet))
     except KeyboardInterrupt as came:
         raise paid.interrupted(came) from None
-    if not as_json:
-        _say_counted(result, quiet=quiet)
+    words, shown = result.counted.first(result.where), result.shown(quiet=quiet)
+    if not as_json and shown and words and words not in shown:  # a single number says nothing of its rows
+        remark(words)
     _remark(result, contents, place, quiet=quiet)
     for problem in (*problems, *([made] if made and not quiet else [])):
         remark(problem)
@@ -135,13 +137,6 @@ def _bare(result: Result, look: Look, *, as_json: bool) -> _Contents | None:
     if sheets is None:
         return None
     return _Contents(sheets, {**result.to_dict(complete=False), "answers": sheets.to_plain()} if as_json else None)
-
-
-def print_anything() -> None:
-    """Spell out characters that the terminal cannot print, so that nothing is lost because of them."""
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
 
 
 # ---- whatever interrupts it -----------------------------------------------------------------------------------------
@@ -219,7 +214,7 @@ def _finished(keeper: Keeper, bare: Measurements | None, *, quiet: bool) -> obje
 
 def _kept(measurements: Measurements, place: Place | None) -> str:
     """Save or print measurements; where they are, in words."""
-    paid = Paid("list of measurements", measurements.epsilon, place, measurements.to_dict)
+    paid = PaidResult("list of measurements", measurements.epsilon, place, measurements.to_dict)
     if measurements.answers and place is not None:
         paid.save(lambda: measurements.save_in(place))
     elif measurements.answers:
@@ -233,7 +228,7 @@ def _charge(paid: Any) -> str:
 
 
 @dataclass
-class Paid:
+class PaidResult:
     """A result that was paid for, the folder it is saved in, if any, and the words for it."""
 
     noun: str
@@ -408,13 +403,6 @@ def _figure(value: float) -> str:
 
 
 # ---- on standard error ----------------------------------------------------------------------------------------------
-
-
-def _say_counted(result: Result, *, quiet: bool) -> None:
-    """Say which rows a single number counts, if that is not all of them."""
-    words, shown = result.counted.first(result.where), result.shown(quiet=quiet)
-    if shown and words and words not in shown:
-        remark(words)
 
 
 def _remark(result: Result, contents: _Contents, place: Place | None, *, quiet: bool) -> None:

@@ -113,10 +113,10 @@ def _check_statement(statement: bool, out_file: Path | None, ledger: Path, *, ra
 
 
 def _write_statement(report: LedgerReport, file: Path, out_file: Path | None, *, as_json: bool) -> None:
-    from adyton.report.statement import Line, Statement  # loads what draws pages: three times as slow as the rest
+    from adyton.report.statement import Statement  # loads what draws pages: three times as slow as the rest
 
     lines = [
-        Line(line.number, line.time[:10], _source(line.lineage, report), line.operator, line.status, line.amount)
+        (line.number, line.time[:10], _source(line.lineage, report), line.operator, line.status, line.amount)
         for line in _lines(report.entries)
     ]
     page = Statement(report, lines, file.name, datetime.now(UTC).date().isoformat())

@@ -2,19 +2,19 @@
 
 Each command is a function, listed in :data:`COMMANDS` or, like those of the laboratory, in an entry point
 ``adyton.commands``. Its module is imported when the command is named, and only then: the list of all commands takes
-their first sentences from the text of the modules.
+their first sentences from the compiled modules, which are not run.
 """
 
 from __future__ import annotations
 
-import ast
 import gc
 import sys
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from inspect import getdoc
+from inspect import cleandoc, getdoc
+from types import CodeType
 from typing import Annotated, Any
 
 import typer
@@ -49,13 +49,13 @@ def every_command() -> dict[str, str]:
 
 
 def _description(place: str) -> str | None:
-    """What a command does: the docstring of its function, read without importing its module where that is possible."""
+    """What a command does: the docstring of its function, from the compiled module, which is not run if possible."""
     module, name = place.split(":")
     spec = None if module in sys.modules else find_spec(module)
-    source = getattr(spec.loader, "get_source", lambda _: None)(module) if spec else None
-    for statement in ast.parse(source).body if source else ():
-        if isinstance(statement, ast.FunctionDef) and statement.name == name:
-            return ast.get_docstring(statement)
+    code = getattr(spec.loader, "get_code", lambda _: None)(module) if spec else None
+    for part in code.co_consts if code else ():
+        if isinstance(part, CodeType) and part.co_name == name and isinstance(part.co_consts[0], str):
+            return cleandoc(part.co_consts[0])  # the first constant of a function is its docstring
     return getdoc(getattr(import_module(module), name))
 
 

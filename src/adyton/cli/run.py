@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from adyton.cli.console import out, plain_table, print_json, printable, remark
-from adyton.cli.delivery import Paid, delivered
+from adyton.cli.delivery import PaidResult, delivered
 from adyton.cli.options import (
     Accept,
     Dataset,
@@ -137,7 +137,7 @@ def _carry_out(session: Session, batch: Batch, folder: Path, results: dict[str, 
 
 def _save(result: Result, place: Place, interrupt: KeyboardInterrupt | None) -> None:
     """Write what was paid for into its folder, then what is computed from it; after an interrupt, only the first."""
-    paid = Paid(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
+    paid = PaidResult(result.noun, result.epsilon, place, lambda: result.to_dict(complete=False))
     saved = paid.save(lambda: result.save_in(place))
     try:
         if interrupt is not None:

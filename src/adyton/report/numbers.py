@@ -1,4 +1,4 @@
-"""Numbers in pictures: dots with intervals for groups, and lines for groups that are dates."""
+"""Numbers on a page: a single one as a dot, those of groups as dots with intervals, or as lines if groups are dates."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import numpy as np
 from adyton.arrays import Reals
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_STEPS, Panel, kind_of
+from adyton.report.page import View, Words, view_of
 from adyton.report.pictures import Drawing
 from adyton.report.svg import reach
 from adyton.schema import Duration
 
 if TYPE_CHECKING:
-    from adyton.statistics.grouped import Figures
+    from adyton.result.number import Number
+    from adyton.statistics.asked import Figures
     from adyton.statistics.numbers_release import NumbersRelease
 
 _MOST_GROUPS, _MOST_PICTURES = 60, 6
@@ -26,6 +28,19 @@ _QUIET = ("count", "variance")
 """These are in the table, and drawn only if nothing else is there."""
 _AMOUNTS = ("sum", "count", "variance", "deviation")
 """Statistics that are not between the bounds of the attribute."""
+
+
+def number_drawing(number: Number) -> Drawing:
+    """A dot with its interval."""
+    of, figure = "units" if number.task.per_unit else "rows", number.interval()
+    value, lower, upper = (np.array([part], dtype=np.float64) for part in (figure, figure.lower, figure.upper))
+    label = number.counted.what(of)
+    return Drawing.of(Panel("dots", f"Number of {of}", (), (label,), value, lower, upper, unit=of, zero=False))
+
+
+def number_view(number: Number) -> View:
+    """With a remark on values that were not checked."""
+    return view_of(number, also=[Words(text, quiet=True) for text in number.own_paragraphs()[1:]])
 
 
 def drawings(release: NumbersRelease) -> list[Drawing]:

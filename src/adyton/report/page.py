@@ -187,7 +187,7 @@ def view_of(
     what, dataset = sentence(str(result.task)), result.receipt.dataset
     known = {
         "Data set": dataset,
-        "Rows counted": result.counted_rows or "all",
+        "Rows counted": result.counted_rows or "all (no filter)",
         "Task": f"{result.task}{result.extent}",
         "Protected": f"one {protected(result)}",
         "Algorithm": result.algorithm,

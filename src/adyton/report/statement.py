@@ -30,18 +30,6 @@ _GUIDE = (
 _SPECIAL = re.compile(r"[\\`*<|\[\]~&]|(?<![^\W_])_|_(?![^\W_])")
 
 
-class Line(NamedTuple):
-    """An entry of the ledger in words, or several that belong together."""
-
-    number: str
-    date: str
-    source: str
-    """Which rows and which attributes."""
-    measurement: str
-    status: str
-    amount: str
-
-
 class Check(NamedTuple):
     """A question of the checklist, and what follows from the ledger."""
 
@@ -56,7 +44,9 @@ class Statement:
     """What a ledger says to somebody who has to judge it. *ledger* is the name of its file."""
 
     report: LedgerReport
-    lines: Sequence[Line]
+    lines: Sequence[tuple[str, ...]]
+    """An entry of the ledger in words, or several that belong together: number, date, rows and attributes, measurement,
+    status, ε."""
     ledger: str
     date: str
     """The day on which the statement is made."""
@@ -155,7 +145,7 @@ class Statement:
         )
         shown = self.lines[:_LISTED]
         heads = ("entry", "date", "rows and attributes", "measurement", "status")
-        yield Table(heads, (("ε", ""),), [(line[:-1], ((line.amount, ""),)) for line in shown])
+        yield Table(heads, (("ε", ""),), [(line[:-1], ((line[-1], ""),)) for line in shown])
         if hidden := len(self.lines) - len(shown):
             yield Words(f"{hidden:,} more lines are not shown. The command adyton ledger lists all of them.")
 

@@ -91,7 +91,7 @@ def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
 
 
 @dataclass(frozen=True)
-class Counted:
+class NoisyMisfit:
     """One kind of misfit, and the noisy number of rows."""
 
     misfit: Misfit
@@ -105,7 +105,7 @@ class Misfits:
     It was measured within the release, for a part of its budget.
 
     >>> from adyton.schema.misfits import Misfit
-    >>> misfits = Misfits(Fraction(1, 100), Fraction(1, 50), 60, 141.4, [Counted(Misfit("cost", "unreadable", \
+    >>> misfits = Misfits(Fraction(1, 100), Fraction(1, 50), 60, 141.4, [NoisyMisfit(Misfit("cost", "unreadable", \
 "left out"), 4940)])
     >>> misfits.warnings()[0][:107]
     'About 4,940 of 5,000 rows (± 141) have a cost that cannot be read as a number, and were left out: what was '
@@ -119,7 +119,7 @@ class Misfits:
     """The noisy number of rows that fit."""
     deviation: float
     """The standard deviation of the noise in every count."""
-    counts: Iterable[Counted]
+    counts: Iterable[NoisyMisfit]
     """The kinds of misfits, the gravest first."""
 
     def __post_init__(self) -> None:
@@ -130,15 +130,15 @@ class Misfits:
         """The noisy number of all rows, before any predicate."""
         return max(1, self.fits + sum(kind.count for kind in self.counts))
 
-    def sure(self) -> tuple[Counted, ...]:
+    def sure(self) -> tuple[NoisyMisfit, ...]:
         """The kinds that are certainly there: their count is more than six standard deviations above 0."""
         return tuple(kind for kind in self.counts if kind.count > SURE * self.deviation)
 
-    def alarming(self) -> tuple[Counted, ...]:
+    def alarming(self) -> tuple[NoisyMisfit, ...]:
         """Those that are certainly there and many: at least 5% of all rows if they are lost, half of them if not."""
         return tuple(kind for kind in self.sure() if kind.count >= _LOUD[_lost(kind.misfit)] * self.rows)
 
-    def likely(self) -> tuple[Counted, ...]:
+    def likely(self) -> tuple[NoisyMisfit, ...]:
         """Those that are not certain because the budget is small, and that would be half of all rows."""
         certain, sure = LIKELY * self.deviation, self.sure()
         return tuple(kind for kind in self.counts if kind not in sure and kind.count > max(certain, 0.5 * self.rows))
@@ -167,7 +167,7 @@ class Misfits:
             [*words, f"Counting them took ε = {display(self.epsilon)}, {self.share} of what this release cost."]
         )
 
-    def _sentence(self, kind: Counted) -> str:
+    def _sentence(self, kind: NoisyMisfit) -> str:
         misfit, rows = kind.misfit, self.rows
         count, article = min(kind.count, rows), "an" if misfit.attribute[:1].lower() in "aeiou" else "a"
         words = (
@@ -225,11 +225,11 @@ def read_misfits(plain: object, epsilon: Fraction) -> Misfits | None:
     )
 
 
-def _misfit(plain: object) -> Counted:
+def _misfit(plain: object) -> NoisyMisfit:
     reason, fate = part_of(plain, "reason"), part_of(plain, "fate")
     if reason not in REASONS or fate not in FATES:
         raise BadInput(f"a misfit has a reason and a fate, given {shorten(reason)} and {shorten(fate)}.")
-    return Counted(
+    return NoisyMisfit(
         Misfit(as_text(part_of(plain, "attribute"), "attribute"), reason, fate), _count(part_of(plain, "count"))
     )
 

@@ -134,19 +134,15 @@ class Number(Result):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """A dot with its interval."""
-        from adyton.report.charts import Panel  # pictures are loaded when somebody looks at one
-        from adyton.report.pictures import Drawing
+        from adyton.report.numbers import number_drawing  # pictures are loaded when somebody looks at one
 
-        of, figure = "units" if self.task.per_unit else "rows", self.interval()
-        value, lower, upper = (np.array([part], dtype=np.float64) for part in (figure, figure.lower, figure.upper))
-        label = self.counted.what(of)
-        return [Drawing.of(Panel("dots", f"Number of {of}", (), (label,), value, lower, upper, unit=of, zero=False))]
+        return [number_drawing(self)]
 
     def view(self) -> dict[str, Any]:
         """With a remark on values that were not checked."""
-        from adyton.report.page import Words, view_of  # pages are loaded when one is made
+        from adyton.report.numbers import number_view  # pages are loaded when one is made
 
-        return view_of(self, also=[Words(text, quiet=True) for text in self.own_paragraphs()[1:]])
+        return number_view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The number, its noise and its interval."""

@@ -152,15 +152,6 @@ class Receipt:
             enforced=bool(kernel.terms.column),
         )
 
-    def counted(self, task: Task | None = None) -> RowsCounted:
-        """Which rows of each unit were counted."""
-        unit = self.unit if self.enforced else None
-        return (
-            RowsCounted.of(unit, self.rows_per_unit)
-            if task is None
-            else RowsCounted.asked(task, unit, self.rows_per_unit)
-        )
-
     def paid(self, ledger: Budgeted, debits: Sequence[Debit]) -> Receipt:
         """The receipt for these debits. It cannot fail: the answer that it belongs to is paid for."""
         try:

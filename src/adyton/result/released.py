@@ -390,7 +390,7 @@ def one_by_one(attributes: tuple[Any, ...], schema: Schema) -> tuple[str, ...]:
 
 
 MOST = 1000
-"""How many releases can be put together."""
+"""How many releases can be combined."""
 COMBINED = "combined"
 """The name in place of an algorithm for a release that was combined from several."""
 _AnyRelease = TypeVar("_AnyRelease", bound=Released)

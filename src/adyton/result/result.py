@@ -199,8 +199,17 @@ class Result(ABC):
             *loud,
             *self.own_paragraphs(),
             *quiet,
-            budget_in_words(self.receipt, self.epsilon, self.noun),
+            self._budget_in_words(),
         )
+
+    def _budget_in_words(self) -> str:
+        """What it cost, what is left and where that is recorded, and what ε means."""
+        receipt = self.receipt
+        left, total = display(receipt.remaining), display(receipt.total)
+        kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file records it"
+        changed = f" WARNING: {CHANGED}." if receipt.changed else ""
+        cost = f"Budget: this {self.noun} cost ε = {display(self.epsilon)}; {left} of {total} is left, {kept}."
+        return f"{cost} {in_words(self.epsilon, receipt.unit)}{changed}"
 
     def misfit_paragraphs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The rows that do not match the schema, in words: a warning if there is cause for one, and a paragraph."""
@@ -246,7 +255,14 @@ class Result(ABC):
 
     # ---- in files ---------------------------------------------------------------------------------------------------
 
-    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False, **look: bool) -> None:
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        integer: bool = False,
+        nonnegative: bool = False,
+    ) -> None:
         """Write ``release.json`` (complete), a CSV file and ``report.html`` into a new folder.
 
         What was paid for is put in place at once; bounds, errors and the report are added to it. If one of these fails,
@@ -254,13 +270,16 @@ class Result(ABC):
         replaced. Where the numbers are counts, ``integer=True`` and ``nonnegative=True`` are about the CSV files. A
         name that ends in ``.json`` is that of a file, which gets all of it and nothing else.
         """
-        shown = Look.of(look, self)
+        look = Look(integer, nonnegative)
+        if look != AS_IT_IS and not self.looks:
+            name = "integer" if integer else "nonnegative"
+            raise BadInput(f"{name} is for counts of cells, and this is {self.holds}. Leave it out.")
         with staged(folder, overwrite=overwrite or path_of(folder).suffix == ENDING) as place:
-            _, problems = self.save_in(place, shown).finish()
+            _, problems = self.save_in(place, look).finish()
         for problem in problems:
             warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
 
-    def save_in(self, place: Place, look: Look = AS_IT_IS) -> Saved:
+    def save_in(self, place: Place, look: Look = AS_IT_IS) -> SavedResult:
         """Write what was paid for, and put it in place; interrupts wait until that is done."""
         with deferred():
             write_json(self._body(complete=False), place.json)
@@ -268,7 +287,7 @@ class Result(ABC):
                 for sheets in (self.sheets(look, None), *self.more_sheets(look, None)):
                     write_sheets(sheets, place.folder)
             place.settle()
-            return Saved(self, place, look)
+            return SavedResult(self, place, look)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -320,7 +339,8 @@ class Result(ABC):
     @property
     def counted(self) -> RowsCounted:
         """Which rows of each unit were counted; nothing is said where no column names a unit."""
-        return self.receipt.counted(self.task)
+        receipt = self.receipt
+        return RowsCounted.asked(self.task, receipt.unit if receipt.enforced else None, receipt.rows_per_unit)
 
     @property
     def counted_rows(self) -> str:
@@ -350,17 +370,8 @@ class Result(ABC):
         return f"<{self.noun}: {what}, by {self.algorithm}, ε = {display(self.epsilon)}{mark}>"
 
 
-def budget_in_words(receipt: Receipt, epsilon: Fraction, what: str) -> str:
-    """What it cost, what is left and where that is recorded, and what ε means; *what* is a release, or the like."""
-    left, total = display(receipt.remaining), display(receipt.total)
-    kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file records it"
-    meaning = in_words(epsilon, receipt.unit)
-    changed = f" WARNING: {CHANGED}." if receipt.changed else ""
-    return f"Budget: this {what} cost ε = {display(epsilon)}; {left} of {total} is left, {kept}. {meaning}{changed}"
-
-
 @dataclass(frozen=True, eq=False)
-class Saved:
+class SavedResult:
     """A result whose measurements are in files."""
 
     result: Result

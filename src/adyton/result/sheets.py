@@ -201,16 +201,6 @@ class Look:
     integer: bool = False
     nonnegative: bool = False
 
-    @classmethod
-    def of(cls, given: Mapping[str, object], result: Any) -> Look:
-        """From what was said, of a result whose numbers can be shown in this way."""
-        for name, value in given.items():
-            if name not in ("integer", "nonnegative"):
-                raise TypeError(f"save() got an unexpected keyword argument {name!r}")
-            if value and not result.looks:
-                raise BadInput(f"{name} is for counts of cells, and this is {result.holds}. Leave it out.")
-        return cls(bool(given.get("integer", False)), bool(given.get("nonnegative", False)))
-
     def shown(self, estimate: Reals) -> Reals:
         """The estimate, made non-negative with the same total, and rounded with the same (rounded) total."""
         cells = estimate.reshape(-1)

@@ -20,7 +20,7 @@ from adyton.kernel.sources import TableSource
 from adyton.messages import shorten
 from adyton.programs.base import Outlook, Program, program_of
 from adyton.queries import Identity
-from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Counted, Misfits, MisfitShare
+from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Misfits, MisfitShare, NoisyMisfit
 from adyton.result.pending import carry_out, in_short
 from adyton.result.receipt import Receipt
 from adyton.result.result import Result
