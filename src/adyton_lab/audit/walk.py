@@ -82,9 +82,8 @@ class Walk:
         self.total = Fraction(int(self.rng.integers(1, 40)), int(self.rng.integers(1, 20)))
         self.rows_per_unit = 1 if held == "codes" else int(self.rng.integers(1, 4))
         self.noise = RecordingNoise(seed)
-        counts = self.rng.integers(0, 9, CELLS)
-        self.kernel = {"vector": self._on_vector, "table": self._on_table, "codes": self._on_codes}[held](counts)
         self.held = held
+        self.kernel = self._kernel(self.rng.integers(0, 9, CELLS))
         self.root = Node(self.kernel.root, np.eye(CELLS, dtype=object))
         self.nodes = [self.root]
         self.losses = np.array([Fraction(0)] * CELLS)
@@ -92,23 +91,18 @@ class Walk:
         if held == "codes":
             self.tables(self.root)
 
-    def _on_vector(self, counts: Array) -> Kernel[Any]:
-        return Kernel.on_vector(counts, epsilon=self.total, rows_per_unit=self.rows_per_unit, noise=self.noise)
-
-    def _on_table(self, counts: Array) -> Kernel[Any]:
-        import pyarrow
-
+    def _kernel(self, counts: Array) -> Kernel[Any]:
+        if self.held == "vector":
+            return Kernel.on_vector(counts, epsilon=self.total, rows_per_unit=self.rows_per_unit, noise=self.noise)
         cells = np.repeat(np.arange(CELLS), counts)
-        table = pyarrow.table({"a": cells // 2, "b": cells % 2})
         schema = Schema({"a": Integer(0, 2), "b": Integer(0, 1)}, rows_per_unit=self.rows_per_unit)
-        return Kernel(table, schema=schema, epsilon=self.total, noise=self.noise)
+        if self.held == "table":
+            import pyarrow
 
-    def _on_codes(self, counts: Array) -> Kernel[Any]:
-        cells = np.repeat(np.arange(CELLS), counts)
-        schema = Schema({"a": Integer(0, 2), "b": Integer(0, 1)})
-        return Kernel.simulated_table(
-            np.column_stack([cells // 2, cells % 2]), schema, epsilon=self.total, noise=self.noise
-        )
+            table = pyarrow.table({"a": cells // 2, "b": cells % 2})
+            return Kernel(table, schema=schema, epsilon=self.total, noise=self.noise)
+        codes = np.column_stack([cells // 2, cells % 2])
+        return Kernel.simulated_table(codes, schema, epsilon=self.total, noise=self.noise)
 
     def play(self, steps: int) -> None:
         """Take that many steps, comparing with the oracles after each."""
