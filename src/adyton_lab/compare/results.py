@@ -45,7 +45,8 @@ def shown(counts: npt.ArrayLike) -> Reals:
     """
     values = np.asarray(counts, dtype=np.float64)
     most = LINE_POINTS if values.ndim == 1 else PLANE_POINTS
-    return regrid(values, tuple(_points(side, most) for side in values.shape))
+    together = [-(-side // most) for side in values.shape]
+    return regrid(values, tuple(-(-side // joined) for side, joined in zip(values.shape, together, strict=True)))
 
 
 def rounded(values: Reals, original: Reals) -> list[int | float]:
@@ -57,16 +58,8 @@ def rounded(values: Reals, original: Reals) -> list[int | float]:
     finest = max(float(np.abs(original).max(initial=0.0)) * _FINEST, 1e-9)
     places = max(0, -math.floor(math.log10(finest)))
     digits = _DIGITS[original.ndim]
-    return [_plain(float(f"{value:.{digits}g}")) for value in np.round(values.reshape(-1), places).tolist()]
-
-
-def _points(side: int, most: int) -> int:
-    together = -(-side // most)
-    return -(-side // together)
-
-
-def _plain(value: float) -> int | float:
-    return int(value) if value.is_integer() else value
+    short = [float(f"{value:.{digits}g}") for value in np.round(values.reshape(-1), places).tolist()]
+    return [int(value) if value.is_integer() else value for value in short]
 
 
 LOOKS = 20

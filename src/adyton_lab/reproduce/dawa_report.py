@@ -71,13 +71,10 @@ def _ratio_sheets(errors: Sequence[MeanOutcome]) -> Iterator[Sheet]:
         rows = list(_ratios(errors, mark))
         if rows:
             title = f"Table 2: error divided by that of {words}, uniform intervals"
-            yield beside("table2", title, rows, _note(errors))
-
-
-def _note(errors: Sequence[MeanOutcome]) -> str:
-    runs = max(mean.trials for mean in _of(errors, "fig3"))
-    few = " Smallest and largest ratios of so few runs are rough." if runs < 15 else ""
-    return f"{runs} runs each (the paper: 15).{few} Effects of what differs were not measured one by one."
+            runs = max(mean.trials for mean in _of(errors, "fig3"))
+            few = " Smallest and largest ratios of so few runs are rough." if runs < 15 else ""
+            note = f"{runs} runs each (the paper: 15).{few} Effects of what differs were not measured one by one."
+            yield beside("table2", title, rows, note)
 
 
 def _ratios(errors: Sequence[MeanOutcome], mark: str) -> Iterator[Compared]:

@@ -18,7 +18,8 @@ from adyton.queries import Hierarchy, Queries, RandomRanges, Ranges
 from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
 from adyton_lab.bench.common import shapes
 from adyton_lab.bench.peers import binary_tree, sparse_matrix
-from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
+from adyton_lab.engine import distances, geometric_mean
+from adyton_lab.reproduce.evaluation import Evaluation, Given
 from adyton_lab.reproduce.outcomes import Job, MeanOutcome, Outcome, draw_bars, grid_sheet, means, started
 from adyton_lab.reproduce.sheets import Compared, Sheet, beside, compared
 from adyton_lab.training.engine import distances, geometric_mean
@@ -139,10 +140,6 @@ _MWEM = "Ten queries say little about sets of millions of rows, such as PATENT, 
 _SLOW = "Another implementation on another machine."
 
 
-def _start(given: Given) -> Started:
-    return started(given, jobs(given))
-
-
 def sheets(outcomes: Sequence[Outcome]) -> list[Sheet]:
     """Table 2, Table 3, Fig. 4."""
     figures = means(outcomes)
@@ -212,7 +209,7 @@ EVALUATION = Evaluation(
         "fig4": "Time of inference (Fig. 4)",
     },
     main=("table2", "table3", "fig4"),
-    start=_start,
+    start=lambda given: started(given, jobs(given)),
     sheets=sheets,
     pictures=_pictures,
     keeps=True,
