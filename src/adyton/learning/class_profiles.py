@@ -16,7 +16,7 @@ from adyton.arrays import Integers, Reals
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
-from adyton.kernel.transforms.vectors import MOST_TABLE_CELLS
+from adyton.kernel.transforms import MOST_TABLE_CELLS
 from adyton.learning.model import Model, Target, normalised, real_array
 from adyton.messages import listing
 from adyton.plans.algorithm import MOST_CELLS

@@ -25,11 +25,11 @@ from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema import Schema
 from adyton.schema.numbers import axes_of
 from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
-from adyton.tasks.base import Task
+from adyton.tasks.request import Task
 
 if TYPE_CHECKING:
     from adyton.report.pictures import Drawing
-    from adyton.report.view import View
+    from adyton.report.page import View
 
 
 @dataclass(frozen=True, init=False, repr=False)

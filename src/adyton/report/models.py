@@ -22,7 +22,7 @@ from adyton.report.svg import figure, nice_ticks, number, people
 
 if TYPE_CHECKING:
     from adyton.configuration.result import Configuration
-    from adyton.learning.fitted_classifier import FittedClassifier
+    from adyton.learning.classifier import FittedClassifier
 
 
 DrawnTree: TypeAlias = TreeModel | LeafProfiles

@@ -18,7 +18,7 @@ from adyton.schema import Duration
 
 if TYPE_CHECKING:
     from adyton.result.number import Number
-    from adyton.statistics.asked import Figures
+    from adyton.statistics.grouped import Figures
     from adyton.statistics.numbers_release import NumbersRelease
 
 _MOST_GROUPS, _MOST_PICTURES = 60, 6

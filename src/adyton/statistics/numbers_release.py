@@ -180,7 +180,7 @@ class NumbersRelease(Result):
 
     def view(self) -> View:
         """The usual page, with the number of groups."""
-        from adyton.report.view import Fact, view_of  # loaded only where a page is made
+        from adyton.report.page import Fact, view_of  # loaded only where a page is made
 
         by = f"by {' × '.join(self.task.by)}"
         return view_of(self, figures=(Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None)
