@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 
-import adyton.choice
 import pytest
 
 import adyton as ad

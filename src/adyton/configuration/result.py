@@ -124,13 +124,13 @@ class Configuration(Result):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The guarantee against the number of instances, and the curve of public ones."""
-        from adyton.report.configurations import drawings  # pages are above results: loaded when one is asked for
+        from adyton.report.models import configuration_drawings  # pages are above results: loaded when one is asked for
 
         return configuration_drawings(self)[:most]
 
     def view(self) -> View:
         """With what is promised, and the curve of public instances."""
-        from adyton.report.configurations import view  # as above
+        from adyton.report.models import configuration_view  # as above
 
         return configuration_view(self)
 

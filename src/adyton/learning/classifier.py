@@ -20,16 +20,16 @@ from adyton.learning.registry import AUTO, DEFAULT, WHY_DEFAULT, Learner, LookAl
 from adyton.messages import listing, shorten
 from adyton.queries import Queries
 from adyton.result.receipt import read_bought, read_figures
-from adyton.result.result import AS_IT_IS, CONFIDENCE, Look, Result
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.result import Result
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema import Schema
 from adyton.schema.numbers import axes_of
 from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
 from adyton.tasks.request import Task
 
 if TYPE_CHECKING:
-    from adyton.report.pictures import Drawing
     from adyton.report.page import View
+    from adyton.report.pictures import Drawing
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -253,15 +253,15 @@ class FittedClassifier(Result):
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The trees with noisy counts, or the profiles of the classes."""
-        from adyton.report.models import drawings  # pages are above results: loaded when one is asked for
+        from adyton.report.models import model_drawings  # pages are above results: loaded when one is asked for
 
-        return drawings(self.model, most)
+        return model_drawings(self.model, most)
 
     def view(self) -> View:
         """With the model in words, and what quality to expect."""
-        from adyton.report.models import view  # as above
+        from adyton.report.models import model_view  # as above
 
-        return view(self)
+        return model_view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The model, how it was learnt, and what quality to expect."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from adyton.arrays import Array, Reals
 from adyton.errors import BadInput, Unfinished
+from adyton.kernel.checking import schema_of_table
 from adyton.learning.classifier import Classifier, FittedClassifier
 from adyton.learning.coding import check_columns, check_width, code_batches, columns_of, labelled_table, opened
 from adyton.learning.model import Model, Target, class_array

@@ -245,7 +245,7 @@ class Predictions:
     def __init__(self, model: Model, *, probabilities: bool, beside: Sequence[str] = ()) -> None:
         self.model, self.probabilities, self.beside = model, probabilities, tuple(beside)
         own = [f"predicted_{model.label}", *(f"probability_{name}" for name in model.classes if probabilities)]
-        self.names = [free(name, beside) for name in own]
+        self.names = [free_name(name, beside) for name in own]
         """The columns of predictions: the label first. No column that is kept has such a name."""
         self._counts = np.zeros(len(model.classes), dtype=np.int64)
 

@@ -247,7 +247,7 @@ def load(folder: str | os.PathLike[str]) -> Result:
         program = program_type(task)
         return {result.kind: result for result in (program.result, *program.other_results)}.get(kind)
 
-    return read(folder, result_type, "a result")
+    return read_result(folder, result_type, "a result")
 
 
 def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:

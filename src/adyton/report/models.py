@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from adyton.learning.classifier import FittedClassifier
 
 
-DrawnTree: TypeAlias = TreeModel | LeafProfiles
+DrawnTree: TypeAlias = TreeModel
 """Whatever has a tree, with counts and shares in its nodes."""
 _MOST_TREES, _MOST_PROFILES, _MOST_LINES = 3, 13, 80
 """How many trees are drawn, or classes and attributes; and how many lines of a tree, from the root on."""

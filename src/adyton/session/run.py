@@ -142,7 +142,7 @@ class MisfitCount:
         counts = self.root.misfits(self.counted, self.tested)
         answer = counts.measure(Identity(counts.shape), price / self.root.stability)
         fits, *others = (int(count) for count in answer.answers)
-        lines = [Counted(misfit, count) for misfit, count in zip(misfits, others, strict=True)]
+        lines = [NoisyMisfit(misfit, count) for misfit, count in zip(misfits, others, strict=True)]
         return Misfits(price, share, fits, answer.deviation, lines)
 
 

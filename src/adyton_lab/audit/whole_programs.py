@@ -22,6 +22,7 @@ from adyton.configuration import made_up
 from adyton.configuration.configure import configure
 from adyton.configuration.family import families, family_named
 from adyton.configuration.made_up import cut_graph
+from adyton.configuration.tuning import Grid
 from adyton.kernel.instances.votes import ADD_REMOVE, REPLACE
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.mechanisms import MECHANISMS, MeasureTables, Mechanism, SplitChoice

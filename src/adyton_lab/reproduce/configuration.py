@@ -21,8 +21,7 @@ from adyton.arrays import Integers, Places, Reals
 from adyton.compiling import cached_property
 from adyton.configuration import made_up
 from adyton.configuration.family import Family
-from adyton.configuration.greedy import Auction, IndependentSet
-from adyton.configuration.greedy import Knapsack
+from adyton.configuration.greedy import Auction, IndependentSet, Knapsack
 from adyton.configuration.max_cut import MaxCut
 from adyton.configuration.problems import WeightedGraph
 from adyton.configuration.routing import Routing

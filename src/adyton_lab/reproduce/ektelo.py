@@ -18,7 +18,6 @@ from adyton.queries import Hierarchy, Queries, RandomRanges, Ranges
 from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
 from adyton_lab.bench.common import shapes
 from adyton_lab.bench.peers import binary_tree, sparse_matrix
-from adyton_lab.training.engine import distances, geometric_mean
 from adyton_lab.reproduce.evaluation import Evaluation, Given
 from adyton_lab.reproduce.outcomes import Job, MeanOutcome, Outcome, draw_bars, grid_sheet, means, started
 from adyton_lab.reproduce.sheets import Compared, Sheet, beside, compared
