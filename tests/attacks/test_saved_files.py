@@ -288,7 +288,7 @@ def test_tampered_ledgers_are_damaged_and_nothing_else(path, change, earlier):
 def test_drafts_of_ledgers_are_cleared(path):
     """One that nobody holds, one that is held, one of an earlier version, and one that is the ledger's second name."""
     dead, living, early, second = (
-        path.with_name(f"{path.name}.{token}.new") for token in ("a" * 24, "b" * 24, "c" * 16, "d" * 16)
+        path.with_name(f"{path.name}.{token}.new") for token in ("a" * 24, "b" * 24, "c" * 16, "d" * 24)
     )
     for draft in (dead, living, early):
         shutil.copy(path, draft)
