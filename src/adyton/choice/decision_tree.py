@@ -90,7 +90,7 @@ def from_plain(plain: Any) -> Tree:
             raise BadInput("this is not a decision tree: a part of it has neither an algorithm nor a question.")
 
 
-def check_tree(tree: Tree, check_leaf: Callable[[Leaf], None], check_feature: Callable[[str], object]) -> None:
+def check_tree(tree: Tree, check_leaf: Callable[[Leaf], object], check_feature: Callable[[str], object]) -> None:
     """Refuse a tree from a file whose thresholds are no numbers, or whose leaves or features are refused."""
     if isinstance(tree, Leaf):
         check_leaf(tree)

@@ -128,8 +128,9 @@ class Lessons:
         sources = tuple(name for name, stays in zip(self.sources, rows, strict=True) if stays)
         if not sources:
             raise BadInput("there is nothing to learn from: no public input is left.")
-        columns = (column[rows] for column in (self.values, self.scores, self.dear))
-        return Lessons(self.features, self.options, *columns, sources, self.weights[rows], self.places[rows])
+        values, scores, dear = (column[rows] for column in (self.values, self.scores, self.dear))
+        weights, places = self.weights[rows], self.places[rows]
+        return Lessons(self.features, self.options, values, scores, dear, sources, weights, places)
 
     def gained(self, chosen: Reals, looked: Reals) -> Reals:
         """For each row, the score of the chosen options, of which a part *looked* of the share was spent on features.
@@ -234,7 +235,7 @@ class TreeModel(Model):
     def from_learnt(cls, learnt: Any, options: tuple[str, ...]) -> TreeModel:
         """A tree whose leaves know these options."""
         tree = from_plain(learnt)
-        check_tree(tree, lambda leaf: _real_values(leaf.regrets, options) and None, str)
+        check_tree(tree, lambda leaf: _real_values(leaf.regrets, options), str)
         return cls(tree)
 
     def in_words(self) -> str:

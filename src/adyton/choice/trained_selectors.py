@@ -124,7 +124,7 @@ class SimilarInputs(Selector):
         logs = np.asarray(learnt["logs"], dtype=np.float64)
         given = {"least": logs.min(axis=-1), **learnt}  # not in files of former versions
         columns = [np.asarray(given[name], dtype=np.float64) for name in COLUMNS[:-1]]
-        _, _, _, signals, sources, _ = columns
+        sizes, reaches, budgets, signals, sources, least = columns
         rows = logs.shape[0] if logs.ndim == 2 else 0
         if not rows or logs.shape[1] != len(training.algorithms) or any(column.shape != (rows,) for column in columns):
             raise BadInput("this is not a selector by similar inputs: its columns do not have the same length.")
@@ -132,7 +132,7 @@ class SimilarInputs(Selector):
             raise BadInput("this is not a selector by similar inputs: not all of its entries are numbers.")
         if np.unique(signals).size ** 2 * np.unique(sources).size > _LARGEST:
             raise BadInput("a selector by similar inputs has too many signals and data sets. Train it at fewer scales.")
-        return cls(training, part_of_budget(share, "share"), *columns, logs)
+        return cls(training, part_of_budget(share, "share"), sizes, reaches, budgets, signals, sources, least, logs)
 
     def in_words(self) -> str:
         """Which algorithm wins where: a table for each workload, by the number of cells, downwards, and ε·rows."""
