@@ -8,6 +8,7 @@ import typer
 
 from adyton.cli.console import REFUSED, out, plain_table, print_json, progress
 from adyton.cli.options import NoBar
+from adyton_lab.audit.run import audit, steps
 
 
 def command(
@@ -21,8 +22,6 @@ def command(
 
     Ends with exit code 1 if any check failed.
     """
-    from adyton_lab.audit.run import audit, steps
-
     with progress("audit", steps(profile), quiet=quiet or as_json) as advance:
         findings = list(audit(profile, lambda: advance(1)))
     failed = [finding for finding in findings if not finding.passed]

@@ -13,6 +13,9 @@ from adyton.cli.console import out, plain_table, print_json, progress
 from adyton.cli.options import FiguresAsJson, NoBar, Trials
 from adyton.errors import BadInput
 from adyton.messages import no_such
+from adyton.plans import plan_named
+from adyton_lab.corpus import confirm_public
+from adyton_lab.pages import need_plots
 
 _DATA = ("data", "public", "trials")
 _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
@@ -72,9 +75,6 @@ def command(
     quiet: NoBar = False,
 ) -> None:
     """Measure the product and its peers in the same run, and print the ratios."""
-    from adyton.plans import plan_named
-    from adyton_lab.corpus import confirm_public
-
     if subject not in _SUITES:
         raise BadInput(no_such("benchmark", subject, _SUITES))
     if data is not None:
@@ -115,8 +115,6 @@ def command(
 
 def _make(folder: Path, subject: str) -> None:
     """The folder for pictures, before anything is measured."""
-    from adyton_lab.pages import need_plots
-
     if subject != "scale":
         raise BadInput("--plots is for the benchmark `scale`. Leave it out.")
     need_plots()

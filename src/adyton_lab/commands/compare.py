@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from adyton.cli.console import make_folder, notes, out, plain_table, print_json, printable, progress
 from adyton.cli.options import Quiet, Trials
 from adyton.exact import display, positive
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from adyton_lab.compare.experiment import Experiment
-    from adyton_lab.compare.results import Case, Comparison
+from adyton.report.svg import figure
+from adyton_lab.compare.data_sets import data_sets
+from adyton_lab.compare.experiment import EPSILONS, Experiment, confirm_comparing
+from adyton_lab.compare.results import PAGE, Case, Comparison, check, write
+from adyton_lab.corpus import read_corpus
 
 _MANY_CELLS = 1024
 
@@ -67,11 +67,6 @@ def command(
 
     The data must be public: nothing here is protected, and nothing is charged.
     """
-    from adyton_lab.compare.data_sets import data_sets
-    from adyton_lab.compare.experiment import EPSILONS, Experiment, confirm_comparing
-    from adyton_lab.compare.results import PAGE, check, write
-    from adyton_lab.corpus import read_corpus
-
     confirm_comparing(public)
     budgets = [positive(amount, "--epsilon") for amount in epsilon or ()]
     shapes = [shape for path in data for shape in read_corpus(path, public=public)]
@@ -132,8 +127,6 @@ def _print(comparison: Comparison) -> None:
 
 def _print_errors(cases: Sequence[Case]) -> None:
     """A row for each algorithm, those that do well with every budget first."""
-    from adyton.report.svg import figure
-
     table = plain_table()
     table.add_column("algorithm")
     for case in cases:

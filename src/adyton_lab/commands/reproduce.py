@@ -10,6 +10,10 @@ import typer
 from adyton.cli.console import make_folder, notes, out, print_json, printable, progress
 from adyton.cli.options import FiguresAsJson, NoBar
 from adyton.errors import BadInput
+from adyton_lab.corpus import confirm_public
+from adyton_lab.pages import need_plots
+from adyton_lab.reproduce.evaluation import Given, evaluation_named, write_all
+from adyton_lab.reproduce.sheets import as_rich
 
 _PAPERS = (
     "pythia (choosing algorithms; SIGMOD 2017, Section 8), jostle (private decision trees; Fig. 4.2), naive-bayes "
@@ -39,11 +43,6 @@ def command(
     quiet: NoBar = False,
 ) -> None:
     """Run the evaluation of a paper again, beside what the paper says."""
-    from adyton_lab.corpus import confirm_public
-    from adyton_lab.pages import need_plots
-    from adyton_lab.reproduce.evaluation import Given, evaluation_named, write_all
-    from adyton_lab.reproduce.sheets import as_rich
-
     evaluation = evaluation_named(paper)
     if cache is not None and not evaluation.keeps:
         raise BadInput(f"{paper} keeps nothing between runs. Leave out --cache.")

@@ -8,21 +8,20 @@ import tempfile
 from dataclasses import asdict, replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from adyton.choice.selector import FORMAT, Selector
 from adyton.cli.console import notes, out, plain_table, print_json, printable, progress
 from adyton.cli.options import Quiet
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number, positive
 from adyton.exact import share as part_of_budget
 from adyton.messages import shorten
-
-if TYPE_CHECKING:
-    from adyton.choice.selector import Selector
-    from adyton_lab.training.delphi import Delphi
-    from adyton_lab.training.experiments import Measured
+from adyton.plans.registry import PLANS, algorithms
+from adyton_lab.training.delphi import DEPTH, Delphi
+from adyton_lab.training.experiments import SCALES, Measured
 
 _LARGEST_EXPONENT = 50
 
@@ -103,9 +102,6 @@ def command(
 
     The corpus must be public: nothing here is protected, and nothing is charged. No private data are touched.
     """
-    from adyton_lab.training.delphi import DEPTH, Delphi
-    from adyton_lab.training.experiments import SCALES
-
     _check_out(out_file)
     kept = cache or out_file.with_name(out_file.name + ".experiments.db")
     for script in plan or ():
@@ -158,8 +154,6 @@ def _train(delphi: Delphi, out_file: Path, kept: Path, *, as_json: bool, quiet: 
 
 def _check_out(path: Path) -> None:
     """Refuse a file that cannot be written, or that holds something other than a selector."""
-    from adyton.choice.selector import FORMAT
-
     try:
         if path.exists() and FORMAT.encode() not in path.read_bytes()[:200]:
             raise BadInput(f"{path} exists and is not a selector. Give --out another name.")
@@ -235,8 +229,6 @@ def _as_json(selector: Selector, measured: Measured, path: Path, cache: Path) ->
 
 def _run_script(script: Path) -> None:
     """Run a person's own script, which registers plans."""
-    from adyton.plans.registry import PLANS, algorithms
-
     algorithms()
     name = f"adyton_plans_{script.stem}"
     spec = spec_from_file_location(name, script)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,9 @@ from adyton.cli.console import notes, out, print_json, printable, progress
 from adyton.cli.options import Quiet
 from adyton.errors import BadInput
 from adyton.exact import positive
-
-if TYPE_CHECKING:
-    from adyton_lab.corpus.labelled_tables import LabelledTable
+from adyton.learning.chosen_tree import FILE
+from adyton_lab.corpus.labelled_tables import LabelledTable, r_labelled_tables
+from adyton_lab.training.classifiers import EPSILONS, METHODS, Accuracies, measured, taught_conditionals
 
 
 def command(
@@ -42,9 +42,6 @@ def command(
     Labels are taken by a rule that never looks at how well they are predicted. The results ship with Adyton: from them
     `adyton fit` reports how the method did on tables like yours. No private data are used.
     """
-    from adyton_lab.corpus.labelled_tables import r_labelled_tables
-    from adyton_lab.training.classifiers import EPSILONS, METHODS, Accuracies, measured
-
     budgets = [positive(amount, "--epsilon") for amount in epsilon or EPSILONS]
     if not out_folder.is_dir():
         raise BadInput(f"{out_folder} is not a folder. Give one that exists.")
@@ -70,9 +67,6 @@ def command(
 def _teach_conditionals(
     folder: Path, tables: list[LabelledTable], budgets: list[Fraction], trials: int, *, as_json: bool, quiet: bool
 ) -> None:
-    from adyton.learning.chosen_tree import FILE
-    from adyton_lab.training.classifiers import taught_conditionals
-
     with progress("growing trees", None, quiet=quiet or as_json) as advance:
         learnt = taught_conditionals(tables, budgets, trials=trials, advance=advance)
     learnt.save(folder / FILE)
