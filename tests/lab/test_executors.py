@@ -124,7 +124,7 @@ def test_a_run_that_is_left_early_leaves_no_process():
 
 
 @pytest.mark.full
-def test_a_cluster_that_cannot_be_reached_is_told(monkeypatch):
+def test_a_cluster_that_cannot_be_reached_is_reported(monkeypatch):
     from adyton_lab import cluster
 
     monkeypatch.setattr(cluster, "_TIMEOUT", "0.2s")

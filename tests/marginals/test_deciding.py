@@ -68,7 +68,7 @@ def test_noise_and_signal_decide():
     assert decide(Outlook(10, 3.0, 0.1, -0.4), rest).rest <= rest  # β is noisy: it may be below 0
 
 
-def test_outlook_tells_noise_and_dependence():
+def test_outlook_says_noise_and_dependence():
     data, epsilon = rows(), 0.5
     singles = measured(data, [(name,) for name in SIDES], epsilon=0.025)
     model = estimated(SIDES, singles).model
