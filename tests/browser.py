@@ -1,7 +1,6 @@
 """A real browser without a window, for tests of pages: Chromium, driven over a pair of pipes.
 
-A test that wants it puts this folder on its path in a ``conftest.py``, skips where :func:`find_chromium` finds nothing,
-and asks for the facts of a page::
+A test that wants it skips where :func:`find_chromium` finds nothing, and asks for the facts of a page::
 
     with Browser() as browser:
         page = browser.open(path, width=390)

@@ -4,12 +4,12 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from places import cells, even, lines, score
 
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import Declared, DeclaredFunction
 from adyton.kernel.mechanisms.published.declared_function import BoundFunction
+from places import cells, even, lines, score
 
 COUNTS = np.arange(12).reshape(3, 4)
 

@@ -4,7 +4,6 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from places import lines, program, score
 
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split
@@ -13,6 +12,7 @@ from adyton.choice.model import TreeModel
 from adyton.choice.policy import Learnt, Policy
 from adyton.choice.training import Replayer, Run
 from adyton.errors import BadInput
+from places import lines, program, score
 
 PUBLIC = lines(8)
 
