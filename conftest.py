@@ -21,6 +21,11 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None
+
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(name, "1")
 
@@ -37,7 +42,7 @@ settings.load_profile("patient")  # how long a draw takes is a matter of the mac
 
 gc.disable()  # until everything is collected: of modules and tests nothing is garbage
 
-TOGETHER = ("tests/engines/", "tests/report/")
+TOGETHER = ("tests/kernel/engines/", "tests/report/")
 """Folders whose tests share more than a file's: servers, and releases of every kind."""
 
 
@@ -46,6 +51,16 @@ def pytest_collect_file(file_path, parent):
     if file_path.suffix == ".py" and b">>> " in file_path.read_bytes():
         return DoctestModule.from_parent(parent, path=file_path)
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Workers collect one after another: what the first one compiles, the others load."""
+    if fcntl is None or not hasattr(session.config, "workerinput"):
+        return (yield)
+    with open(__file__, encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
+        return (yield)
 
 
 def pytest_collection_finish():

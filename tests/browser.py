@@ -1,7 +1,6 @@
 """A real browser without a window, for tests of pages: Chromium, driven over a pair of pipes.
 
-A test that wants it puts this folder on its path in a ``conftest.py``, skips where :func:`find_chromium` finds nothing,
-and asks for the facts of a page::
+A test that wants it skips where :func:`find_chromium` finds nothing, and asks for the facts of a page::
 
     with Browser() as browser:
         page = browser.open(path, width=390)
@@ -43,7 +42,7 @@ _VOID = {"meta", "br", "image", "path", "line", "rect", "circle"}
 
 def find_chromium() -> str | None:
     """Where Chromium is on this machine, None where it is not."""
-    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
 class Outline(HTMLParser):
@@ -119,13 +118,13 @@ class Browser:
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         # The browser reads its orders on descriptor 3 and answers on 4: first lift ours out of the way.
-        lifted = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 10) for one in (theirs_in, theirs_out)]
+        lifted = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (theirs_in, theirs_out)]
         places = [(os.POSIX_SPAWN_DUP2, lifted[0], 3), (os.POSIX_SPAWN_DUP2, lifted[1], 4)]
         silence = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
         command = [program, *_SWITCHES, f"--user-data-dir={self._profile.name}", "about:blank"]
         self._process = os.posix_spawn(program, command, os.environ, file_actions=[*silence, *places], setpgroup=0)
-        for one in (theirs_in, theirs_out, *lifted):
-            os.close(one)
+        for end in (theirs_in, theirs_out, *lifted):
+            os.close(end)
         self._out, self._in, self._buffer, self._count = ours_out, ours_in, b"", 0
         self._session: str | None = None
         self._events: deque[dict] = deque()
@@ -163,7 +162,7 @@ class Browser:
             for event in self._events
             if event["method"] == "Network.requestWillBeSent"
         ]
-        page.requests = [one for one in asked if one != address and not one.startswith("data:")]
+        page.requests = [request for request in asked if request != address and not request.startswith("data:")]
         return page
 
     def ask(self, method: str, **parameters: object) -> dict:
@@ -205,7 +204,7 @@ def _complaint(event: dict) -> str | None:
     facts = event["params"]
     match event["method"]:
         case "Runtime.consoleAPICalled" if facts["type"] in {"error", "warning", "assert"}:
-            return " ".join(str(one.get("value", one.get("description"))) for one in facts["args"])
+            return " ".join(str(argument.get("value", argument.get("description"))) for argument in facts["args"])
         case "Runtime.exceptionThrown":
             return str(facts["exceptionDetails"].get("exception", {}).get("description", facts["exceptionDetails"]))
         case "Log.entryAdded" if facts["entry"]["level"] in {"error", "warning"}:

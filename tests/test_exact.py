@@ -48,7 +48,7 @@ def test_budgets_lie_on_the_grid():
 def test_the_parts_of_a_budget_fit_into_it(part, stability):
     whole = F(1, 2)
     parts = [rounded_down(part * whole / stability, stability), rounded_down((1 - part) * whole / stability, stability)]
-    assert all(on_grid(stability * one) for one in parts)
+    assert all(on_grid(stability * part) for part in parts)
     assert stability * sum(parts) <= whole < stability * sum(parts) + F(2, STEPS)
 
 

@@ -33,8 +33,8 @@ def test_what_an_earlier_version_saved_says_the_same(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, known in EXPECTED.items():
-            if name.rpartition("/")[0] == kind and (found := facts(HERE / name)) != known:
-                changed[name] = {part: (known.get(part), found.get(part)) for part in known | found}
+            if name.rpartition("/")[0] == kind and (now := facts(HERE / name)) != known:
+                changed[name] = {part: (known.get(part), now.get(part)) for part in known | now}
                 changed[name] = {part: pair for part, pair in changed[name].items() if pair[0] != pair[1]}
     assert not changed
 

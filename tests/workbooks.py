@@ -76,7 +76,8 @@ def write_workbook(path, sheets, *, shared=(), merged=(), since_1904=False, pref
         for row in rows:
             line += row if isinstance(row, int) else 1
             if not isinstance(row, int):
-                lines.append(f'<row r="{line}">' + "".join(cell(one, n, line) for n, one in enumerate(row)) + "</row>")
+                cells = "".join(cell(value, place, line) for place, value in enumerate(row))
+                lines.append(f'<row r="{line}">{cells}</row>')
         spans = "".join(f'<mergeCell ref="{span}"/>' for span in merged)
         body = f"<sheetData>{''.join(lines)}</sheetData><mergeCells>{spans}</mergeCells>"
         text = f'<worksheet xmlns="{MAIN}">{body}</worksheet>'

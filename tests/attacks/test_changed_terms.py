@@ -284,8 +284,8 @@ def test_no_sequence_of_changes_is_accepted_where_the_single_one_is_refused():
     single = {(first, last): steps([first, last]) for first in every for last in every}
     assert {None, 1, 2, 4} == set(single.values())
     for first, between, last in itertools.product(every, repeat=3):
-        found, once = steps([first, between, last]), single[first, last]
-        assert found is None or (once is not None and found >= once), (first, between, last)
+        stepwise, once = steps([first, between, last]), single[first, last]
+        assert stepwise is None or (once is not None and stepwise >= once), (first, between, last)
 
 
 def test_three_steps_of_an_earlier_debit_are_no_way_around_either():
@@ -293,8 +293,8 @@ def test_three_steps_of_an_earlier_debit_are_no_way_around_either():
     every = [terms_of(*state) for state in STATES]
     for _ in range(150):
         path = [every[place] for place in random.integers(0, len(every), 4)]
-        found, once = steps(path), steps([path[0], path[-1]])
-        assert found is None or (once is not None and found >= once), path
+        stepwise, once = steps(path), steps([path[0], path[-1]])
+        assert stepwise is None or (once is not None and stepwise >= once), path
 
 
 @pytest.mark.parametrize("accept", [words for size in range(3) for words in itertools.combinations(PARTS, size)])
@@ -355,10 +355,10 @@ def test_rows_of_people_are_counted_again_in_two_steps_too(path: Path):
     with session(path) as opened:
         opened.count("0.1")
     given = {"ledger": path, "dataset": "visits"}
-    one, fifty = (ad.Schema({"age": AGE}, rows, unit="who") for rows in (1, 50))
+    single, fifty = (ad.Schema({"age": AGE}, rows, unit="who") for rows in (1, 50))
     with pytest.raises(LedgerMismatch, match="that is 5"):
         ad.Session(PEOPLE, schema=fifty, accept=PARTS, **given)
-    with ad.Session(PEOPLE, schema=one, accept=PARTS, **given) as opened:
+    with ad.Session(PEOPLE, schema=single, accept=PARTS, **given) as opened:
         opened.count("0.1")
     assert "was spent before the column who was the unit" in Ledger.read(path).notes[0]
     with pytest.raises(LedgerMismatch, match=r"that is 5\.1"):

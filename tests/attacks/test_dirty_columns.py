@@ -53,13 +53,13 @@ def session(file):
         ("stay", "rows (± 71) have a stay outside its declared bounds, and were counted in the nearest cell"),
     ],
 )
-def test_a_dirty_column_is_told(folder, attribute, words):
+def test_a_dirty_column_is_reported(folder, attribute, words):
     opened = session(folder / "dirty.csv")
     release = opened.release(ad.Histogram(attribute), 1, algorithm="identity")
     assert (release.epsilon, opened.spent) == (1, 1)
-    (found,) = release.misfits.alarming()
-    assert found.misfit.attribute == attribute
-    assert abs(found.count - ROWS) < 20 * release.misfits.deviation
+    (alarm,) = release.misfits.alarming()
+    assert alarm.misfit.attribute == attribute
+    assert abs(alarm.count - ROWS) < 20 * release.misfits.deviation
     assert words in str(release.explain())
     assert words in release._repr_html_()
 
@@ -70,10 +70,10 @@ def test_a_blank_behind_a_level_does_no_harm(folder):
     assert not release.misfits.sure()
 
 
-def test_a_dirty_column_in_the_predicate_is_told(folder):
+def test_a_dirty_column_in_the_predicate_is_reported(folder):
     asked = {"where": "born >= 1950 and sex = 'F'", "algorithm": "identity"}
     release = session(folder / "dirty.csv").release(ad.Histogram("sex"), 1, **asked)
-    assert [one.misfit.attribute for one in release.misfits.alarming()] == ["born"]
+    assert [alarm.misfit.attribute for alarm in release.misfits.alarming()] == ["born"]
 
 
 def test_a_clean_file_is_said_to_be_clean(folder):

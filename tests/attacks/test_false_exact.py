@@ -40,10 +40,10 @@ def test_pairs_of_attributes_of_which_single_ones_were_measured(three, algorithm
     assert release.noise.kind(singles) == release.noise.kind(Total((SIDE,) * 3)) == "exact"
     assert release.noise.kind(pairs) == release.noise.kind(Identity((SIDE,) * 3)) == "approximate"
     assert release.noise.kind(Stack([singles, pairs])) == "approximate"
-    found = release.interval(ad.workloads.Ranges((SIDE,) * 3, [[0, 0, 0]], [[3, 3, SIDE - 1]]), 0.9)
-    assert found.kind == "approximate"
-    assert "do not follow from what was measured" in found.meaning
-    assert "formal guarantee" in found.meaning
+    interval = release.interval(ad.workloads.Ranges((SIDE,) * 3, [[0, 0, 0]], [[3, 3, SIDE - 1]]), 0.9)
+    assert interval.kind == "approximate"
+    assert "do not follow from what was measured" in interval.meaning
+    assert "formal guarantee" in interval.meaning
 
 
 def test_counts_that_were_not_measured_have_no_bounds(three, tmp_path):
@@ -86,7 +86,7 @@ def projecting_selector():
         date="2026-01-01",
         adyton="0",
     )
-    few, many = (Leaf(one, {name: 1.0 + (name != one) for name in names}, 1) for one in ("uniform", "identity"))
+    few, many = (Leaf(best, {name: 1.0 + (name != best) for name in names}, 1) for best in ("uniform", "identity"))
     return TreeSelector(about, F(1, 100), {"identity": Split("scale", 0.5, few, many)})
 
 

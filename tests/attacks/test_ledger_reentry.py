@@ -72,7 +72,12 @@ def in_the_middle(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(
     "work",
-    [lambda one: debit(one), lambda one: one.settle(1, "failed"), lambda one: one.spent, lambda one: one.report()],
+    [
+        lambda ledger: debit(ledger),
+        lambda ledger: ledger.settle(1, "failed"),
+        lambda ledger: ledger.spent,
+        lambda ledger: ledger.report(),
+    ],
 )
 def test_a_ledger_refuses_to_be_entered_again(ledger: Ledger, in_the_middle, work):
     debit(ledger)
@@ -89,11 +94,11 @@ def test_a_ledger_refuses_to_be_entered_again(ledger: Ledger, in_the_middle, wor
 
 def test_a_second_opening_of_the_same_file_is_refused_at_once(tmp_path: Path, in_the_middle):
     with (
-        Ledger.open(tmp_path / "a", total=1, dataset="visits") as one,
+        Ledger.open(tmp_path / "a", total=1, dataset="visits") as first,
         Ledger.open(tmp_path / "a", total=1, dataset="visits") as two,
     ):
         outcomes, start = in_the_middle(lambda: debit(two)), time.monotonic()
-        debit(one)
+        debit(first)
         assert time.monotonic() - start < 15  # else it waits for itself until it gives up
         assert isinstance(outcomes[0], LedgerError)
         assert debit(two) == 2
@@ -182,9 +187,9 @@ def test_a_handler_that_asks_within_a_request_is_refused(monkeypatch: pytest.Mon
         paid = Receipt.paid
 
         def ask(*_: object) -> None:
-            with pytest.raises(BadInput, match="in this very thread") as found:
+            with pytest.raises(BadInput, match="in this very thread") as caught:
                 session.count(TENTH)
-            refused.append(str(found.value))
+            refused.append(str(caught.value))
             assert session.measurements is not None  # those of the request under way are kept
 
         def interrupted(*given: Any) -> Receipt:
@@ -289,20 +294,20 @@ def test_an_interruption_leaves_no_operator_under_way():
 def test_every_deferred_signal_is_raised():
     came = []
     others = (signal.SIGTERM, signal.SIGHUP)
-    before = {one: signal.signal(one, lambda number, frame: came.append(number)) for one in others}
+    before = {kind: signal.signal(kind, lambda number, frame: came.append(number)) for kind in others}
 
     def work() -> None:
         with deferred():
-            for one in (signal.SIGINT, *others, signal.SIGTERM):
-                signal.raise_signal(one)
+            for number in (signal.SIGINT, *others, signal.SIGTERM):
+                signal.raise_signal(number)
             assert not came
 
     try:
         with pytest.raises(KeyboardInterrupt):
             work()
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     assert came == list(others)
 
 

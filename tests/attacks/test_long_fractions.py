@@ -38,13 +38,13 @@ ADMITTED = [STEP, F(1, 2**64 - 59), LONG, 7 + LONG, 999]
 
 
 def coprime(bits: int, count: int) -> list[int]:
-    found: list[int] = []
+    chosen: list[int] = []
     candidate = 2**bits - 1
-    while len(found) < count:
-        if all(gcd(candidate, other) == 1 for other in (*found, 10)):
-            found.append(candidate)
+    while len(chosen) < count:
+        if all(gcd(candidate, other) == 1 for other in (*chosen, 10)):
+            chosen.append(candidate)
         candidate -= 2
-    return found
+    return chosen
 
 
 @pytest.mark.parametrize("bits", [64, 2048])
@@ -157,7 +157,7 @@ def test_every_mechanism_works_with_every_budget_that_is_admitted(case):
 def test_long_parameters_of_mechanisms_are_refused_or_carried_out():
     kernel = ad.Kernel.on_vector(np.full(8, 3), epsilon=1000)
     long, too_long = F(2**2046 + 1, 2**2047 + 1), F(1, 2**2049)
-    for make in (lambda one: Bisections(2, one, F(1, 2)), CoefficientCount):
+    for make in (lambda price: Bisections(2, price, F(1, 2)), CoefficientCount):
         for epsilon in (STEP, LONG):
             kernel.root.select(make(long), epsilon)
         spent = kernel.spent

@@ -48,8 +48,8 @@ def short_lines(monkeypatch):
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.usefixtures("short_lines")
 def test_an_odd_line_moves_no_other(tmp_path, odd):
-    found, vector = counts(tmp_path / "t.csv", [*LINES[:30], ODD[odd], *LINES[30:]])
-    assert found == 61
+    count, vector = counts(tmp_path / "t.csv", [*LINES[:30], ODD[odd], *LINES[30:]])
+    assert count == 61
     assert vector.sum() == 61
     assert np.abs(vector - np.array([6] * 10 + [0])).sum() == 1
 
@@ -131,6 +131,6 @@ def test_the_compiled_loop_is_the_same(tmp_path, monkeypatch):
     lines = [ODD[name] for name in ODD if not name.startswith("long")] * 3
     expected = counts(tmp_path / "t.csv", lines)
     monkeypatch.setattr(csv_reader, "_WORTH_COMPILING", 0)
-    found = counts(tmp_path / "t.csv", lines)
-    assert found[0] == expected[0]
-    np.testing.assert_array_equal(found[1], expected[1])
+    counted = counts(tmp_path / "t.csv", lines)
+    assert counted[0] == expected[0]
+    np.testing.assert_array_equal(counted[1], expected[1])

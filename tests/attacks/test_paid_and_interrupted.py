@@ -45,12 +45,12 @@ def ends(monkeypatch, after, cause):
     honest, answered = Kernel.measure, []
 
     def measure(self, *given):
-        found = honest(self, *given)
+        answer = honest(self, *given)
         if self._recorders.replay is None:
-            answered.append(found)
+            answered.append(answer)
             if len(answered) == after:
                 raise cause
-        return found
+        return answer
 
     monkeypatch.setattr(Kernel, "measure", measure)
     return answered
@@ -231,8 +231,8 @@ def test_an_output_that_takes_nothing_does_not_lose_the_answer(table, what):
         done = run(command(table, *what, "--epsilon", "1", "--quiet"), stdout=full)
     assert done.returncode == 1
     assert "could not be printed (No space left on device)" in done.stderr
-    found = json.loads(done.stderr[: done.stderr.rindex("}") + 1])
-    assert found["epsilon"]["exact"] == "1"
+    saved = json.loads(done.stderr[: done.stderr.rindex("}") + 1])
+    assert saved["epsilon"]["exact"] == "1"
 
 
 def test_nobody_reads_a_count(table):

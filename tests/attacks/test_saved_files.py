@@ -178,7 +178,7 @@ def test_leftovers_of_the_dead_are_cleared_and_those_of_the_living_are_not(how, 
             file.write_text("{}")
     kept = [path for path in leftovers(tmp_path) if path != earlier.name]
     assert len(kept) == (how == "paid")  # what was paid for is nobody's to throw away
-    assert any("had paid for when it was killed" in str(one.message) for one in said) == (how == "paid")
+    assert any("had paid for when it was killed" in str(warning.message) for warning in said) == (how == "paid")
     assert mine.read_text() == "mine"
     assert earlier.is_dir()
     assert ad.Release.load(tmp_path / "out").to_dict() == release.to_dict()
@@ -227,7 +227,7 @@ def test_two_processes_that_save_to_one_place_do_not_harm_each_other(release, tm
         warnings.simplefilter("ignore")
         release.save(tmp_path / "out", overwrite=True)
     assert ad.Release.load(tmp_path / "out").to_dict() == release.to_dict()
-    assert not any("Traceback" in one for one in said), said
+    assert not any("Traceback" in words for words in said), said
     for left in leftovers(tmp_path):  # whole releases that were never put in place, and nothing else
         assert says_so(tmp_path / left)
 
@@ -297,10 +297,10 @@ def test_drafts_of_ledgers_are_cleared(path):
     with living.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         Ledger.open(path, total=10, dataset="people").close()
-        assert sorted(one.name for one in path.parent.iterdir()) == sorted([path.name, living.name, early.name])
+        assert sorted(file.name for file in path.parent.iterdir()) == sorted([path.name, living.name, early.name])
     path.unlink()
     Ledger.open(path, total=1, dataset="people").close()
-    assert sorted(one.name for one in path.parent.iterdir()) == sorted([path.name, early.name])
+    assert sorted(file.name for file in path.parent.iterdir()) == sorted([path.name, early.name])
 
 
 def test_a_file_says_what_it_is_without_being_read(tmp_path):

@@ -118,7 +118,7 @@ def test_at_the_command_line(tmp_path, kind):
             assert printed.strip(), said
         elif (out / "measurements.json").exists():
             kept = json.loads((out / "measurements.json").read_text())["measurements"]
-            assert {one["entry"] for one in kept} >= answered
+            assert {answer["entry"] for answer in kept} >= answered
         else:
             (file,) = [out / name for name in FOLDERS if (out / name).exists()]
-            assert {one["number"] for one in json.loads(file.read_text())["record"]["entries"]} >= answered
+            assert {entry["number"] for entry in json.loads(file.read_text())["record"]["entries"]} >= answered

@@ -57,17 +57,17 @@ def a_release(algorithm):
 )  # fmt: skip
 def test_intervals_tell_what_the_runs_tell(monkeypatch, algorithm, seconds, confidence):
     clock = SlowClock(monkeypatch, seconds)
-    found = a_release(algorithm).interval()
+    interval = a_release(algorithm).interval()
     assert clock.now < 20 + 3 * seconds
-    assert found.bounded == (confidence is not None)
-    assert "slow" in found.note
-    assert "slow" in str(found)
-    if found.bounded:
-        assert found.confidence == pytest.approx(confidence, abs=0.01)
-        assert f"{100 * found.confidence:g}" in found.meaning
-        assert (found.lower < found.upper).all()
+    assert interval.bounded == (confidence is not None)
+    assert "slow" in interval.note
+    assert "slow" in str(interval)
+    if interval.bounded:
+        assert interval.confidence == pytest.approx(confidence, abs=0.01)
+        assert f"{100 * interval.confidence:g}" in interval.meaning
+        assert (interval.lower < interval.upper).all()
     else:
-        assert np.isinf(found.upper).all()
+        assert np.isinf(interval.upper).all()
 
 
 def test_a_frame_with_less_than_was_asked_for_warns(monkeypatch):
@@ -77,7 +77,7 @@ def test_a_frame_with_less_than_was_asked_for_warns(monkeypatch):
     assert ((frame["lower"] <= frame["count"]) & (frame["count"] <= frame["upper"])).all()
 
 
-def test_a_run_that_was_too_slow_a_moment_ago_is_not_tried_again_for_nothing(monkeypatch):
+def test_a_run_that_was_too_slow_a_moment_ago_is_not_tried_again(monkeypatch):
     clock = SlowClock(monkeypatch, 30.0)
     release = a_release("dawa")
     assert release.expected_error.runs == 2

@@ -62,9 +62,9 @@ def test_packs_have_all_groups_however_few_are_looked_at(open_packs: int, monkey
     monkeypatch.setattr(packs, "_OPEN", open_packs)
     columns = {f"x{place}": Column(size, size + 1) for place, size in enumerate([3, 1, 7, 40, 2, 9, 300, 2, 5, 11])}
     groups = [*itertools.combinations(columns, 3), *itertools.combinations(columns, 1)]
-    found, where = packed(columns, groups)
-    assert all({*group} <= {*found[number].names} for group, number in zip(groups, where, strict=True))
-    assert all(pack.keys <= packs.KEYS_TOGETHER or pack.names in groups for pack in found)
+    made, where = packed(columns, groups)
+    assert all({*group} <= {*made[number].names} for group, number in zip(groups, where, strict=True))
+    assert all(pack.keys <= packs.KEYS_TOGETHER or pack.names in groups for pack in made)
 
 
 def test_what_is_joined_makes_every_pack() -> None:

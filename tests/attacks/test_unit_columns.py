@@ -174,11 +174,11 @@ def test_a_unit_among_objects_is_a_text_or_missing(library):
     def frame(people):
         if library == "polars":
             return polars.DataFrame({"who": polars.Series(people, dtype=polars.Object), "x": [0] * len(people)})
-        found = pandas.DataFrame({"who": pandas.Series(people, dtype=object), "x": [0] * len(people)})
-        return found.astype({"who": "category"}) if "categories" in library else found
+        frame = pandas.DataFrame({"who": pandas.Series(people, dtype=object), "x": [0] * len(people)})
+        return frame.astype({"who": "category"}) if "categories" in library else frame
 
     schema = ad.Schema({"x": ad.Integer(0, 3)}, LIMIT, unit="who")
-    people = [one for one in MIXED if "categories" not in library or not isinstance(one, tuple)]
+    people = [person for person in MIXED if "categories" not in library or not isinstance(person, tuple)]
     assert open_table(frame(people), schema).by_unit("n", 9).count() == 3
     assert open_table(frame(people), schema).count() == 4
     assert open_table(frame([*people, "x"]), schema).count() == 5

@@ -79,7 +79,7 @@ TAKEN = {
 )
 def test_openings(call, name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    which = next(one for one, known in CALLS.items() if known == (call, name))
+    which = next(words for words, known in CALLS.items() if known == (call, name))
     for kind, wrong in WRONG.items():
         if (which, kind) not in TAKEN and (name, kind) != ("dataset", "a text with an end in it"):
             _refused(lambda wrong=wrong: call(**{name: wrong}), (which, kind))

@@ -4,7 +4,6 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from places import cells, even, lines, score
 
 import adyton as ad
 from adyton.errors import BadInput

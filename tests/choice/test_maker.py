@@ -5,7 +5,6 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from places import budget, cells, even, filled, lines, rows, score
 
 import adyton as ad
 from adyton.choice.decision import Looks
@@ -14,6 +13,7 @@ from adyton.choice.models import TreeModel
 from adyton.choice.policy import Learnt
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.queries import Total
+from places import budget, cells, even, filled, lines, rows, score
 
 PUBLIC = [ad.PublicData(name, counts // part) for name, counts in lines(10, seed=5).items() for part in (1, 40)]
 MAKER = ad.ChoiceMaker([cells, even], informed_by=[rows, filled, budget], share="0.1", score=score)

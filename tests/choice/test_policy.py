@@ -6,7 +6,6 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from places import lines, program
 
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split
@@ -15,6 +14,7 @@ from adyton.choice.policy import LearnedChoices, Learnt, Policy, followed
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import NonZeros
 from adyton.queries import Identity, Total
+from places import lines, program
 
 TREE = TreeModel(
     Split("support", 2.0, Leaf("even", {"cells": 1.0, "even": 0.0}, 9), Leaf("cells", {"cells": 0.0, "even": 1.0}, 9))

@@ -97,7 +97,7 @@ def test_a_check_finds_a_unit_that_is_no_column(folder):
     assert (done.exit_code, "no column of that name" in done.stderr) == (2, True)
 
 
-def test_more_groups_than_the_budget_can_carry_are_told(folder):
+def test_more_groups_than_the_budget_can_carry_are_reported(folder):
     words = ("--mean", "pay", "--by", "year,sex", "--epsilon", "0.1")
     done = run("release", folder, *words)
     assert done.exit_code == 0, done.output

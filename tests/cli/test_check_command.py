@@ -35,7 +35,7 @@ def run(*words):
     return CliRunner().invoke(app, ["check", *map(str, words)])
 
 
-def test_nothing_of_a_row_is_told_without_public(folder):
+def test_nothing_of_a_row_is_shown_without_public(folder):
     done = run(folder / "t.csv", "--schema", folder / "s.toml")
     assert done.exit_code == 0
     assert "Columns that the schema does not name: 'name'" in done.stdout
@@ -45,7 +45,7 @@ def test_nothing_of_a_row_is_told_without_public(folder):
     assert (plain["ok"], plain["rows"], plain["file"]["delimiter"]) == (True, None, ",")
 
 
-def test_of_a_public_table_the_rest_is_told(folder):
+def test_of_a_public_table_the_rest_is_shown(folder):
     plain = json.loads(run(folder / "t.csv", "--schema", folder / "s.toml", "--public", "--json").stdout)
     cost, sex = plain["rows"]
     assert (cost["rows"], cost["fitting"]) == (4, 1)
@@ -55,7 +55,7 @@ def test_of_a_public_table_the_rest_is_told(folder):
     assert "this would help: currency" in run(folder / "t.csv", "--schema", folder / "s.toml", "--public").stdout
 
 
-def test_every_problem_is_told_at_once(folder):
+def test_every_problem_is_reported_at_once(folder):
     age = '[attributes.age]\ntype = "integer"\nmin = 0\nmax = 9\n'
     more = age + '[attributes.region]\ntype = "categorical"\nlevels = ["a"]\n'
     (folder / "s.toml").write_text(
@@ -70,14 +70,14 @@ def test_every_problem_is_told_at_once(folder):
     assert "'no.csv' does not exist" in problems["region"][0]
 
 
-def test_without_a_table_only_that_is_told(folder):
+def test_without_a_table_only_that_is_reported(folder):
     for name, words in (("none.csv", "does not exist"), ("t.csv#t", "is one table, in which 't' names nothing")):
         done = run(folder / name, "--schema", folder / "s.toml")
         assert (done.exit_code, done.stdout) == (2, "")
         assert words in done.stderr
 
 
-def test_how_numbers_are_written_is_not_told_of_columns_of_numbers():
+def test_how_numbers_are_written_is_not_said_of_columns_of_numbers():
     schema = Schema({"age": Integer(0, 9)})
     typed, text = (check_table(pyarrow.table({"age": column}), schema) for column in ([1], ["1"]))
     assert "is not read" not in typed.attributes[0].accepts

@@ -33,7 +33,7 @@ def test_small_budgets_pass_without_a_remark():
 
 
 @pytest.mark.parametrize(("words", "what"), [(["4"], "a release"), (["1", "--total", "4"], "a total")])
-def test_large_ones_are_told(words, what):
+def test_large_ones_are_reported(words, what):
     done = count("--epsilon", *words)
     assert done.exit_code == 0
     assert f"Remark: {what} of ε = 4 protects little." in done.stderr

@@ -74,7 +74,7 @@ def test_the_parameter_is_good(found):
         found.parameter = 0
 
 
-def test_nothing_tells_of_the_instances():
+def test_nothing_reveals_the_instances():
     """All but the parameter is the same for three instances, for three hundred, and for failures."""
 
     def told(instances):

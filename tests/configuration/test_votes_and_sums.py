@@ -110,7 +110,7 @@ def test_an_interruption_goes_through(interruption):
         survey(range(1000), curve, LATTICE, REGRET)
 
 
-def test_work_is_shared_by_threads_and_told():
+def test_work_is_shared_by_threads_and_reported():
     seen, told = set(), []
 
     def curve(instance):

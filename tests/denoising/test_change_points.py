@@ -119,7 +119,7 @@ def test_an_edge_without_restarts_or_opening_is_none(monkeypatch):
 
 
 @pytest.mark.parametrize(("epsilon", "rows"), [(0.1, 250), (1.0, 25)])
-def test_heavy_first_cells_come_out_better_with_an_edge(epsilon, rows):
+def test_heavy_first_cells_are_estimated_better_with_an_edge(epsilon, rows):
     random = np.random.default_rng(12)
     truth = random.multinomial(rows, amounts(2048), 10)
     noisy = truth + laplace(random, epsilon, truth.shape)

@@ -36,7 +36,7 @@ def noisy(trials):
 
 
 @pytest.mark.parametrize("name", DENOISERS)
-def test_trials_come_out_in_their_shape_each_by_itself(name):
+def test_trials_keep_their_shape_and_do_not_depend_on_one_another(name):
     _, given = noisy((2, 3))
     before = given.copy()
     cells = DENOISERS[name](given)
@@ -55,7 +55,7 @@ def test_the_cells_come_closer_to_the_truth(name):
 
 
 @pytest.mark.parametrize("name", WITHOUT_ORDER)
-def test_cells_in_another_order_come_out_in_that_order(name):
+def test_cells_in_another_order_stay_in_that_order(name):
     _, given = noisy(())
     way = np.random.default_rng(4).permutation(CELLS)
     assert DENOISERS[name](given[way]) == pytest.approx(DENOISERS[name](given)[way], rel=1e-9, abs=1e-12)

@@ -34,7 +34,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def blocks_in(text: str) -> list[Block]:
-    return [Block(found["language"], found["code"], found["reason"]) for found in _BLOCK.finditer(text)]
+    return [Block(match["language"], match["code"], match["reason"]) for match in _BLOCK.finditer(text)]
 
 
 def run(page: str) -> str:

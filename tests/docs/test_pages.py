@@ -168,8 +168,8 @@ def test_every_mechanism_and_transformation_is_on_the_page_of_proofs(hooks):
     from proofs import proofs
 
     page, claims = proofs(), len(MECHANISMS) + len(TRANSFORMS) + 2  # and the rows of a unit, here and in servers
-    for one in (*MECHANISMS, *TRANSFORMS):
-        assert f"## {one.__name__}\n" in page
+    for operator in (*MECHANISMS, *TRANSFORMS):
+        assert f"## {operator.__name__}\n" in page
     assert page.count("**Claim.**") == claims
     assert page.count("**Proof.**") == claims + page.count("**Lemma.**") == claims + 4
 

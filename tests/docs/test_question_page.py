@@ -44,7 +44,7 @@ def short(workplace, monkeypatch):
 
 def test_each_question_has_one_command_and_one_line_of_python():
     text = (page_blocks.ROOT / PAGE).read_text(encoding="utf-8")
-    questions = {found["words"]: found["answer"] for found in QUESTION.finditer(text)}
+    questions = {match["words"]: match["answer"] for match in QUESTION.finditer(text)}
     assert len(questions) >= 20
     for words, answer in questions.items():
         command, line = page_blocks.blocks_in(answer)
@@ -64,7 +64,7 @@ def one_way(answer, number, words):
 def test_all_answers(both, short):
     text, number = (page_blocks.ROOT / PAGE).read_text(encoding="utf-8"), itertools.count()
     if not both:
-        text = QUESTION.sub(lambda found: one_way(found[0], next(number), found["words"]), text)
+        text = QUESTION.sub(lambda match: one_way(match[0], next(number), match["words"]), text)
     printed = page_blocks.run_text(PAGE, text)
     assert not [words for words in SAID if words not in printed]
     assert Path("map-of-calls/report.html").is_file()

@@ -73,7 +73,7 @@ def test_accuracies_are_measured_once(tmp_path):
         Accuracies(tmp_path)
 
 
-def test_a_session_tells_what_was_taken_why_and_what_to_expect(tmp_path):
+def test_a_session_says_what_was_taken_why_and_what_to_expect(tmp_path):
     codes = rows()
     table = pd.DataFrame(columns(codes)).assign(ill=np.array(["no", "yes", "unsure"])[codes[:, -1]])
     session = ad.Session(table, schema=SCHEMA, epsilon=1, noise=SimulatedNoise(1))

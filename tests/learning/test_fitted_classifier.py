@@ -51,7 +51,7 @@ def fitted():
 @pytest.mark.parametrize(
     "method", ["auto", "chosen", "friedman-schuster", "jagannathan", "naive-bayes-tree", "select-ls"]
 )
-def test_every_method_is_fitted_saved_drawn_and_told(method, tmp_path):
+def test_every_method_is_fitted_saved_drawn_and_described(method, tmp_path):
     opened = session()
     model = opened.fit(ad.Classifier("kind", FROM, method=method), epsilon=2, where="age >= 0 or size = 'small'")
     assert opened.spent == model.epsilon == sum(entry.amount for entry in model.receipt.entries) <= 2

@@ -194,7 +194,7 @@ def test_counts_of_nodes():
     assert clear[1, 0] == pytest.approx(0.9, abs=0.01)
 
 
-def test_pruning_cuts_what_tells_nothing():
+def test_pruning_cuts_splits_without_information():
     tree = RowTree.stump(["a"]).grow({0: "a"}, {"a": 2})
     same, other = np.array([[60.0, 40.0], [60.0, 40.0]]), np.array([[90.0, 10.0], [10.0, 90.0]])
     assert pruned(tree, summed(tree, same))[0].depth == 0

@@ -67,7 +67,7 @@ def test_noise_and_signal_decide():
     assert decide(Evidence(10, 3.0, 0.1, -0.4), rest).rest <= rest  # β is noisy: it may be below 0
 
 
-def test_evidence_has_noise_and_dependence():
+def test_outlook_says_noise_and_dependence():
     data, epsilon = rows(), 0.5
     singles = measured(data, [(name,) for name in SIDES], epsilon=0.025)
     model = estimated(SIDES, singles).model

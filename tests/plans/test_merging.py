@@ -64,7 +64,7 @@ def test_preview_and_release_agree_with_each_other_and_with_the_truth(session, n
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)
-def test_where_the_error_depends_on_the_data_the_release_tells_it_from_the_same_cells(session, name):
+def test_where_the_error_depends_on_the_data_the_release_computes_it_from_the_same_cells(session, name):
     """Twenty runs on what was published, thirty on the truth: a figure of other cells would be far off."""
     task, x = boxes(1), np.bincount(ROWS[:, 0], minlength=SIDE)
     before = session.preview(task, 1, algorithm=name, reduce=True).candidates[name]

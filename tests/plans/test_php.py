@@ -35,7 +35,7 @@ def test_bad_options_spend_nothing(options):
     assert kernel.spent == 0
 
 
-def test_wide_steps_are_told_better_than_cell_by_cell():
+def test_wide_steps_have_smaller_errors_than_cell_by_cell():
     """Three levels over 512 cells, four steps; 20 trials are enough to tell errors a factor apart."""
     x = np.repeat([0, 400, 30, 0], [200, 56, 156, 100])
     errors = {

@@ -92,7 +92,7 @@ def test_shrinkage_keeps_sums_and_leaves_short_buckets_alone():
     np.testing.assert_array_equal(_shrink(np.zeros(11), bounds, 2.0), 0)
 
 
-def test_even_buckets_are_told_better_than_cell_by_cell():
+def test_even_buckets_have_smaller_errors_than_cell_by_cell():
     x = np.repeat([0, 40, 3, 0], [200, 56, 156, 100])
     errors = {
         name: np.linalg.norm(simulate(name, x, Identity(512), "0.5", seed=1, trials=20) - x, axis=1).mean()

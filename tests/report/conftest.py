@@ -1,6 +1,5 @@
 """Releases of the example table, one of each kind, made once."""
 
-import sys
 from pathlib import Path
 
 import pandas
@@ -8,8 +7,6 @@ import pytest
 
 import adyton as ad
 from adyton.report.counts import summarise
-
-sys.path.insert(0, str(Path(__file__).parent.parent))  # for browser.py
 
 ROOT = Path(__file__).parent.parent.parent
 HOSTILE = "<script>alert('x')</script>\"&"

@@ -122,7 +122,7 @@ def test_budget_adds_up(releases):
     assert re.findall(r'<i class="\w+" style="width:([\d.]+)%', page) == ["15.000", "25.000"]
 
 
-def test_provenance_is_told(releases, pages):
+def test_provenance_is_shown(releases, pages):
     release, page = releases["marginals"], unescape(pages["marginals"])
     for told in (
         "patient (at most 1 row)",

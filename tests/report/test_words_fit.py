@@ -153,7 +153,7 @@ def test_words_of_means_fit(name):
         fits(Panel("dots", "Means", (), labels, values, lower, upper, series=series, zero=False, within=(0.0, 1e6)))
 
 
-def test_what_is_told_of_letters_holds():
+def test_what_is_said_of_letters_holds():
     for words in ("Diseases of the nervous system", "12,345.6", "73.95° W", "W" * 20, "Dec\n2024", "Ünïcödé"):
         real = max(real_length(line) for line in words.split("\n"))
         assert real - 0.5 <= length(words) <= 1.2 * real + 1

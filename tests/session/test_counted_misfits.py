@@ -170,7 +170,7 @@ def test_what_is_said_aloud():
     assert str(counted(5_000)).startswith("About 5,000 of 10,000 rows (± 100) have an age")
 
 
-def test_most_of_all_rows_are_told_before_they_are_certain():
+def test_most_of_all_rows_are_reported_before_they_are_certain():
     """A small budget: 3,000 rows, all of them unreadable, and counts with a deviation of 700."""
     likely = counted(3000, rows=3000, deviation=700.0)
     assert not likely.sure()

@@ -51,7 +51,7 @@ class Weekdays(Result):
     def drawings(self, most=None):
         """Bars."""
         (column,) = self.sheets().sheets[0].columns
-        values, lower, upper = (np.asarray(one, dtype=float) for one in (column.values, column.lower, column.upper))
+        values, lower, upper = (np.asarray(part, dtype=float) for part in (column.values, column.lower, column.upper))
         return [Drawing.of(Panel("bars", "Rows by weekday", (), DAYS, values, lower, upper))][:most]
 
     def own_dict(self, *, complete):
@@ -62,7 +62,7 @@ class Weekdays(Result):
     def from_plain(cls, plain, common):
         """Seven of them."""
         rows = of_kind(list, part_of(plain, "rows"), "rows")
-        if len(rows) != 7 or not all(type(one) is int for one in rows):
+        if len(rows) != 7 or not all(type(count) is int for count in rows):
             raise BadInput("a week has seven whole numbers.")
         own = as_amount(part_of(plain, "row_epsilon"), "what a row pays", most=common["epsilon"])
         return cls(**common, rows=tuple(rows), row_epsilon=own)
@@ -97,8 +97,8 @@ class CountWeekdays(Program):
         source.kernel.afford(source, epsilon)
 
         def run():
-            found = source.measure(Identity(7), epsilon)
-            own = {"rows": tuple(found.answers.reshape(-1).tolist()), "row_epsilon": epsilon, "schema": self.schema}
+            measured = source.measure(Identity(7), epsilon)
+            own = {"rows": tuple(measured.answers.reshape(-1).tolist()), "row_epsilon": epsilon, "schema": self.schema}
             return Answer("seven-counts", own)
 
         return run

@@ -118,7 +118,7 @@ def test_bounds_of_a_quantile_that_all_rows_share():
         assert (one.lower[0], one.estimate[0], one.upper[0]) == (700, 700, 700)
 
 
-def test_what_is_told_of_small_groups():
+def test_what_is_reported_of_small_groups():
     """A mean of hardly any rows is not off by more than the range; of many rows the error is the noise's."""
 
     def off(rows):

@@ -92,7 +92,7 @@ def test_every_task_end_to_end(rows, session, task, tmp_path):
     release.save(tmp_path / "out", overwrite=True)
 
 
-def test_small_and_empty_groups_are_told(session):
+def test_small_and_empty_groups_are_reported(session):
     release = session.release(ad.Mean("salary", by="unit"), epsilon="0.5")
     frame = release.to_frame().set_index("unit")
     assert list(frame.index) == ["a", "b", "empty", "(null)"]
@@ -168,7 +168,7 @@ def test_the_error_before_spending(session):
 
 
 @pytest.mark.filterwarnings("ignore::adyton.errors.LargeBudget")
-def test_what_was_measured_comes_out_when_the_rest_fails(session, monkeypatch):
+def test_what_was_measured_is_returned_when_the_rest_fails(session, monkeypatch):
     honest = Choice.steps
 
     def broken(self, *given):

@@ -29,7 +29,7 @@ def held(*counts):
     [F(1), F(1, 10), F(3), F(1, 10**30), F(10**20, 3), F(12345678901234567, 10**17)],
     [[1, 1, 1, 1], [0.1, 7.3, 1e-9, 2.2], [F(1, 3), F(2, 7), F(1, 11), F(5)]],
 )
-def test_what_a_row_is_told_costs_no_more_than_epsilon(epsilon, weights):
+def test_what_is_measured_of_a_row_costs_no_more_than_epsilon(epsilon, weights):
     """By the scales that were drawn with: a row is in one cell of each table."""
     mechanism, witness = MeasureTables.weighted(range(4), weights), RecordingNoise()
     mechanism.check(SHAPE)

@@ -23,7 +23,7 @@ def test_ways_must_count_the_same():
         counting._check_same({"a": lambda: 1, "b": lambda: 2})
 
 
-def test_a_server_that_does_not_answer_is_told_without_its_address():
+def test_a_server_that_does_not_answer_is_reported_without_its_address():
     pytest.importorskip("psycopg")
     with pytest.raises(SchemaError) as caught, place_at("postgresql://zoe:hunter2@127.0.0.1:1/x", 10):
         pass

@@ -52,11 +52,11 @@ def attributes(draw):
 
 
 @given(st.dictionaries(TEXT, attributes(), min_size=1, max_size=4), st.integers(1, 50))
-def test_files_and_dicts_read_back_the_same_schema(found, rows):
-    if len({name.casefold() for name in found}) < len(found):
+def test_files_and_dicts_read_back_the_same_schema(attributes, rows):
+    if len({name.casefold() for name in attributes}) < len(attributes):
         return
     unit = {"unit": "person", "no_unit": "one"} if rows % 3 == 0 else {}
-    schema = Schema(found, rows, multiline=rows % 2 == 0, **unit)
+    schema = Schema(attributes, rows, multiline=rows % 2 == 0, **unit)
     assert Schema.from_toml(schema.to_toml()) == schema
     assert Schema.from_dict(schema.to_dict()) == schema
     assert pickle.loads(pickle.dumps(schema)) == schema
@@ -117,10 +117,10 @@ def test_shape_selection_and_grouping():
 def test_nothing_can_be_changed():
     levels = ["F", "M"]
     attribute = Categorical(levels)
-    found = {"sex": attribute}
-    schema = Schema(found)
+    attributes = {"sex": attribute}
+    schema = Schema(attributes)
     levels.append("X")
-    found["age"] = Integer(0, 1)
+    attributes["age"] = Integer(0, 1)
     assert schema.shape == (2,)
     with pytest.raises(TypeError):
         schema.attributes["age"] = Integer(0, 1)
@@ -361,9 +361,9 @@ def test_python_and_files_take_the_same_words(kind, tmp_path):
             with pytest.raises(TypeError, match=key):
                 made(**own)
             continue
-        found = Schema({"x y": made(**own)})
-        assert found == Schema.from_dict(content) == Schema.from_toml(found.to_toml())
-        assert (found == plain) == (kind == "point" and key == "nulls"), key  # a point takes the default alone
+        schema = Schema({"x y": made(**own)})
+        assert schema == Schema.from_dict(content) == Schema.from_toml(schema.to_toml())
+        assert (schema == plain) == (kind == "point" and key == "nulls"), key  # a point takes the default alone
 
 
 def test_a_reading_can_still_be_given_in_place_of_its_keys():
@@ -428,7 +428,7 @@ def test_five_thousand_levels_in_few_lines(tmp_path):
     zips = [f"{number:05}" for number in range(5000)]
     (tmp_path / "zips.txt").write_text("\ufeff" + " \r\n".join([*zips, "", zips[7]]))
     (tmp_path / "zips.csv").write_text(
-        "zip;region\n" + "".join(f"{one};{'ab'[place % 2]}\n" for place, one in enumerate(zips))
+        "zip;region\n" + "".join(f"{code};{'ab'[place % 2]}\n" for place, code in enumerate(zips))
     )
     (tmp_path / "s.toml").write_text(ZIPS)
     schema = Schema.from_toml(tmp_path / "s.toml")
@@ -486,9 +486,9 @@ LIKERT = Integer(1, 5)
     ],
 )
 def test_patterns_stand_for_columns_in_the_order_of_the_table(attributes, columns, names):
-    found = Schema(attributes, unit="who").for_columns(columns, "given")
-    assert list(found.names) == names
-    assert found.for_columns(columns, "given") == found
+    schema = Schema(attributes, unit="who").for_columns(columns, "given")
+    assert list(schema.names) == names
+    assert schema.for_columns(columns, "given") == schema
 
 
 @pytest.mark.parametrize(
@@ -550,7 +550,7 @@ def test_what_is_wrong_with_shared_types_and_defaults_names_its_place(text, word
 
 
 def test_an_attribute_says_otherwise_than_its_type_and_the_defaults():
-    found = Schema.from_toml(
+    schema = Schema.from_toml(
         """
         [defaults]
         nulls = "level"
@@ -571,7 +571,7 @@ def test_an_attribute_says_otherwise_than_its_type_and_the_defaults():
         """
     )
     a = Integer(1, 7, outside="clamp", nulls="level", decimal=",")
-    assert dict(found.attributes) == {"a": a, "b": replace(a, max=5, nulls="drop"), "who": Identifier()}
+    assert dict(schema.attributes) == {"a": a, "b": replace(a, max=5, nulls="drop"), "who": Identifier()}
 
 
 def test_a_draft_groups_columns_that_are_alike():

@@ -85,7 +85,7 @@ def test_what_cannot_be_opened_is_said_without_secrets(postgres, address, table,
     ("asked", "sent", "words"),
     [(False, False, "cannot be reached"), (False, True, "was reached, but"), (True, True, "has got none")],
 )
-def test_how_far_a_connection_came_is_told(monkeypatch, asked, sent, words):
+def test_how_far_a_connection_came_is_reported(monkeypatch, asked, sent, words):
     """Whether a password was asked for and sent; nothing of what the server says."""
     psycopg = pytest.importorskip("psycopg")
 

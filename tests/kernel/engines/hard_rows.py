@@ -174,7 +174,7 @@ def insert_into_postgres(connection, table, rows, columns=COLUMNS):
 def write_sqlite(path, rows):
     """Without types: numbers as they are, all else as text."""
     numbers = (bool, int, float, str, type(None))
-    columns = [[one if isinstance(one, numbers) else str(one) for one in values] for values in rows.values()]
+    columns = [[value if isinstance(value, numbers) else str(value) for value in values] for values in rows.values()]
     with sqlite3.connect(path) as connection:
         connection.execute(f"create table hard ({', '.join(rows)})")
         connection.executemany(f"insert into hard values ({', '.join('?' * len(rows))})", zip(*columns, strict=True))

@@ -303,7 +303,7 @@ def test_predicates_refuse_what_is_no_time(literal):
         parse_predicate(f"b3 >= {literal}", SCHEMA)
 
 
-def test_misfits_are_told_from_missing_values():
+def test_misfits_are_distinguished_from_missing_values():
     schema = ad.Schema({"when": ad.Date("2024-01-01", "2024-12-31"), "long": ad.Duration(0, 10, bins=2)})
     misfits = misfits_of(schema, ["when", "long"])
     assert [(one.attribute, one.reason) for one in misfits[:2]] == [("when", "no time"), ("long", "no time")]

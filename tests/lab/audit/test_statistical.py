@@ -243,7 +243,7 @@ def test_equal_distributions_have_no_loss(generator):
     assert certify(noisy(generator, 1), 5, 5, draws=50_000, alpha=ALPHA).lower_bound == 0
 
 
-def test_the_event_is_told_in_words(generator):
+def test_the_event_is_described_in_words(generator):
     """Zero or one on the left; on the right, ten more every other time."""
     sample = lambda data, trials: generator.integers(0, 2, trials) + data * generator.integers(0, 2, trials)  # noqa: E731
     certificate = certify(sample, 0, 10, draws=1000, alpha=0.01)

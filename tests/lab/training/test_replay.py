@@ -4,7 +4,6 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from places import lines, program, score
 
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split

@@ -144,7 +144,7 @@ def test_numbers_that_are_typed_already_need_no_signs(tmp_path):
         assert open_table(data, declared).vectorize().tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 1]]
 
 
-def test_words_for_missing_are_told_as_missing(tmp_path):
+def test_words_for_missing_count_as_missing(tmp_path):
     (tmp_path / "t.csv").write_text(written(AMERICAN, ",", "\n"), encoding="utf-8")
     declared = Schema({"pay": Numeric(-1000, 1000, bins=20, reading=DOLLARS)})
     misfits = misfits_of(declared, ["pay"])

@@ -43,8 +43,8 @@ def read(attribute, value, column):
         return None
     if isinstance(attribute, Boolean):
         if column == "truth":
-            found = TRUTHS[value]
-            return OUTSIDE if value is not None and found is None else OUTSIDE if found == "outside" else found
+            truth = TRUTHS[value]
+            return OUTSIDE if value is not None and truth is None else OUTSIDE if truth == "outside" else truth
         return value if value is None or isinstance(value, bool) else {0: False, 1: True}.get(value, OUTSIDE)
     if column == "number":
         value = NUMBERS[value]
@@ -113,10 +113,10 @@ def on_clock(value, zone):
 
 
 def iso(word):
-    found = ISO.fullmatch(word) if len(word) <= 100 else None
-    if found is None:
+    match = ISO.fullmatch(word) if len(word) <= 100 else None
+    if match is None:
         return None
-    *numbers, zone = found.groups()
+    *numbers, zone = match.groups()
     try:
         value = dt.datetime(*(int(number or 0) for number in numbers))
         if zone is None:

@@ -173,7 +173,7 @@ def test_bad_input(tmp_path):
 
 
 def test_a_plan_of_ones_own_joins_is_trained_in_and_chosen_where_it_wins():
-    script = Path(__file__).parents[2] / "examples" / "own_plan.py"
+    script = Path(__file__).parents[3] / "examples" / "own_plan.py"
     assert sum(bool(line.strip()) for line in script.read_text().splitlines()) <= 25
     try:
         own = runpy.run_path(str(script))["EveryTenth"]

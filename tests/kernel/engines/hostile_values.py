@@ -127,7 +127,12 @@ ARROW = {
     "clock": ("time64[us]", "int64", [0, 3_600_000_000], [86_399_999_999, 86_400_000_000, 2**62, -1, None]),
     "length": ("duration[us]", "int64", [1_000_000, 5_000_000], FAR_TIMES),
     "raw": ("binary", None, [b"a", b"b"], RAW),
-    "uuid": ("uuid", None, [uuid.UUID(int=5).bytes, uuid.UUID(int=9).bytes], [one and one.bytes for one in UUIDS]),
+    "uuid": (
+        "uuid",
+        None,
+        [uuid.UUID(int=5).bytes, uuid.UUID(int=9).bytes],
+        [value and value.bytes for value in UUIDS],
+    ),
 }
 """Of each column its Arrow type, that of its numbers where Python has no such value, ordinary values, hostile ones."""
 ORDINARY = 12
@@ -140,7 +145,7 @@ POSTGRES = {
     "long": ("bigint", ["1", "5"], ["9223372036854775807", "-9223372036854775808", None]),
     "object": ("oid", ["1", "5"], ["4294967295", "0", None]),
     "single": ("real", ["1", "5"], ["Infinity", "-Infinity", "NaN", "1e-45", "3.4028235e38", "-0", None]),
-    "double": ("double precision", ["1", "5"], [None if one is None else repr(one) for one in DOUBLES]),
+    "double": ("double precision", ["1", "5"], [None if value is None else repr(value) for value in DOUBLES]),
     "decimal": (
         "numeric",
         ["1", "5"],
@@ -252,15 +257,15 @@ def arrow_table(rows, without=()):
 
     kinds = {"decimal128(38, 10)": pa.decimal128(38, 10), "uuid": pa.uuid(), "date32": pa.date32()}
     kinds |= {"timestamp[us, tz=UTC]": pa.timestamp("us", "UTC")}
-    found = {}
+    columns = {}
     for name, (kind, storage, values, hostile) in ARROW.items():
         if name not in without:
             own = kinds.get(kind) or pa.type_for_alias(kind)
             held = column(values, hostile, rows)
             if own == pa.float16():
-                held = [None if one is None else np.float16(one) for one in held]
-            found[name] = pa.array(held, pa.type_for_alias(storage)).view(own) if storage else pa.array(held, own)
-    return pa.table({**found, "label": column(["a", "b"], ["b"], rows)})
+                held = [None if value is None else np.float16(value) for value in held]
+            columns[name] = pa.array(held, pa.type_for_alias(storage)).view(own) if storage else pa.array(held, own)
+    return pa.table({**columns, "label": column(["a", "b"], ["b"], rows)})
 
 
 def in_arrow(rows):
@@ -291,31 +296,31 @@ def in_pandas(rows):
     """In types of NumPy's, in nullable ones and in those of Arrow; as categories, and as Python's objects."""
     import pandas as pd
 
-    table, found = arrow_table(rows), {}
+    table, columns = arrow_table(rows), {}
     for name in table.column_names:
-        found[name] = pd.Series(pd.arrays.ArrowExtensionArray(table[name])) if name != "uuid" else None
-    found.pop("uuid")
+        columns[name] = pd.Series(pd.arrays.ArrowExtensionArray(table[name])) if name != "uuid" else None
+    columns.pop("uuid")
     numpy = {"half": "float16", "single": "float32", "double": "float64"}
     for name, kind in numpy.items():
-        found[f"{name} numpy"] = pd.Series(column(*ARROW[name][2:], rows), dtype=kind)
+        columns[f"{name} numpy"] = pd.Series(column(*ARROW[name][2:], rows), dtype=kind)
     for name in ("tiny", "whole", "long", "unsigned"):
-        found[f"{name} masked"] = pd.Series(
+        columns[f"{name} masked"] = pd.Series(
             column(*ARROW[name][2:], rows), dtype=ARROW[name][0].title().replace("Ui", "UI")
         )
     for name in ("moment", "length"):
-        raw = [-(2**63) if one is None else one for one in column(*ARROW[name][2:], rows)]
+        raw = [-(2**63) if value is None else value for value in column(*ARROW[name][2:], rows)]
         kind = "datetime64[us]" if name == "moment" else "timedelta64[us]"
-        found[f"{name} numpy"] = pd.Series(np.array(raw, np.int64).view(kind))
-    found["str"] = pd.Series(column(*ARROW["text"][2:], rows), dtype="str")
-    found["python"] = pd.Series(column(*ARROW["text"][2:], rows), dtype="string[python]")
-    found["object"] = pd.Series(column(["1", "b"], OBJECTS, rows), dtype=object)
-    named = [one for one in OBJECTS if not isinstance(one, list | dict | Decimal) and one != "\ud800"]
-    found["levels"] = pd.Series(column(["1", "b", 0.5], named, rows), dtype=object).astype("category")
-    found["coded"] = pd.Series(column(*ARROW["text"][2:], rows)).astype("category")
-    found["numbers coded"] = pd.Series(column(*ARROW["long"][2:], rows), dtype="Int64").astype("category")
-    found["doubles coded"] = pd.Series(column(*ARROW["double"][2:], rows)).astype("category")
-    found["sparse"] = pd.Series(pd.arrays.SparseArray(np.array(column([1.0, 5.0], DOUBLES, rows), float)))
-    return pd.DataFrame(found)
+        columns[f"{name} numpy"] = pd.Series(np.array(raw, np.int64).view(kind))
+    columns["str"] = pd.Series(column(*ARROW["text"][2:], rows), dtype="str")
+    columns["python"] = pd.Series(column(*ARROW["text"][2:], rows), dtype="string[python]")
+    columns["object"] = pd.Series(column(["1", "b"], OBJECTS, rows), dtype=object)
+    named = [value for value in OBJECTS if not isinstance(value, list | dict | Decimal) and value != "\ud800"]
+    columns["levels"] = pd.Series(column(["1", "b", 0.5], named, rows), dtype=object).astype("category")
+    columns["coded"] = pd.Series(column(*ARROW["text"][2:], rows)).astype("category")
+    columns["numbers coded"] = pd.Series(column(*ARROW["long"][2:], rows), dtype="Int64").astype("category")
+    columns["doubles coded"] = pd.Series(column(*ARROW["double"][2:], rows)).astype("category")
+    columns["sparse"] = pd.Series(pd.arrays.SparseArray(np.array(column([1.0, 5.0], DOUBLES, rows), float)))
+    return pd.DataFrame(columns)
 
 
 def in_csv(folder, rows):
@@ -347,8 +352,13 @@ def in_parquet(folder, rows, without=()):
 def in_sqlite(folder, rows):
     """Whatever SQLite can hold, in columns without a type."""
     anything = [*OBJECTS[8:10], *TEXTS, *DOUBLES, *RAW, 2**63 - 1, -(2**63), 2**53 + 1]
-    found = {"text": (["1", "b"], TEXTS), "double": ([1.0, 5.5], DOUBLES), "raw": (["1"], RAW), "any": ([1], anything)}
-    values = [column(*own, rows) for own in (*found.values(), (["a", "b"], ["b"]))]
+    columns = {
+        "text": (["1", "b"], TEXTS),
+        "double": ([1.0, 5.5], DOUBLES),
+        "raw": (["1"], RAW),
+        "any": ([1], anything),
+    }
+    values = [column(*own, rows) for own in (*columns.values(), (["a", "b"], ["b"]))]
     path = Path(folder) / f"{uuid.uuid4().hex}.sqlite"
     with sqlite3.connect(path) as connection:
         connection.execute('create table t ("text", "double", "raw", "any", "label")')
@@ -359,17 +369,17 @@ def in_sqlite(folder, rows):
 def in_excel(folder, rows):
     """Every kind of cell with every number and text in it."""
     kinds = {"double": None, "date": DATE, "length": LENGTH, "moment": MOMENT}
-    odd = [repr(one) for one in DOUBLES if one is not None] + ["-1e12", "2958466", "60", "-0.5", "x", ""]
-    found = {name: ([Raw("1", style=kind), Raw("5", style=kind)], [Raw(one, style=kind) for one in odd])
+    odd = [repr(value) for value in DOUBLES if value is not None] + ["-1e12", "2958466", "60", "-0.5", "x", ""]
+    columns = {name: ([Raw("1", style=kind), Raw("5", style=kind)], [Raw(text, style=kind) for text in odd])
              for name, kind in kinds.items()}  # fmt: skip
-    found["text"] = ["1", "b"], TEXTS
-    found["any"] = (
+    columns["text"] = ["1", "b"], TEXTS
+    columns["any"] = (
         [1, "b"],
-        [*TEXTS[:9], True, Raw("#N/A", "e"), Raw("9", "s"), Raw("x", "zz"), *found["date"][1], None],
+        [*TEXTS[:9], True, Raw("#N/A", "e"), Raw("9", "s"), Raw("x", "zz"), *columns["date"][1], None],
     )
-    values = [column(*own, rows) for own in (*found.values(), (["a", "b"], ["b"]))]
+    values = [column(*own, rows) for own in (*columns.values(), (["a", "b"], ["b"]))]
     path = Path(folder) / f"{uuid.uuid4().hex}.xlsx"
-    return write_workbook(path, {"t": [[*found, "label"], *zip(*values, strict=True)]})
+    return write_workbook(path, {"t": [[*columns, "label"], *zip(*values, strict=True)]})
 
 
 def literal(value):
@@ -394,9 +404,9 @@ def in_duckdb(folder, rows):
 
 def in_postgres(connection, address, rows):
     name = f"hostile_{uuid.uuid4().hex}"
-    kinds = {**{one: kind for one, (kind, _, _) in POSTGRES.items()}, "label": "text"}
+    kinds = {**{field: kind for field, (kind, _, _) in POSTGRES.items()}, "label": "text"}
     columns = [column(values, hostile, rows) for _, values, hostile in POSTGRES.values()]
-    connection.execute(f"create table {name} ({', '.join(f'{one} {kind}' for one, kind in kinds.items())})")
+    connection.execute(f"create table {name} ({', '.join(f'{field} {kind}' for field, kind in kinds.items())})")
     marks = ", ".join(f"%s::text::{kind}" for kind in kinds.values())
     with connection.cursor() as cursor:
         cursor.executemany(

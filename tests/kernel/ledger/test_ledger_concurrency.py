@@ -230,7 +230,7 @@ def test_a_ledger_in_memory_is_refused_in_a_child():
         ledger.debit(Fraction(1, 2), lineage=[], operator="parent")
 
 
-def test_a_killed_process_never_loses_a_debit_it_was_told_of(tmp_path: Path):
+def test_a_killed_process_never_loses_a_confirmed_debit(tmp_path: Path):
     path, chance = tmp_path / "visits.ledger", random.Random(20260101)
     known: set[int] = set()
     for _ in range(30):

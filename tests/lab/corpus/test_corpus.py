@@ -15,7 +15,7 @@ from adyton.errors import BadInput
 from adyton_lab.corpus import Shape, made_up_corpus, rdatasets_corpus, read_corpus
 from adyton_lab.corpus.public_files import of_category, of_numbers, of_pair, regrid
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 
 
 def overlap(old, new):

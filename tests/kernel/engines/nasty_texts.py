@@ -64,11 +64,11 @@ def digits(draw, most=6):
 
 
 def number(draw):
-    found = draw.choice(["", "", "", "-", "+", "+-", "--", "+ ", "\u2212"]) + digits(
+    text = draw.choice(["", "", "", "-", "+", "+-", "--", "+ ", "\u2212"]) + digits(
         draw, draw.choice([1, 2, 2, 6, 25, 400])
     )
-    found += draw.choice(["", "", ".", ",", "_", "__"]) + draw.choice(["", digits(draw)])
-    return found + draw.choice(
+    text += draw.choice(["", "", ".", ",", "_", "__"]) + draw.choice(["", digits(draw)])
+    return text + draw.choice(
         ["", "", "", "e" + digits(draw, 2), "E-" + digits(draw, 2), "e+" + digits(draw, 6), "d0", "f", "%"]
     )
 
@@ -85,9 +85,9 @@ def amount(draw):
         draw.choice(["", "", "-", "+", "- ", "\u2212"]),
         draw.choice(["", "$", "$ ", "usd", "USD ", "Uſd", "€"]),
     )
-    found = sign + money + draw.choice(["", "", "-"]) + draw.choice([",", ",", ",", " ", "."]).join(groups)
-    found += draw.choice(["", "", ".50", ".", ",5", "e2"]) + draw.choice(["", "", " $", "usd", "\u00a0"])
-    return draw.choice([found, found, found, f"({found})", f" ( {found})", f"({found}"])
+    text = sign + money + draw.choice(["", "", "-"]) + draw.choice([",", ",", ",", " ", "."]).join(groups)
+    text += draw.choice(["", "", ".50", ".", ",5", "e2"]) + draw.choice(["", "", " $", "usd", "\u00a0"])
+    return draw.choice([text, text, text, f"({text})", f" ( {text})", f"({text}"])
 
 
 def date(draw):
@@ -171,13 +171,13 @@ def number_of(text):
     """The double nearest to what the digits say; None for none. One plus may stand before it all."""
     text = text.strip(ASCII_BLANKS)
     text = (text[1:] if text.startswith("+") else text).strip(ASCII_BLANKS)
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         sign, bare = text[:1] == "-", text[1:] if text[:1] in "+-" else text
         named = {"inf": math.inf, "infinity": math.inf, "nan": math.nan}
         value = named.get(bare.lower()) if bare.isascii() else None
         return None if value is None else -value if sign else value
-    sign, whole, fraction, alone, power = ("" if part is None else part.replace("_", "") for part in found.groups())
+    sign, whole, fraction, alone, power = ("" if part is None else part.replace("_", "") for part in match.groups())
     behind = fraction or alone
     shown, exponent = (whole + behind).lstrip("0"), max(-(10**6), min(10**6, int(power or 0))) - len(behind)
     if len(shown) > 900:  # what follows is told apart from a tie by one digit more
@@ -215,10 +215,10 @@ def amount_of(text):
             text = text[money(text) :].lstrip(blanks) if money(text) else text
     tail = next((size for size in (3, 1) if len(text) > size and money(text[-size:]) == size), 0)
     text = text[: len(text) - tail].rstrip(blanks) if tail else text
-    found = re.fullmatch(r"([0-9,]*)(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", text)
-    if found is None or text[:1] in ("", "e", "E"):
+    match = re.fullmatch(r"([0-9,]*)(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", text)
+    if match is None or text[:1] in ("", "e", "E"):
         return None
-    whole, fraction, power = (part or "" for part in found.groups())
+    whole, fraction, power = (part or "" for part in match.groups())
     groups = whole.split(",")
     sizes = [len(group) for group in groups]
     if len(groups) > 1 and not (1 <= sizes[0] <= 3 and sizes[-1] == 3 and all(2 <= size <= 3 for size in sizes[1:])):
@@ -238,8 +238,8 @@ def truth_of(text):
 
 
 def _plain_number(text):
-    found = number_of(text) if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", text) else None
-    return found if found is not None and math.isfinite(found) else None
+    number = number_of(text) if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", text) else None
+    return number if number is not None and math.isfinite(number) else None
 
 
 def duration_of(text, unit):
@@ -251,16 +251,16 @@ def duration_of(text, unit):
     if value is not None:
         return value
     sign, bare = (-1 if text[:1] == "-" else 1), text[1:] if text[:1] in ("+", "-") else text
-    found = re.fullmatch(r"(?:(\d{1,9}) days?,? )?(\d{1,9}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?", bare)
-    if found is None:
-        found = re.fullmatch(
+    match = re.fullmatch(r"(?:(\d{1,9}) days?,? )?(\d{1,9}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?", bare)
+    if match is None:
+        match = re.fullmatch(
             r"P(?:([\d.]+)D)?(?:T(?:([\d.]+)H)?(?:([\d.]+)M)?(?:(-?[\d.]+(?:[eE][+-]?\d{1,3})?)S)?)?", bare
         )
-        if found is None or bare.endswith(("P", "T")):
+        if match is None or bare.endswith(("P", "T")):
             return None
-    parts = [number_of(part or "0") for part in found.groups()]
+    parts = [number_of(part or "0") for part in match.groups()]
     if None in parts or any(
-        part is not None and (part.endswith(".") or part.lstrip("-").startswith(".")) for part in found.groups()
+        part is not None and (part.endswith(".") or part.lstrip("-").startswith(".")) for part in match.groups()
     ):
         return None
     days, hours, minutes, seconds = parts
@@ -293,7 +293,7 @@ def unix_of(text):
 def level_of(text):
     """The number of a level, whatever capitals and blanks it has; None for no value, OUTSIDE for no level."""
     text = text[: 1 << 16].strip().casefold()
-    if text in [one.casefold() for one in MISSING] or text == "\1":
+    if text in [word.casefold() for word in MISSING] or text == "\1":
         return None
     known = {level.casefold(): place for place, level in enumerate(LEVELS)}
     return known[text] if text in known else _worth(text.strip())

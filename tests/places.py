@@ -13,16 +13,16 @@ PARTS = ad.Partition(np.repeat(np.arange(4), 8))
 
 def program(x, *, epsilon, told=None):
     """Four parts of a line: each is measured cell by cell, or spread evenly, as is chosen by its noisy count."""
-    found = []
+    answers = []
     for part in x.split(PARTS):
         rows = part.measure(Total(part.shape), epsilon / 4)
         support = float(rows.value) * float(epsilon) / part.cells
         if ad.choose("how", ["cells", "even"], default="cells", support=support if told is None else told) == "cells":
-            found.append(part.measure(Identity(part.shape), F(3, 4) * epsilon).answers)
+            answers.append(part.measure(Identity(part.shape), F(3, 4) * epsilon).answers)
         else:
-            found.append(np.full(part.cells, max(0, rows.value) / part.cells))
+            answers.append(np.full(part.cells, max(0, rows.value) / part.cells))
             part.measure(Total(part.shape), F(3, 4) * epsilon)
-    return np.concatenate(found)
+    return np.concatenate(answers)
 
 
 def score(answer, public):
@@ -32,12 +32,12 @@ def score(answer, public):
 def lines(sets, seed=0):
     """Counts on 32 cells: four parts of very different sizes, each nearly even."""
     random = np.random.default_rng(seed)
-    found = {}
+    data_sets = {}
     for number in range(sets):
         sizes = 10 ** random.uniform(0, 3.5, 4)
         parts = [random.multinomial(int(size), random.dirichlet(np.full(8, 5.0))) for size in sizes]
-        found[f"set {number}"] = np.concatenate(parts)
-    return found
+        data_sets[f"set {number}"] = np.concatenate(parts)
+    return data_sets
 
 
 @ad.metafeature

@@ -29,8 +29,30 @@ WHITE = " \t\n\r\v\f"
 UNIT = "whose"
 RARE = 1000
 """Texts of more characters are drawn rarely: they take their time."""
-SIGNS = [*"0123456789+-.,eE_:/TZ $€()'\"\\#%;xXtrufalsNnoyPMHD", "\u00a0", "\u2009", "\u202f", "\u2212", "\u0663", "ß"]
-SIGNS += ["\uff11", "ſ", "\u212a", "İ", "\t", "\x1c", "\x85", "\u2028", "\ufeff", "\U0001f600", "e\u0301", "inf", "nan"]
+CHARACTERS = [
+    *"0123456789+-.,eE_:/TZ $€()'\"\\#%;xXtrufalsNnoyPMHD",
+    "\u00a0",
+    "\u2009",
+    "\u202f",
+    "\u2212",
+    "\u0663",
+    "ß",
+]
+CHARACTERS += [
+    "\uff11",
+    "ſ",
+    "\u212a",
+    "İ",
+    "\t",
+    "\x1c",
+    "\x85",
+    "\u2028",
+    "\ufeff",
+    "\U0001f600",
+    "e\u0301",
+    "inf",
+    "nan",
+]
 NAMES = ["a", "A", " a", "a\t", "é", "e\u0301", "ß", "ss", "7", "07", "7.0", "+7", "\u0663", "7e0", "nan", "null", ""]
 NAMES += [
     " ",
@@ -98,9 +120,9 @@ BROKEN = [b"\xff", b"\xfe", b"a\xc3", b"a\xc3\x28"]
 """Bytes that are no text, in columns of texts."""
 ANY = [*hostile.OBJECTS[:19], *hostile.TEXTS, 7, -(2**63), 2**63 - 1, 1e308, -0.0, b"7", b"\xff", None, True]
 ANY = [
-    one
-    for one in ANY
-    if one is None or type(one) in (bool, float, str, bytes) or (type(one) is int and -(2**63) <= one < 2**63)
+    value
+    for value in ANY
+    if value is None or type(value) in (bool, float, str, bytes) or (type(value) is int and -(2**63) <= value < 2**63)
 ]
 WIDTHS = {"tiny": 8, "whole": 32, "long": 64, "day": 32, "moment": 64, "instant": 64, "fine": 64, "length": 64}
 POOLS = {name: [*values, *odd] for name, (_, _, values, odd) in hostile.ARROW.items()}
@@ -108,7 +130,7 @@ POOLS |= {"object": hostile.OBJECTS, "any": ANY, "coded": POOLS["text"], "str": 
 
 
 def odd_text(draw):
-    return "".join(draw.choice(SIGNS) for _ in range(draw.randrange(9)))
+    return "".join(draw.choice(CHARACTERS) for _ in range(draw.randrange(9)))
 
 
 def value(draw, kind, pool, *, broken=False):  # noqa: PLR0911
@@ -128,10 +150,10 @@ def value(draw, kind, pool, *, broken=False):  # noqa: PLR0911
             return draw.randbytes(draw.randrange(5))
         if kind in ("text", "coded", "str", "object", "any"):
             return draw.choice(BROKEN) if broken and draw.random() < 0.1 else odd_text(draw)
-    found = draw.choice(pool)
-    while isinstance(found, str | bytes) and len(found) > RARE and draw.random() < 0.99:
-        found = draw.choice(pool)
-    return found
+    drawn = draw.choice(pool)
+    while isinstance(drawn, str | bytes) and len(drawn) > RARE and draw.random() < 0.99:
+        drawn = draw.choice(pool)
+    return drawn
 
 
 def name(draw, kind, *, broken=False):
@@ -212,10 +234,10 @@ def arrow_column(kind, values):
     own, storage = hostile.ARROW[kind][:2]
     target = special.get(own) or pa.type_for_alias(own)
     if target == pa.string():
-        raw = [one if one is None or isinstance(one, bytes) else one.encode() for one in values]
+        raw = [value if value is None or isinstance(value, bytes) else value.encode() for value in values]
         return pa.array(raw, pa.binary()).view(target)
     if target == pa.float16():
-        values = [None if one is None else np.float16(one) for one in values]
+        values = [None if value is None else np.float16(value) for value in values]
     return pa.array(values, pa.type_for_alias(storage)).view(target) if storage else pa.array(values, target)
 
 
@@ -250,15 +272,15 @@ class Polars(Source):
         import polars as pl
 
         columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
-        found = []
+        series_list = []
         for place, (kind, own) in enumerate(zip(kinds, columns, strict=True)):
             named = UNIT if place == len(kinds) - 1 else f"c{place}"
             if kind == "object":
-                found.append(pl.Series(named, list(own), dtype=pl.Object))
+                series_list.append(pl.Series(named, list(own), dtype=pl.Object))
                 continue
             series = pl.from_arrow(arrow_column("text" if kind == "coded" else kind, own)).rename(named)
-            found.append(series.cast(pl.Categorical) if kind == "coded" else series)
-        frame = pl.DataFrame(found)
+            series_list.append(series.cast(pl.Categorical) if kind == "coded" else series)
+        frame = pl.DataFrame(series_list)
         return at_hand([frame[np.array(part, np.int64)] for part in parts])
 
 
@@ -271,22 +293,22 @@ class Pandas(Source):
         import pandas as pd
 
         columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
-        found = {}
+        series = {}
         for place, (kind, own) in enumerate(zip(kinds, columns, strict=True)):
             named = UNIT if place == len(kinds) - 1 else f"c{place}"
             if kind == "object":
-                found[named] = pd.Series(list(own), dtype=object)
+                series[named] = pd.Series(list(own), dtype=object)
             elif kind == "coded":
-                found[named] = pd.Series(list(own), dtype="str").astype("category")
+                series[named] = pd.Series(list(own), dtype="str").astype("category")
             elif kind == "str":
-                found[named] = pd.Series(list(own), dtype="string[python]")
+                series[named] = pd.Series(list(own), dtype="string[python]")
             elif kind == "double" and len(rows) % 2:
-                found[named] = pd.Series(list(own), dtype="float64")
+                series[named] = pd.Series(list(own), dtype="float64")
             elif kind == "long" and len(rows) % 2:
-                found[named] = pd.Series(list(own), dtype="Int64")
+                series[named] = pd.Series(list(own), dtype="Int64")
             else:
-                found[named] = pd.Series(pd.arrays.ArrowExtensionArray(arrow_column(kind, own)))
-        frame = pd.DataFrame(found)
+                series[named] = pd.Series(pd.arrays.ArrowExtensionArray(arrow_column(kind, own)))
+        frame = pd.DataFrame(series)
         return at_hand([frame.iloc[part] for part in parts])
 
 
@@ -360,8 +382,8 @@ class Sqlite(Source):
     def name(self, draw, kind):
         if draw.random() < 0.1:
             return Broken(draw.choice(BROKEN))
-        found = super().name(draw, kind)
-        return "b" if isinstance(found, str) and key(found, "object") is None and found.strip(WHITE) else found
+        drawn = super().name(draw, kind)
+        return "b" if isinstance(drawn, str) and key(drawn, "object") is None and drawn.strip(WHITE) else drawn
 
     @contextmanager
     def tables(self, kinds, rows, parts):
@@ -370,8 +392,8 @@ class Sqlite(Source):
         for number, part in enumerate(parts):
             connection.execute(f"create table t{number} ({', '.join(names)})")
             for place in part:
-                marks = ", ".join("cast(? as text)" if isinstance(one, Broken) else "?" for one in rows[place])
-                plain = [one.raw if isinstance(one, Broken) else one for one in rows[place]]
+                marks = ", ".join("cast(? as text)" if isinstance(value, Broken) else "?" for value in rows[place])
+                plain = [value.raw if isinstance(value, Broken) else value for value in rows[place]]
                 connection.execute(f"insert into t{number} values ({marks})", plain)
         connection.commit()
         connection.close()
@@ -414,7 +436,7 @@ class Postgres(Source):
         return self.written(value(draw, self.family(kind), self.pool(kind)))
 
     def name(self, draw, kind):
-        names = [one for one in NAMES if kind == "text" or one is None or len(one) < 6]
+        names = [text for text in NAMES if kind == "text" or text is None or len(text) < 6]
         return self.written(value(draw, "none", names if kind in ("text", "fixed") else self.pool(kind)))
 
     def key(self, own, kind):
@@ -434,9 +456,9 @@ class Postgres(Source):
         return [*values, *odd]
 
     @staticmethod
-    def written(found):
-        found = found.replace("\0", "") if isinstance(found, str) else found
-        return found if found is None or isinstance(found, str) else repr(found)
+    def written(value):
+        value = value.replace("\0", "") if isinstance(value, str) else value
+        return value if value is None or isinstance(value, str) else repr(value)
 
     @contextmanager
     def tables(self, kinds, rows, parts):
@@ -449,10 +471,10 @@ class Postgres(Source):
             self.connection.execute(f"create table {made[-1]} ({fields})")
             with self.connection.cursor() as cursor:
                 cursor.executemany(f"insert into {made[-1]} values ({marks})", [rows[place] for place in part])
-        yield [f"{self.address}#{one}" for one in made]
+        yield [f"{self.address}#{table}" for table in made]
         gc.collect()  # connections with a transaction that is open
-        for one in made:
-            self.connection.execute(f"drop table {one}")
+        for table in made:
+            self.connection.execute(f"drop table {table}")
 
 
 class Spark(Source):
@@ -494,12 +516,12 @@ class Kinds:
     def __init__(self, source):
         self.readable, self.units = {}, []
         for kind, reader in source.columns():
-            self.readable[kind] = [one for one, own in attributes("c0", LEVEL) if fits(reader.columns[0], own)]
+            self.readable[kind] = [name for name, own in attributes("c0", LEVEL) if fits(reader.columns[0], own)]
             alone = Schema({"own": ad.Boolean()}, unit="c0")
             with suppress(SchemaError):
                 unit_column(reader, alone, None)
                 self.units.append(kind)
-        self.readable = {kind: found for kind, found in self.readable.items() if found}
+        self.readable = {kind: names for kind, names in self.readable.items() if names}
 
 
 @dataclass(frozen=True)
@@ -545,4 +567,5 @@ class Draw:
     def pairs(self):
         """The numbers of the subsets that differ by one unit."""
         count = len(self.units)
-        return [(one, one | 1 << unit) for one, unit in product(range(1 << count), range(count)) if not one >> unit & 1]
+        subsets = product(range(1 << count), range(count))
+        return [(subset, subset | 1 << unit) for subset, unit in subsets if not subset >> unit & 1]

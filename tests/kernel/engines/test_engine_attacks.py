@@ -113,7 +113,7 @@ def test_a_table_that_became_a_view_or_has_other_types(server, tmp_path):
         failing(session, tmp_path / "ledger")
 
 
-def test_missing_rights_are_told_before_the_debit(server, tmp_path):
+def test_missing_rights_are_reported_before_the_debit(server, tmp_path):
     connection, address, _ = server
     connection.execute("create role reader login password 'ann:/@#?'; create table rights as select * from hard")
     own = address.replace("adyton@", "reader:ann%3A%2F%40%23%3F@")

@@ -101,7 +101,7 @@ def quick(parquet):
     return released(str(parquet), QUICK)
 
 
-def test_the_same_numbers_come_out_of_postgres(postgres, quick):
+def test_postgres_gives_the_same_numbers(postgres, quick):
     check(f"{postgres[1]}#hard", QUICK, quick)
 
 
@@ -111,7 +111,7 @@ def test_another_seed_gives_other_numbers(parquet, quick):
 
 
 @pytest.mark.full
-def test_the_same_numbers_come_out_of_every_engine(postgres, spark, remote, parquet):
+def test_every_engine_gives_the_same_numbers(postgres, spark, remote, parquet):
     import ibis
     import pyarrow.parquet
 

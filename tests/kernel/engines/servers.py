@@ -18,9 +18,9 @@ def skip(what, how):
 
 def postgres_binaries():
     """The folder of the newest PostgreSQL, as Debian lays it out, or the one in the path."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
-    found += [Path(path) for path in [shutil.which("initdb")] if path]
-    return found[-1].parent if found else None
+    paths = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
+    paths += [Path(path) for path in [shutil.which("initdb")] if path]
+    return paths[-1].parent if paths else None
 
 
 def as_somebody():
@@ -29,9 +29,9 @@ def as_somebody():
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
 
 @contextmanager
