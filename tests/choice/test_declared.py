@@ -9,6 +9,7 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.kernel.mechanisms import DeclaredFunction
 from adyton.kernel.mechanisms.published.statistic import BoundFunction, Declared
+from places import cells, even, lines, score
 
 COUNTS = np.arange(12).reshape(3, 4)
 

@@ -11,6 +11,7 @@ from adyton.choice.models import TreeModel
 from adyton.choice.policy import LearnedChoices, Learnt, Policy
 from adyton.errors import BadInput
 from adyton_lab.training.choices import Replayer, Run
+from places import lines, program, score
 
 PUBLIC = lines(8)
 
