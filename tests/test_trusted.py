@@ -30,7 +30,7 @@ from adyton_lab.audit import trusted
 SOURCES = trusted.sources()
 CORE, ADDED = trusted.core(), trusted.added()
 LISTED = [*CORE, *ADDED]
-MAKERS = ("kernel.roots", "kernel.counting.public_rows")
+MAKERS = ("kernel.counting.public_rows",)
 """They make kernels and tables of public data."""
 
 

@@ -41,7 +41,7 @@ class Registry(Generic[Kind]):
     Those of this package are listed with their places. Others are registered, or declared by other packages as entry
     points of a group. From then on they are like any other; none takes the name of another.
 
-    >>> families = Registry("family", {"knapsack": "configuration.knapsack:Knapsack"})
+    >>> families = Registry("family", {"knapsack": "configuration.greedy:Knapsack"})
     >>> families.names(), "knapsack" in families, families["knapsack"].__name__
     (['knapsack'], True, 'Knapsack')
     >>> families["sack"]

@@ -403,7 +403,7 @@ def check_stored(server: Postgres, name: str, database: str | None) -> None:
     )
     facts = quietly(lambda: server.asked(query))
     if not facts:
-        raise SchemaError(f"the table {name!r} cannot be facts. Check its name, and that you may read it.")
+        raise SchemaError(f"the table {name!r} cannot be found. Check its name, and that you may read it.")
     problem = _problem(*facts[0])
     if problem:
         raise SchemaError(f"{name!r} {problem}. Store what it shows with create table … as select, and open that.")
