@@ -1,7 +1,7 @@
-"""Learned conditionals: places in a program that are decided by what was learnt from public data; the trace of visits.
+"""Learned conditionals: places in a program decided by what was learnt from public data; and the trace of visits.
 
-What was learnt for a choice is a model that refuses to extrapolate, the default, and how both did on data sets that
-were held out. A conditional sees public numbers and words, and values that were measured already: nothing else.
+What was learnt for a choice is a model that refuses to extrapolate, the default, and how both did on held-out data
+sets. A conditional sees public numbers and words, and values that were measured already: nothing else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adyton.messages import listing, no_such, shorten
 
 @dataclass(frozen=True, eq=False)
 class Visit:
-    """One visit of a place where a program chooses."""
+    """One visit to a place where a program chooses."""
 
     label: str
     number: int
@@ -37,7 +37,7 @@ class Visit:
     """What the choice could depend on."""
     chosen: str
     regrets: Mapping[str, float]
-    """What the model expects of each option; empty where none was asked."""
+    """The regret expected of each option; empty where no model was asked."""
     notes: tuple[str, ...]
 
     def to_plain(self) -> dict[str, Any]:
@@ -97,7 +97,12 @@ class Policy:
             return Verdict(default, {}, (f"the default {default} stands: nothing was learnt for this choice.",))
         learnt = self.learnt[place[0]]
         verdict = learnt.decide(_looks(learnt, values), options)
-        return verdict._replace(chosen=default) if verdict.notes else verdict  # the default of this very place
+        if verdict.notes and default != learnt.default:  # the caller's default
+            notes = tuple(
+                note.replace(f"the default {learnt.default} ", f"the default {default} ") for note in verdict.notes
+            )
+            return verdict._replace(chosen=default, notes=notes)
+        return verdict
 
 
 def _looks(learnt: Learnt, values: Mapping[str, Seen]) -> Callable[[str], float]:
@@ -123,8 +128,7 @@ _POLICY: ContextVar[Policy | None] = ContextVar("policy", default=None)
 def followed(policy: Policy, *, yields: bool = False) -> Iterator[list[Visit]]:
     """Within the block, and in this thread alone, the policy decides; its trace grows.
 
-    If it *yields*, it decides only where the policy around the block knows nothing; all visits are in the trace of that
-    policy.
+    If it *yields*, it decides only where the policy around the block knows nothing; that policy keeps the trace.
     """
     above = _POLICY.get()
     if above is not None and above.overrules:
@@ -152,8 +156,8 @@ def choose(
     """Choose inside a running program: by what was learnt for *label*, else the default, which is the first option if
     none is named.
 
-    The values are what the choice may depend on: public numbers and words, and answers that were measured already. Of a
-    list of names the chosen one is returned; of a mapping from names to functions, what the chosen function returns.
+    The values are what the choice may depend on: public numbers and words, and answers that were measured already. From
+    a list of names, the chosen one is returned; from a mapping of names to functions, what the chosen function returns.
 
     >>> import adyton as ad
     >>> ad.choose("how to go on", ["stop", "split"], depth=3)
@@ -173,12 +177,12 @@ def choose(
 
 def _names(label: str, options: Any) -> tuple[str, ...]:
     if not isinstance(label, str) or not label:
-        raise BadInput(f"a choice has a label, which is a text, given {shorten(label)}.")
+        raise BadInput(f"the label of a choice must be a text, given {shorten(label)}.")
     if isinstance(options, str) or not isinstance(options, Mapping | Sequence) or not options:
         raise BadInput(f"the options of {label!r} are a list of names, or functions by name, given {shorten(options)}.")
     names = tuple(options)
     if not all(isinstance(name, str) and name for name in names):
-        raise BadInput(f"the options of {label!r} have names, which are texts, given {shorten(list(names))}.")
+        raise BadInput(f"the options of {label!r} must have texts as names, given {shorten(list(names))}.")
     if len(set(names)) != len(names):
         raise BadInput(
             f"two options of {label!r} have the same name, given {shorten(list(names))}. Name each differently."
@@ -189,7 +193,7 @@ def _names(label: str, options: Any) -> tuple[str, ...]:
 
 
 class Verdict(NamedTuple):
-    """The option, what the model expects of each, and why the default stands if it does."""
+    """The chosen option, the regret expected of each, and why the default stands if it does."""
 
     chosen: str
     regrets: dict[str, float]
@@ -204,7 +208,7 @@ class Figures:
     held_out: float | None
     """On data sets that it was not learnt from; None if there was only one."""
     error: float = 0.0
-    """The standard error of the difference to the default, over data sets."""
+    """The standard error of the difference from the default, over data sets."""
 
     def __str__(self) -> str:
         held = "not known" if self.held_out is None else f"{self.held_out:.4g}"
@@ -213,18 +217,18 @@ class Figures:
 
 @dataclass(frozen=True, eq=False)
 class Learnt:
-    """Decides by a model inside of what it was trained on, and by the default everywhere else."""
+    """Decides by a model within what it was trained on, and by the default everywhere else."""
 
     options: tuple[str, ...]
     default: str
     model: Model | None
     """None if the default stands everywhere."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """What was seen of each feature in training."""
+    """The range of each feature in training."""
     barred: tuple[str, ...] = ()
-    """Options that did not beat the default where the model took them, on held-out data: the default stands there."""
+    """Options that did not beat the default where the model chose them, on held-out data: the default stands there."""
     figures: Mapping[str, Figures] = field(default_factory=dict)
-    """By the kind of model, and for the default and the best single option."""
+    """For each kind of model, the default and the best single option."""
     reason: str = ""
     """Why this model, or the default, was taken."""
 
@@ -244,22 +248,24 @@ class Learnt:
         return Verdict(chosen, regrets, ())
 
     def _seen(self, name: str, value: float) -> float:
-        low, high = self.ranges.get(name, (np.inf, -np.inf))
+        if name not in self.ranges:
+            raise OutsideError(f"{name} was not seen in training")
+        low, high = self.ranges[name]
         if not low <= value <= high:
-            raise OutsideError(f"{name} = {value:.6g} lies outside of {low:.6g} to {high:.6g}, all that was trained on")
+            raise OutsideError(f"{name} = {value:.6g} lies outside of {low:.6g} to {high:.6g}, the range in training")
         return value
 
     def _stands(self, regrets: dict[str, float], why: str) -> Verdict:
         return Verdict(self.default, regrets, (f"the default {self.default} stands: {why}.",))
 
     def in_words(self) -> str:
-        """What decides, and what every way to choose did on public data."""
+        """What decides, and how every way to choose did on public data."""
         lines = [f"among {', '.join(self.options)}; the default is {self.default}."]
         if self.model is None:
             lines.append(f"The default stands: {self.reason}.")
         else:
             lines += [f"Decided by the model “{self.model.kind}”: {self.reason}.", self.model.in_words()]
-            lines += [f"{name} gives way to the default: it did not beat it held out." for name in self.barred]
+            lines += [f"{name} is barred: it did not beat the default on held-out data." for name in self.barred]
             seen = (f"{name} from {low:.4g} to {high:.4g}" for name, (low, high) in self.ranges.items())
             lines.append(f"Trained on {', '.join(seen) or 'no features'}; the default stands outside of that.")
         return "\n".join([*lines, *(f"  mean regret of {name}: {figures}" for name, figures in self.figures.items())])
@@ -279,11 +285,11 @@ class Learnt:
 
     @classmethod
     def from_plain(cls, plain: Any, written: Model | None = None) -> Learnt:
-        """What :meth:`to_plain` wrote; nothing in it is trusted. *written* is the model that stands in the program."""
+        """What :meth:`to_plain` wrote; nothing in it is trusted. *written* is the program's own model."""
         options, barred = _option_names(plain["options"]), _option_names(plain["barred"])
         default, reason = plain["default"], plain["reason"]
         if len(set(options)) != len(options) or default not in options or not set(barred) < set(options):
-            raise BadInput("the options of a choice have names of their own, and the default is one of them.")
+            raise BadInput("options of a choice must have different names, and the default must be one of them.")
         ranges = {}
         for name, (low, high) in plain["ranges"].items():
             ranges[str(name)] = (_real(low), _real(high))
@@ -334,7 +340,7 @@ class Gain:
     default: float
     in_sample: float
     held_out: float | None
-    """Each data set by what was learnt from the others; None if there was only one."""
+    """By what was learnt from the other data sets; None if there was only one."""
     error: float
     """The standard error of the held-out difference, over data sets."""
 
@@ -354,7 +360,7 @@ class LearnedChoices:
     def followed(self, *, yields: bool = False) -> Iterator[list[Visit]]:
         """Within the block, in this thread, the places are decided by what was learnt; the trace grows.
 
-        With *yields*, a place that the choices around this block know too is left to them, and the trace is theirs.
+        With *yields*, places that the choices around this block know too are left to them, and they keep the trace.
         """
         with followed(Policy(self.learnt), yields=yields) as trace:
             yield trace

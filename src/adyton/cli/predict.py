@@ -26,7 +26,7 @@ from adyton.result.folder import harmless_column
 
 _CSV, _PARQUET = ".csv", (".parquet", ".pq")
 _Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="The folder that `adyton fit --out` wrote, or the file of a model.")
+    Path, typer.Argument(metavar="MODEL", help="The folder that `adyton fit --out` wrote, or a model file.")
 ]
 _File = Annotated[
     Path | None,
@@ -71,7 +71,7 @@ def command(
             write(predictions.of(codes, kept))
             advance(len(codes))
         if not predictions.rows:
-            write(predictions.none())  # the columns of a table without rows
+            write(predictions.none())  # columns, even without rows
     if as_json and out_file is not None:
         print_json(
             {"label": learnt.label, "out": str(out_file), "rows": predictions.rows, "predicted": predictions.counted}
@@ -85,8 +85,8 @@ def command(
 
 @contextmanager
 def _sink(file: Path | None, predictions: Predictions, *, as_json: bool) -> Iterator[Callable[[pa.Table], None]]:
-    """A function that takes tables of predictions, one after the other. A file is put in place when the block ends
-    well; otherwise there is none."""
+    """A function that takes tables of predictions, one after the other. A file is put in place only if the block
+    ends well."""
     if file is None and as_json:
         yield from _printed_json(predictions)
     elif file is None:
@@ -128,7 +128,7 @@ def _csv_lines(write: Callable[[bytes], object], predictions: Predictions) -> Ca
 
 
 def _parquet_groups(file: Path) -> Iterator[Callable[[pa.Table], None]]:
-    """A Parquet file with a group of rows for each table; the first table says what the columns are."""
+    """A Parquet file with a row group for each table; the first table says what the columns are."""
     writer: Any = None
 
     def write_table(table: pa.Table) -> None:
@@ -141,8 +141,8 @@ def _parquet_groups(file: Path) -> Iterator[Callable[[pa.Table], None]]:
 
 
 def _printed_json(predictions: Predictions) -> Iterator[Callable[[pa.Table], None]]:
-    """One JSON object on standard output: the classes, and a list of what was predicted; with probabilities, a list of
-    objects that have both."""
+    """One JSON object on standard output: the label, its classes, and a list of predictions, or of objects with class
+    and probabilities."""
     about = {"label": predictions.model.label, "classes": list(predictions.model.classes)}
     sys.stdout.write(f'{json.dumps(about, ensure_ascii=True)[:-1]}, "predictions": [')
     comma = ""

@@ -31,14 +31,14 @@ _MOST_AXES = 3
 
 @dataclass(frozen=True)
 class Grid:
-    """A black box: ``run(instance, parameter)`` says what an algorithm reaches; the larger, the better.
+    """A black box: ``run(instance, parameter)`` returns what an algorithm reaches; larger is better.
 
-    *interval* is an interval such as (0, 2), or a tuple of two or three: then the parameter is a tuple, and *points* is
-    the number along every axis, or a tuple with a number for each. The points lie in the middle of equal parts. The
-    choice is as good as the best of them; nothing is known of what lies between. 64 are usually enough, 8 are not.
+    *interval* is an interval such as (0, 2), or a tuple of two or three intervals: then the parameter is a tuple, and
+    *points* is the number along every axis, or a tuple with one for each. Points are the middles of equal parts. The
+    choice can be as good as the best of them; nothing is known of what lies between. 64 are usually enough, 8 are not.
 
-    What *run* returns must depend on the instance and the parameter alone: no clock, no random numbers that are not
-    drawn from the instance's own content. Where it fails, or gives no finite number, the point counts as worst for that
+    What *run* returns must depend on the instance and the parameter alone: no clock, and random numbers only from a
+    seed computed from the instance. Where it fails, or gives no finite number, the point counts as worst for that
     instance. *examples* are made-up instances on which it is tried first, so that mistakes are seen.
 
     >>> Grid(lambda instance, parameter: 0.0, points=4, interval=(0, 2)).parameters()
@@ -63,7 +63,7 @@ class Grid:
             raise BadInput(f"points must be one number, or one for each of {len(intervals)} intervals.")
         sides = [whole(count, "points", 2) for count in counts]
         if math.prod(sides) > MOST_POINTS:
-            raise BadInput(f"a grid may have {MOST_POINTS:,} points, given {math.prod(sides):,}. Use fewer for each.")
+            raise BadInput(f"a grid has up to {MOST_POINTS:,} points, given {math.prod(sides):,}. Use fewer for each.")
         axes = [
             (low + (high - low) * ((np.arange(side) + 0.5) / side)).tolist()
             for (low, high), side in zip(intervals, sides, strict=True)
@@ -90,20 +90,20 @@ class Grid:
         return self._every[number]
 
     def parameters(self) -> list[Parameter]:
-        """Those of all points, in order."""
+        """All parameters, in order."""
         return list(self._every)
 
     def curve(self, instance: Any) -> StepCurve:
-        """What is reached on an instance at every point."""
+        """What *run* reaches on an instance at every point."""
         values = np.array([self._tried(instance, parameter) for parameter in self._every])
         known = np.isfinite(values)
         best = float(values[known].max()) if known.any() else 0.0
-        return StepCurve(np.arange(self.size), np.where(known, values, best - abs(best)))  # a regret of 1
+        return StepCurve(np.arange(self.size), np.where(known, values, best - abs(best)))  # failed: regret 1
 
     def _tried(self, instance: Any, parameter: Parameter) -> float:
         try:
             return float(self.run(instance, parameter))
-        except Exception:  # what failed, and why, depends on the instance
+        except Exception:  # hidden: what failed, and why, depends on the instance
             return math.nan
 
 
@@ -187,13 +187,13 @@ class Search:
             raise BadInput(f"{self.name} fails on its own example: {problem}. Nothing was spent.")
 
     def chosen(self, source: InstancesSource, epsilon: Fraction) -> Parameter:
-        """The parameter, privately."""
+        """The parameter, chosen privately."""
         if isinstance(self.family, Grid):
             return self.family.parameter(source.choose_point(epsilon))
         return source.tune(epsilon, self.default)
 
     def curve_of(self, sums: SummedUtility, votes: int) -> tuple[tuple[float, float], ...] | None:
-        """The mean utility of *public* instances at some parameters; nothing for several parameters at once."""
+        """The mean utility of *public* instances at some parameters; None for several parameters at once."""
         if len(self.intervals) > 1:
             return None
         if isinstance(self.family, Grid):
@@ -217,7 +217,7 @@ def _default(given: object, low: float, high: float) -> float:
 
 @dataclass(frozen=True)
 class Tuning(Task):
-    """A parameter to be tuned: of which algorithm, where it is looked for, and what is made as good as possible."""
+    """A parameter to tune: of which algorithm, in which intervals, and by which utility."""
 
     kind = "tuning"
     answered_by = "adyton.programs.tuning:Tune"
@@ -228,18 +228,18 @@ class Tuning(Task):
     utility: Utility
     default: float | None = None
     points: int | None = None
-    """How many points a grid has; None where the whole interval is looked at."""
+    """How many points a grid has; None where the whole interval is searched."""
 
     def select(self, schema: Schema) -> Schema:
-        """No attributes: instances have none."""
+        """An error: instances have no attributes."""
         raise BadInput("a parameter is tuned on instances, not on a table. Use ad.configure.")
 
     def workload(self, schema: Schema) -> Queries:
-        """None."""
+        """An error: there is no table."""
         raise BadInput("a parameter is tuned on instances, not on a table. Use ad.configure.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything."""
+        """As plain values."""
         return {
             "task": self.kind,
             "family": self.family,
@@ -252,7 +252,7 @@ class Tuning(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Tuning:
-        """From plain values, of which nothing is trusted."""
+        """From plain values, none of which is trusted."""
         intervals = tuple(read_interval(pair) for pair in of_kind(list, part_of(plain, "intervals"), "intervals"))
         points, default = plain.get("points"), plain.get("default")
         if not intervals:
@@ -271,7 +271,7 @@ class Tuning(Task):
 
 
 def inside(plain: object, interval: tuple[float, float]) -> float:
-    """A number of an interval."""
+    """The number, if in the interval."""
     value = as_real(plain, "the parameter")
     if not interval[0] <= value <= interval[1]:
         raise BadInput("a parameter does not lie in its interval.")
@@ -295,5 +295,5 @@ def _one_of(words: tuple[str, ...], given: object, kind: str) -> str:
 def _count(plain: object) -> int:
     count = whole(plain, "points", 1)
     if count > MOST_POINTS:
-        raise BadInput(f"a grid may have {MOST_POINTS:,} points.")
+        raise BadInput(f"a grid has up to {MOST_POINTS:,} points.")
     return count

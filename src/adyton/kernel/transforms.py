@@ -1,8 +1,8 @@
 """Transformations: private → private operators, each with its stability.
 
 First those from tables to tables, as in PINQ (McSherry, SIGMOD 2009) and εKTELO; then those that count rows or add up
-their values; then those of what was counted. The last are all linear, so that inference can map measurements back to
-the original domain. ``TRANSFORMS`` at the end lists what the kernel knows.
+their values; then those on vectors. The last are all linear, so that inference can map measurements back to the
+original domain. ``TRANSFORMS`` at the end lists what the kernel knows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from adyton.schema.predicates import parse_predicate
 from adyton.whole import IntegerArray, narrow
 
 MOST_TABLE_CELLS = 1 << 25
-"""How many cells the tables of one source can have in all: what is measured on them at once fits into two gigabytes."""
+"""The most cells that the tables of one source can have in all, so that one measurement fits into two gigabytes."""
 MOST_TABLES = 1 << 16
 MOST_DEGREES = 2
 _SHOWN = 3
@@ -57,7 +57,7 @@ class Select(Transform):
 
 @dataclass(frozen=True)
 class Coarsen(Transform):
-    """Read some attributes of numbers in coarser cells, which are made of whole cells of the declared ones.
+    """Read some numbers or times in coarser cells, each of which is a union of cells of the source.
 
     Claim.  Stability 1.
     Proof.  No row is added or taken away: which cell a row is in is a function of that row's own values, with coarser
@@ -98,11 +98,11 @@ class Where(Transform):
 class GroupBy(Transform):
     """One row per non-empty group of equal keys, with the size of the group, clamped to 1 … max_count.
 
-    Claim.  Stability 2; and where the one key is the unit, one row for each unit, so that measurements cost their ε
-    once however many rows a unit has, unless there was a split before: then the stability is 1.
-    Proof.  One row more in the input changes one group: its old row goes and its new row comes. The group of a unit
-    holds the rows of that unit and no others, so that it comes and goes with the unit: neighbours differ by one row of
-    groups. After a split a unit can have a group in each part where it has rows: in all no more groups than rows.  ∎
+    Claim.  Stability 2. If the unit is the only key, each unit becomes one row, so that measurements cost their ε once
+    however many rows it had; after a split, the stability is 1 instead.
+    Proof.  One row more in the input changes one group: its old row is replaced by a new one. The group of a unit
+    holds the rows of that unit and no others, so that it comes and goes with the unit: neighbours differ by the row of
+    one group. After a split a unit can have a group in each part where it has rows: no more groups than rows.  ∎
     """
 
     takes = TableShape
@@ -159,14 +159,14 @@ class UnitSizes(Transform):
 
 @dataclass(frozen=True, eq=False)
 class SplitTable(Transform):
-    """Disjoint tables, one per cell of an attribute or group of cells. A row goes to one or none: stability 1.
+    """Disjoint tables, one per cell or group of cells of an attribute. A row goes to one or none: stability 1.
 
     Claim.  Measurements of all parts cost as much as those of the part that costs most, if the source is steady; else
     as much as all of them together.
-    Proof.  In one state of the rows a row is in one part at most, so that parallel composition holds for all that is
-    counted in that state. The kernel charges what was counted in another state besides (see
-    :meth:`~adyton.kernel.budget.Budget.mix`), and what is counted in states that cannot be told apart one after the
-    other: a row that moves from part to part in between can be in each of them.  ∎
+    Proof.  In one state of the table a row is in at most one part, so that parallel composition holds for all that is
+    counted in that state. What was counted in other states is charged in addition (see
+    :meth:`~adyton.kernel.budget.Budget.mix`). If states cannot be told apart, all parts are charged in full: a row
+    that moves between parts can be counted in each.  ∎
     """
 
     takes = TableShape
@@ -212,12 +212,12 @@ class Vectorize(Transform):
 class CountMisfits(Transform):
     """Count the rows that fit the schema, and those that do not, by the first reason in a public order.
 
-    *attributes* are those whose cells are counted elsewhere, *tested* those that a predicate looks at besides. The
+    *attributes* are those whose cells are counted elsewhere, *tested* are others that a predicate looks at. The
     order of the reasons and what each means come from the schema and these names alone.
 
     Claim.  Stability 1 in L1.
     Proof.  The number of a row's cell (0 if it fits, else that of the first reason that holds) is a function of that
-    row's own values: every reason is, none of them can fail on any value, and the first that holds is unique. So every
+    row's own values: every reason is, and is defined for all values; the first that holds is unique. So every
     row is in exactly one cell, and one row more adds 1 to one cell.  ∎
     """
 
@@ -238,7 +238,7 @@ class CountMisfits(Transform):
 
 @dataclass(frozen=True)
 class CountTables(Transform):
-    """Count the rows of every cell, for several groups of attributes, in as few passes as can be.
+    """Count the rows of every cell, for several groups of attributes, in as few passes as possible.
 
     Claim.  One row more changes at most one cell of each table, by 1: in each of them the stability is 1 in L1. The
     tables share rows, so that measurements of several add up.
@@ -289,7 +289,7 @@ class CountLeaves(Transform):
     Claim.  Stability 1 in L1.
     Proof.  A row lies in at most one leaf, which depends on its own values alone (see
     :class:`adyton.kernel.reading.cells.Leaf`), and has at most one cell in each attribute. So it is counted
-    in one cell of leaves × cells if it has all of them, and else in none: one row more adds 1 to one cell, or
+    in one cell of leaves × cells if it has all of them, else in none: one row more adds 1 to one cell, or
     nothing.  ∎
     """
 
@@ -318,7 +318,7 @@ class CountLeaves(Transform):
 class SumValues(Transform):
     """Add up the values of an attribute in every group, in whole steps of its public grid.
 
-    Groups are the cells of the attributes in *by*; without any there is one.
+    Groups are the cells of the attributes in *by*; without *by*, one group.
 
     Claim.  Stability max(|low|, |high|) in L1, the grid's bounds in steps.
     Proof.  A row is in one group at most, and its value is a whole number of steps from low to high, which depends on
@@ -343,13 +343,13 @@ class SumValues(Transform):
 
 @dataclass(frozen=True)
 class ShareRows(Transform):
-    """Share out every row between degree + 1 points from one bound to the other, by where its value lies.
+    """Share out every row among degree + 1 points from one bound to the other, by where its value lies.
 
     With M steps between the bounds and a value k steps above the lower one, point j of 0 … d gets the whole number
     C(d, j)·k^j·(M − k)^(d−j): the Bernstein polynomials. For d = 1 these are the distances from the two bounds. Summed
     over rows they give the number of rows (all points together are M^d·n), the sum of values (Σ_j j·point j is
     d·M^(d−1)·Σ k) and, for d = 2, that of their squares (the last point is Σ k²): one measurement serves count, mean
-    and variance, and costs what either would by itself.
+    and variance, and costs what any one would by itself.
 
     Claim.  Stability M^d in L1.
     Proof.  A row is in one group at most, and k depends on the row alone (see
@@ -367,7 +367,7 @@ class ShareRows(Transform):
         """A vector with an axis for each attribute of the groups, and one for the points."""
         grid, shape = _checked(source.schema, self.attribute, self.by)
         if not 1 <= self.degree <= MOST_DEGREES:
-            raise BadInput(f"rows are shared out by the degree 1 or 2, given {shorten(self.degree)}.")
+            raise BadInput(f"the degree must be 1 or 2, given {shorten(self.degree)}.")
 
         def shares(table: Any) -> IntegerArray:
             sums = [powers.astype(object) for powers in table.power_sums(self.attribute, self.by, self.degree)]
@@ -401,7 +401,7 @@ class SplitVector(Transform):
     """Disjoint vectors, one per group.
 
     Claim.  Stability 1 in L1 into all parts together.
-    Proof.  A cell goes to one part or to none: the L1 distances of the parts add up to that of the vectors at most, and
+    Proof.  A cell goes to one part or to none: the L1 distances of the parts add up to at most that of the vectors, and
     one row changes one cell.  ∎
     """
 
@@ -446,7 +446,7 @@ class LinearMap(Transform):
 
 
 def check_groups(schema: Schema, groups: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-    """The attributes of all groups; an error if a group is none, or if their tables cannot be held."""
+    """The attributes of all groups; an error if a group is invalid, or the tables too many or too large."""
     if not groups:
         raise BadInput("tables are counted for groups of attributes, given none. Name at least one.")
     if len(groups) > MOST_TABLES:

@@ -1,4 +1,4 @@
-"""The builder of all trees: level by level, with one private choice of splits each, then one count of the leaves."""
+"""The builder of all trees: level by level, with one choice of splits per level, then one count of the leaves."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class PublicRandomness:
 
     @classmethod
     def of(cls, seed: int | None) -> PublicRandomness:
-        """With this seed; without one, with a key that the operating system draws (or drew: :func:`repeated`)."""
+        """With this seed; without one, with a key from the operating system, or one that :func:`repeated` kept."""
         if seed is None:
             again = _AGAIN.get()
             seed = secrets.randbits(64) if again is None else again()
@@ -80,7 +80,7 @@ class PublicRandomness:
         return PublicRandomness(int(self._mixed(np.array([number]))[0]))
 
     def picks(self, places: Places, allowed: Flags) -> Places:
-        """For every place one of the columns that are allowed there, each as probable; −1 where none is."""
+        """For every place one of the columns that are allowed there, all equally likely; −1 where none is."""
         options = allowed.sum(axis=1)
         number = (self._mixed(places) >> np.uint64(11)).astype(np.float64) / 2.0**53 * options
         wanted = np.minimum(number.astype(np.int64), options - 1)
@@ -114,11 +114,11 @@ class Frontier:
     depth: int
     """How many levels have been split."""
     cells: Reals
-    """For every leaf the product of the numbers of cells on its path: the leaf is one of so many parts."""
+    """For every leaf, the product of the sizes of the splits on its path: it is one of so many parts."""
     free: Flags
     """For every leaf and attribute, whether the leaf may still split on it."""
     growing: Flags
-    """For every leaf, whether it was split off last. The other leaves have stopped."""
+    """For every leaf, whether the last splits made it. The other leaves have stopped."""
 
     @classmethod
     def start(cls, target: Target, among: tuple[int, ...] | None = None) -> Frontier:
@@ -131,14 +131,14 @@ class Frontier:
         return cls(stump, levels, classes, 0, np.ones(1), free[None], np.ones(1, dtype=bool))
 
     def within(self, most: float) -> Flags:
-        """For every leaf and attribute, whether the leaf may split on it into parts of at most *most*.
+        """For every leaf and attribute, whether the leaf may split on it into children with ``cells`` ≤ *most*.
 
-        A tree has at most as many leaves as the largest such number of parts: its leaves' shares 1/cells add up to 1.
+        A tree has no more leaves than its largest ``cells``, because its leaves' shares 1/cells add up to 1.
         """
         return np.asarray(self.free & self.growing[:, None] & (self.cells[:, None] * self.levels <= most))
 
     def split(self, picks: Places) -> Frontier:
-        """The leaves after those for which an attribute was picked have split; −1 is for those that stop."""
+        """The leaves once those with a picked attribute have split; −1 is for those that stop."""
         leaves, names = self.tree.leaves, self.tree.attributes
         splitting = np.flatnonzero(picks >= 0)
         grown = self.tree.grow(
@@ -164,7 +164,7 @@ class Stop(Protocol):
     """Says what every leaf may split on; a leaf that may split on nothing has stopped."""
 
     def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
-        """For every leaf and attribute, whether the leaf may split on it; *sizes* are noisy, where they were bought."""
+        """For every leaf and attribute, whether the leaf may split on it; *sizes* are noisy; None if not bought."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class AtDepth:
 
 @dataclass(frozen=True)
 class BelowRoot:
-    """The root may split on anything; further leaves while their children are no finer than *finest*."""
+    """The root may split on anything; other leaves only into children no finer than *finest*."""
 
     finest: float
     most_leaves: float
@@ -212,7 +212,7 @@ class BySize:
 @dataclass(frozen=True)
 class ByExpectedSize:
     """A leaf stops where its children, if all are equally large, are lost in noise: rows/(cells·L) < √2·C/ε, with L the
-    mean of the levels that are left.
+    mean number of levels of free attributes.
 
     Fletcher and Islam, "A differentially private decision forest", AusDM 2015.
     """
@@ -222,7 +222,7 @@ class ByExpectedSize:
     epsilon: float
 
     def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
-        """By a noisy number of all rows."""
+        """By the number of all rows."""
         left = np.maximum(frontier.free.sum(axis=1), 1)
         mean = np.where(frontier.free, frontier.levels, 0).sum(axis=1) / left
         expected = self.rows / (frontier.cells * np.maximum(mean, 1))
@@ -237,7 +237,7 @@ _MOST_SCORED = 1 << 25
 _MOST_CHOICES = 1 << 20
 """How many candidates the leaves of a level may have in all."""
 LEAST_EPSILON = Fraction(1, 10**6)
-"""Below, a count has noise of more than a million rows."""
+"""Below this, the noise of a count exceeds a million rows."""
 
 
 _LITTLE = 1e-9
@@ -280,7 +280,7 @@ class Grown:
 
 
 def grow(source: TableSource, target: Target, recipe: Recipe, random: PublicRandomness) -> Grown:
-    """Grow a tree as the recipe says. Levels are paid one after the other; the leaves of a level are disjoint."""
+    """Grow a tree as the recipe says. The costs of levels add up; the leaves of a level are disjoint."""
     frontier, spent = Frontier.start(target, recipe.among), Fraction(0)
     for _ in range(recipe.depth):
         if not frontier.within(np.inf).any():
@@ -325,13 +325,13 @@ def leaf_sizes(source: TableSource, tree: RowTree, epsilon: Fraction) -> Reals:
 
 
 def leaf_counts(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction) -> Reals:
-    """A noisy number of rows for each leaf and class: discrete Laplace noise of scale 1/ε, all for one ε."""
+    """A noisy number of rows for each leaf and class: discrete Laplace noise of scale 1/ε, for ε in all."""
     vector = source.leaves(tree, target.label)
     return vector.measure(Identity(vector.shape), epsilon).answers.astype(np.float64).reshape(vector.shape)
 
 
 def counts_and_shares(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction) -> tuple[Reals, Reals]:
-    """The noisy number of rows of each class in every node, and how frequent each class is, shrunk by the noise."""
+    """The noisy number of rows of each class in every node, and how frequent each class is, shrunk against noise."""
     counts = summed(tree, leaf_counts(source, target, tree, epsilon))
     return counts, shrunk_shares(tree, counts, 1 / float(epsilon))
 
@@ -359,7 +359,7 @@ def leaves_below(tree: RowTree) -> Places:
 
 
 def plain_shares(tree: RowTree, counts: Reals) -> Reals:
-    """How frequent each class is in every node: its positive counts; where there are none, as in the node above."""
+    """How frequent each class is in every node, by positive counts; where there are none, as in the node above."""
     positive = np.maximum(counts, 0.0)
     rows = positive.sum(axis=1)
     shares = np.full(counts.shape, 1 / counts.shape[1])
@@ -376,9 +376,9 @@ def shrunk_shares(tree: RowTree, counts: Reals, scale: float) -> Reals:
     """How frequent each class is in every node: as in the node above, plus the difference from it, shrunk.
 
     A node of z_c noisy rows differs from the one above by r_c = z_c − z·P_c(above), z = Σ z_c. Over all children of one
-    node let S be the sum of r², and V what it would be if they differed by noise and chance alone: noise of variance
-    2b²·(leaves) in each count, *scale* is b, and z·P_c·(1 − P_c) for rows that are drawn. Of r the part
-    f = max(0, 1 − V/S) is kept (James and Stein, 1961), and ½·b·√(leaves) rows are added that are like the node above.
+    node let S be the sum of r², and V what it would be by noise and chance alone: each count has noise of variance
+    2b²·(leaves), where b is *scale*, and a sampling variance of z·P_c·(1 − P_c). The part f = max(0, 1 − V/S) of r is
+    kept (James and Stein, 1961), and ½·b·√(leaves) rows like those of the node above are added.
     So a split that shows nothing but noise has no effect, and an informative split is hardly smoothed.
     """
     positive, below = np.maximum(counts, 0.0), leaves_below(tree)
@@ -399,7 +399,7 @@ def shrunk_shares(tree: RowTree, counts: Reals, scale: float) -> Reals:
 def _kept(differs: Reals, expected: Reals, rows: Reals, variance: Reals, parents: Places) -> Reals:
     """For each node the part of its differences that noise and chance do not explain; the same for all its siblings.
 
-    The noise of r_c is that of z_c·(1 − P_c) less that of the other counts, times P_c.
+    The noise of r_c is that of (1 − P_c)·z_c − P_c·Σ z_d, over the other classes d.
     """
     classes = differs.shape[1]
     noise = variance * ((1 - expected) ** 2 + expected**2 * (classes - 1)) + rows * expected * (1 - expected)
@@ -410,7 +410,7 @@ def _kept(differs: Reals, expected: Reals, rows: Reals, variance: Reals, parents
 
 
 def most_leaves(target: Target, *, scored: bool) -> int:
-    """How many leaves a tree may have; fewer, if splits are chosen by scores of all of them."""
+    """How many leaves a tree may have; fewer if splits are scored, for all leaves at once."""
     classes, sizes = len(target.classes), target.schema.shape
     most = _MOST_COUNTS // classes
     if scored:

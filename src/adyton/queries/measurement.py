@@ -41,11 +41,11 @@ class Measurement:
     queries: Queries
     answers: IntegerArray
     noise: Callable[[], Reals]
-    """Computes the variance of the noise in each answer, which not every use of the answers asks for."""
+    """Computes the variance of the noise in each answer, which is not always needed."""
     epsilon: Fraction
     private: bool
     mapping: Queries | None = None
-    """The queries on the first vector whose answers were the cells that were measured; None for that vector itself."""
+    """The queries that map the first vector to the measured one; None if that is the first vector itself."""
     counted: str = ""
     """Which rows were counted, in a few words, if not all of them."""
 
@@ -57,12 +57,12 @@ class Measurement:
     def value(self) -> int:
         """The answer, where there is just one."""
         if self.answers.size != 1:
-            raise BadInput(f"there are {self.answers.size} answers, .value is for a single one. Read .answers.")
+            raise BadInput(f"there are {self.answers.size} answers; .value is for a single one. Read .answers.")
         return int(self.answers.reshape(-1)[0])
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise, where there is just one answer, or it is the same in all."""
+        """The standard deviation of the noise, if there is just one answer, or it is the same in all."""
         return float(self.standard_deviations[0])
 
     @cached_property
@@ -86,8 +86,8 @@ class Measurement:
 
 @dataclass(frozen=True)
 class NoisyValue:
-    """One noisy number that is no sum of counts, such as a distance, in its own unit: like a measurement of one answer,
-    but without queries that least squares could use."""
+    """One noisy number that is not a sum of counts, such as a distance, in its own unit: like a measurement of one
+    answer, but without queries that least squares could use."""
 
     value: float
     deviation: float
@@ -101,17 +101,17 @@ class NoisyValue:
 
     @property
     def standard_deviations(self) -> Reals:
-        """Of the number."""
+        """Of its noise."""
         return np.array([self.deviation])
 
 
 Noisy: TypeAlias = Measurement | NoisyValue
-"""Answers with the standard deviations of their noise; value and deviation of a single one."""
+"""Answers with the standard deviations of their noise; if single, also as value and deviation."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredTable:
-    """A noisy table: the counts, an axis for each attribute of the group, and the variance of the noise of each."""
+    """A noisy table: counts, with an axis for each attribute of the group, and the noise variance of each count."""
 
     group: Group
     counts: npt.ArrayLike
@@ -120,7 +120,7 @@ class MeasuredTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyTables:
-    """Measured tables, one after the other: what least squares takes.
+    """Measured tables, one after the other: the input of least squares.
 
     ``private`` is False when the noise was simulated: such counts protect nobody.
 
@@ -131,9 +131,9 @@ class NoisyTables:
     groups: tuple[tuple[str, ...], ...]
     shapes: tuple[tuple[int, ...], ...]
     counts: IntegerArray
-    """One table after the other along the last axis. An axis in front are independent trials."""
+    """One table after the other along the last axis. A leading axis is for independent trials."""
     variances: Reals
-    """Of each cell, for each table."""
+    """Of a cell's noise, for each table."""
     epsilon: Fraction
     private: bool
 

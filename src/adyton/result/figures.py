@@ -1,12 +1,12 @@
 """Figures: numbers with their intervals, and sums, means and quantiles from the counts of cells, at no cost in privacy.
 
-All bounds come from those of weighted sums of counts, whose noise is known, by turning a test around. The true mean μ
-has Σ(v_i − μ)·x_i = 0, whatever the data: a mean for which that sum is farther from 0 than its noise goes is ruled out.
+All bounds come from those of weighted sums of counts, whose noise is known, by inverting a test. The true mean μ has
+Σ(v_i − μ)·x_i = 0, whatever the data: a candidate is ruled out if its sum is farther from 0 than noise would take it.
 The q-quantile is in the first cell j with x_0 + … + x_j − q·Σx ≥ 0: a cell is ruled out if that sum is too far below 0,
-or if the one of the cell before it is too far above. Each mean and each cell is tested by itself, so that the true one
-is ruled out no more often than the tests are wrong: what is exact for the sums is exact for what is made of them. Where
-cells are wider than one number, the least and the greatest number of each are taken, to the safe side. Where the counts
-do not show that there are any rows, nothing is ruled out.
+or if the sum for the cell before it is too far above. Each mean and each cell is tested by itself, so that the true one
+is ruled out no more often than the tests are wrong: if the bounds of the sums are exact, so are these. Where cells are
+wider than one number, the least and the greatest number of each are used, on the safe side. Where the counts do not
+show that there are any rows, nothing is ruled out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Side: TypeAlias = Literal[-1, 0, 1]
 
 @dataclass(frozen=True)
 class Form:
-    """How to read a number: days since 1970 for a date, seconds for a date with time, else so many of a unit.
+    """How to read a number: days since 1970 for a date, seconds for a date with time, else an amount in *unit*.
 
     >>> Form("date").value(19_000.6), Form("duration", "minutes").text(90.0)
     (datetime.date(2022, 1, 9), '90 minutes')
@@ -52,8 +52,8 @@ class Form:
     unit: str = ""
 
     def value(self, number: float, side: Side = 0) -> Value:
-        """What the number stands for; of dates the nearest, the last before (−1) or the first after it (1). None if it
-        is not a number, or outside of what Python's types can hold."""
+        """What the number stands for. Dates and times are rounded: to the nearest, down (side −1) or up (1). None if it
+        is not a number, or beyond what Python's types can hold."""
         ways: dict[Side, Callable[[float], int]] = {-1: math.floor, 0: round, 1: math.ceil}
         whole = ways[side]
         try:
@@ -68,7 +68,7 @@ class Form:
             return None
 
     def text(self, number: float, side: Side = 0) -> str:
-        """The same as a text."""
+        """The same, as text."""
         if self.kind == "duration":
             return f"{number:.6g} {self.unit}"
         return str(self.value(number, side) or "none")
@@ -79,7 +79,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lines:
-    """Columns of one length: labels first, then a count with its bounds, then what else there is to say."""
+    """Columns of equal length: labels, then a count with its bounds, then everything else."""
 
     columns: Mapping[str, Any]
     confidence: float
@@ -88,7 +88,7 @@ class Lines:
     meaning: str
     """What they promise, in plain words; or why there are none."""
     counted: str = ""
-    """Which rows were counted, in a few words, where that is not all of them."""
+    """Which rows were counted, in a few words, if not all of them."""
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table."""
@@ -132,8 +132,8 @@ def _text(value: Any) -> str:
 
 
 class Figure(float):
-    """A number with bounds: it counts as a plain number, and knows between which bounds the true one is to be looked
-    for, how sure that is, and whether it is a promise (``exact``) or ``approximate``.
+    """A number with bounds: it acts as a plain number, and also knows the bounds for the true one, their confidence,
+    and whether they are a promise (``exact``) or ``approximate``.
 
     >>> age = Figure(38.5, 37.9, 39.2, what="mean", confidence=0.95, kind="exact")
     >>> age, age + 1, age.interval
@@ -149,11 +149,11 @@ class Figure(float):
     """That of the bounds; lower than what was asked for where *note* says so."""
     kind: Kind
     note: str
-    """What has to be said about the bounds, if anything; or why there are none."""
+    """A caveat about the bounds, if any; or why there are none."""
     form: Form | None
     """How the number is read where it stands for a date, a time or a duration."""
     counted: str
-    """Which rows it is of, in a few words, where that is not all of them."""
+    """Which rows it is about, in a few words, if not all of them."""
 
     def __new__(  # noqa: D102
         cls,
@@ -178,7 +178,7 @@ class Figure(float):
     def within(
         cls, value: float, lower: float, upper: float, interval: Interval, what: str, form: Form | None = None
     ) -> Figure:
-        """With these bounds, which come from an *interval*; without any if that has none that may be shown."""
+        """A figure with these bounds, derived from *interval*; unbounded if its bounds may not be shown."""
         if missing := interval.missing:
             lower, upper = -math.inf, math.inf
         note = missing or interval.note
@@ -188,7 +188,7 @@ class Figure(float):
 
     @property
     def value(self) -> Value:
-        """What it stands for: a number, or a date, a time or a length of time, as the attribute has them.
+        """What it stands for: a number, a date, a time or a length of time, depending on the attribute.
 
         A date that lies between two days is the nearer of them; None where there are no rows.
         """
@@ -196,7 +196,7 @@ class Figure(float):
 
     @property
     def bounds(self) -> tuple[Value, Value]:
-        """The interval in the same form; None for an end that has none."""
+        """The interval, as in :attr:`value`; None for an end beyond such values."""
         if self.form is None:
             return self.interval
         return self.form.value(self.lower, -1), self.form.value(self.upper, 1)
@@ -257,7 +257,7 @@ def _again(value: float, lower: float, upper: float, named: dict[str, Any]) -> F
 
 @dataclass(frozen=True, eq=False)
 class CellNumbers:
-    """For each cell with numbers (not those of other and missing values) the least and the greatest of them.
+    """The least and the greatest number of each cell, except those for other and missing values.
 
     >>> both = CellNumbers.of(Integer(0, 99, step=25))
     >>> both.least.tolist(), both.greatest.tolist(), both.middle.tolist()
@@ -269,7 +269,7 @@ class CellNumbers:
     whole: bool
     """Whether they are whole numbers."""
     form: Form | None = None
-    """What they stand for, if it is something else."""
+    """What they stand for, if not plain numbers."""
 
     @classmethod
     def of(cls, attribute: Integer | Numeric | Times) -> CellNumbers:
@@ -293,7 +293,7 @@ class CellNumbers:
 
     @property
     def middle(self) -> Reals:
-        """What a row is taken for, if only its cell is known."""
+        """The number taken for a row if only its cell is known."""
         return np.asarray((self.least + self.greatest) / 2)
 
     @property
@@ -302,11 +302,11 @@ class CellNumbers:
         return bool((self.least == self.greatest).all())
 
     def some(self, cells: slice) -> CellNumbers:
-        """Those of some cells."""
+        """The numbers of some cells."""
         return CellNumbers(self.least[cells], self.greatest[cells], self.whole, self.form)
 
     def inside(self, cell: int, part: float) -> float:
-        """The number in a cell below which this part of its rows lie, if they are spread evenly.
+        """The number below which this part of a cell's rows lies, if they are spread evenly.
 
         >>> CellNumbers.of(Integer(0, 99, step=25)).inside(1, 0.5), CellNumbers.of(Numeric(0, 1, bins=2)).inside(1, 0.5)
         (37.0, 0.75)
@@ -322,11 +322,11 @@ Bounds: TypeAlias = Callable[[Queries], Interval]
 
 NO_ROWS = "The released counts do not show that there are any rows."
 _LARGEST = 1 << 24
-"""Weights that are no whole numbers are rounded to this part of the largest."""
+"""Weights not whole or above this are rounded to multiples of the largest divided by this."""
 _STEPS, _ROUNDS = 33, 4
 """How many means are tested on a grid, and how often the grid is refined."""
 _MOST_ENDS = 2048
-"""In how many blocks of cells a quantile is looked for; where there are more cells, blocks have several."""
+"""The most blocks of cells in which a quantile is looked for: single cells, if there are no more of them."""
 
 
 def sum_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
@@ -348,7 +348,7 @@ def mean_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
         return _limited(value, numbers, (lowest, highest), interval, "mean")
     first, last = np.flatnonzero(possible)[[0, -1]]
     ends = [(grid[max(0, first - 1)], grid[first]), (grid[min(grid.size - 1, last + 1)], grid[last])]
-    for _ in range(_ROUNDS - 1):  # the first of each pair is ruled out, or an end of the schema; the second is not
+    for _ in range(_ROUNDS - 1):  # of each pair, the first is ruled out or a schema bound, the second is possible
         lines = [np.linspace(*pair, _STEPS) for pair in ends]
         possible, _ = _possible_means(np.concatenate(lines), numbers, bounds)
         firsts = [int(np.argmax(np.append(some, True))) for some in np.split(possible, 2)]
@@ -389,7 +389,7 @@ def cumulated(counts: Reals) -> Reals:
 
 
 def _limited(value: float, numbers: CellNumbers, ends: tuple[float, float], interval: Interval, what: str) -> Figure:
-    """A figure between these ends; anywhere in the schema's bounds where there are no rows to be seen."""
+    """A figure between these ends, or between the schema's bounds if the counts show no rows."""
     if not math.isnan(value):
         return Figure.within(value, *ends, interval, what, numbers.form)
     made = Figure.within(value, float(numbers.least[0]), float(numbers.greatest[-1]), interval, what, numbers.form)
@@ -408,7 +408,7 @@ def _possible_means(means: Reals, numbers: CellNumbers, bounds: Bounds) -> tuple
 
 
 def _weighed(rows: Reals) -> tuple[Explicit, float]:
-    """Sums with these weights, as whole numbers of a step."""
+    """Sums with these weights in whole steps, and the step."""
     largest = float(np.abs(rows).max())
     plain = largest <= _LARGEST and bool((rows == np.rint(rows)).all())
     step = 1.0 if plain or not largest else largest / _LARGEST
@@ -432,7 +432,7 @@ def _shifted_prefixes(ends: Integers, part: Fraction, cells: int) -> Queries:
 
 
 def numbered(schema: Schema, asked: str | None, what: str) -> str:
-    """The attribute that is asked about: it has numbers, or there is only one that has.
+    """The attribute that is asked about, or the only one with numbers; else an error.
 
     >>> numbered(Schema({"age": Integer(0, 99)}), None, "mean")
     'age'
@@ -447,7 +447,7 @@ def numbered(schema: Schema, asked: str | None, what: str) -> str:
         return name
     if len(having) != 1:
         of = f"{listing(having)} have numbers" if having else f"none of {listing(schema.names)} has numbers"
-        raise BadInput(f"of which attribute is the {what} asked? Here {of}. {_instead(having)}")
+        raise BadInput(f"of which attribute is the {what} wanted? Here {of}. {_instead(having)}")
     return having[0]
 
 

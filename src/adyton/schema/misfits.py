@@ -1,5 +1,5 @@
-"""The ways in which a row may not match the schema, and what becomes of it; and what an attribute accepts, in words and
-with a made-up example. All of this is public and follows from the declaration alone.
+"""The ways in which a row can fail to match the schema, and what becomes of it; and what an attribute accepts, in words
+and with a made-up example. All of this is public and follows from the declaration alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FATES: tuple[Fate, ...] = get_args(Fate)
 
 @dataclass(frozen=True)
 class Misfit:
-    """A way not to match the schema: the attribute, the reason, and what becomes of such rows."""
+    """A way of not matching the schema: the attribute, the reason, and what becomes of such rows."""
 
     attribute: str
     reason: Reason
@@ -37,7 +37,7 @@ class Misfit:
 def misfits_of(schema: Schema, counted: Sequence[str], tested: Sequence[str] = ()) -> tuple[Misfit, ...]:
     """The ways not to match, the gravest first: a row with several of them is counted under the first.
 
-    *counted* are attributes whose cells are counted; *tested* are others that a predicate looks at, which sees numbers
+    *counted* are attributes whose cells are counted; *tested* are others that a predicate looks at; it sees numbers
     beyond the bounds as they are.
 
     >>> schema = Schema({"age": Integer(0, 119, outside="clamp"), "sex": Categorical(["F", "M"])})
@@ -86,7 +86,7 @@ def _ways(name: str, attribute: Attribute, *, tested: bool) -> list[Misfit]:
 
 
 def _gravity(misfit: Misfit) -> tuple[int, int]:
-    """Values that cannot be read, then missing ones, then others; and first those whose rows are lost."""
+    """Values that cannot be read, then missing ones, then others; within each, lost rows come first."""
     return min(REASONS.index(misfit.reason), REASONS.index("no level")), FATES.index(misfit.fate)
 
 
@@ -97,7 +97,7 @@ _DOLLARS = Reading(currency="$", thousands=",")
 def accepts(attribute: Attribute, *, written: bool = True) -> str:
     """What the values of an attribute look like, what is not read, and where the rest goes.
 
-    Without *written*: for a column of numbers or times, in which there are no texts.
+    Without *written*: for a column that holds numbers or times, not texts.
 
     >>> accepts(Numeric(0, 10000, bins=50))
     'a number like 6250.5 between 0 and 10000, in 50 bins; "$6,250.50" is not read, and counts as missing; rows with \
@@ -158,7 +158,7 @@ def _spelled(attribute: Categorical) -> str:
 
 
 def _reading(attribute: CelledAttribute) -> str:
-    """Where values are looked up, and what means that there is none."""
+    """Where values are looked up, and which mean missing."""
     reading, words = attribute.reading, ""
     if reading.looked_up is not None:
         words += (
@@ -194,7 +194,7 @@ def _times(attribute: Times, written: bool) -> str:
 
 
 def _policies(attribute: CelledAttribute) -> str:
-    """Where values go that are none of these, and where missing ones go."""
+    """Where other values go, and where missing ones go."""
     others = "other values" if isinstance(attribute, Categorical | Boolean) else "values outside"
     dropped = [others] * (attribute.outside == "drop") + ["none"] * (attribute.nulls == "drop")
     words = []
@@ -218,6 +218,6 @@ def _example(attribute: Integer | Numeric) -> str:
 
 
 def _misspelt(attribute: Categorical) -> str:
-    """A text that is close to a level and is none."""
+    """A text that is close to a level but not one."""
     first = str(attribute.levels[0])
     return next(text for text in (first.swapcase(), f"{first}s", f"{first}?!") if text not in attribute.levels)

@@ -1,9 +1,9 @@
 """What was measured about numbers, part by part, and every statistic of every group that follows from it.
 
-A part is noisy whole numbers and the ε that they had. Counts, means and variances come from noisy numbers of rows at
-points: for :class:`~adyton.kernel.transforms.vectors.ShareRows` the ends (and the middle) between which every row was
-shared out, for a histogram its cells. The number of rows, Σ u and Σ u² (u is 0 at the lower bound, 1 at the upper one)
-are sums of them with public weights, and all have noise of the same scale.
+A part holds noisy numbers and their ε. Counts, means and variances come from noisy row counts at points: for
+:class:`~adyton.kernel.transforms.ShareRows` the ends (and the middle) among which every row was shared out, for a
+histogram its cells. The number of rows, Σ u and Σ u² (u is 0 at the lower bound, 1 at the upper one) are sums of these
+counts with public weights, and the noise of all counts has the same scale.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _MOST_BITS = 256
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Numbers for every group, groups × width, and what one row paid for them; a look is one line for all groups."""
+    """Numbers for every group, groups × width, and their ε per row; a look has one line for all groups."""
 
     kind: str
     numbers: IntegerArray
-    """Whole numbers; of a curve, real ones."""
+    """Whole numbers; for a curve, real ones."""
     epsilon: Fraction
     error: float = 0.0
-    """Of a curve: the standard error of a count up to a value."""
+    """For a curve: the standard error of a cumulative count."""
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values for JSON."""
@@ -57,7 +57,7 @@ class Part:
         """What :meth:`to_plain` wrote; every value is checked."""
         kind = as_text(part_of(plain, "kind"), "kind")
         if kind not in KINDS:
-            raise BadInput(f"{shorten(kind)} is nothing that is measured about numbers")
+            raise BadInput(f"{shorten(kind)} is not a kind of measured numbers")
         epsilon = as_amount(part_of(plain, "epsilon"), "epsilon", most=most)
         lines = of_kind(list, part_of(plain, "numbers"), "numbers")
         widths, flat = _widths(kind, numbers), list[Any]()
@@ -66,7 +66,7 @@ class Part:
                 raise BadInput(f"a group has {len(line)} numbers of the kind {kind}")
             flat += line
         if len(lines) != (1 if kind == "look" else numbers.groups) or len({len(line) for line in lines}) != 1:
-            raise BadInput(f"there are numbers of {len(lines)} groups, and {numbers.groups} groups")
+            raise BadInput(f"there are numbers of {len(lines)} groups, not of {numbers.groups}")
         shape = (len(lines), len(lines[0]))
         error = as_real(part_of(plain, "error"), "error")
         if kind == "curve":
@@ -106,7 +106,7 @@ def reported(numbers: GroupedNumbers, parts: Sequence[Part], confidence: float) 
 
 
 def _sums(numbers: GroupedNumbers, part: Part, confidence: float) -> Figures:
-    """Exact bounds: one discrete Laplace noise."""
+    """Exact bounds: each sum has a single noise."""
     scale, step = max(1, numbers.grid.reach) / part.epsilon, float(numbers.grid.step)
     far = discrete_laplace_radius(scale, confidence) * step
     error = float(discrete_laplace_variance([scale])[0]) ** 0.5 * step
@@ -166,7 +166,7 @@ _HALVINGS = 50
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments:
-    """Noisy rows at points, groups × points."""
+    """Noisy row counts at points, groups × points."""
 
     rows: Reals
     places: Reals
@@ -186,7 +186,7 @@ class NoisyMoments:
 
     @cached_property
     def mean_place(self) -> Reals:
-        """Where the mean lies, from 0 to 1; that of all groups together where the noise left a group without rows."""
+        """Where the mean lies, from 0 to 1; that of all groups together if noise left a group without rows."""
         summed = self.rows @ self.places
         everything = float(self.total.sum())
         pooled = min(max(float(summed.sum()) / everything, 0.0), 1.0) if everything > 0 else 0.5
@@ -195,7 +195,7 @@ class NoisyMoments:
 
     @cached_property
     def _known_rows(self) -> Reals:
-        """The rows of each group, at least as many as the standard error of the noise: a divisor for errors."""
+        """The rows of each group, but at least the standard error of the noise: a divisor for errors."""
         return np.asarray(np.maximum(self.total, self.scale * np.sqrt(2 * self.places.size)))
 
     def count(self, confidence: float) -> Figures:
@@ -239,11 +239,11 @@ class NoisyMoments:
         return np.where(lost, 0.0, low), np.where(lost, 1.0, high)
 
     def variance(self, confidence: float) -> Figures:
-        """The variance, with bounds from how it moves with the noise: good where the rows are many against it."""
+        """The variance, with bounds to first order in the noise: good where the rows far outnumber it."""
         place = self.mean_place
         with np.errstate(divide="ignore", invalid="ignore"):
             raw = np.where(self.total > 0, (self.rows @ self.squares) / self.total, 0.0) - place**2
-        most = place * (1 - place)  # of all distributions with this mean
+        most = place * (1 - place)  # of any distribution with this mean
         clipped = np.clip(raw, 0.0, most)
         weights = self.squares - 2 * place[:, None] * self.places + (place**2 - clipped)[:, None]
         scales = self.scale * np.abs(weights) / self._known_rows[:, None]
@@ -287,13 +287,13 @@ _PLACES = (0.05, 0.15, 0.3, 0.5)
 
 
 def moment_errors(numbers: GroupedNumbers, places: Reals, squares: Reals, epsilon: float) -> dict[str, float]:
-    """The standard errors from noise of the scale 1/ε at points: of a count, and of moments times rows.
+    """The standard errors from noise of scale 1/ε at each point: of a count, and of moments, the latter times rows.
 
-    That of a mean depends on where it lies between the bounds: it is least in the middle and largest at a bound, for
-    two points 1.41 times as large. The geometric mean of both is reported: it is within 19% wherever the mean lies.
+    That of a mean depends on where it lies between the bounds: least in the middle and largest at a bound (1.41 times
+    as large for two points). The geometric mean of both is reported: it is within 19% wherever the mean lies.
     """
     width, noise, place = numbers.grid.width, math.sqrt(2) / epsilon, _TYPICAL
-    spread = place * (1 - place) / 2  # half of what it can be at most
+    spread = place * (1 - place) / 2  # half of the largest possible
     moved = squares - 2 * place * places + place**2 - spread
     variance = width**2 * noise * float(np.sqrt((moved**2).sum()))
     least, most = (float(np.sqrt(((places - at) ** 2).sum())) for at in (0.5, 0.0))
@@ -310,16 +310,16 @@ def moment_errors(numbers: GroupedNumbers, places: Reals, squares: Reals, epsilo
 
 @functools.lru_cache(maxsize=4096)
 def _of_small_groups(rows: float) -> float:
-    """The error of a mean of this many rows, in scales of noise, relative to that for small noise.
+    """The error of a mean relative to that for small noise; *rows* are multiples of the noise scale.
 
     The mean is a ratio of two noisy numbers that is cut off at the bounds: with few rows its error is larger than the
-    noise alone gives, and with hardly any it is smaller, since nothing is beyond the bounds. It is computed on a grid
+    noise alone gives, and with hardly any it is smaller, since it cannot leave the bounds. It is computed on a grid
     of values of both noises.
     """
     if rows > 200:
         return 1.0
     parts = (np.arange(_NODES) + 0.5) / _NODES
-    values = np.sign(parts - 0.5) * -np.log1p(-np.abs(2 * parts - 1))  # of a Laplace noise
+    values = np.sign(parts - 0.5) * -np.log1p(-np.abs(2 * parts - 1))  # Laplace quantiles
     low, high = np.meshgrid(values, values)
     logs = []
     for place in _PLACES:
@@ -331,7 +331,7 @@ def _of_small_groups(rows: float) -> float:
 
 
 def points(numbers: GroupedNumbers) -> tuple[Reals, Reals]:
-    """The points between which rows are shared out, and what a row at each adds to Σ u²."""
+    """The points among which rows are shared out, and what a row at each adds to Σ u²."""
     if {"variance", "deviation"} & set(numbers.task.statistics):
         return np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.0, 1.0])
     return np.array([0.0, 1.0]), np.array([0.0, 1.0])

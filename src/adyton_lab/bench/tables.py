@@ -1,4 +1,4 @@
-"""Tables of several attributes: all their pairs, and plans along the longest attribute, each beside its rivals."""
+"""Tables of several attributes: all their pairs, and plans along the longest attribute, each against its rivals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EPSILONS = ("0.1", "1", "10")
 
 @dataclass(frozen=True, kw_only=True)
 class PairsRecord:
-    """All ways on one table with one budget: the mean total variation over all pairs."""
+    """All methods on one table with one budget: the mean total variation over all pairs."""
 
     table: str
     attributes: int
@@ -41,24 +41,24 @@ class PairsRecord:
     clipped: float
     """Independent Laplace noise on every pair, an equal share for each, cut off at zero."""
     projected: float
-    """The same noise, cut off at zero after all cells were lowered so that the sum stays."""
+    """The same noise, projected to counts of at least zero with one common total."""
     auto: float
     all_pairs: float
     select_pairs: float
     went: str
-    """The algorithm that auto took."""
+    """The algorithm that auto chose."""
     ratio: float
-    """The error of auto divided by that of clipped noise,"""
+    """The error of auto divided by that of clipped noise."""
     beside_projected: float
-    """and divided by that of projected noise,"""
+    """The error of auto divided by that of projected noise."""
     beside_better: float
-    """and by that of the better of the two ways."""
+    """The error of auto divided by the smaller of all_pairs and select_pairs."""
     seconds: float
-    """Of auto, with its tables, in processor time."""
+    """The processor time of auto, with its tables."""
 
 
 def pairs(*, data: Folder = None, public: bool = False, trials: int = 1) -> Rows:
-    """Tables of all pairs of many attributes: each way there is, beside independent noise that is cut off at zero.
+    """Tables of all pairs of many attributes: all methods, against independent noise that is cut off at zero.
 
     Every table in a folder with every budget; the means over *trials* runs.
     """
@@ -69,7 +69,7 @@ def pairs(*, data: Folder = None, public: bool = False, trials: int = 1) -> Rows
 
 def _known(names: list[str], folder: Path) -> list[str]:
     if not names:
-        raise BadInput(f"{folder} holds none of the tables that are known. Give the folder that has adult.csv.gz.")
+        raise BadInput(f"{folder} holds none of the known tables. Give the folder that has adult.csv.gz.")
     return names
 
 
@@ -107,7 +107,7 @@ def _pairs(table: PublicTable, epsilon: str, trials: int) -> PairsRecord:
 
 
 def run(way: str, table: PublicTable, wanted: TableSet, epsilon: Fraction, seed: int) -> tuple[str, dict[Pair, Reals]]:
-    """What was done in the end, and the tables of all pairs."""
+    """The algorithm that was used, and the tables of all pairs."""
     kernel = Kernel.simulated_table(table.codes, table.schema, epsilon=epsilon, seed=seed)
     program = program_named(way)
     outcome = program.measure(kernel.root, wanted, epsilon)
@@ -138,7 +138,7 @@ def true_pairs(table: PublicTable) -> dict[Pair, Reals]:
 
 
 def distance(tables: dict[Pair, Reals], truth: dict[Pair, Reals]) -> float:
-    """The mean over all pairs of the total variation between both, each in parts of its own sum."""
+    """The mean over all pairs of the total variation between both, each divided by its own sum."""
     return float(np.mean([np.abs(_parts(tables[pair]) - _parts(truth[pair])).sum() / 2 for pair in truth]))
 
 
@@ -151,7 +151,7 @@ def _parts(table: Reals) -> Reals:
 
 WORKLOADS = ("pairs", "prefixes")
 FIXED = ("identity", "hb-striped", "hdmm")
-"""What has a closed form, and is good on tables of this kind."""
+"""Algorithms whose error is known, and small on such tables."""
 _FACTORS = np.arange(0.01, 1.5, 0.01)
 
 
@@ -193,12 +193,12 @@ class StripesRecord:
     striped: float | None
     """The mean error of the plan along the longest attribute, divided by that of its fixed counterpart."""
     other: float | None
-    """The least error among those that are known beforehand, divided by the same."""
+    """The least error of the algorithms in FIXED, divided by the same."""
     own: float
     shared: float
     """The factors of :mod:`adyton.choice.pythia`, fitted to all other tables."""
     regret: float
-    """The error of what is chosen by them, divided by the smaller of both."""
+    """The error of what they choose, divided by the smaller of the two."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class _Errors:
 
 
 def stripes(*, data: Folder = None, public: bool = False, trials: int = 1) -> Rows:
-    """Plans along the longest of several attributes, beside the best algorithm whose error is known beforehand.
+    """Plans along the longest of several attributes, against the best algorithm whose error is known beforehand.
 
     Every table, both workloads and every budget; the means over *trials* runs. The factors in the last line are those
     of all tables, and its regret is the mean.
@@ -256,7 +256,7 @@ def _stripes(names: Sequence[str], folder: Path, public: bool, trials: int) -> I
 
 
 def _fitted(errors: Sequence[_Errors]) -> tuple[float, float]:
-    """The factors whose prediction is nearest, by the squares of logarithms, on a grid of one per cent."""
+    """The factors whose prediction is nearest, by least squares of logarithms, in steps of 0.01."""
     log = np.log([case.striped for case in errors])
     fixed, shared = np.square([[case.fixed, case.shared] for case in errors]).T
     factors = list(itertools.product(_FACTORS, _FACTORS))
@@ -272,8 +272,7 @@ def _read(name: str, folder: Path, *, public: bool) -> Integers:
 
 
 def _workload(name: str, domain: tuple[int, ...]) -> Queries:
-    """All pairs of attributes, or all prefixes of the first for every combination of the others, each of which may be
-    any."""
+    """All pairs of attributes, or all prefixes of the first for every combination of the others' cells and totals."""
     if name == "pairs":
         return Marginals(domain, way=2)
     first, *others = domain
