@@ -73,11 +73,11 @@ def test_what_leads_to_rows_is_refused(given):
 @pytest.mark.parametrize(
     ("label", "options", "default", "words"),
     [
-        ("", ["a"], None, "has a label"),
+        ("", ["a"], None, "label of a choice"),
         ("l", [], None, "list of names"),
         ("l", "ab", None, "list of names"),
         ("l", ["a", "a"], None, "have the same name"),
-        ("l", ["a", 3], None, "have names"),
+        ("l", ["a", 3], None, "texts as names"),
         ("l", {"a": 1}, None, "functions of no arguments"),
         ("l", ["cells", "even"], "evn", "Did you mean 'even'"),
     ],
