@@ -241,6 +241,16 @@ def test_methods_hidden_behind_attributes():
     assert kernel.spent == 0
 
 
+@pytest.mark.parametrize("name", ["select", "column_of", "cells"])
+def test_methods_of_a_schema_cannot_be_hidden(name):
+    """The kernel asks the same schema for the stability and for the counts: its answers must be the same."""
+    schema = ad.Schema({"pay": ad.Integer(0, 1, outside="clamp")})
+    with pytest.raises(TypeError, match="__dict__"):
+        vars(schema)[name] = None
+    with pytest.raises(AttributeError):
+        object.__setattr__(schema, name, None)
+
+
 def test_a_handle_that_changes_its_number():
     kernel = ad.Kernel.on_vector([1000, 7], epsilon=1)
 

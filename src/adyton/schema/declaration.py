@@ -53,6 +53,9 @@ class Schema:
     ((120, 2), 240)
     """
 
+    __slots__ = ("attributes", "file", "keep_texts", "multiline", "no_unit", "report", "rows", "rows_per_unit", "unit")
+    """No instance has an attribute that could hide a method: the kernel asks the same schema several times."""
+
     attributes: Mapping[str, Attribute]
     rows_per_unit: int
     unit: str | None
@@ -92,8 +95,9 @@ class Schema:
         words = report if isinstance(report, ReportWords) else ReportWords.of(report)
         public = MappingProxyType(declared)
         about = rows if rows is None else int(rows)
-        values = (public, most, unit, no_unit, about, multiline, keep_texts, file, words)
-        self.__dict__.update(zip(Schema.__annotations__, values, strict=True))
+        values = (public, file, keep_texts, multiline, no_unit, words, about, most, unit)
+        for name, value in zip(Schema.__slots__, values, strict=True):
+            object.__setattr__(self, name, value)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -206,12 +210,15 @@ class Schema:
 
     def with_attributes(self, attributes: Mapping[str, Attribute], rows_per_unit: int | None = None) -> Schema:
         """The same with other attributes: all else that is declared about the table stays."""
-        changed = {"attributes": attributes, "rows_per_unit": rows_per_unit or self.rows_per_unit}
-        return Schema(**{**vars(self), **changed})
+        most = self.rows_per_unit if rows_per_unit is None else rows_per_unit
+        return self._with(attributes=attributes, rows_per_unit=most)
 
     def with_unit(self, unit: str) -> Schema:
         """The same with a column that says whose row it is."""
-        return Schema(**{**vars(self), "unit": unit, "no_unit": DROP})
+        return self._with(unit=unit, no_unit=DROP)
+
+    def _with(self, **changed: Any) -> Schema:
+        return Schema(**{name: getattr(self, name) for name in Schema.__slots__} | changed)
 
     def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
         """The names as a tuple, both axes for a point; an error if one is unknown, or there twice, or if none is."""

@@ -506,7 +506,11 @@ def _json(path: str) -> Mapping[str, Any]:
 def presets() -> dict[str, str]:
     """The text of every preset by its name: attributes that many tables have, written from public knowledge."""
     folder = files("adyton.schema").joinpath("presets")
-    texts = {file.name.removesuffix(".toml"): file.read_text("utf-8") for file in folder.iterdir()}
+    texts = {
+        file.name.removesuffix(".toml"): file.read_text("utf-8")
+        for file in folder.iterdir()
+        if file.name.endswith(".toml")
+    }
     return dict(sorted(texts.items()))
 
 

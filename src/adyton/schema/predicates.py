@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import logging
 import math
-import operator as operators
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -26,14 +25,7 @@ from adyton.schema.times import Times
 
 Scalar: TypeAlias = str | int | float | bool
 
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operators.eq,
-    "!=": operators.ne,
-    "<": operators.lt,
-    "<=": operators.le,
-    ">": operators.gt,
-    ">=": operators.ge,
-}
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 LARGEST_INTEGER = 2**63 - 1
 LONGEST, DEEPEST = 10_000, 20
 _TOO_DEEP = f"the predicate is nested more than {DEEPEST} deep. Write it flatter."

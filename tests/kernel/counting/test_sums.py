@@ -174,7 +174,7 @@ def test_wire_and_bad_input():
     kernel = Kernel(pyarrow.table({"x": [1], "g": ["a"]}), schema=schema, epsilon=1)
     with pytest.raises(BadInput, match="no numbers to add up"):
         kernel.root.sums("g")
-    with pytest.raises(BadInput, match="degree 1 or 2"):
+    with pytest.raises(BadInput, match="degree must be 1 or 2"):
         kernel.root.shares("x", degree=3)
     with pytest.raises(BadInput, match="given twice"):
         kernel.root.sums("x", "x")

@@ -60,7 +60,7 @@ def test_pairs_that_count_as_monotone_are_caught(monkeypatch, name):
     monkeypatch.setattr(PairChoice, "sharpness", lambda self, epsilon: 2 * honest(self, epsilon))
     found = chosen(PairChoice, name)
     assert not found.passed
-    assert 1.4 < found.figures["loss/ε"] <= 2
+    assert (1.4 if name == "a forest" else 1.5) < found.figures["loss/ε"] <= 2
 
 
 @pytest.mark.parametrize("name", PAIR_CASES[1:])

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from adyton import Boolean, Categorical, Schema
 from adyton.cli.main import app
 from adyton.learning.model import Target
-from adyton_lab.corpus import labelled_tables
+from adyton_lab.commands import train_classifiers
 from adyton_lab.corpus.labelled_tables import TABLES, LabelledTable
 from adyton_lab.training.classifiers import METHODS
 
@@ -44,7 +44,7 @@ def corpus(monkeypatch):
             made.append(LabelledTable(f"made up {seed}", Target.of(schema, "label"), codes))
         return made
 
-    monkeypatch.setattr(labelled_tables, "r_labelled_tables", tables)
+    monkeypatch.setattr(train_classifiers, "r_labelled_tables", tables)
     return asked
 
 

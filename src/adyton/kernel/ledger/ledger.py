@@ -100,8 +100,7 @@ class Ledger(Budgeted):
         try:
             with file.transaction(write=True) as connection:
                 bring_up_to_date(connection)
-                report = _report(connection, file.path)
-                reconcile(connection, file.name, report, terms, words)
+                reconcile(connection, file.name, read_checked(connection)[0], terms, words)
         except BaseException:
             file.close()
             raise

@@ -10,6 +10,7 @@ in their public range are put into it: so whatever a schema says, a row is count
 from __future__ import annotations
 
 import math
+import operator as operators
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from adyton.kernel.reading.values import ListedValues, Values, by_value
 from adyton.schema import Boolean, Categorical, Integer, Numeric, RowTree
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.numbers import FixedPoint
-from adyton.schema.predicates import OPERATORS, And, Between, Compare, In, IsNull, Not, Or, Predicate, comparisons_in
+from adyton.schema.predicates import And, Between, Compare, In, IsNull, Not, Or, Predicate, comparisons_in
 from adyton.schema.times import Times
 
 EXACT_BINS = 10**6
@@ -399,7 +400,8 @@ def _order(data: Array, operator: str, value: Any) -> Flags:
     value = whole_literal(operator, value) if data.dtype.kind == "i" else value
     if value is None:
         return np.zeros(len(data), dtype=bool)
-    return np.asarray(OPERATORS[operator](data, value), dtype=bool)
+    compare = {"=": operators.eq, "<": operators.lt, "<=": operators.le, ">": operators.gt, ">=": operators.ge}
+    return np.asarray(compare[operator](data, value), dtype=bool)
 
 
 def whole_literal(operator: str, value: Any) -> Any:
