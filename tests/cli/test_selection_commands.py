@@ -344,7 +344,7 @@ def test_files_that_are_no_selectors(room: Path, tmp_path: Path):
         file.write_text(json.dumps(plain | change))
         assert refused(run("explain", file), words)
     file.write_text("{")
-    assert refused(run("explain", file), "is no JSON file")
+    assert refused(run("explain", file), "is not a JSON file")
     assert refused(run("explain", tmp_path / "none.json"), "there is no file or folder")
     assert refused(run("explain", room / "near.json", "--dimensions", "2"), "is for 1 dimensions")
 

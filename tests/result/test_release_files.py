@@ -210,8 +210,8 @@ def test_files_that_are_none_are_refused(tmp_path):
     (tmp_path / "d.json").write_text('{"format": NaN}')
     (tmp_path / "e.json").write_text("[]")
     for name, message in (
-        ("a.json", "is no JSON file"),
-        ("b.json", "is no JSON file"),
+        ("a.json", "is not a JSON file"),
+        ("b.json", "is not a JSON file"),
         ("c.json", "is nested too deeply"),
         ("d.json", "holds NaN"),
         ("e.json", "is not a release"),
