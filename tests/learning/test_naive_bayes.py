@@ -128,7 +128,7 @@ def _with_label(attribute):
 
 BAD = [
     (_with_label(ad.Boolean()), "il", {}, SchemaError, "there is no attribute 'il'.*mean 'ill'"),
-    (_with_label(ad.Integer(0, 1)), "ill", {}, SchemaError, "is integer, and a classifier predicts classes"),
+    (_with_label(ad.Integer(0, 1)), "ill", {}, SchemaError, "is integer, but a classifier predicts classes"),
     (_with_label(ad.Categorical(["x"])), "ill", {}, SchemaError, "single class 'x'"),
     (ad.Schema({"ill": ad.Boolean()}), "ill", {}, SchemaError, "nothing to predict"),
     (_with_label(ad.Boolean()), None, {}, SchemaError, "label is the name"),
