@@ -337,7 +337,7 @@ def test_files_that_are_no_selectors(room: Path, tmp_path: Path):
     plain = json.loads((room / "near.json").read_text())
     file = tmp_path / "selector.json"
     for change, words in (
-        ({"version": 9}, "version 9, this is version 1"),
+        ({"version": 9}, "version 9; this program reads 1"),
         ({"share": "1/2"}, "was changed after it was written"),
         ({"format": "poem"}, "is not a selector"),
     ):

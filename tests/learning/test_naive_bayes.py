@@ -134,7 +134,7 @@ BAD = [
     (_with_label(ad.Boolean()), None, {}, SchemaError, "label is the name"),
     (_with_label(ad.Boolean()), "ill", {"epsilon": 2}, BudgetExceeded, "costs ε = 2, but 1 of 1 is left"),
     (_with_label(ad.Boolean()), "ill", {"epsilon": "1e-30"}, BadInput, "at least 2\\^-40"),
-    (_with_label(ad.Boolean()), "ill", {"histograms": "quadtree"}, BadInput, "no way to histograms 'quadtree'"),
+    (_with_label(ad.Boolean()), "ill", {"histograms": "quadtree"}, BadInput, "way to estimate histograms 'quadtree'"),
     (_with_label(ad.Boolean()), "ill", {"model": "bell"}, BadInput, "'multinomial' or 'gaussian'"),
     (_with_label(ad.Boolean()), "ill", {"modl": 1}, BadInput, "no option 'modl'.*mean 'model'"),
     (

@@ -121,7 +121,7 @@ def test_numbers_of_every_kind_are_written_plainly(tmp_path, task, algorithm, op
     ("found", "path", "to", "message"),
     [
         (NAMED, ["format"], "picture", "is not a release"),
-        (NAMED, ["version"], 3, "of version 3, this is version 2"),
+        (NAMED, ["version"], 3, "of version 3; this program reads 2"),
         (NAMED, ["estimate"], [1.0], "in the shape"),
         (NAMED, ["estimate", 0, 0], None, "in the shape"),
         (NAMED, ["estimate", 0, 0], "1", "in the shape"),

@@ -117,7 +117,7 @@ class FileKind:
             raise BadInput(f"{path} is not {self.holds}. {self.writer}")
         if plain.get("version") != self.version:
             given = shorten(plain.get("version"))
-            raise BadInput(f"{path} is {self.holds} of version {given}, this is version {self.version}. {self.cure}")
+            raise BadInput(f"{path} is {self.holds} of version {given}; this program reads {self.version}. {self.cure}")
         try:
             plain = dict(plain)
             digest = plain.pop("digest", None)
@@ -167,7 +167,7 @@ def _parts_of(text: str, long: Collection[str]) -> Any:
             value, end = decoder.raw_decode(text[place : place + room])
         except ValueError:
             if place + room < len(text):
-                raise BadInput("it is longer than what it can hold.") from None
+                raise BadInput("it is longer than such a file can be.") from None
             raise
         return value, place + end
 
@@ -189,7 +189,7 @@ def _parts_of(text: str, long: Collection[str]) -> Any:
     if not text.startswith("}", place) or _blanks(text, place + 1) != len(text):
         raise ValueError("no object")
     if len(text) - taken > _SMALL:
-        raise BadInput("it is longer than what it can hold.")
+        raise BadInput("it is longer than such a file can be.")
     return parts
 
 

@@ -28,7 +28,7 @@ class Decision:
     """The expected regret of each option that could be chosen, in the model's own unit: smaller is better. Empty if no
     model was used."""
     notes: tuple[str, ...] = ()
-    """Further remarks on the choice, such as why the default is taken."""
+    """Further remarks on the choice, such as why the default is used."""
 
     @property
     def spent(self) -> Fraction:

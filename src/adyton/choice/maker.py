@@ -154,7 +154,7 @@ class ChoiceMaker:
         leaves; metafeatures are as noisy as they are in use. Models are judged on data sets that were held out.
         """
         if self.score is None:
-            raise BadInput("training needs a score: ChoiceMaker(…, score=…), how good an answer is on public data.")
+            raise BadInput("training needs a score: ChoiceMaker(…, score=…), which rates an answer on public data.")
         inputs, amounts = public_inputs(public), budgets(epsilons)
         trainer = Trainer(
             self.options,

@@ -89,7 +89,7 @@ class Lessons:
     """The data set that each row comes from."""
     weights: Reals
     places: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """Which rows of all lessons these are."""
+    """The places of these rows among all lessons."""
 
     def __post_init__(self) -> None:
         rows = len(self.sources)
@@ -124,7 +124,7 @@ class Lessons:
         return np.array([name == source for name in self.sources])
 
     def where(self, rows: Flags) -> Lessons:
-        """Only these rows."""
+        """The lessons of these rows only."""
         sources = tuple(name for name, stays in zip(self.sources, rows, strict=True) if stays)
         if not sources:
             raise BadInput("there is nothing to learn from: no public input is left.")
@@ -284,7 +284,7 @@ class SimilarRows(Model):
 
     @classmethod
     def fit(cls, lessons: Lessons) -> SimilarRows:
-        """All rows are kept."""
+        """A model that keeps all rows."""
         names = lessons.names
         sources = np.array([names.index(name) for name in lessons.sources], dtype=np.float64)
         return cls(lessons.features, lessons.options, lessons.values, lessons.regrets, sources, lessons.weights)

@@ -258,7 +258,7 @@ class Option:
             raise BadInput(f"predict is a function of features or a formula, given {shorten(self.predict)}.")
 
     def __call__(self, source: Any, *arguments: Any, epsilon: Any) -> Any:
-        """Run it."""
+        """Run the option."""
         return self.function(source, *arguments, epsilon=epsilon)
 
     def valuation(self, look: Look) -> float:

@@ -79,7 +79,7 @@ class Pythia(Plan):
             raise BadInput("pythia buys the number of rows itself where it pays. Leave it out, or give a public total.")
 
     def check(self, workload: Queries) -> None:
-        """Refuse a selector that does not fit."""
+        """Refuse a selector that does not fit the workload."""
         super().check(workload)
         seen = self.merging(workload).workload
         self.selector_for(seen).check(seen)
@@ -171,7 +171,7 @@ class Chosen(Plan):
         return replace(self.plan, total=self.total)
 
     def check(self, workload: Queries) -> None:
-        """Refuse what the algorithm does not serve."""
+        """Refuse a workload that the algorithm does not serve."""
         super().check(workload)
         self.inner.check(self.merging(workload).workload)
 
@@ -299,7 +299,7 @@ class ClosedForm(Selector):
         return soon if striped is None else [striped, *soon]
 
     def learnt(self) -> dict[str, Any]:
-        """Nothing."""
+        """Nothing was learnt."""
         return {}
 
     @classmethod
@@ -308,10 +308,10 @@ class ClosedForm(Selector):
         return cls(training)
 
     def in_words(self) -> str:
-        """The rule."""
+        """The rule, in words."""
         return (
             "The algorithm whose error on the workload, computed beforehand, is least; or a plan along the longest "
-            "axis, if its error is expected to be less, by what it was on public tables relative to a tree's. The "
+            "axis, if its error, predicted from public tables relative to a tree's, is expected to be smaller. The "
             "choice costs nothing."
         )
 

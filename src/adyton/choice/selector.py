@@ -6,7 +6,7 @@ of x, whose sensitivity is known, and the sum is multiplied by ε afterwards, wh
 cells that are not empty is the same for x and ε·x and stays as it is; the partition that is best for ε·x when an
 interval costs 1 is best for x when it costs 1/ε.
 
-A selector is trained on a few workloads that stand for all others. What matters about a workload is how much of the
+A selector is trained on a few workloads that represent all others. What matters about a workload is how much of the
 domain its queries ask about. Among algorithms that are expected to be nearly equally good, one with exact errors is
 preferred.
 """

@@ -140,7 +140,7 @@ class SimilarInputs(Selector):
 
 
 def _rounded(values: Reals) -> Reals:
-    """To a few significant digits."""
+    """The values, rounded to a few significant digits."""
     magnitude = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), 1e-30))))
     return np.asarray(np.rint(values * magnitude) / magnitude)
 

@@ -210,7 +210,7 @@ class Trainer:
 # ---- judging --------------------------------------------------------------------------------------------------------
 
 Fit: TypeAlias = Callable[[Lessons], Model | None]
-"""Learns a model; None if there is none."""
+"""Fits a model to lessons; None if there is none."""
 _ERRORS = 2.0
 """By how many standard errors a model must beat the default on held-out data sets: the best of several models looks
 better than it is."""

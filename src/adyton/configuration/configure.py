@@ -76,7 +76,7 @@ def configure(
     spread(neighbours)
     if not isinstance(public, bool) or not (progress is None or callable(progress)):
         raise BadInput(
-            f"public is true or false, and progress a function, given {shorten(public)}, {shorten(progress)}."
+            f"public must be true or false, and progress a function, given {shorten(public)}, {shorten(progress)}."
         )
     search = Search.of(family, interval, default)
     given = _listed(instances)

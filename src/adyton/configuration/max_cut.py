@@ -188,7 +188,7 @@ def cut_weight(weights: Reals, sides: Integers) -> float:
 
 @compiled
 def mean_of(cuts: Reals) -> float:
-    """The mean, added one by one."""
+    """The mean, summed in order."""
     total = 0.0
     for cut in cuts:
         total += cut

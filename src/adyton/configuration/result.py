@@ -111,7 +111,7 @@ class Configuration(Result):
         return self._chosen(), f"Guarantee: {self.guarantee}"
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
-        """The parameter; a line for each of several."""
+        """The parameter, or one line for each of several parameters."""
         values = self.parameter if isinstance(self.parameter, tuple) else (self.parameter,)
         names = [self.family] if len(values) == 1 else [f"{self.family} {place + 1}" for place in range(len(values))]
         lower, upper = np.array(self.intervals, dtype=np.float64).T
@@ -119,7 +119,7 @@ class Configuration(Result):
         return Sheets(FILE, (Sheet({"of": names}, columns),))
 
     def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
-        """All of it in words."""
+        """All paragraphs."""
         return self.paragraphs()
 
     def drawings(self, most: int | None = None) -> list[Drawing]:

@@ -57,7 +57,7 @@ class BySupport:
 
     @property
     def finest(self) -> float:
-        """How finely rows may be split by the rule."""
+        """The most parts into which the rule may split the rows."""
         return min(self.signal / self.least, self.most_leaves)
 
     def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:

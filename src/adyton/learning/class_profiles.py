@@ -66,7 +66,7 @@ class Frequencies:
 
     @classmethod
     def from_plain(cls, attribute: Attribute, classes: int, plain: Any) -> Frequencies:
-        """From plain values, of which nothing is trusted."""
+        """From plain values, none of which is trusted."""
         values = real_array(plain["frequencies"], (attribute.size, classes), "frequencies")
         if (values < 0).any() or not np.allclose(values.sum(axis=0), 1, atol=1e-6):
             raise BadInput("frequencies must be at least 0 and add up to 1 for each class.")
@@ -124,7 +124,7 @@ class Gaussians:
 
     @classmethod
     def from_plain(cls, attribute: Attribute, classes: int, plain: Any) -> Gaussians:
-        """From plain values, of which nothing is trusted."""
+        """From plain values, none of which is trusted."""
         if not isinstance(attribute, Integer | Numeric):
             raise BadInput(f"only numbers have a mean and a variance, but an attribute is {attribute.kind}.")
         middles = centres(attribute)
@@ -154,7 +154,7 @@ class ClassProfiles(Model):
     prior: Reals
     """How frequent each class is."""
     profiles: tuple[Profile, ...]
-    """One for each attribute, in their order."""
+    """One profile for each attribute, in order."""
     counted: float
     """The noisy number of all rows."""
 
@@ -185,7 +185,7 @@ class ClassProfiles(Model):
 
     @classmethod
     def from_learnt(cls, target: Target, learnt: Any) -> ClassProfiles:
-        """With a profile for each attribute."""
+        """Read from plain values; there must be a profile for each attribute."""
         if learnt.keys() != {"prior", "profiles", "rows"} or len(learnt["profiles"]) != len(target.schema.names):
             raise BadInput(
                 f"a model has a prior, a number of rows, and a profile for each of {listing(target.schema.names)}."

@@ -294,7 +294,7 @@ def _own_parts(plain: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str,
         raise BadInput("the task is not a classifier.")
     asked = {axis for name in classifier.attributes or () for axis in axes_of(name, known)}
     if common["schema"] != model.target.whole:
-        raise BadInput("the model is about another schema than the record.")
+        raise BadInput("the model and the record have different schemas.")
     if classifier.label != model.label or not asked <= known.keys():
         raise BadInput("the model predicts something other than the task asks for.")
     more, decisions = plain.get("asked"), of_kind(list, part_of(plain, "decisions"), "decisions")  # "asked" is newer

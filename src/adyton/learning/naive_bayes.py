@@ -53,7 +53,7 @@ def _way(given: object, name: str) -> str:
         raise BadInput(f"{name} is 'recipe', 'auto' or the name of an algorithm, given {shorten(given)}.")
     known = [RECIPE, AUTO, *algorithms(1)]
     if given not in known:
-        raise BadInput(no_such("way to histograms", given, known))
+        raise BadInput(no_such("way to estimate histograms", given, known))
     return given
 
 

@@ -180,7 +180,7 @@ class Jagannathan(RandomTrees):
         return Recipe(depth=depth, stop=AtDepth(most_leaves(target, scored=False)), way="random")
 
     def how_many(self, target: Target) -> int:
-        """All trees learn from the same rows."""
+        """The given number of *trees*."""
         return self.trees
 
 
@@ -244,27 +244,27 @@ class FriedmanSchuster(PublishedTrees):
         )
 
     def leaves(self, epsilon: Fraction, spent: Fraction) -> Fraction:
-        """Half a level."""
+        """The ε of the leaves: half a level's."""
         return epsilon / (2 * (self.depth + 1))
 
     def among(self, target: Target, random: PublicRandomness) -> tuple[int, ...] | None:
-        """All attributes."""
+        """The attributes that a tree may split on; None for all."""
         return None
 
     def least(self, target: Target, epsilon: Fraction) -> Fraction:
-        """Half a level."""
+        """The ε of half a level."""
         return epsilon / (2 * self.how_many(target) * (self.depth + 1))
 
     def deepest(self, target: Target) -> int:
-        """All levels."""
+        """The full depth."""
         return self.depth
 
     def way(self) -> Way:
-        """By the score."""
+        """Attributes are chosen by *score*."""
         return self.score
 
     def finish(self, target: Target, model: TreeModel) -> TreeModel:
-        """Pruned by the noisy counts."""
+        """The tree pruned by its noisy counts, if *prune* says so."""
         if not self.prune:
             return model
         tree, counts = pruned(model.tree, model.counts)
@@ -284,7 +284,7 @@ class PatilSingh(FriedmanSchuster):
     score: Literal["max", "gini", "entropy"] = "entropy"
 
     def how_many(self, target: Target) -> int:
-        """All trees learn from the same rows."""
+        """The given number of *trees*."""
         return self.trees
 
     def among(self, target: Target, random: PublicRandomness) -> tuple[int, ...]:
@@ -317,11 +317,11 @@ class Mohammed(PublishedTrees):
         return epsilon / (self.depth + 1)
 
     def deepest(self, target: Target) -> int:
-        """All levels."""
+        """The full depth."""
         return self.depth
 
     def way(self) -> Way:
-        """By the score."""
+        """Attributes are chosen by *score*."""
         return self.score
 
 

@@ -176,7 +176,7 @@ class _TreeWithProfiles(TreeModel):
 
     @classmethod
     def _parts(cls, target: Target, learnt: Any) -> dict[str, Any]:
-        """With a profile for each attribute."""
+        """The fields by name; there must be a profile for each attribute."""
         parts = super()._parts(target, learnt)
         if len(learnt["profiles"]) != len(target.schema.names):
             raise BadInput(f"a {cls.noun} has a profile for each of {listing(target.schema.names)}.")
@@ -245,7 +245,7 @@ class ProfiledTreeModel(_TreeWithProfiles):
     def explain(self) -> str:
         """The tree, and which attributes have profiles."""
         names = [name for name, table in zip(self.schema.names, self._tables, strict=True) if table.any()]
-        words = f"Profiles of {listing(names)} speak in its leaves too." if names else "No attribute has a profile."
+        words = f"Profiles of {listing(names)} add evidence in its leaves." if names else "No attribute has a profile."
         return f"{words} {super().explain()}"
 
 
