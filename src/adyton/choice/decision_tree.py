@@ -140,7 +140,7 @@ def grow(
     table, errors = np.asarray(features, dtype=np.float64), np.asarray(regrets, dtype=np.float64)
     if table.ndim != 2 or errors.ndim != 2 or len(table) != len(errors) or not len(table):
         raise BadInput(
-            f"features and regrets must have the same number of rows, given {table.shape} and {errors.shape}."
+            f"features and regrets must be non-empty tables of the same length, given {table.shape} and {errors.shape}."
         )
     if table.shape[1] != len(names) or errors.shape[1] != len(algorithms):
         raise BadInput(f"the tables must have {len(names)} columns for features and {len(algorithms)} for algorithms.")
