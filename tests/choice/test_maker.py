@@ -127,7 +127,7 @@ def test_files(trained, tmp_path):
         with pytest.raises(BadInput):
             MAKER.load(tmp_path / "changed.json")
     (tmp_path / "no.json").write_text("{")
-    with pytest.raises(BadInput, match="no JSON"):
+    with pytest.raises(BadInput, match="not a JSON"):
         MAKER.load(tmp_path / "no.json")
 
 
@@ -233,7 +233,7 @@ def test_options_that_spend_something_else_are_refused_in_training():
         ([cells, even], [], {"default": "evn"}, "Did you mean 'even'"),
         ([cells, even], [], {"share": 1}, "share must be greater than 0 and less than 1"),
         ([cells, even], [], {"share": 0}, "share must be greater than 0 and less than 1"),
-        ([cells, even], [lambda counts: 3], {}, "can stand in a formula"),
+        ([cells, even], [lambda counts: 3], {}, "can be used in a formula"),
         ("cells", [], {}, "options is a list"),
         ([3], [], {}, "an option is a function"),
         ([ad.option(predict="row")(cells.function)], [rows], {}, "Did you mean 'rows'"),

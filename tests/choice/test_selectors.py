@@ -253,7 +253,7 @@ def test_files_that_are_no_selectors(tmp_path):
         with pytest.raises(BadInput, match=match):
             Selector.load(path)
 
-    refused("not json", "no JSON")
+    refused("not json", "not a JSON")
     refused([1, 2], "not a selector")
     refused({**good, "version": 99}, "version 99")
     refused({**good, "share": "1/2"}, "was changed")

@@ -95,7 +95,7 @@ WRONG = {
     "no files": (("--family", "auction"), "say what to tune"),
     "unknown family": (("--family", "auctions", "--instances", "x"), "Did you mean 'auction'"),
     "missing file": (("--family", "auction", "--instances", "nowhere.txt"), "does not exist"),
-    "no match": (("--family", "auction", "--instances", "nowhere/*.txt"), "no file is named like"),
+    "no match": (("--family", "auction", "--instances", "nowhere/*.txt"), "no file matches"),
     "zero": (("--family", "auction", "--instances", "x", "--epsilon", "0"), "must be greater than 0"),
     "huge": (("--family", "auction", "--instances", "x", "--epsilon", "50"), "add --yes"),
     "interval": (("--family", "auction", "--instances", "x", "--interval", "0"), "two numbers"),

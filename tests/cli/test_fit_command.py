@@ -200,7 +200,7 @@ def test_a_model_that_cannot_be_written_is_printed(tmp_path, monkeypatch):
     ("words", "message"),
     [
         (["nowhere", DATA], "cannot be read"),
-        ([SCHEMA, DATA], "no JSON file"),
+        ([SCHEMA, DATA], "not a JSON file"),
         (["MODEL", "nowhere.csv"], "does not exist"),
         (["MODEL", SCHEMA], "no known ending"),
         (["MODEL", DATA, "--out", "x.txt"], "FILE.csv or FILE.parquet"),

@@ -337,14 +337,14 @@ def test_files_that_are_no_selectors(room: Path, tmp_path: Path):
     plain = json.loads((room / "near.json").read_text())
     file = tmp_path / "selector.json"
     for change, words in (
-        ({"version": 9}, "version 9, this is version 1"),
+        ({"version": 9}, "version 9; this program reads 1"),
         ({"share": "1/2"}, "was changed after it was written"),
         ({"format": "poem"}, "is not a selector"),
     ):
         file.write_text(json.dumps(plain | change))
         assert refused(run("explain", file), words)
     file.write_text("{")
-    assert refused(run("explain", file), "is no JSON file")
+    assert refused(run("explain", file), "is not a JSON file")
     assert refused(run("explain", tmp_path / "none.json"), "there is no file or folder")
     assert refused(run("explain", room / "near.json", "--dimensions", "2"), "is for 1 dimensions")
 

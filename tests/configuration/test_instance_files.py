@@ -138,7 +138,7 @@ def test_sizes_are_limited():
     [
         (Items, "missing.txt", "does not exist"),
         (Items, ".", "is a folder"),
-        (Items, "none-*.txt", "no file is named like"),
+        (Items, "none-*.txt", "no file matches"),
         (list, "here.txt", "there is no text format for list"),
         (Items, "a\0b", "cannot be read"),
     ],

@@ -91,7 +91,7 @@ def test_rows_per_unit_is_charged_to_the_person():
         ({"schema": None}, FRAME, LABELS, BadInput, "the path of a schema file"),
         ({"label": "age"}, FRAME, LABELS, SchemaError, "a classifier predicts classes"),
         ({"epsilon": -1}, FRAME, LABELS, BadInput, "greater than 0"),
-        ({}, FRAME.assign(height=3), LABELS, SchemaError, "'height', which are none of the attributes"),
+        ({}, FRAME.assign(height=3), LABELS, SchemaError, "'height', which are not among the attributes"),
         ({}, FRAME[["age"]], LABELS, SchemaError, "no column 'smoker', 'town'"),
         ({}, FRAME, LABELS[:7], BadInput, "X and y have different numbers of rows. Give one label for each row.$"),
         ({}, FRAME, None, BadInput, "requires y"),

@@ -228,7 +228,7 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "b.json").write_bytes(b"\x80\x04")
     for name, words in (
         ("a.json", "nested too deeply"),
-        ("b.json", "no JSON"),
+        ("b.json", "not a JSON"),
         ("c.json", "cannot be read"),
         ("", "cannot be read"),
     ):

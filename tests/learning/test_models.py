@@ -77,10 +77,10 @@ def test_files_are_checked(tmp_path):
     with pytest.raises(BadInput, match="digest does not fit"):
         Model.load(path)
     path.write_bytes(b"\x80\x04K\x01.")
-    with pytest.raises(BadInput, match="no JSON file"):
+    with pytest.raises(BadInput, match="not a JSON file"):
         Model.load(path)
     path.write_text('{"format": "adyton model"}' + "[" * 100)
-    with pytest.raises(BadInput, match="no JSON file"):
+    with pytest.raises(BadInput, match="not a JSON file"):
         Model.load(path)
     for action in (Model.load, MODELS["multinomial"].save):
         with pytest.raises(BadInput, match="cannot be"):

@@ -128,13 +128,13 @@ def _with_label(attribute):
 
 BAD = [
     (_with_label(ad.Boolean()), "il", {}, SchemaError, "there is no attribute 'il'.*mean 'ill'"),
-    (_with_label(ad.Integer(0, 1)), "ill", {}, SchemaError, "is integer, and a classifier predicts classes"),
+    (_with_label(ad.Integer(0, 1)), "ill", {}, SchemaError, "is integer, but a classifier predicts classes"),
     (_with_label(ad.Categorical(["x"])), "ill", {}, SchemaError, "single class 'x'"),
     (ad.Schema({"ill": ad.Boolean()}), "ill", {}, SchemaError, "nothing to predict"),
     (_with_label(ad.Boolean()), None, {}, SchemaError, "label is the name"),
     (_with_label(ad.Boolean()), "ill", {"epsilon": 2}, BudgetExceeded, "costs ε = 2, but 1 of 1 is left"),
     (_with_label(ad.Boolean()), "ill", {"epsilon": "1e-30"}, BadInput, "at least 2\\^-40"),
-    (_with_label(ad.Boolean()), "ill", {"histograms": "quadtree"}, BadInput, "no way to histograms 'quadtree'"),
+    (_with_label(ad.Boolean()), "ill", {"histograms": "quadtree"}, BadInput, "way to estimate histograms 'quadtree'"),
     (_with_label(ad.Boolean()), "ill", {"model": "bell"}, BadInput, "'multinomial' or 'gaussian'"),
     (_with_label(ad.Boolean()), "ill", {"modl": 1}, BadInput, "no option 'modl'.*mean 'model'"),
     (

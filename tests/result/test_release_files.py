@@ -121,7 +121,7 @@ def test_numbers_of_every_kind_are_written_plainly(tmp_path, task, algorithm, op
     ("found", "path", "to", "message"),
     [
         (NAMED, ["format"], "picture", "is not a release"),
-        (NAMED, ["version"], 3, "of version 3, this is version 2"),
+        (NAMED, ["version"], 3, "of version 3; this program reads 2"),
         (NAMED, ["estimate"], [1.0], "in the shape"),
         (NAMED, ["estimate", 0, 0], None, "in the shape"),
         (NAMED, ["estimate", 0, 0], "1", "in the shape"),
@@ -210,8 +210,8 @@ def test_files_that_are_none_are_refused(tmp_path):
     (tmp_path / "d.json").write_text('{"format": NaN}')
     (tmp_path / "e.json").write_text("[]")
     for name, message in (
-        ("a.json", "is no JSON file"),
-        ("b.json", "is no JSON file"),
+        ("a.json", "is not a JSON file"),
+        ("b.json", "is not a JSON file"),
         ("c.json", "is nested too deeply"),
         ("d.json", "holds NaN"),
         ("e.json", "is not a release"),

@@ -1,4 +1,4 @@
-"""What was learnt, in files: JSON with a digest. A file is checked as a stranger's would be before anything is done."""
+"""Files that hold what was learnt: JSON with a digest. Every file is checked as untrusted input before it is used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adyton.messages import shorten
 Content = TypeVar("Content")
 _MOST_BYTES = 1 << 30
 _SMALL = 1 << 20
-"""How many characters all parts of a file that are never long, and the blanks between parts, may have together."""
+"""The most characters that the parts which are never long, and the blanks between parts, may have in total."""
 _HEAD = 4096
 _BLANK, _BLANKS = re.compile(r"[ \t\r\n]*"), re.compile(r"[ \t\r\n]{10000}")
 _MARK = re.compile(r'"format": ?"(adyton [a-z ]+)"')
@@ -34,17 +34,17 @@ _OPENED = {
     "adyton configuration": ("a configuration", "ad.load"),
     "adyton learned choices": ("learned choices", "ad.LearnedChoices.load"),
     "adyton choice maker": ("what a choice maker has learnt", "the load method of a choice maker with its options"),
-    "adyton measurements": ("what was measured for an unfinished request", "any program that reads JSON"),
+    "adyton measurements": ("the measurements of an unfinished request", "any program that reads JSON"),
     "SQLite": ("a database, such as a ledger", "ad.Ledger.read or adyton ledger"),
 }
-"""What every mark stands for, and what opens it."""
+"""For every mark: what the file holds, and what opens it."""
 WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, MemoryError)
-"""What reading a file that nobody of us wrote can end in. UnicodeError and JSON's own errors are ValueErrors."""
+"""The exceptions that reading a foreign file can raise. UnicodeError and JSON's own errors are ValueErrors."""
 
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of files: its mark, its version, what it holds in words, and who writes such files."""
+    """A kind of file: its mark, its version, what it holds in words, and what writes it."""
 
     format: str
     version: int
@@ -66,7 +66,7 @@ class FileKind:
 
     @property
     def head(self) -> dict[str, Any]:
-        """What every such file begins with."""
+        """The fields that every such file begins with."""
         return {"format": self.format, "version": self.version}
 
     def write(self, body: dict[str, Any], path: str | os.PathLike[str]) -> None:
@@ -79,7 +79,7 @@ class FileKind:
             raise BadInput(f"{path} cannot be written: {error.strerror or error}.") from None
 
     def read(self, path: str | os.PathLike[str], made: Callable[[dict[str, Any]], Content]) -> Content:
-        """What *made* makes of the body of a file; whatever is wrong with it is one sentence."""
+        """The body of a file, converted by *made*; any fault of the file is reported in one sentence."""
         try:
             if os.path.getsize(path) > _MOST_BYTES:
                 raise BadInput(f"{path} is not {self.holds}: it has more than {_MOST_BYTES:,} bytes. {self.writer}")
@@ -93,13 +93,13 @@ class FileKind:
             raise BadInput(f"{path} is not {self.holds}: it is nested too deeply. {self.writer}") from None
         except WRONG:
             other = self.other(Path(path)) or self.writer
-            raise BadInput(f"{path} is not {self.holds}: it is no JSON file. {other}") from None
+            raise BadInput(f"{path} is not {self.holds}: it is not a JSON file. {other}") from None
         if isinstance(plain, dict) and plain.get("format") not in self.marks and self.other(Path(path)):
             raise BadInput(f"{path} is not {self.holds}. {self.other(Path(path))}")
         return self.made(plain, str(path), made)
 
     def other(self, path: Path) -> str:
-        """A sentence on what a file or a folder holds instead, if it says that it is something else of ours."""
+        """A sentence that says what a file or folder holds instead, if it has the mark of another kind."""
         inside = [path / name for name in FOLDERS] if path.is_dir() else [path]
         for mark in filter(None, map(named_format, inside)):
             if mark not in self.marks and mark in _OPENED:
@@ -108,16 +108,16 @@ class FileKind:
         return ""
 
     def digest(self, body: dict[str, Any]) -> str:
-        """A checksum of the whole, which shows changes that were not meant."""
+        """A checksum of the body, which reveals accidental changes."""
         return digest_of(body)
 
     def made(self, plain: Any, path: str, made: Callable[[dict[str, Any]], Content]) -> Content:
-        """The same of plain values; *path* says in messages where they come from."""
+        """As :meth:`read`, from values that are already parsed; messages name *path* as their origin."""
         if not isinstance(plain, dict) or plain.get("format") != self.format:
             raise BadInput(f"{path} is not {self.holds}. {self.writer}")
         if plain.get("version") != self.version:
             given = shorten(plain.get("version"))
-            raise BadInput(f"{path} is {self.holds} of version {given}, this is version {self.version}. {self.cure}")
+            raise BadInput(f"{path} is {self.holds} of version {given}; this program reads {self.version}. {self.cure}")
         try:
             plain = dict(plain)
             digest = plain.pop("digest", None)
@@ -131,13 +131,13 @@ class FileKind:
 
 
 def digest_of(body: dict[str, Any]) -> str:
-    """A checksum of the whole, which shows changes that were not meant."""
+    """A checksum of the body, which reveals accidental changes."""
     text = json.dumps(body, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def named_format(file: Path, *, whole: bool = False) -> str | None:
-    """What a file says that it is; None for a file that says nothing. With *whole*, only if all of it can be read."""
+    """The format that a file declares, None if it declares none. With *whole*, only if the entire file can be read."""
     try:
         with file.open("rb") as opened:
             head = opened.read(_HEAD)
@@ -155,7 +155,7 @@ def named_format(file: Path, *, whole: bool = False) -> str | None:
 
 
 def _parts_of(text: str, long: Collection[str]) -> Any:
-    """The object that a JSON text holds, read part by part: what is too long is refused before it is read."""
+    """The object in a JSON text, read part by part: a part that is too long is refused before it is decoded."""
     decoder, place, taken = json.JSONDecoder(parse_constant=_refuse), _blanks(text, 0), 0
     parts: dict[str, Any] = {}
     if _BLANKS.search(text):
@@ -167,7 +167,7 @@ def _parts_of(text: str, long: Collection[str]) -> Any:
             value, end = decoder.raw_decode(text[place : place + room])
         except ValueError:
             if place + room < len(text):
-                raise BadInput("it is longer than what it can hold.") from None
+                raise BadInput("it is longer than such a file can be.") from None
             raise
         return value, place + end
 
@@ -189,15 +189,15 @@ def _parts_of(text: str, long: Collection[str]) -> Any:
     if not text.startswith("}", place) or _blanks(text, place + 1) != len(text):
         raise ValueError("no object")
     if len(text) - taken > _SMALL:
-        raise BadInput("it is longer than what it can hold.")
+        raise BadInput("it is longer than such a file can be.")
     return parts
 
 
 def _blanks(text: str, place: int) -> int:
-    """The place after all blanks."""
+    """The position after the blanks."""
     found = _BLANK.match(text, place)
     return place if found is None else found.end()
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise BadInput(f"it holds {constant}, which is no number.")
+    raise BadInput(f"it holds {constant}, which is not a number.")

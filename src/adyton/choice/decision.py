@@ -1,6 +1,6 @@
 """A decision: which option was chosen, what choosing it cost, and why. Every choice leaves one, Pythia's too.
 
-A choice is made by noisy numbers. Each is bought when it is first asked for, and at most once.
+A choice depends on noisy numbers. Each number is bought when it is first read, and at most once.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Decision:
     left: Fraction
     """What is left of the budget for the option."""
     bought: tuple[Bought, ...]
-    """The features that were looked at, with their noisy values. No others were measured."""
+    """The features that were read, with their noisy values. No others were measured."""
     regrets: dict[str, float]
-    """For each option that could be chosen, the regret to expect from it, in the model's own unit: the least is best.
-    Empty where no model was asked."""
+    """The expected regret of each option that could be chosen, in the model's own unit: smaller is better. Empty if no
+    model was used."""
     notes: tuple[str, ...] = ()
-    """Further remarks on the choice, such as why the default is taken."""
+    """Further remarks on the choice, such as why the default is used."""
 
     @property
     def spent(self) -> Fraction:
@@ -37,12 +37,12 @@ class Decision:
 
     @property
     def measured(self) -> dict[str, float]:
-        """The noisy values that were looked at, by name."""
+        """The noisy values that were read, by name."""
         return {feature.name: feature.value for feature in self.bought}
 
     @property
     def alternatives(self) -> dict[str, float]:
-        """The regrets to expect of the options that were not chosen."""
+        """The expected regrets of the options that were not chosen."""
         return {name: regret for name, regret in self.regrets.items() if name != self.chosen}
 
     def compared(self) -> dict[str, float]:
@@ -50,7 +50,7 @@ class Decision:
         return self.regrets
 
     def ranked(self) -> list[tuple[str, str]]:
-        """The options that could be chosen with their regrets as they are shown, the most promising first."""
+        """The options that could be chosen with their regrets as text, the best first."""
         pairs = sorted(self.compared().items(), key=lambda pair: pair[1])
         return [(name, f"{regret:.2f}" if math.isfinite(regret) else "unknown") for name, regret in pairs]
 
@@ -78,14 +78,14 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Choice(Decision):
-    """Which algorithm a selector chose, what that cost, and why. A regret is the error to expect divided by that of the
-    best algorithm; notes name algorithms that the selector knows and the library does not have, or the other way round.
+    """Which algorithm a selector chose, what that cost, and why. A regret is the expected error divided by that of the
+    best algorithm; notes name algorithms that only the selector or only the library knows.
     """
 
     errors: dict[str, float] = field(default_factory=dict)
-    """For each algorithm the error to expect, as far as the selector predicts it: ‖W·x̂ − W·x‖₂."""
+    """The expected error of each algorithm, where the selector predicts it: ‖W·x̂ − W·x‖₂."""
     finished: bool = False
-    """Whether the selector changes the estimate afterwards, by what was bought: its noise then depends on the data."""
+    """Whether the selector post-processes the estimate with the bought features: its noise then depends on the data."""
 
     @property
     def algorithm(self) -> str:
@@ -98,15 +98,15 @@ class Choice(Decision):
         return next((feature.total for feature in self.bought if feature.total is not None), None)
 
     def compared(self) -> dict[str, float]:
-        """The error to expect of each algorithm, relative to the best of them (1 = best).
+        """The expected error of each algorithm, relative to the best of them (1 = best).
 
-        A regret compares with the algorithm that is best on each of many tables, so no algorithm has a mean of 1.
+        A regret compares an algorithm with the best one for each of many tables, so no algorithm has a mean of 1.
         """
         least = min(self.regrets.values(), default=1.0)
         return {name: regret / least for name, regret in self.regrets.items()} if 0 < least < math.inf else self.regrets
 
     def to_plain(self) -> dict[str, Any]:
-        """With the errors."""
+        """The choice as plain values, with the errors."""
         plain = super().to_plain()
         return {
             "algorithm": plain["chosen"],
@@ -119,12 +119,12 @@ class Choice(Decision):
         }
 
     def _remarks(self) -> list[str]:
-        """Notes on the library are not part of the sentence."""
+        """None: notes on the library are left out of the sentence."""
         return []
 
 
 def _finite(values: dict[str, float]) -> dict[str, float | None]:
-    """For JSON, which has no infinity: None in its place."""
+    """The values for JSON, which has no infinity: None replaces it."""
     return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
@@ -134,10 +134,10 @@ class Bought:
 
     name: str
     words: str
-    """What it is."""
+    """What the feature is, in words."""
     value: float
     deviation: float
-    """Not a number where it is not known: for a value computed from several answers."""
+    """NaN where it is unknown: for a value computed from several answers."""
     spent: Fraction
     total: Measurement | None = None
     """The noisy number of rows, if that is what was bought."""
@@ -152,7 +152,7 @@ class Bought:
         return f"{self.name} = {self.value:.6g}{around}"
 
     def to_plain(self) -> dict[str, Any]:
-        """For JSON."""
+        """The feature as plain values, for JSON."""
         return {
             "name": self.name,
             "words": self.words,
@@ -163,7 +163,7 @@ class Bought:
 
 
 class Looks:
-    """Looks at features when they are asked for. Public features cost nothing; any other is bought once.
+    """Reads features on request. Public features cost nothing; every other feature is bought once.
 
     >>> looks = Looks(lambda name: Bought(name, "rows", 41.0, 14.1, Fraction(1, 10)), {"cells": 8.0})
     >>> looks("cells"), looks("rows"), looks("rows"), looks.spent
@@ -185,10 +185,10 @@ class Looks:
 
     @property
     def bought(self) -> tuple[Bought, ...]:
-        """All that was bought, in order."""
+        """The features that were bought, in order."""
         return tuple(self._bought.values())
 
     @property
     def spent(self) -> Fraction:
-        """What it cost."""
+        """What they cost."""
         return sum((feature.spent for feature in self.bought), Fraction(0))

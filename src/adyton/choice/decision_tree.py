@@ -1,8 +1,8 @@
-"""Decision trees that choose an option by features, and look at no more features than they need.
+"""Decision trees that choose an option by features, and read no more features than they need.
 
-They are grown by a criterion of how mixed a set of training inputs is, and questions that do not pay for their features
-are pruned. For each input the regret of every option is known: its error divided by the least error of all. A criterion
-computes some numbers from the regrets of an input; their means over a set of inputs say how mixed the set is.
+A criterion of how mixed a set of training inputs is decides where they split, and questions that do not pay for their
+features are pruned. For each input the regret of every option is known: its error divided by the least error of all. A
+criterion computes some numbers from the regrets of an input; their means over a set of inputs say how mixed the set is.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Tree: TypeAlias = Leaf | Split
 
 
 def walk(tree: Tree, feature: Callable[[str], float]) -> tuple[Leaf, dict[str, float]]:
-    """The leaf that an input leads to, and the features that were looked at on the way, each once.
+    """The leaf that an input reaches, and the features that were read on the way, each only once.
 
     >>> leaf = Leaf("hb", {"hb": 1.0}, 7)
     >>> walk(Split("scale", 5.0, leaf, leaf), {"scale": 3.0}.__getitem__)[1]
@@ -57,7 +57,7 @@ def walk(tree: Tree, feature: Callable[[str], float]) -> tuple[Leaf, dict[str, f
 
 
 def most_features(tree: Tree, free: frozenset[str] = frozenset()) -> int:
-    """The most different features that any path looks at, those that are *free* not counted."""
+    """The largest number of different features that a path reads, not counting *free* ones."""
     if isinstance(tree, Leaf):
         return 0
     own = frozenset() if tree.feature in free else frozenset([tree.feature])
@@ -65,7 +65,7 @@ def most_features(tree: Tree, free: frozenset[str] = frozenset()) -> int:
 
 
 def all_features(tree: Tree) -> frozenset[str]:
-    """The features that some path looks at."""
+    """The features that at least one path reads."""
     if isinstance(tree, Leaf):
         return frozenset()
     return all_features(tree.left) | all_features(tree.right) | {tree.feature}
@@ -91,19 +91,19 @@ def from_plain(plain: Any) -> Tree:
 
 
 def check_tree(tree: Tree, check_leaf: Callable[[Leaf], object], check_feature: Callable[[str], object]) -> None:
-    """Refuse a tree from a file whose thresholds are no numbers, or whose leaves or features are refused."""
+    """Refuse a tree from a file if a threshold is not a finite number, or a leaf or a feature fails its check."""
     if isinstance(tree, Leaf):
         check_leaf(tree)
         return
     check_feature(tree.feature)
     if not np.isfinite(tree.threshold):
-        raise BadInput(f"a tree asks about {tree.feature} with a threshold that is no number.")
+        raise BadInput(f"a tree asks about {tree.feature} with a threshold that is not a number.")
     for side in (tree.left, tree.right):
         check_tree(side, check_leaf, check_feature)
 
 
 def in_words(tree: Tree, leaf_in_words: Callable[[Leaf], str], indent: str = "") -> str:
-    """The tree for people, one question a line."""
+    """The tree as text for people, one question per line."""
     if isinstance(tree, Leaf):
         return f"{indent}{leaf_in_words(tree)}"
     left, right = (in_words(side, leaf_in_words, indent + "  ") for side in (tree.left, tree.right))
@@ -111,9 +111,9 @@ def in_words(tree: Tree, leaf_in_words: Callable[[Leaf], str], indent: str = "")
 
 
 LEAST = 5
-"""A leaf stands for at least so many training inputs."""
+"""The least number of training inputs in a leaf."""
 _THRESHOLDS = 128
-"""At most so many thresholds of a feature are tried: more would only fit the noise."""
+"""The most thresholds that are tried for a feature: more would only fit the noise."""
 
 
 def grow(
@@ -129,8 +129,8 @@ def grow(
 ) -> Tree:
     """A tree of at most *depth* questions, split where the criterion falls most (CART: Breiman et al., 1984).
 
-    *features* is inputs × features, *regrets* inputs × algorithms; inputs count by their *weights*, if there are any. A
-    leaf chooses the algorithm of least mean regret.
+    *features* is inputs × features, *regrets* inputs × algorithms; inputs are weighted by *weights*, if given. A leaf
+    chooses the algorithm of least mean regret.
 
     >>> tree = grow([[1], [2], [8], [9]], [[1, 2], [1, 2], [3, 1], [3, 1]], ["scale"], ["hb", "dawa"],
     ...             criterion=LEAST_REGRET, depth=3, least=1)
@@ -139,9 +139,11 @@ def grow(
     """
     table, errors = np.asarray(features, dtype=np.float64), np.asarray(regrets, dtype=np.float64)
     if table.ndim != 2 or errors.ndim != 2 or len(table) != len(errors) or not len(table):
-        raise BadInput(f"features and regrets are tables of as many rows, given {table.shape} and {errors.shape}.")
+        raise BadInput(
+            f"features and regrets must be non-empty tables of the same length, given {table.shape} and {errors.shape}."
+        )
     if table.shape[1] != len(names) or errors.shape[1] != len(algorithms):
-        raise BadInput(f"there are {len(names)} features and {len(algorithms)} algorithms, given other tables.")
+        raise BadInput(f"the tables must have {len(names)} columns for features and {len(algorithms)} for algorithms.")
     if not (np.isfinite(table).all() and np.isfinite(errors).all() and errors.min() >= 1):
         raise BadInput("features must be finite numbers, and regrets finite numbers of at least 1.")
     counted = np.ones(len(table)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -161,7 +163,7 @@ class _Grower:
     features: Reals
     regrets: Reals
     numbers: Reals
-    """What the criterion takes means of."""
+    """The criterion's numbers for each input."""
     weights: Reals
 
     def grow(self, rows: npt.NDArray[np.int64], depth: int) -> Tree:
@@ -179,7 +181,7 @@ class _Grower:
         return Split(self.names[feature], threshold, *sides)
 
     def _cut(self, rows: npt.NDArray[np.int64]) -> tuple[int, float] | None:
-        """The feature and the threshold after which the weighted criterion is least, if it falls at all."""
+        """The feature and the threshold that lower the weighted criterion most, if any does."""
         lowest, cut = float(self.criterion.impurity(self._mean(self.numbers, rows))) - 1e-12, None
         total = float(self.weights[rows].sum())
         for feature in range(len(self.names)):
@@ -203,7 +205,7 @@ class _Grower:
         return np.asarray((table[rows] * self.weights[rows, None]).sum(axis=0) / self.weights[rows].sum())
 
     def _sizes(self, values: Reals) -> npt.NDArray[np.int64]:
-        """How many of the ordered values may lie below a threshold: some places, evenly spread, between unlike ones."""
+        """How many of the ordered values may lie below a threshold: places between different values, evenly spread."""
         sizes = np.arange(self.least, values.size - self.least + 1)
         if sizes.size:
             sizes = sizes[values[sizes - 1] < values[np.minimum(sizes, values.size - 1)]]
@@ -217,8 +219,8 @@ def prune(tree: Tree, price: float, free: frozenset[str] = frozenset(), margin: 
 
     A question lowers the mean regret of the inputs that reach it, on the training inputs. If it asks for a feature that
     was not bought before, and is not *free*, it also takes a part *price* of the budget from the algorithm, which makes
-    errors 1/(1 − price) times as large. From the leaves up, a question stays if what it saves is more than that, and
-    more than a *margin* for what is seen only in the training inputs.
+    errors 1/(1 − price) times as large. From the leaves up, a question stays if it saves more than that plus a
+    *margin*, because part of what it saves is seen only in the training inputs.
 
     >>> same = Leaf("hb", {"hb": 1.0, "dawa": 1.5}, 7)
     >>> prune(Split("scale", 5.0, same, same), price=0.01).algorithm
@@ -228,7 +230,7 @@ def prune(tree: Tree, price: float, free: frozenset[str] = frozenset(), margin: 
 
 
 def _pruned(tree: Tree, price: float, bought: frozenset[str], margin: float) -> tuple[Tree, float, Leaf]:
-    """The pruned tree, its mean regret, and the leaf that would stand in its place."""
+    """The pruned tree, its mean regret, and the leaf that would replace it."""
     if isinstance(tree, Leaf):
         return tree, tree.regrets[tree.algorithm], tree
     known = bought | {tree.feature}
@@ -253,12 +255,12 @@ def _merged(left: Leaf, right: Leaf) -> Leaf:
 
 @dataclass(frozen=True)
 class Criterion:
-    """Numbers of inputs, and how mixed a set with such means is: the lower, the better."""
+    """Numbers for each input, and how mixed a set is, computed from their means: lower is better."""
 
     numbers: Callable[[Reals], Reals]
     """From regrets, inputs × algorithms: inputs × numbers."""
     impurity: Callable[[Reals], Reals]
-    """From means of them, along the last axis, for many sets at once: one number a set."""
+    """From means of these numbers, along the last axis, for many sets at once: one number per set."""
 
 
 LEAST_REGRET = Criterion(lambda regrets: regrets, lambda means: np.asarray(means.min(axis=-1)))

@@ -1,12 +1,12 @@
-"""Small formulas over features: trees of operations with a text that can be read back, and never run as code.
+"""Small formulas over features: trees of operations with a text that can be parsed again and is never run as code.
 
-A model has a formula for each option, which says how good it is; the option of the largest value is taken.
+A model has a formula for each option, which says how good the option is; the option with the largest value is chosen.
 
-Synthesis finds, of all small formulas over the features, the simplest that predicts an option's score nearly best.
-Formulas are enumerated from the smallest up; of those that have the same values, the smallest is kept. The target is by
-how much an option's score is above the mean of all options, predicted as a + b·formula by least squares. The loss of a
-formula is its mean squared error on data sets that a and b were not fitted to, each held out in turn; of the formulas
-within 5% of the least loss, the smallest is taken.
+Among all small formulas over the features, synthesis finds the simplest that predicts an option's score nearly best.
+Formulas are enumerated from the smallest up; of formulas with the same values, the smallest is kept. The target is the
+difference between an option's score and the mean of all options, predicted as a + b·formula by least squares. The loss
+of a formula is its mean squared error on data sets that a and b were not fitted to, each held out in turn; of the
+formulas within 5% of the least loss, the smallest is chosen.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adyton.messages import no_such, shorten
 
 _SMALLEST, _LARGEST_POWER = 1e-9, 3.0
 LARGEST = 1e12
-"""Beyond this a formula has no value."""
+"""Beyond this magnitude a formula is undefined."""
 _LONGEST, _DEEPEST = 1000, 40
 
 
@@ -84,7 +84,7 @@ Formula: TypeAlias = Number | Name | Applied
 
 
 def value_of(formula: Formula, look: Callable[[str], Any]) -> Any:
-    """The value, for numbers or for arrays of them; NaN where it has none.
+    """The value of a formula, for numbers or arrays; NaN where it is undefined.
 
     >>> float(value_of(parsed("1 - x ^ 2"), {"x": np.float64(0.5)}.__getitem__))
     0.75
@@ -99,7 +99,7 @@ def value_of(formula: Formula, look: Callable[[str], Any]) -> Any:
 
 
 def names_in(formula: Formula) -> frozenset[str]:
-    """The features that it asks for."""
+    """The features that a formula uses."""
     if isinstance(formula, Name):
         return frozenset([formula.name])
     return frozenset() if isinstance(formula, Number) else frozenset().union(*map(names_in, formula.parts))
@@ -142,7 +142,7 @@ _TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|([^\W\d]\w*)|`([^
 
 
 def parsed(text: str) -> Formula:
-    """The formula of a text: numbers, names, + - * / ^, log2, sqrt, min and max.
+    """The formula that a text describes: numbers, names, + - * / ^, log2, sqrt, min and max.
 
     >>> names_in(parsed("uniformity * (1 - sparsity)")) == {"uniformity", "sparsity"}
     True
@@ -245,28 +245,28 @@ class FormulaModel(Model):
     formulas: Mapping[str, Formula]
 
     def regrets(self, look: Look) -> dict[str, float]:
-        """All features of the formulas are looked at."""
+        """Reads all features of the formulas."""
         values = {name: float(value_of(formula, look)) for name, formula in self.formulas.items()}
         return below_best(values)
 
     @property
     def asked(self) -> frozenset[str]:
-        """Those of all formulas."""
+        """The features of all formulas."""
         return frozenset().union(*map(names_in, self.formulas.values()))
 
     def learnt(self) -> Any:
-        """The texts."""
+        """The texts of the formulas."""
         return {name: shown(formula) for name, formula in self.formulas.items()}
 
     @classmethod
     def from_learnt(cls, learnt: Any, options: tuple[str, ...]) -> FormulaModel:
-        """From the texts."""
+        """The model with formulas of these texts."""
         if not isinstance(learnt, Mapping) or learnt.keys() != set(options):
             raise BadInput("a model of formulas has one formula for each option.")
         return cls({name: parsed(learnt[name]) for name in options})
 
     def in_words(self) -> str:
-        """One formula a line."""
+        """One formula per line."""
         return "\n".join(f"  {name}: {shown(formula)}" for name, formula in self.formulas.items())
 
 
@@ -284,7 +284,7 @@ CONSTANTS = (1.0, 2.0, 3.0, 1.5)
 _UNARY_TRIED = ("log2", "sqrt")
 _DIGITS = 9
 _AT_ONCE = 1 << 21
-"""How many numbers are computed at a time."""
+"""The most numbers that are computed at a time."""
 TOLERANCE = 0.05
 _FLAT = 1e-12
 
@@ -295,10 +295,10 @@ class Difference:
 
     option: str
     old: str | None
-    """None if the programmer wrote none."""
+    """None if the programmer wrote no prediction."""
     new: Formula
     old_loss: float | None
-    """None where the old one has no value on some rows."""
+    """None if the old prediction is undefined on some rows."""
     new_loss: float
 
     def __str__(self) -> str:
@@ -308,7 +308,7 @@ class Difference:
 
 
 class Synthesiser:
-    """Enumerates once, and fits on any part of the lessons.
+    """Enumerates formulas once, and fits them to any part of the lessons.
 
     >>> x = np.linspace(0, 1, 40)
     >>> scores = np.stack([0.9 - x**1.5, np.zeros(40)], axis=1)
@@ -327,11 +327,11 @@ class Synthesiser:
         self.values = (values - self.centres) / self.spreads  # so that squares stay exact enough
 
     def fit(self, lessons: Lessons) -> FormulaModel | None:
-        """The best formulas for some of the lessons that were enumerated on."""
+        """The best formula for each option, from a part of the lessons."""
         return FormulaModel({option: self.best(lessons, option)[0] for option in lessons.options})
 
     def best(self, lessons: Lessons, option: str) -> tuple[Formula, float]:
-        """The simplest formula whose held-out loss is near the least, calibrated, and that loss."""
+        """The simplest formula whose held-out loss is nearly the least, calibrated, and its loss."""
         target = lessons.advantages[:, lessons.options.index(option)]
         intercepts, slopes, losses = _least_squares(self.values[:, lessons.places], target, lessons)
         near = np.flatnonzero(losses <= (1 + TOLERANCE) * losses.min() + _FLAT)
@@ -341,7 +341,7 @@ class Synthesiser:
         return _calibrated(self.formulas[place], intercept, slope), float(losses[place])
 
     def difference(self, option: str, old: str | None, predicted: Reals | None) -> Difference:
-        """What the programmer predicted, on the same rows, beside the best formula. Both are calibrated."""
+        """The programmer's prediction compared with the best formula on the same rows. Both are calibrated."""
         new, loss = self.best(self.lessons, option)
         if old is None or predicted is None or not np.isfinite(predicted).all():
             return Difference(option, old, new, None, loss)
@@ -352,7 +352,7 @@ class Synthesiser:
 
 
 def _calibrated(formula: Formula, intercept: float, slope: float) -> Formula:
-    """intercept + slope·formula, with few digits, and without what is zero."""
+    """intercept + slope·formula, with few digits and without terms that are zero."""
     first, second = (float(f"{value:.4g}") for value in (intercept, slope))
     if second == 0 or isinstance(formula, Number):
         return Number(float(f"{intercept + slope * value_of(formula, lambda _: 0.0):.4g}"))
@@ -363,10 +363,10 @@ def _calibrated(formula: Formula, intercept: float, slope: float) -> Formula:
 
 
 def _least_squares(values: Reals, target: Reals, lessons: Lessons) -> tuple[Reals, Reals, Reals]:
-    """Fit target ≈ a + b·values for many formulas at once, by weighted least squares, each data set with weight 1: the
-    a, the b, and the losses with each data set held out.
+    """Fit target ≈ a + b·values for many formulas at once, by weighted least squares, each data set with weight 1.
+    Returns all a, all b, and the losses with each data set held out.
 
-    From the sums over each data set follow those over all others, and so all held-out fits at once.
+    The sums over all other data sets follow from those over each data set, which gives all held-out fits at once.
     """
     weights = np.zeros((len(target), len(lessons.names)))
     for column, source in enumerate(lessons.names):
@@ -402,11 +402,11 @@ class Enumerated:
 
     @property
     def full(self) -> bool:
-        """Whether there are enough."""
+        """Whether there are *most* formulas."""
         return len(self._known) >= self.most
 
     def add(self, size: int, formulas: Sequence[Formula], values: Reals) -> None:
-        """Keep the formulas that have values, and not those of a formula that is kept already."""
+        """Keep the formulas that are defined on all rows, unless a formula with the same values is kept already."""
         magnitude = np.abs(values).max(axis=1, initial=0.0)
         usable = np.flatnonzero(np.isfinite(magnitude) & (magnitude <= LARGEST))
         scale = np.maximum(magnitude[usable, None], 1 / LARGEST)
@@ -435,7 +435,7 @@ class Enumerated:
 
 
 def _of_constants(formula: Formula) -> bool:
-    """Whether it is an operation on constants alone, which another constant could stand for."""
+    """Whether it is an operation on constants only, which a single constant could replace."""
     return isinstance(formula, Applied) and all(isinstance(part, Number) for part in formula.parts)
 
 

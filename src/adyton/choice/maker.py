@@ -1,4 +1,4 @@
-"""Choice makers: a program that chooses among options by metafeatures, runs the choice, and says why."""
+"""Choice makers: programs that choose among options by metafeatures, run the chosen option, and say why."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ _LONGEST_TRACE = 10_000
 class ChoiceMaker:
     """Chooses among options by noisy metafeatures, and runs the choice with what is left: exactly ε in all.
 
-    A metafeature is measured when the model asks for it, once, for a fixed part of the *share*; what is not spent on
-    them goes to the option. Before it is trained, a choice maker goes by what the options' programmers predict, if all
-    do, and else by the default, the first option if none is named. :meth:`train` returns a trained one.
+    A metafeature is measured once, when the model first asks for it, for a fixed part of the *share*; what is not spent
+    on metafeatures goes to the option. Before training, a choice maker uses the predictions of the options'
+    programmers, if every option has one, and otherwise the default: the first option, unless another is named.
+    :meth:`train` returns a trained choice maker.
 
     Imola and Yang, "Automatic, fine-grained algorithmic choice for differential privacy", 2018.
     """
@@ -55,15 +56,15 @@ class ChoiceMaker:
     share: Fraction = field(default=Fraction(1, 20), kw_only=True)
     """The most that metafeatures may cost, as a part of ε."""
     score: Score | None = field(default=None, kw_only=True)
-    """``score(answer, public)`` says how good an answer is on public data: the higher the better."""
+    """``score(answer, public)`` says how good an answer is on public data: higher is better."""
     default: str | None = field(default=None, kw_only=True)
     learnt: Learnt | None = field(default=None, kw_only=True, repr=False)
     most: int | None = field(default=None, kw_only=True, repr=False)
     """How many metafeatures the share is divided among."""
     differences: tuple[Difference, ...] = field(default=(), kw_only=True, repr=False)
-    """What synthesis proposes in the place of the options' own predictions."""
+    """The formulas that synthesis proposes instead of the options' own predictions."""
     trace: deque[Decision] = field(default_factory=lambda: deque(maxlen=_LONGEST_TRACE), init=False, repr=False)
-    """What was chosen so far, and why; the last choice is the last entry."""
+    """The decisions so far, the latest last."""
 
     def __post_init__(self) -> None:
         options = tuple(map(option_of, _several(self.options, "options")))
@@ -87,13 +88,13 @@ class ChoiceMaker:
     # ---- choosing ---------------------------------------------------------------------------------------------------
 
     def __call__(self, source: Source, *arguments: Any, epsilon: Rational) -> Any:
-        """Choose, then run the choice: ε in all. The decision is added to the trace."""
+        """Choose, then run the chosen option: exactly ε in all. The decision is added to the trace."""
         decision = self.decide(source, epsilon=epsilon)
         chosen = next(option for option in self.options if option.name == decision.chosen)
         return chosen(source, *arguments, epsilon=decision.left)
 
     def decide(self, source: Source, *, epsilon: Rational) -> Decision:
-        """Choose only, spending on metafeatures what the decision says; the rest is for the option."""
+        """Choose without running. The decision says what metafeatures cost; the rest of ε is for the option."""
         amount = positive(epsilon, "epsilon", computed=True)
         self._admit(source, amount)
         features = {feature.name: feature for feature in self.informed_by}
@@ -104,7 +105,8 @@ class ChoiceMaker:
         return decision
 
     def _admit(self, source: Source, epsilon: Fraction) -> None:
-        """Refuse what cannot be carried out, before anything is spent: metafeatures are tried on an empty twin."""
+        """Refuse a choice that cannot be carried out, before spending: metafeatures are tried on an empty
+        twin."""
         if not isinstance(source, Source):
             raise BadInput(f"a choice maker needs a source of a kernel, given {shorten(source)}.")
         model = self._deciding().model
@@ -132,7 +134,7 @@ class ChoiceMaker:
         return frozenset(feature.name for feature in self.informed_by if feature.free)
 
     def _deciding(self) -> Learnt:
-        """What was learnt; before that, what the options predict; else the default."""
+        """What was learnt; before training, the options' predictions, or else the default."""
         if self.learnt is not None:
             return self.learnt
         names = tuple(option.name for option in self.options)
@@ -146,13 +148,13 @@ class ChoiceMaker:
     def train(
         self, public: Any, epsilons: Rational | Sequence[Rational] = 1, *, trials: int = 3, seed: int = 0
     ) -> ChoiceMaker:
-        """A choice maker that knows public data: counts by the name of the data set, or a list of ``PublicData``.
+        """A choice maker trained on public data: counts by the name of the data set, or a list of ``PublicData``.
 
-        Each option runs on each of them at each budget, with all of it and with what the share for metafeatures leaves;
-        the metafeatures are as noisy as they will be. What is learnt is judged on data sets that were held out.
+        Each option runs on each data set at each budget, with the whole budget and with what the share for metafeatures
+        leaves; metafeatures are as noisy as they are in use. Models are judged on data sets that were held out.
         """
         if self.score is None:
-            raise BadInput("training needs a score: ChoiceMaker(…, score=…), how good an answer is on public data.")
+            raise BadInput("training needs a score: ChoiceMaker(…, score=…), which rates an answer on public data.")
         inputs, amounts = public_inputs(public), budgets(epsilons)
         trainer = Trainer(
             self.options,
@@ -167,13 +169,13 @@ class ChoiceMaker:
         return self.taught(trainer)
 
     def taught(self, trainer: Trainer) -> ChoiceMaker:
-        """A choice maker that knows what a trainer measures on public data."""
+        """A choice maker that has learnt from what a trainer measures on public data."""
         assert self.default is not None
         full, free = trainer.scores(Fraction(1)), self._free
         dear = trainer.scores(1 - self.share) if self._private else full
         written = Written.of(self.options, [feature.name for feature in self.informed_by])
         own: dict[str, Fit] = {} if written is None else {"written": lambda _: written}
-        for most in range(1, max(1, self._private) + 1):  # the price follows from the model, and the model from it
+        for most in range(1, max(1, self._private) + 1):  # the price and the model depend on each other
             lessons = trainer.lessons(most, full, dear)
             learnt = learn(lessons, self.default, usual_fits(lessons) | own, most=most, free=free)
             if learnt.model is None or learnt.model.most(free) <= most:
@@ -189,7 +191,7 @@ class ChoiceMaker:
     # ---- words and files --------------------------------------------------------------------------------------------
 
     def explain(self) -> str:
-        """What decides, what it costs, and what every way to choose did on public data."""
+        """What decides, what it costs, and how every way to choose did on public data."""
         names = ", ".join(feature.name for feature in self.informed_by) or "nothing"
         lines = [
             f"A choice {self._deciding().in_words()}",
@@ -217,7 +219,7 @@ class ChoiceMaker:
         _KIND.write({**_KIND.head, **body}, path)
 
     def load(self, path: str | os.PathLike[str]) -> ChoiceMaker:
-        """This choice maker, with what was saved by one whose options and metafeatures have the same names."""
+        """This choice maker with what was saved in a file; the options and metafeatures must have the same names."""
         return _KIND.read(path, self._loaded)
 
     def _loaded(self, plain: dict[str, Any]) -> ChoiceMaker:

@@ -1,6 +1,6 @@
-"""Models: from features to the regret to expect of every option. Each asks only for the features that it needs.
+"""Models: from features to the expected regret of every option. A model reads only the features that it needs.
 
-They are fitted to lessons: what public data showed at one place where a program chooses.
+Models are fitted to lessons: the scores of the options on public data, at one place where a program chooses.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ Look: TypeAlias = Callable[[str], float]
 
 
 class OutsideError(Exception):
-    """A feature lies outside what a model was trained on, or a formula has no value there."""
+    """A feature is outside the range that a model was trained on, or a formula is undefined there."""
 
 
 class Model(ABC):
-    """Says of each option what regret to expect, in a unit of its own."""
+    """Predicts the regret of each option, in a unit of its own."""
 
     kind: ClassVar[str]
 
     @abstractmethod
     def regrets(self, look: Look) -> dict[str, float]:
-        """The regret to expect of each option. Only what is looked at is bought."""
+        """The expected regret of each option. Only the features that are read are bought."""
 
     @property
     @abstractmethod
     def asked(self) -> frozenset[str]:
-        """The features that it may look at."""
+        """The features that it may read."""
 
     def most(self, free: frozenset[str] = frozenset()) -> int:
-        """The most different features that it looks at in one decision, those that are *free* not counted."""
+        """The largest number of different features that it reads in one decision, not counting *free* ones."""
         return len(self.asked - free)
 
     @abstractmethod
@@ -74,12 +74,12 @@ class Model(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Lessons:
-    """Rows of features with the score that every option had there; the higher a score, the better."""
+    """Rows of features with the score that every option had there; a higher score is better."""
 
     features: tuple[str, ...]
     options: tuple[str, ...]
     values: Reals
-    """rows × features, as noisy as they will be."""
+    """rows × features, as noisy as they are in use."""
     scores: Reals
     """rows × options, with the whole budget."""
     dear: Reals
@@ -89,7 +89,7 @@ class Lessons:
     """The data set that each row comes from."""
     weights: Reals
     places: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """Which rows of all lessons these are."""
+    """The places of these rows among all lessons."""
 
     def __post_init__(self) -> None:
         rows = len(self.sources)
@@ -105,7 +105,7 @@ class Lessons:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The data sets, each once."""
+        """The names of the data sets, without repetition."""
         return tuple(dict.fromkeys(self.sources))
 
     @property
@@ -124,7 +124,7 @@ class Lessons:
         return np.array([name == source for name in self.sources])
 
     def where(self, rows: Flags) -> Lessons:
-        """Only these rows."""
+        """The lessons of these rows only."""
         sources = tuple(name for name, stays in zip(self.sources, rows, strict=True) if stays)
         if not sources:
             raise BadInput("there is nothing to learn from: no public input is left.")
@@ -133,7 +133,7 @@ class Lessons:
         return Lessons(self.features, self.options, values, scores, dear, sources, weights, places)
 
     def gained(self, chosen: Reals, looked: Reals) -> Reals:
-        """For each row, the score of the chosen options, of which a part *looked* of the share was spent on features.
+        """For each row, the score of the chosen option if a fraction *looked* of the share was spent on features.
 
         Between the two budgets that were tried, the score is interpolated.
         """
@@ -142,7 +142,7 @@ class Lessons:
         return np.asarray(full + looked * (less - full))
 
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """The least and the largest value of each feature: what was seen."""
+        """The least and the largest value of each feature in these rows."""
         low, high = self.values.min(axis=0), self.values.max(axis=0)
         return {name: (float(a), float(b)) for name, a, b in zip(self.features, low, high, strict=True)}
 
@@ -158,17 +158,17 @@ class Fixed(Model):
 
     @classmethod
     def fit(cls, lessons: Lessons) -> Fixed:
-        """By the mean scores."""
+        """Fitted to the mean regrets."""
         means = np.average(lessons.regrets, axis=0, weights=lessons.weights)
         return cls(dict(zip(lessons.options, means.tolist(), strict=True)))
 
     def regrets(self, look: Look) -> dict[str, float]:
-        """Nothing is looked at."""
+        """The mean regrets; no feature is read."""
         return dict(self.means)
 
     @property
     def asked(self) -> frozenset[str]:
-        """None."""
+        """No features."""
         return frozenset()
 
     def learnt(self) -> Any:
@@ -177,7 +177,7 @@ class Fixed(Model):
 
     @classmethod
     def from_learnt(cls, learnt: Any, options: tuple[str, ...]) -> Fixed:
-        """The means, of these options."""
+        """From the means of these options."""
         return cls(_real_values(learnt, options))
 
     def in_words(self) -> str:
@@ -187,12 +187,12 @@ class Fixed(Model):
 
 _DEPTH = 2
 _MARGIN = 0.01
-"""How much of the spread of scores a question must save on the training rows."""
+"""The fraction of the mean regret that a question must save on the training rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class TreeModel(Model):
-    """A small decision tree, as Pythia's: :mod:`adyton.choice.decision_tree`."""
+    """A small decision tree like Pythia's: :mod:`adyton.choice.decision_tree`."""
 
     kind = "tree"
 
@@ -215,16 +215,16 @@ class TreeModel(Model):
         return cls(_in_units(prune(grown, 0.0, frozenset(), _MARGIN), unit))
 
     def regrets(self, look: Look) -> dict[str, float]:
-        """Those of the leaf."""
+        """The regrets of the leaf that the features lead to."""
         return dict(walk(self.tree, look)[0].regrets)
 
     @property
     def asked(self) -> frozenset[str]:
-        """On all paths."""
+        """The features on all paths."""
         return all_features(self.tree)
 
     def most(self, free: frozenset[str] = frozenset()) -> int:
-        """On the path with most."""
+        """The number of features on the path that has the most."""
         return most_features(self.tree, free)
 
     def learnt(self) -> Any:
@@ -233,18 +233,18 @@ class TreeModel(Model):
 
     @classmethod
     def from_learnt(cls, learnt: Any, options: tuple[str, ...]) -> TreeModel:
-        """A tree whose leaves know these options."""
+        """A tree whose leaves have these options."""
         tree = from_plain(learnt)
         check_tree(tree, lambda leaf: _real_values(leaf.regrets, options), str)
         return cls(tree)
 
     def in_words(self) -> str:
-        """One question a line."""
+        """One question per line."""
         return in_words(self.tree, lambda leaf: leaf.algorithm)
 
 
 def _in_units(tree: Tree, unit: float) -> Tree:
-    """Regrets of 0 and more in the unit of the score."""
+    """The tree with regrets from 0 on, in the unit of the score."""
     if isinstance(tree, Leaf):
         regrets = {name: (regret - 1) * unit for name, regret in tree.regrets.items()}
         return Leaf(tree.algorithm, regrets, tree.inputs)
@@ -254,10 +254,10 @@ def _in_units(tree: Tree, unit: float) -> Tree:
 def _real_values(given: Any, options: tuple[str, ...]) -> dict[str, float]:
     """A finite number for each option, or an error."""
     if not isinstance(given, Mapping) or given.keys() != set(options):
-        raise BadInput("a model must say something of each of its options, and of no others.")
+        raise BadInput("a model must have a value for each of its options, and for no others.")
     values = {name: given[name] for name in options}
     if not all(type(value) in (int, float) and np.isfinite(value) for value in values.values()):
-        raise BadInput("a model must say a finite number of each of its options.")
+        raise BadInput("a model must have a finite number for each of its options.")
     return {name: float(value) for name, value in values.items()}
 
 
@@ -268,8 +268,8 @@ _COLUMNS = ("values", "known", "sources", "weights")
 
 @dataclass(frozen=True, eq=False)
 class SimilarRows(Model):
-    """Expects of each option what it did on rows with similar features, which vote as the inputs of Pythia's selector
-    do. It looks at all features."""
+    """Expects each option to do as it did on rows with similar features, which vote like the inputs of Pythia's
+    selector. It reads all features."""
 
     kind = "similar"
 
@@ -284,13 +284,13 @@ class SimilarRows(Model):
 
     @classmethod
     def fit(cls, lessons: Lessons) -> SimilarRows:
-        """All rows are kept."""
+        """A model that keeps all rows."""
         names = lessons.names
         sources = np.array([names.index(name) for name in lessons.sources], dtype=np.float64)
         return cls(lessons.features, lessons.options, lessons.values, lessons.regrets, sources, lessons.weights)
 
     def regrets(self, look: Look) -> dict[str, float]:
-        """By the votes."""
+        """The regrets by the votes of similar rows."""
         widths, usual, data_sets = self._spread
         here = np.array([look(name) for name in self.features])
         distances = np.sqrt(np.square((self.values - here) / widths).sum(axis=1))
@@ -301,7 +301,7 @@ class SimilarRows(Model):
 
     @cached_property
     def _spread(self) -> tuple[Reals, Reals, int]:
-        """How wide similar is for each feature, the usual regrets, and the number of data sets."""
+        """The width of similarity for each feature, the usual regrets, and the number of data sets."""
         widths = _WIDTH * np.maximum(self.values.std(axis=0), 1e-12)
         return widths, np.average(self.known, axis=0, weights=self.weights), np.unique(self.sources).size
 
@@ -338,21 +338,21 @@ class SimilarRows(Model):
 
 _USUAL, _USUAL_PART = 8.0, 0.2
 HARDLY = 1e-9
-"""How much the usual regret counts where it should not count."""
+"""The weight of the usual regret where it should not count."""
 
 
 def nearness(distances: Reals) -> Reals:
-    """From 1 for the nearest down to nearly 0."""
+    """Weights from 1 for the nearest down to nearly 0."""
     squares = np.square(distances)
     return np.asarray(np.exp((squares.min() - squares) / 2))
 
 
 def usual_strength(weights: Reals, data_sets: int) -> float:
-    """As many inputs as the usual regret counts for: eight, or a fifth of all if they are few, because data sets
-    differ, and single inputs are measured with noise. If all come from one data set, it does not count."""
+    """The number of inputs that the usual regret counts for: eight, or a fifth of all inputs if they are few, because
+    data sets differ and single inputs are measured with noise. If all come from one data set, it does not count."""
     return float(max(min(_USUAL, _USUAL_PART * weights.sum()) * (1 - 1 / data_sets), HARDLY))
 
 
 def shrunk(sums: Reals, votes: Reals, usual: Reals, strength: float) -> Reals:
-    """The mean regret of so many votes, shrunk towards the usual one."""
+    """The mean regret of the votes, shrunk towards the usual regret."""
     return np.asarray((sums + strength * usual) / (np.asarray(votes) + strength)[..., None])

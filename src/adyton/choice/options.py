@@ -1,12 +1,12 @@
-"""Options, of which a choice maker runs one, and metafeatures: noisy numbers about private data that inform the choice.
+"""Options of a choice maker, and metafeatures: noisy numbers about private data that inform the choice.
 
 There are three kinds of metafeatures. The first is built from the kernel's own operators: a function of a source and an
 ε that measures with exactly that ε. The kernel guarantees its privacy; nothing is declared. The second is a plain
 function of counts with a declared sensitivity. A kernel runs such a function only if it was opened with it
 (``trusted=[…]``): the person who opens it answers for the declaration, and the kernel adds the noise. The third is
-public: it measures nothing, sees what a handle says of itself and the whole ε, and costs nothing.
+public: it measures nothing, uses only public properties of the handle and the whole ε, and costs nothing.
 
-What an option's programmer predicts of it, by the features that it reads, is a model too.
+The predictions of the options' programmers, which are functions of features, are a model too.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Metafeature(ABC):
         answer = self.measured(source, epsilon)
         value = seen(self.name, answer)
         if isinstance(value, str):
-            raise BadInput(f"the metafeature {self.name!r} gave a text, and a metafeature is a number.")
+            raise BadInput(f"the metafeature {self.name!r} returned a text, but a metafeature is a number.")
         deviation = answer.deviation if isinstance(answer, Noisy) else float("nan")  # computed from measurements
         return Bought(self.name, self.words, value, deviation, epsilon)
 
@@ -87,7 +87,7 @@ class DeclaredMetafeature(Declared, Metafeature):
 
 @dataclass(frozen=True, eq=False)
 class PublicFact(Measured):
-    """A metafeature of public facts alone: what a handle says of itself, and the whole ε."""
+    """A metafeature of public facts only: public properties of the handle, and the whole ε."""
 
     free = True
 
@@ -111,9 +111,9 @@ def metafeature(
     public: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Mark a function as a metafeature: ``(source, epsilon)``, which measures with exactly ε; or ``(counts)``, with the
-    most that one row can change its value, and the step that a value which is no whole number is rounded to. A *public*
-    metafeature measures nothing, and is given the whole ε.
+    """Mark a function as a metafeature: ``(source, epsilon)``, which measures with exactly ε; or ``(counts)``, with a
+    *sensitivity*, the most that one row can change its value, and a *step* to which values that are not whole numbers
+    are rounded. A *public* metafeature measures nothing, and is given the whole ε.
 
     >>> import adyton as ad
     >>> @ad.metafeature
@@ -144,7 +144,7 @@ def metafeature_of(
     own = name or str(getattr(function, "__name__", ""))
     if not own.isidentifier():
         raise BadInput(
-            f"a metafeature has a name that can stand in a formula, given {shorten(own)}. Write it with def."
+            f"a metafeature needs a name that can be used in a formula, given {shorten(own)}. Write it with def."
         )
     if sensitivity is not None:
         given = None if step is None else positive(step, f"the step of {own}")
@@ -177,7 +177,7 @@ def seen(name: str, given: Any) -> Seen:
     """
     if isinstance(given, Sealed):
         raise BadInput(
-            f"{name} leads to private data, and a choice sees only public numbers and what was measured already. "
+            f"{name} leads to private data, and a choice may use only public numbers and measured answers. "
             "Measure it first, and give the answer."
         )
     if isinstance(given, Noisy):
@@ -198,7 +198,7 @@ def seen(name: str, given: Any) -> Seen:
 
 
 def _number(given: Any) -> float:
-    """In double precision; infinite where it is too large, which lies outside of anything that was trained on."""
+    """The number in double precision; infinite if it is too large, which is outside every range that was trained on."""
     try:
         return float(given)
     except OverflowError:
@@ -219,7 +219,7 @@ Predict = str | Callable[[Any], float]
 
 
 class Features:
-    """The features as a ``predict`` sees them: ``F.sparsity`` is looked at when it is first read.
+    """The features as ``predict`` sees them: ``F.sparsity`` is requested when it is read.
 
     >>> Features({"sparsity": 0.5}.__getitem__).sparsity
     0.5
@@ -238,9 +238,9 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """A function ``(source, *arguments, epsilon=…)`` that spends exactly ε, and perhaps what its programmer expects.
+    """A function ``(source, *arguments, epsilon=…)`` that spends exactly ε, perhaps with a prediction.
 
-    *predict* goes from features to a valuation, the higher the better: a function of them, or the text of a formula.
+    *predict* maps features to a valuation (higher is better): it is a function, or the text of a formula.
     """
 
     name: str
@@ -251,18 +251,18 @@ class Option:
         if not callable(self.function):
             raise BadInput(f"an option is a function (source, …, epsilon=…), given {shorten(self.function)}.")
         if not isinstance(self.name, str) or not self.name or "<" in self.name:
-            raise BadInput(f"an option has a name of its own, given {shorten(self.name)}. Write it with def.")
+            raise BadInput(f"an option needs a name, given {shorten(self.name)}. Write it with def.")
         if isinstance(self.predict, str):
             parsed(self.predict)
         elif self.predict is not None and not callable(self.predict):
             raise BadInput(f"predict is a function of features or a formula, given {shorten(self.predict)}.")
 
     def __call__(self, source: Any, *arguments: Any, epsilon: Any) -> Any:
-        """Run it."""
+        """Run the option."""
         return self.function(source, *arguments, epsilon=epsilon)
 
     def valuation(self, look: Look) -> float:
-        """What its programmer expects of it, looking at features one by one."""
+        """The valuation that its programmer predicts; features are read one by one."""
         assert self.predict is not None
         if isinstance(self.predict, str):
             return float(value_of(parsed(self.predict), look))
@@ -308,14 +308,14 @@ def option_of(function: Callable[..., Any], predict: Predict | None = None, name
 
 @dataclass(frozen=True, eq=False)
 class Written(Model):
-    """The programmers' own predictions: the option of the largest valuation is taken. A feature is looked at when a
+    """The programmers' own predictions: the option with the largest valuation is chosen. A feature is requested when a
     prediction reads it."""
 
     kind = "written"
 
     options: tuple[Option, ...]
     features: tuple[str, ...]
-    """All that a function could read."""
+    """All features that a function could read."""
 
     @classmethod
     def of(cls, options: Sequence[Option], features: Sequence[str]) -> Written | None:
@@ -325,7 +325,7 @@ class Written(Model):
         return cls(tuple(options), tuple(features))
 
     def regrets(self, look: Look) -> dict[str, float]:
-        """How far each valuation is below the largest; outside, if a valuation cannot be computed."""
+        """How far each valuation is below the largest; OutsideError if a valuation cannot be computed."""
         try:
             return below_best({option.name: option.valuation(look) for option in self.options})
         except ArithmeticError:
@@ -333,22 +333,22 @@ class Written(Model):
 
     @property
     def asked(self) -> frozenset[str]:
-        """What formulas name, or all that a function could read."""
+        """The features in the formulas; all features if a prediction is a function."""
         if all(isinstance(option.predict, str) for option in self.options):
             return frozenset().union(*(names_in(parsed(str(option.predict))) for option in self.options))
         return frozenset(self.features)
 
     def learnt(self) -> Any:
-        """Nothing: the predictions stand in the program."""
+        """Nothing: the predictions are in the program."""
         return None
 
     @classmethod
     def from_learnt(cls, learnt: Any, options: tuple[str, ...]) -> Written:
-        """Not from a file."""
+        """Refused: predictions are not saved in files."""
         raise BadInput("predictions that were written in a program are not in a file. Give the options that predict.")
 
     def in_words(self) -> str:
-        """As they were written."""
+        """The predictions as they were written."""
         return "\n".join(f"  {option.name}: {option.predicts}" for option in self.options)
 
 

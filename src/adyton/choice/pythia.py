@@ -1,16 +1,16 @@
-"""Pythia: the plan that chooses among the others, what runs once an algorithm was chosen, and the selectors it takes.
+"""Pythia: the plan that chooses among algorithms, the plan that runs the chosen algorithm, and the selectors it uses.
 
-For one and two dimensions the package has trained selectors. For more, the algorithm is taken whose error has a closed
-form and is least; or a plan along the longest axis, which measures little where there are few rows, so that its error
-depends on the data. Two errors are known beforehand:
+For one and two dimensions the package has trained selectors. For more dimensions, the choice is the algorithm with the
+least error among those with a closed form; or a plan along the longest axis, which measures little where there are few
+rows, so that its error depends on the data. Two errors are known beforehand:
 
-- that of its fixed counterpart: in every stripe the levels of a tree, and weights, that are best for the workload;
+- the error of its fixed counterpart: in every stripe, the tree levels and weights that are best for the workload;
 - the error if in every stripe one half of the cells had 1/ε rows too many, and the other too few. Estimates that cannot
   be negative err to one side where there are no rows, and that adds up over the stripes of a query.
 
 On public tables the plan's error was near the root of the sum of squares of :data:`OWN` times the first and
-:data:`SHARED` times the second (``adyton bench stripes`` measures them again). A choice by that, each table left out in
-turn, has 1.03 times the least error on average.
+:data:`SHARED` times the second (``adyton bench stripes`` measures them again). A choice by this rule, with each table
+left out in turn, has 1.03 times the least error on average.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def _a_selector(given: object, name: str) -> Selector:
 
 @dataclass(frozen=True, kw_only=True)
 class Pythia(Plan):
-    """Looks at a few noisy features of the data, chooses the algorithm that promises the least error for this workload,
+    """Measures a few noisy features of the data, chooses the algorithm that promises the least error for this workload,
     budget and domain, and runs it with what is left of the budget.
 
-    All it knows about the data is what it bought: ε₁ for the features that it looked at, ε − ε₁ for the algorithm, so
+    All it knows about the data is what it bought: ε₁ for the features that it read, ε − ε₁ for the algorithm, so
     that every run costs exactly ε.
 
     Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
@@ -69,7 +69,7 @@ class Pythia(Plan):
     selector: Annotated[Selector, _a_selector] | None = field(default=None, kw_only=False)
     """The selector that chooses; None for the one that comes with the package."""
     share: Share | None = None
-    """The part ρ of the budget that features may cost; None for what the selector was trained with."""
+    """The part ρ of the budget that features may cost; None for the share that the selector was trained with."""
     ordered: bool = True
     """Whether the cells have an order along at least one axis. If not, no algorithm is chosen that needs an order."""
 
@@ -79,38 +79,39 @@ class Pythia(Plan):
             raise BadInput("pythia buys the number of rows itself where it pays. Leave it out, or give a public total.")
 
     def check(self, workload: Queries) -> None:
-        """Refuse a selector that does not fit."""
+        """Refuse a selector that does not fit the workload."""
         super().check(workload)
         seen = self.merging(workload).workload
         self.selector_for(seen).check(seen)
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """Refuse what could fail after features were bought: every algorithm must be possible with what is left."""
+        """Refuse a request that could fail after features were bought: every algorithm must be possible with the
+        rest."""
         check_cells(self, workload)
         self.selector_for(workload).admit(workload, epsilon)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Choose, then run the choice."""
+        """Choose, then run the chosen algorithm."""
         return self._run(x, workload, self._choose(x, workload, epsilon))
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Choice:
-        """Choose an algorithm, spending on features what the choice says; the rest is for the algorithm."""
+        """Choose an algorithm. The choice says what features cost; the rest of ε is for the algorithm."""
         amount, merging = self.admitted(x, workload, epsilon), self.merging(workload)
         return self._choose(merging.source(x), merging.workload, amount)
 
     def follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Estimate:
-        """Run what was chosen with what is left of the budget."""
+        """Run the chosen algorithm with the rest of the budget."""
         merging = self.merging(workload)
         return self.finish(self._run(merging.source(x), merging.workload, choice), workload)
 
     def carry_out(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Outcome:
-        """With the choice that was made."""
+        """Choose and run; the outcome includes the choice."""
         merging = self.merging(workload)
         choice = self._choose(merging.source(x), merging.workload, epsilon)
         return Outcome(choice.algorithm, self.follow(x, workload, choice), choice)
 
     def candidates(self, workload: Queries) -> dict[str, Plan]:
-        """What could be chosen, as it would be run."""
+        """The algorithms that could be chosen, as they would run."""
         seen = self.merging(workload).workload
         names = self.selector_for(seen).candidates(seen, ordered=self.ordered)
         return {
@@ -119,7 +120,7 @@ class Pythia(Plan):
         }
 
     def choice_share(self, workload: Queries) -> Fraction:
-        """What features may cost."""
+        """The share of the budget that features may cost."""
         return self.selector_for(self.merging(workload).workload).share
 
     def _choose(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Choice:
@@ -139,8 +140,8 @@ class Pythia(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen(Plan):
-    """An algorithm as :class:`adyton.Pythia` runs it: merging, a public total and non-negativity are options of Pythia,
-    all others those of the algorithm. It is not listed among the algorithms.
+    """An algorithm as :class:`adyton.Pythia` runs it: merging, a public total and non-negativity are options of Pythia;
+    all other options are the algorithm's. It is not listed among the algorithms.
     """
 
     name = "chosen"
@@ -161,7 +162,7 @@ class Chosen(Plan):
 
     @property
     def linear(self) -> bool:
-        """Not where the selector projects the estimate in the end."""
+        """False where the selector projects the estimate afterwards."""
         return super().linear and not self.finished
 
     @property
@@ -170,25 +171,25 @@ class Chosen(Plan):
         return replace(self.plan, total=self.total)
 
     def check(self, workload: Queries) -> None:
-        """Refuse what the algorithm does not serve."""
+        """Refuse a workload that the algorithm does not serve."""
         super().check(workload)
         self.inner.check(self.merging(workload).workload)
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """Refuse what is too much for the algorithm."""
+        """Refuse a workload that is too large for the algorithm."""
         self.inner.check_size(self.inner.merging(workload).workload, epsilon)
 
     def predicts_soon(self, workload: Queries) -> bool:
-        """As the algorithm does."""
+        """As the algorithm says."""
         return self.plan.predicts_soon(workload)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """As it would run by itself."""
+        """As the algorithm runs on its own."""
         cells = self.inner.carry_out(x, workload, epsilon).estimate
         return cells.reshape(*cells.shape[: cells.ndim - len(workload.domain)], -1)
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
-        """That of the algorithm on the merged cells."""
+        """The expected error of the algorithm on the merged cells."""
         merging = self.merging(workload)
         seen = None if x is None else merging.counts(x).reshape(merging.workload.domain)
         error = self.inner.expected_error(merging.workload, epsilon, seen)
@@ -201,20 +202,20 @@ class Chosen(Plan):
         return asked is not None and self.inner.one_law(merging.workload, epsilon, asked)
 
     def moments(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
-        """Those of the algorithm, if its estimate is not changed afterwards."""
+        """The moments of the algorithm, if its estimate is not changed afterwards."""
         merging = self.merging(workload)
         asked = merging.on_groups(queries) if self.linear else None
         return None if asked is None else self.inner.moments(merging.workload, epsilon, asked)
 
     def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
-        """Those of the algorithm, on the merged cells."""
+        """The variances of the algorithm, on the merged cells."""
         merging = self.merging(workload)
         asked = merging.on_groups(queries)
         assert asked is not None
         return self.inner.variances(merging.workload, epsilon, asked)
 
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
-        """Where the algorithm does, on the merged cells."""
+        """As the algorithm says, on the merged cells."""
         merging = self.merging(workload)
         asked = merging.on_groups(queries)
         return asked is not None and self.inner.determines(merging.workload, epsilon, asked)
@@ -252,7 +253,7 @@ class ClosedForm(Selector):
 
     @classmethod
     def of(cls, dimensions: int) -> ClosedForm:
-        """For domains of so many dimensions."""
+        """The selector for domains of this many dimensions."""
         plans = map(plan_type, algorithms(dimensions))
         about = Training(
             dimensions=dimensions,
@@ -270,7 +271,7 @@ class ClosedForm(Selector):
     def choose(
         self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
     ) -> Choice:
-        """The least expected error."""
+        """Choose the algorithm with the least expected error."""
         self.check(workload, epsilon)
         striped = striped_plan(workload) if ordered else None
         if striped == ALONG_CELLS:
@@ -289,7 +290,7 @@ class ClosedForm(Selector):
         return Choice(name, epsilon, (), regrets, notes, errors=errors)
 
     def candidates(self, workload: Queries, *, ordered: bool = True) -> list[str]:
-        """Without those whose error takes too long to compute."""
+        """The algorithms that could be chosen, without those whose error takes too long to compute."""
         striped = striped_plan(workload) if ordered else None
         if striped == ALONG_CELLS:
             return [striped]
@@ -298,7 +299,7 @@ class ClosedForm(Selector):
         return soon if striped is None else [striped, *soon]
 
     def learnt(self) -> dict[str, Any]:
-        """Nothing."""
+        """Nothing was learnt."""
         return {}
 
     @classmethod
@@ -307,10 +308,10 @@ class ClosedForm(Selector):
         return cls(training)
 
     def in_words(self) -> str:
-        """The rule."""
+        """The rule, in words."""
         return (
             "The algorithm whose error on the workload, computed beforehand, is least; or a plan along the longest "
-            "axis, if its error is expected to be less, by what it was on public tables relative to a tree's. The "
+            "axis, if its error, predicted from public tables relative to a tree's, is expected to be smaller. The "
             "choice costs nothing."
         )
 
@@ -332,7 +333,7 @@ def _errors(workload: Queries, epsilon: Fraction, names: tuple[str, ...]) -> dic
 
 
 ALONG_CELLS, ALONG = "change-points-striped", "staged-hierarchy-striped"
-"""The plan where single cells are asked about, and the plan for sums."""
+"""The plan for single cells, and the plan for sums."""
 SHORTEST = 64
 """The longest axes of the public tables had 74 to 4,096 cells; nothing is known about shorter axes."""
 OWN, SHARED = 0.27, 0.95
@@ -360,7 +361,7 @@ def striped_plan(workload: Queries) -> str | None:
 
 @lru_cache(maxsize=16)
 def fixed_error(workload: Queries, epsilon: Fraction) -> float:
-    """The error of the best levels of a tree in every stripe along the longest axis, by continuous noise."""
+    """The error of the best levels of a tree in every stripe along the longest axis, with continuous noise."""
     side = max(workload.domain)
     parts = stripe_parts(workload, workload.domain.index(side)) or []
     energy = np.sum([number * np.array(level_energy_of(queries)) for number, queries in parts], axis=0)
@@ -380,5 +381,5 @@ def shared_error(workload: Queries, epsilon: Fraction) -> float:
 
 
 def striped_error(workload: Queries, epsilon: Fraction) -> float:
-    """The error to expect of the plan for sums."""
+    """The expected error of the plan for sums."""
     return math.hypot(OWN * fixed_error(workload, epsilon), SHARED * shared_error(workload, epsilon))

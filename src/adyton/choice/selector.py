@@ -1,13 +1,14 @@
-"""A selector: what Delphi learnt from public data, the features that it buys, and the choice that it makes by them.
+"""A selector: what Delphi learnt from public data, the features that it buys, and the choice that it makes with them.
 
 Features are a few numbers about a private vector, each bought at most once. Errors at ε on x are those at 1 on ε·x,
-divided by ε (as far as noise is concerned); so features are those of ε·x. The noise is added to the feature of x, whose
-sensitivity is known, and the sum is multiplied by ε afterwards, which is post-processing. The number of cells that are
-not empty is the same for x and ε·x and stays as it is; the partition that is best for ε·x when an interval costs 1 is
-best for x when it costs 1/ε.
+divided by ε (as far as noise is concerned); so a selector uses the features of ε·x. The noise is added to the feature
+of x, whose sensitivity is known, and the sum is multiplied by ε afterwards, which is post-processing. The number of
+cells that are not empty is the same for x and ε·x and stays as it is; the partition that is best for ε·x when an
+interval costs 1 is best for x when it costs 1/ε.
 
-A selector is trained on a few workloads that stand for all others. What matters of a workload is how much of the domain
-its queries ask about. Of algorithms that are expected to be nearly as good, one whose errors are exact is taken.
+A selector is trained on a few workloads that represent all others. What matters about a workload is how much of the
+domain its queries ask about. Among algorithms that are expected to be nearly equally good, one with exact errors is
+preferred.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """Where a selector comes from."""
+    """How a selector was trained."""
 
     dimensions: int
     algorithms: tuple[str, ...]
@@ -72,7 +73,7 @@ class Training:
     adyton: str
     """The version of the package that trained it."""
     library: tuple[str, ...] = ()
-    """All algorithms that the library had on that day."""
+    """All algorithms of the library on that day."""
 
     def __post_init__(self) -> None:
         for name in ("algorithms", "workloads", "corpus", "epsilons", "library"):
@@ -83,9 +84,9 @@ class Training:
             whole(getattr(self, name), name, least)
         for name in set(self.algorithms).intersection(algorithms()):
             if plan_type(name).chooses:
-                raise BadInput(f"a selector chooses among algorithms that estimate, and {name!r} chooses itself.")
+                raise BadInput(f"a selector chooses among algorithms that estimate, but {name!r} chooses too.")
         if not (isinstance(self.date, str) and isinstance(self.adyton, str) and self.algorithms):
-            raise BadInput("a selector must know algorithms, and say when and by which version it was trained.")
+            raise BadInput("a selector must name algorithms, and say when and by which version it was trained.")
 
 
 class Selector(ABC):
@@ -120,7 +121,8 @@ class Selector(ABC):
         """What was learnt, for people."""
 
     def finish(self, cells: Reals, choice: Choice, workload: Queries) -> Reals:
-        """Post-process the estimate by what was bought, where the choice says ``finished``; else leave it."""
+        """Post-process the estimate with the bought features if the choice says ``finished``; else return it
+        unchanged."""
         return cells
 
     def features(self) -> frozenset[str]:
@@ -128,7 +130,8 @@ class Selector(ABC):
         return frozenset()
 
     def admit(self, workload: Queries, epsilon: Fraction) -> None:
-        """Refuse what could fail after features were paid for: no algorithm to run, or too little budget left."""
+        """Refuse requests that could fail after features were paid for: no algorithm to run, or too little budget
+        left."""
         self.available(workload)
         least = (1 - self.share) * epsilon
         if self.share and min(least, self.share * epsilon / max(1, len(self.features()))) < SMALLEST_EPSILON:
@@ -174,7 +177,7 @@ class Selector(ABC):
         return self.available(workload, ordered=ordered)[0]
 
     def check(self, workload: Queries, epsilon: Fraction = Fraction(1)) -> None:
-        """Refuse a domain of another dimension, and budgets that no feature can be bought with."""
+        """Refuse a domain with another number of dimensions, and a budget too small to buy a feature."""
         if not epsilon >= SMALLEST_EPSILON:
             raise BadInput(f"epsilon must be at least 2^-40 to choose an algorithm, given {display(epsilon)}.")
         ndim = len(workload.domain)
@@ -199,7 +202,7 @@ class Selector(ABC):
 
     @cached_property
     def digest(self) -> str:
-        """A checksum: selectors that differ have different ones."""
+        """A checksum: different selectors have different checksums."""
         return digest_of(body_of(self))
 
     def __str__(self) -> str:
@@ -216,7 +219,7 @@ class Selector(ABC):
 
 
 def body_of(selector: Selector) -> dict[str, Any]:
-    """All that is kept of a selector in a file."""
+    """The content of a selector's file."""
     return {
         **_FILE.head,
         "kind": selector.kind,
@@ -227,7 +230,7 @@ def body_of(selector: Selector) -> dict[str, Any]:
 
 
 def _from_plain(plain: dict[str, Any]) -> Selector:
-    """The selector in a file, of the class that its kind stands for."""
+    """The selector in a file, of the class for its kind."""
     about: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in plain["training"].items()
     }
@@ -250,7 +253,7 @@ def _can_run(name: str, workload: Queries) -> bool:
 
 
 CELLS = "cells"
-"""The one feature that is public: how many cells the domain has."""
+"""The only public feature: how many cells the domain has."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +270,7 @@ class Feature:
     """Whether it needs the cells along a line."""
 
     def unit(self, epsilon: Fraction) -> Fraction:
-        """What the feature of x is multiplied by."""
+        """The factor that the feature of x is multiplied by."""
         return epsilon if self.scales else Fraction(1)
 
     def check_size(self, domain: tuple[int, ...], epsilon: Fraction) -> None:
@@ -277,7 +280,7 @@ class Feature:
             check_request(self.statistic(epsilon), shape, epsilon)
 
     def buy(self, x: VectorSource, epsilon: Fraction, spent: Fraction) -> Bought:
-        """The noisy feature of a private vector that is to be estimated with *epsilon*, for *spent*."""
+        """Buy the noisy feature of a private vector for *spent*; *epsilon* is the budget of the whole estimate."""
         unit = float(self.unit(epsilon))
         if self.statistic is None:
             total = x.measure(Total(x.shape), spent)
@@ -302,7 +305,7 @@ FEATURES = (
         along=True,
     ),
 )
-"""All private features. Their names, with :data:`CELLS`, are what a selector may ask for."""
+"""All private features. A selector may ask for these and :data:`CELLS`, by name."""
 
 
 def feature_named(name: str) -> Feature:
@@ -326,7 +329,7 @@ WORKLOADS: dict[str, Callable[[tuple[int, ...]], Queries]] = {
     "prefix": Prefix,
     **{kind: _ranges(kind) for kind in ("short", "medium", "long", "mixed")},
 }
-"""The workloads that stand for all others: each cell; each prefix of a line; a thousand boxes of a kind."""
+"""The representative workloads: each cell; each prefix of a line; a thousand boxes of a kind."""
 
 
 @lru_cache(maxsize=64)
@@ -350,10 +353,11 @@ def reach(workload: Queries) -> float:
 
 
 def kind_of(workload: Queries, kinds: Iterable[str]) -> str:
-    """The representative workload that stands for this one, out of those that a selector was trained on.
+    """The representative of this workload, among those that a selector was trained on.
 
-    On a line, prefixes stand for queries that ask about half the domain on average, identity for shorter ones. On a
-    plane, boxes that are all short, all medium or all long along both axes are of that kind, any others are mixed.
+    On a line, prefixes represent queries that ask about at least half the domain on average, and identity represents
+    shorter ones. On a plane, boxes that are all short, all medium or all long along both axes are of that kind; any
+    others are mixed.
 
     >>> from adyton.queries import Prefix, RandomRanges
     >>> kind_of(Prefix(9), ["identity", "prefix"])
@@ -385,7 +389,7 @@ def _kind_of_boxes(workload: Queries) -> str:
 
 
 def _parts_of_sides(workload: Queries) -> Reals:
-    """For each query the part of each side that it spans; the same along all axes for queries that are no boxes."""
+    """For each query the part of each side that it spans; the same along all axes for queries that are not boxes."""
     if isinstance(workload, Ranges):
         return np.asarray((workload.upper - workload.lower + 1) / np.array(workload.domain))
     part = (_cells_asked(workload) / workload.cells) ** (1 / len(workload.domain))
@@ -400,11 +404,11 @@ def _cells_asked(workload: Queries) -> Reals:
 TIE = 1.02
 """Algorithms whose expected regrets differ by less than this factor count as equally good."""
 FEW_CELLS, TIE_OF_FEW = 32, 1.1
-"""So few categories are read one by one, with their intervals: exact intervals are worth more there."""
+"""Up to this many categories are read one by one, with their intervals: exact intervals are worth more there."""
 
 
 def tie_of(workload: Queries, ordered: bool) -> float:
-    """By which factor an exact error may be larger than the least: more for a few categories, read one by one.
+    """The factor by which an exact error may exceed the least error: larger for a few categories, read one by one.
 
     Levels of a category are listed because they occur; a number's cells can be empty in long stretches, where exact
     errors cost much accuracy.

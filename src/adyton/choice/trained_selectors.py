@@ -1,5 +1,5 @@
-"""Trained selectors: the votes of similar public inputs, which is the default, and the decision trees of the Pythia
-paper, a tree for each representative workload."""
+"""Trained selectors: votes of similar public inputs, the default, and the decision trees of the Pythia paper, one for
+each representative workload."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REACH_WIDTH = 0.1
 _BUDGET_WIDTH = 1.5
 """How far apart, in doublings, the budgets of similar inputs are."""
 _USUAL_WIDTH, _LARGEST_USUAL = 2.0, 2.0
-"""The usual regret is the mean over inputs of all signals, and of sizes up to about so many doublings apart. Regrets
+"""The usual regret is the mean over inputs of all signals, and of sizes up to about two doublings apart. Regrets
 above 2 count as 2, because the choice is hard between good algorithms."""
 PLAIN = "identity"
 _DIGITS = 5
@@ -53,13 +53,13 @@ COLUMNS = ("sizes", "reaches", "epsilons", "signals", "sources", "least", "logs"
 
 @dataclass(frozen=True, eq=False)
 class SimilarInputs(Selector):
-    """Expects of each algorithm the regret that it had on similar public inputs, and chooses the least.
+    """Expects each algorithm to have the regret that it had on similar public inputs, and chooses the least.
 
-    An input is similar if its domain is about as large, its workload asks about as much of it, and its ε·rows is near
-    the noisy count here: the weight of an input is the likelihood of the noisy count, given its own count. The count
-    is bought only if, on the training inputs, choosing by it gains more than its price, and the chosen algorithm uses
-    it again. Where the error of an algorithm has a closed form, the error on the actual workload replaces the measured
-    one.
+    An input is similar if its domain has about the same size, its workload asks about a similar part of it, and its
+    ε·rows is near the noisy count here: the weight of an input is the likelihood of the noisy count, given the input's
+    own count. The count is bought only if, on the training inputs, choosing by it gains more than its price; the chosen
+    algorithm uses it again. Where the error of an algorithm has a closed form, the error on the actual workload
+    replaces the measured one.
     """
 
     kind = "similar-inputs"
@@ -73,13 +73,13 @@ class SimilarInputs(Selector):
     epsilons: Reals
     """The logarithm to base 2 of ε: at the same ε·rows, more rows show more of the shape."""
     signals: Reals
-    """ε·rows of each."""
+    """ε·rows of each input."""
     sources: Reals
-    """The number of the data set that each comes from."""
+    """The number of the data set that each input comes from."""
     least: Reals
-    """The logarithm of the least error, in the same units as the others: that of the best algorithm, cross-fitted."""
+    """The logarithm of the least error, that of the best algorithm, cross-fitted; in the units of ``logs``."""
     logs: Reals
-    """inputs × algorithms: the logarithm of the error, in units of that of plain noise on every cell."""
+    """inputs × algorithms: the logarithm of the error relative to that of plain noise on every cell."""
 
     def choose(
         self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
@@ -111,7 +111,7 @@ class SimilarInputs(Selector):
         return votes.pays(float(1 / self.share), self.prices(usable))
 
     def prices(self, usable: Sequence[str]) -> Reals:
-        """What the error of each algorithm is multiplied by if the count is bought, which some would buy anyway."""
+        """The factor on the error of each algorithm if the count is bought; 1 for algorithms that buy it anyway."""
         return np.array([1.0 if plan_type(name).buys_total else 1 / (1 - float(self.share)) for name in usable])
 
     def learnt(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class SimilarInputs(Selector):
     def from_learnt(cls, training: Training, share: Rational, learnt: Any) -> SimilarInputs:
         """The selector with this table."""
         logs = np.asarray(learnt["logs"], dtype=np.float64)
-        given = {"least": logs.min(axis=-1), **learnt}  # not in files of former versions
+        given = {"least": logs.min(axis=-1), **learnt}  # not in files of earlier versions
         columns = [np.asarray(given[name], dtype=np.float64) for name in COLUMNS[:-1]]
         sizes, reaches, budgets, signals, sources, least = columns
         rows = logs.shape[0] if logs.ndim == 2 else 0
@@ -135,12 +135,12 @@ class SimilarInputs(Selector):
         return cls(training, part_of_budget(share, "share"), sizes, reaches, budgets, signals, sources, least, logs)
 
     def in_words(self) -> str:
-        """Which algorithm wins where: a table for each workload, by the number of cells, downwards, and ε·rows."""
+        """Which algorithm wins where: a table for each workload, by the number of cells (down) and ε·rows (across)."""
         return "\n\n".join(_table(summary, self.training.dimensions) for summary in winners(self, bands))
 
 
 def _rounded(values: Reals) -> Reals:
-    """To a few significant digits."""
+    """The values, rounded to a few significant digits."""
     magnitude = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), 1e-30))))
     return np.asarray(np.rint(values * magnitude) / magnitude)
 
@@ -149,7 +149,7 @@ def _rounded(values: Reals) -> Reals:
 def counted(
     selector: SimilarInputs, workload: Queries, epsilon: Fraction, usable: tuple[str, ...]
 ) -> tuple[float, Votes, Votes]:
-    """The error of plain noise, and what similar inputs say of regrets, and of errors as logarithms: all public."""
+    """The error of plain noise, and the votes of similar inputs on regrets and on logarithms of errors: all public."""
     plain = float(plan_named(PLAIN).expected_error(workload, epsilon))
     logs = selector.logs[:, [selector.training.algorithms.index(name) for name in usable]].copy()
     for column, name in enumerate(usable):
@@ -185,28 +185,28 @@ def known_error(name: str, workload: Queries, epsilon: Fraction) -> float | None
 
 
 _SIGNAL_WIDTH = 0.5
-"""How far apart the signals of similar inputs are, as a part of the signal."""
+"""How far apart the signals of similar inputs are, as a fraction of the signal."""
 _QUANTILES = np.log([[0.25], [0.75]]) * [1.0, -1.0]  # of the Laplace law at 1/8, 3/8, 5/8 and 7/8, in scales
 _LEAST = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Training inputs whose public properties are alike, in cells of equal signal and equal data set.
+    """Training inputs with similar public properties, in cells of equal signal and equal data set.
 
-    A signal is ε·rows. What is known of the signal here decides how much each cell counts.
+    A signal is ε·rows. What is known about the signal here decides how much each cell counts.
     """
 
     signals: Reals
     """The different signals."""
     weights: Reals
-    """signals × data sets: how many inputs there are, each counted by how alike it is."""
+    """signals × data sets: the number of inputs, each weighted by its similarity."""
     regrets: Reals
-    """signals × data sets × algorithms: the sum of their regrets, counted likewise."""
+    """signals × data sets × algorithms: the sum of their regrets, with the same weights."""
     usual: Reals
-    """The regret to expect of each algorithm if no input is alike."""
+    """The expected regret of each algorithm if no input is similar."""
     strength: float
-    """As many inputs as the usual regret counts for."""
+    """The number of inputs that the usual regret counts for."""
 
     @classmethod
     def of(
@@ -218,7 +218,7 @@ class Votes:
         usual: Reals,
         strength: float,
     ) -> Votes:
-        """From single inputs, of which those that hardly count are left out."""
+        """From single inputs, without those that hardly count."""
         near = np.flatnonzero(weights > _LEAST * weights.max())
         levels, place = np.unique(signals[near], return_inverse=True)
         sets, held = np.unique(sources[near], return_inverse=True)
@@ -229,23 +229,23 @@ class Votes:
         return cls(levels, counts, sums, usual, strength)
 
     def shares(self, noisy: npt.ArrayLike, noise: float) -> Reals:
-        """noisy values × signals: how much each signal counts, if a count with Laplace noise of this scale has that
-        value: the likelihood of it, for a signal that is similar."""
+        """noisy values × signals: how much each signal counts if a count with Laplace noise of this scale has that
+        value: the likelihood of the value for a similar signal."""
         scale = np.sqrt(noise**2 + np.square(_SIGNAL_WIDTH * self.signals)) + 1e-9
         exponent = -np.abs(np.asarray(noisy)[..., None] - self.signals) / scale - np.log(scale)
         return np.asarray(np.exp(exponent - exponent.max(axis=-1, keepdims=True)))
 
     def expected(self, shares: Reals | None = None) -> Reals:
-        """(noisy values ×) algorithms: the regret to expect, over all signals or by how much each counts."""
+        """(noisy values ×) algorithms: the expected regret, over all signals or by how much each counts."""
         counts = np.ones(self.signals.size) if shares is None else shares
         votes = counts @ self.weights.sum(axis=1)
         return self._mean(counts @ self.regrets.sum(axis=1), votes)
 
     def pays(self, noise: float, prices: Reals) -> bool:
-        """Whether looking at a noisy count lowers the regret by more than it costs.
+        """Whether buying a noisy count lowers the regret by more than it costs.
 
-        Judged on the training inputs, each of which is voted on by the other data sets only (if there are others), at
-        four typical values of the noise. *prices* are what the error of each algorithm is multiplied by after a look.
+        Judged on the training inputs at four typical values of the noise; only the other data sets vote on an input, if
+        there are others. *prices* are the factors on the error of each algorithm if the count is bought.
         """
         alone = self.weights.shape[1] == 1
         others = self.weights if alone else self.weights.sum(axis=1, keepdims=True) - self.weights
@@ -283,7 +283,7 @@ class Winners:
 
 
 def winners(selector: SimilarInputs, group: Callable[[Reals], Reals] = np.rint) -> list[Winners]:
-    """One summary for each workload; *group* says to which group a logarithm to base 2 of ε·rows belongs.
+    """One summary for each workload; *group* maps a logarithm to base 2 of ε·rows to its group.
 
     The rows of the selector are those of the first workload, then those of the second, and so on.
     """
@@ -341,10 +341,10 @@ def _band_in_words(end: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TreeSelector(Selector):
-    """Walks down a tree and buys each feature when the tree asks for it, never twice, and no others.
+    """Walks down a tree and buys each feature when the tree first asks for it, and no others.
 
-    Each costs share·ε / d, where d is the most private features on any path of the tree: no path can cost more than
-    share·ε, and what a path does not spend goes to the algorithm.
+    Each feature costs share·ε / d, where d is the largest number of private features on a path of the tree: no path can
+    cost more than share·ε, and what a path does not spend goes to the algorithm.
 
     Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
     SIGMOD 2017, Algorithm 3.
@@ -356,7 +356,7 @@ class TreeSelector(Selector):
     training: Training
     share: Fraction
     trees: dict[str, Tree]
-    """By the representative workload."""
+    """The tree of each representative workload."""
 
     def choose(
         self, x: VectorSource, workload: Queries, epsilon: Fraction, total: int | None = None, *, ordered: bool = True
@@ -375,11 +375,11 @@ class TreeSelector(Selector):
         return replace(choice, finished=single and choice.total is not None)
 
     def features(self) -> frozenset[str]:
-        """All that some tree asks for."""
+        """The private features that the trees ask for."""
         return frozenset[str]().union(*map(all_features, self.trees.values())) - {CELLS}
 
     def finish(self, cells: Reals, choice: Choice, workload: Queries) -> Reals:
-        """On a line, where single cells are asked about: the nearest estimate whose absolute values add up to at most
+        """For single cells on a line: the nearest estimate whose absolute values add up to at most
         the noisy number of rows plus the scale of its noise."""
         if choice.total is None or not choice.finished:
             return cells
@@ -401,14 +401,14 @@ class TreeSelector(Selector):
             if leaf.algorithm not in training.algorithms or leaf.regrets.keys() != set(training.algorithms):
                 raise BadInput("a tree ends in algorithms that are not those of the selector.")
             if not np.isfinite(list(leaf.regrets.values())).all():
-                raise BadInput("a tree ends in regrets that are no numbers.")
+                raise BadInput("a tree ends in regrets that are not numbers.")
 
         for tree in trees.values():
             check_tree(tree, check_leaf, lambda feature: feature == CELLS or feature_named(feature))
         return cls(training, part_of_budget(share, "share"), trees)
 
     def in_words(self) -> str:
-        """The trees, one question a line."""
+        """The trees, one question per line."""
 
         def leaf_in_words(leaf: Leaf) -> str:
             return f"{leaf.algorithm} (expected regret {leaf.regrets[leaf.algorithm]:.3f})"

@@ -1,7 +1,7 @@
-"""Training a choice maker: every option is tried on every public input, and the model that does best is taken, or none.
+"""Training a choice maker: every option is tried on every public input, and the best model is chosen, or none.
 
 Public inputs are counts or rows of a table, opened by a kernel whose noise is simulated. Models are judged on data sets
-that they have not seen: if none beats the default there, the default stands.
+that they were not fitted to: if none beats the default there, the default is used.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ class PublicData:
     """
 
     source: str
-    """The data set that it comes from: what is learnt is judged on data sets that were held out."""
+    """The data set that it comes from: models are judged on data sets that were held out."""
     data: Any
     """An array of counts; with a *schema*, the rows of a table as numbers of cells, rows × attributes."""
     schema: Schema | None = None
     arguments: tuple[Any, ...] = ()
-    """What the program or the options are given beside the source, for example a workload or the name of a label."""
+    """Arguments of the program or the options besides the source, for example a workload or the name of a label."""
     held: Any = None
-    """Whatever the score needs beside the data, for example rows to predict."""
+    """Whatever the score needs besides the data, for example rows to predict."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str) or not self.source:
-            raise BadInput(f"public data come from a data set with a name, given {shorten(self.source)}.")
+            raise BadInput(f"public data need the name of their data set, given {shorten(self.source)}.")
 
     @property
     def counts(self) -> Any:
@@ -65,11 +65,11 @@ class PublicData:
 
 
 Score: TypeAlias = Callable[[Any, PublicData], float]
-"""How good an answer is on public data: the higher the better."""
+"""How good an answer is on public data: higher is better."""
 
 
 def public_inputs(given: Any) -> list[PublicData]:
-    """Several public inputs: of a mapping from the names of data sets to counts, or as they are."""
+    """Public inputs in a list: from a mapping of data set names to counts, or from a list of them."""
     if isinstance(given, Mapping):
         given = [PublicData(name, data) for name, data in given.items()]
     if isinstance(given, str | PublicData) or not isinstance(given, Iterable):
@@ -81,7 +81,7 @@ def public_inputs(given: Any) -> list[PublicData]:
 
 
 def budgets(given: Rational | Sequence[Rational]) -> list[Fraction]:
-    """A budget, or several."""
+    """One or several budgets, in a list."""
     several = [given] if isinstance(given, str | int | float | Fraction) else list(given)  # type: ignore[arg-type]
     if not several:
         raise BadInput("epsilons are a list with at least one entry.")
@@ -92,20 +92,20 @@ def finite_score(score: Score, answer: Any, public: PublicData) -> float:
     """The score of an answer, which must be a number."""
     value = float(score(answer, public))
     if not np.isfinite(value):
-        raise BadInput(f"the score must be a finite number, the higher the better; on {public.source} it was {value}.")
+        raise BadInput(f"the score must be a finite number, and higher is better; on {public.source} it was {value}.")
     return value
 
 
 # ---- trying out -----------------------------------------------------------------------------------------------------
 
 _ROUNDING = Fraction(1, 10**60)
-"""What the kernel's grid of budgets may take away."""
+"""The most that the kernel's grid of budgets may take away."""
 
 
 def tried_on_twin(
     feature: Metafeature, source: Source, epsilon: Fraction, price: Fraction, trusted: Collection[Declared]
 ) -> None:
-    """Try a metafeature on a simulated kernel whose root is like a source, without rows: it must spend its price."""
+    """Try a metafeature on a simulated kernel whose root is like the source, without rows: it must spend its price."""
 
     def twin(amount: Fraction) -> Kernel[Any]:
         if isinstance(source, TableSource):
@@ -119,7 +119,7 @@ def tried_on_twin(
 
 
 def trusted_among(metafeatures: Sequence[Metafeature]) -> list[DeclaredMetafeature]:
-    """Those that a kernel has to be opened with."""
+    """The metafeatures that a kernel must be opened with."""
     return [feature for feature in metafeatures if isinstance(feature, DeclaredMetafeature)]
 
 
@@ -134,7 +134,7 @@ def _tried(
 
 
 def _check_spent(kernel: Kernel[Any], asked: Fraction, what: str) -> None:
-    """Refuse what spends less than it was given; the kernel itself has refused what spends more."""
+    """Refuse a function that spends less than it was given; the kernel itself refuses to spend more."""
     if not 0 <= asked - kernel.spent < _ROUNDING:
         raise BadInput(
             f"{what} was given ε = {display(asked)} and spent {display(kernel.spent)} on public data. It must spend "
@@ -144,7 +144,7 @@ def _check_spent(kernel: Kernel[Any], asked: Fraction, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Trainer:
-    """Measures options and metafeatures on public inputs, each at each budget, so many times."""
+    """Measures options and metafeatures on every public input at every budget, *trials* times."""
 
     options: Sequence[Option]
     metafeatures: Sequence[Metafeature]
@@ -170,7 +170,7 @@ class Trainer:
         )
 
     def lessons(self, most: int, full: Reals, dear: Reals) -> Lessons:
-        """With features that cost a *most*-th of the share each, as they will; the scores are known."""
+        """Lessons with these scores, and with features that cost 1/*most* of the share each, as they do in use."""
         cases = self._cases
         rows = [(place, trial) for place in range(len(cases)) for trial in range(self.trials)]
         values = [
@@ -202,7 +202,7 @@ class Trainer:
         return _tried(feature, lambda amount: self._opened(number, amount, trial + self.trials), epsilon, price)
 
     def _opened(self, number: int, amount: Fraction, trial: int) -> Kernel[Any]:
-        """With noise that belongs to this input and trial, whatever is run."""
+        """A kernel whose noise depends on the input and the trial, but not on the option that is run."""
         seed = int(np.random.SeedSequence([self.seed, number, trial]).generate_state(1)[0])
         return self.inputs[number].opened(amount, seed, trusted=trusted_among(self.metafeatures))
 
@@ -210,17 +210,17 @@ class Trainer:
 # ---- judging --------------------------------------------------------------------------------------------------------
 
 Fit: TypeAlias = Callable[[Lessons], Model | None]
-"""Learns a model; None if there is none."""
+"""Fits a model to lessons; None if there is none."""
 _ERRORS = 2.0
 """By how many standard errors a model must beat the default on held-out data sets: the best of several models looks
 better than it is."""
 _NEARLY = 0.05
 _SIMPLEST = ("fixed", "written", "formula", "tree", "similar")
-"""Of models that gain nearly as much as the best one, the first of these is taken."""
+"""Of models that gain nearly as much as the best, the first in this list is chosen."""
 
 
 def usual_fits(lessons: Lessons) -> dict[str, Fit]:
-    """All models that are learnt without anybody's help, for these lessons and any part of them."""
+    """All models that need no programmer's predictions, for these lessons and any part of them."""
     if not lessons.features:
         return {"fixed": Fixed.fit}
     formulas = Synthesiser(lessons).fit
@@ -237,7 +237,7 @@ def learn(
 ) -> Learnt:
     """The model of least mean regret on held-out data sets, if it beats the default there; else the default.
 
-    Each data set is held out in turn: all that is learnt is learnt from the others. *most* is how many features the
+    Each data set is held out in turn: models are fitted to the others. *most* is how many features the
     share of the budget was divided among; those that are *free* cost nothing.
     """
     judge = _Judge(lessons, default, max(1, len(lessons.features) if most is None else most), free)
@@ -267,7 +267,7 @@ def learn(
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What a way to choose took, row by row, and the score that it had."""
+    """The options that were chosen, row by row, and their scores."""
 
     chosen: Reals
     """Places in the list of options."""
@@ -288,11 +288,11 @@ class _Judge:
         return _Outcome(np.full(len(self.lessons.sources), float(place)), self.lessons.scores[:, place])
 
     def bounded(self, model: Model, seen: Lessons | None = None) -> Learnt:
-        """The model inside of the ranges of what it was learnt from."""
+        """The model, bounded by the ranges of the lessons that it was fitted to."""
         return Learnt(self.lessons.options, self.default, model, (seen or self.lessons).ranges())
 
     def outcome(self, learnt: Learnt, lessons: Lessons | None = None) -> _Outcome:
-        """What is chosen on each row, paying for what is looked at."""
+        """The choice on each row, paying for the features that are read."""
         rows = lessons or self.lessons
         chosen, looked = np.empty(len(rows.sources)), np.empty(len(rows.sources))
         for number, row in enumerate(rows.values.tolist()):
@@ -308,7 +308,7 @@ class _Judge:
         return _Outcome(chosen, rows.gained(chosen, looked))
 
     def held_out(self, fit: Fit) -> _Outcome:
-        """Each data set by a model that was learnt from all the others."""
+        """The choices on each data set by a model that was fitted to all the others."""
         chosen, scores = np.empty(len(self.lessons.sources)), np.empty(len(self.lessons.sources))
         for source in self.lessons.names:
             rows: Flags = self.lessons.of(source)
@@ -320,11 +320,11 @@ class _Judge:
         return _Outcome(chosen, scores)
 
     def gain(self, held: _Outcome) -> float:
-        """The mean over data sets of what is gained on the default."""
+        """The gain over the default, averaged over data sets."""
         return float(np.mean(self._by_source(held.scores - self.standing.scores)))
 
     def figures(self, inside: Reals, held: Reals | None) -> Figures:
-        """Mean regrets over data sets, all with the same weight, and the standard error of the gain on the default."""
+        """Mean regrets over data sets of equal weight, and the standard error of the gain over the default."""
         best = self.lessons.scores.max(axis=1)
         in_sample = float(np.mean(self._by_source(best - inside)))
         if held is None:

@@ -1,7 +1,7 @@
-"""Private algorithm configuration: tune a parameter of an algorithm on instances that nobody may learn about.
+"""Private algorithm configuration: tune a parameter of an algorithm on private instances.
 
-Start with ``configure``; a ``family`` is what is tuned. Names are looked up when first used: ``__init__.pyi`` says
-where they are.
+Start with ``configure``; a ``family`` is the algorithm to tune. Names are looked up when first used: ``__init__.pyi``
+says where they are.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Configuring: a parameter of an algorithm, tuned on private instances."""
+"""Tuning a parameter of an algorithm on private instances."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ def configure(
 ) -> Configuration:
     """Tune the parameter of a *family* of algorithms on private *instances*, spending *epsilon*.
 
-    What is made small is the relative regret against the best parameter of every instance, cut off at *clip*; or, with
-    ``utility="value"``, what is made large is the value, up to the public *bound*. *default* is today's parameter: half
-    of the prior is put on it, which pays where there are few instances. What is protected is one instance, added or
-    removed, or with ``neighbours="replace"`` replaced by another; with *owner*, a list of who owns each instance, all
-    instances of an owner, who together have one vote.
+    The choice minimises the relative regret against the best parameter of every instance, clipped at *clip*; or, with
+    ``utility="value"``, it maximises the value, up to the public *bound*. *default* is today's parameter: half of the
+    prior is on it, which helps where there are few instances. ε protects one instance, added or removed, or with
+    ``neighbours="replace"`` replaced by another; with *owner*, a list of the owner of each instance, it protects all
+    instances of an owner, which together have one vote.
 
-    A *ledger* remembers what was spent; *total* is what it may hold in all, by default *epsilon*, and *dataset*
-    names the instances in it. It refuses another relation, unit, interval, utility or clip than it was used with; the
-    data owner's consent is said with *accept*, such as ``{"schema"}``. With ``public=True`` the instances are declared
+    A *ledger* records what was spent; *total* is what may be spent in all, by default *epsilon*, and *dataset* names
+    the instances in it. It refuses a relation, unit, interval, utility or clip other than those it was used with;
+    *accept*, such as ``{"schema"}``, gives the data owner's consent. With ``public=True`` the instances are declared
     public: the noise is simulated, from *seed*, the result says that it is not private, and it includes the curve.
-    *progress* is called with how many instances are done, and how many there are; *keep* is given what was paid for
-    before any interrupt takes effect.
+    *progress* is called with the number of instances done and their total number; *keep* receives the paid
+    configuration before any interrupt takes effect.
 
     >>> import adyton as ad
     >>> def served(demand, price):  # an algorithm of one's own, as a black box
@@ -76,7 +76,7 @@ def configure(
     spread(neighbours)
     if not isinstance(public, bool) or not (progress is None or callable(progress)):
         raise BadInput(
-            f"public is true or false, and progress a function, given {shorten(public)}, {shorten(progress)}."
+            f"public must be true or false, and progress a function, given {shorten(public)}, {shorten(progress)}."
         )
     search = Search.of(family, interval, default)
     given = _listed(instances)
@@ -148,7 +148,7 @@ def _listed(instances: Iterable[Any]) -> list[Any]:
 
 
 def _total(ledger: Ledger | str | os.PathLike[str] | None, total: Rational | None, amount: Fraction) -> Fraction:
-    """What may be spent in all; a ledger that has not enough left refuses before the long work begins."""
+    """What may be spent in all; a ledger with too little left refuses before the long computation begins."""
     held = None
     if isinstance(ledger, Ledger):
         held = ledger.budget

@@ -8,13 +8,13 @@ double. Then nothing below is approximate.
 a > ρ·b, and a < p implies a < ρ·b. Only where a = p does the error of p decide, and that is a double which Dekker's
 product gives exactly. Where a or b is 0 the signs decide, so that no product is too small for this: else |a| ≥ 2⁻²⁰⁰.
 
-*Ties.* Equal lines stand in the order of their numbers. So at every ρ there is a single order, and it is transitive.
+*Ties.* Equal lines are in the order of their numbers. So at every ρ there is a single order, and it is transitive.
 
-*Change of places.* If i stands before j at ρ, then j comes before i at some greater parameter only if b_i > b_j, at
+*Change of places.* If i is before j at ρ, then j is before i at some greater parameter only if b_i > b_j, at
 q = (a_i − a_j)/(b_i − b_j), and stays there. The quotient in doubles, q′, is q correctly rounded: a double below q′ is
-below q, a double above q′ is above q. So the first *double* at which j stands before i is q′ or the next double, and
+below q, a double above q′ is above q. So the first *double* at which j is before i is q′ or the next double, and
 the exact order at q′ says which. A sweep that continues at the first lattice point from there misses nothing: points
-are doubles. And it makes progress: at the point where it is, j does not stand before i yet.
+are doubles. And it makes progress: at the current point, j is not before i yet.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Instance = TypeVar("Instance")
 
 
 class Family(ABC, Generic[Instance]):
-    """Subclasses are frozen dataclasses: their fields are public options.
+    """A family of algorithms. Subclasses are frozen dataclasses: their fields are public options.
 
     What a family says about an instance must depend on that instance alone: not on its place, on other instances, on
     time, or on random numbers that are not drawn from the instance's own content. Privacy rests on that, and on nothing
@@ -46,23 +46,23 @@ class Family(ABC, Generic[Instance]):
 
     name: ClassVar[str]
     interval: ClassVar[tuple[float, float]]
-    """Where parameters are looked for by default."""
+    """Where parameters are searched by default."""
     default: ClassVar[float]
-    """What people use today."""
+    """The parameter in common use."""
     kind: ClassVar[type]
     """The type of an instance."""
 
     @abstractmethod
     def run(self, instance: Instance, parameter: float) -> float:
-        """What the algorithm reaches with this parameter: the larger the better."""
+        """The value that the algorithm reaches with this parameter: larger is better."""
 
     @abstractmethod
     def curve(self, instance: Instance, lattice: Lattice) -> Curve:
-        """What :meth:`run` reaches at every point of the lattice."""
+        """The value of :meth:`run` at every point of the lattice."""
 
     @abstractmethod
     def examples(self) -> Sequence[Instance]:
-        """A few made-up instances, public, on which the family can be tried."""
+        """A few public, made-up instances on which the family can be tried."""
 
 
 Reached: TypeAlias = Callable[[float], tuple[float, float]]
@@ -70,23 +70,23 @@ Reached: TypeAlias = Callable[[float], tuple[float, float]]
 
 
 class SweptFamily(Family[Instance]):
-    """A family in which a run can say, beside its value, up to which greater parameter it would be the same run."""
+    """A family in which a run returns, besides its value, a greater parameter up to which it would be the same run."""
 
     @abstractmethod
     def reached(self, instance: Instance) -> Reached:
-        """What the algorithm reaches, and until where that stays, as a function of the parameter."""
+        """The value that the algorithm reaches, and up to where it stays the same, as a function of the parameter."""
 
     def run(self, instance: Instance, parameter: float) -> float:
-        """What the algorithm reaches with this parameter."""
+        """The value that the algorithm reaches with this parameter."""
         return self.reached(instance)(parameter)[0]
 
     def curve(self, instance: Instance, lattice: Lattice) -> StepCurve:
-        """What the algorithm reaches at every point of the lattice."""
+        """The value that the algorithm reaches at every point of the lattice."""
         return sweep(self.reached(instance), lattice)
 
 
 def sweep(reached: Reached, lattice: Lattice) -> StepCurve:
-    """The values at all points of the lattice: run at a point, continue at the first where a choice may change."""
+    """The values at all points of the lattice: run at a point, continue at the first one where a choice may change."""
     starts: list[int] = []
     values: list[float] = []
     place = 0
@@ -136,10 +136,10 @@ def family_named(name: str, options: Mapping[str, Any] | None = None) -> Family[
 
 @dataclass
 class Candidates:
-    """What may be chosen in one run: candidate i has the score a_i − ρ·b_i while it is open.
+    """The candidates of one run: candidate i has the score a_i − ρ·b_i while it is open.
 
-    A run changes it: a family closes candidates, changes their scores, and adds to the value. Make a subclass to
-    remember more, such as the room that is left.
+    A run changes this object: a family closes candidates, changes their scores, and adds to the value. Make a subclass
+    to remember more, such as the room that is left.
     """
 
     a: Reals
@@ -196,10 +196,10 @@ class GreedyFamily(SweptFamily[Instance]):
 
     @abstractmethod
     def take(self, instance: Instance, candidates: Candidates, chosen: int) -> None:
-        """Add to the value, and close what may no longer be chosen. The chosen candidate is closed already."""
+        """Add to the value, and close candidates that may no longer be chosen; the chosen one is closed already."""
 
     def reached(self, instance: Instance) -> Reached:
-        """What the algorithm reaches, and until where its choices stay the same, as a function of the parameter.
+        """The value that is reached, and up to where the choices stay the same, as a function of the parameter.
 
         While all comparisons have the same results, the same candidates are taken in the same order, whatever
         :meth:`take` does. It is enough to watch the comparisons that each candidate won when it was taken: with every
@@ -229,7 +229,7 @@ class GreedyFamily(SweptFamily[Instance]):
 
 
 def _cleaned(candidates: Candidates) -> tuple[Reals, Reals, Flags]:
-    """Lines on a grid on which differences are exact; what is not finite is closed."""
+    """Lines on a grid on which differences are exact; candidates that are not finite are closed."""
     finite = np.isfinite(candidates.a) & np.isfinite(candidates.b)
     lines = []
     for numbers in (candidates.a, candidates.b):
@@ -239,7 +239,7 @@ def _cleaned(candidates: Candidates) -> tuple[Reals, Reals, Flags]:
 
 
 LARGEST = 2.0**200
-"""Numbers of instances are clamped to this: sums and products of them are finite."""
+"""Numbers in instances are clamped to this: their sums and products are finite."""
 _UNIT = 2.0**-40
 """Logarithms are multiples of this; they are below 2¹⁰."""
 
@@ -268,7 +268,7 @@ def on_grid(values: Reals, largest: float) -> Reals:
 def logarithms(values: Reals) -> Reals:
     """Logarithms of positive numbers, rounded to multiples of 2⁻⁴⁰.
 
-    One at a time: vector loops may round a number differently at different places of an array.
+    Computed one at a time: vector loops may round a number differently at different places of an array.
     """
     return np.array([round(math.log(value) / _UNIT) * _UNIT for value in values.tolist()], dtype=np.float64)
 
@@ -300,9 +300,9 @@ def sign(a: float, b: float, parameter: float) -> int:
 
 @compiled
 def lost_from(a: float, b: float, keeps_ties: bool) -> float:
-    """The first double at which a − ρ·b is below 0, or also at 0 unless ties are kept; it is not yet so before.
+    """The first double at which a − ρ·b is below 0, or at most 0 unless ties are kept; it is not so at any smaller one.
 
-    Infinity if it never is.
+    Infinity if there is no such double.
     """
     if not b > 0.0:
         return math.inf
@@ -317,20 +317,20 @@ def lost_from(a: float, b: float, keeps_ties: bool) -> float:
 
 @compiled
 def comes_before(first: int, second: int, a: Reals, b: Reals, parameter: float) -> bool:
-    """Whether candidate *first* stands before *second*: its line is higher, or as high and its number smaller."""
+    """Whether candidate *first* is before *second*: its line is higher, or equally high and its number is smaller."""
     there = sign(a[first] - a[second], b[first] - b[second], parameter)
     return there > 0 or (there == 0 and first < second)
 
 
 @compiled
 def overtaken_from(first: int, second: int, a: Reals, b: Reals) -> float:
-    """The first double at which *second* stands before *first*, which now stands before it; infinity if never."""
+    """The first double at which *second* is before *first*, which is before it now; infinity if never."""
     return lost_from(a[first] - a[second], b[first] - b[second], first < second)
 
 
 @compiled
 def put_in_order(order: Places, a: Reals, b: Reals, parameter: float) -> None:
-    """Sort the numbers of candidates, the highest line first. Quick where they are nearly sorted already."""
+    """Sort the numbers of candidates, the highest line first. Fast if they are nearly sorted already."""
     for place in range(1, len(order)):
         moved = order[place]
         gap = place
@@ -342,7 +342,7 @@ def put_in_order(order: Places, a: Reals, b: Reals, parameter: float) -> None:
 
 @compiled
 def first_of(a: Reals, b: Reals, still_open: Flags, parameter: float) -> int:
-    """The open candidate that stands before all others; −1 if none is open."""
+    """The open candidate that is before all others; −1 if none is open."""
     best = -1
     for candidate in range(len(a)):
         if still_open[candidate] and (best < 0 or comes_before(candidate, best, a, b, parameter)):
@@ -352,7 +352,7 @@ def first_of(a: Reals, b: Reals, still_open: Flags, parameter: float) -> int:
 
 @compiled
 def first_is_overtaken(best: int, a: Reals, b: Reals, still_open: Flags) -> float:
-    """The first double at which an open candidate stands before the one that is first now; infinity if never."""
+    """The first double at which an open candidate is before *best*, which is first now; infinity if never."""
     soonest = math.inf
     for candidate in range(len(a)):
         if still_open[candidate] and b[candidate] < b[best]:

@@ -1,6 +1,6 @@
 """Greedy families: bids of an auction, an independent set of a graph, the packing of a knapsack.
 
-What is best by a score like value/size^ρ comes first; what it excludes, or what does not fit any more, is left out.
+The best by a score like value/size^ρ is taken first; candidates that it excludes, or that no longer fit, are left out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Auction(SweptFamily[Bids]):
         return [made_up.bids(kind, goods=8, count=14, seed=1) for kind in made_up.BID_KINDS]
 
     def reached(self, instance: Bids) -> Reached:
-        """The revenue, and until where the same bids win."""
+        """The revenue, and up to which parameter the same bids win."""
         prices = clamped(instance.prices)
         offered = np.flatnonzero(prices > 0)
         bundles = [instance.bundles[bid] for bid in offered]
@@ -74,7 +74,7 @@ def _sharing(bundles: Sequence[Sequence[int]]) -> Places:
 
 @dataclass(frozen=True, kw_only=True)
 class IndependentSet(SweptFamily[WeightedGraph]):
-    """Vertices of which no two are neighbours, taken greedily by weight/(1 + degree)^ρ.
+    """Vertices, no two of them neighbours, taken greedily by weight/(1 + degree)^ρ.
 
     With ρ = 0 the heaviest come first; ρ = 1 is the rule of Sakai, Togasaki and Yamazaki (2003). Degrees are those of
     the whole graph, or, if ``adaptive``, of what is left of it.
@@ -96,7 +96,7 @@ class IndependentSet(SweptFamily[WeightedGraph]):
         return [made_up.graph(kind, vertices=14, seed=1) for kind in made_up.GRAPH_KINDS]
 
     def reached(self, instance: WeightedGraph) -> Reached:
-        """The weight taken, and until where the set stays the same."""
+        """The weight of the set, and up to which parameter it stays the same."""
         weights = clamped(instance.weights)
         present = weights > 0
         number = np.where(present, np.cumsum(present) - 1, -1)
@@ -136,10 +136,10 @@ def take_adaptively(
     still_open: Flags,
     taken: Flags,
 ) -> float:
-    """Mark what is taken; say until which greater parameter the same is taken.
+    """Mark the vertices that are taken; return a greater parameter up to which the same are taken.
 
-    Degrees, and so scores, depend on what was taken before. As long as each vertex that was taken still stands before
-    all that were open then, the same are taken in the same order.
+    Degrees, and so scores, depend on what was taken before. As long as each vertex that was taken is still before all
+    that were open then, the same are taken in the same order.
     """
     until = math.inf
     while True:
@@ -161,9 +161,9 @@ def take_adaptively(
 
 
 def neighbours_of(count: int, pairs: Places) -> tuple[Places, Places]:
-    """For each of *count* candidates those that it excludes: the start of its list, and all lists one after another.
+    """For each of *count* candidates, those that it excludes: the start of its list, and all lists one after another.
 
-    *pairs* may name a pair twice or in both orders; pairs outside, and of a candidate with itself, are left out.
+    *pairs* may name a pair twice or in both orders; unknown candidates, and a candidate with itself, are left out.
     """
     inside = (pairs >= 0).all(axis=1) & (pairs < count).all(axis=1) & (pairs[:, 0] != pairs[:, 1])
     first, second = pairs[inside].T
@@ -174,7 +174,7 @@ def neighbours_of(count: int, pairs: Places) -> tuple[Places, Places]:
 
 
 def in_conflict(a: Reals, b: Reals, starts: Places, neighbours: Places, gains: Reals) -> Reached:
-    """The sum of gains, where again and again the highest line is taken that is not excluded by those taken before."""
+    """The sum of gains if the highest line that is not excluded by those taken before is taken, again and again."""
     order = np.argsort(-a, kind="stable").astype(np.int64)
     taken = np.zeros(len(a), dtype=np.bool_)
 
@@ -189,18 +189,18 @@ def in_conflict(a: Reals, b: Reals, starts: Places, neighbours: Places, gains: R
 
 @compiled
 def take_in_order(order: Places, a: Reals, b: Reals, starts: Places, neighbours: Places, taken: Flags) -> float:
-    """Mark what is taken; say until which greater parameter the same is taken.
+    """Mark the candidates that are taken; return a greater parameter up to which the same are taken.
 
-    Let W be what is taken, and let no two of W exclude each other. Greedy choice by any order takes W if and only if
-    every other candidate is excluded by one of W that stands before it (by induction along the order). So a candidate
-    stays out at least until it has overtaken the last of those that stand before it now.
+    Let W be the taken candidates, no two of which exclude each other. Greedy choice in any order takes W if and only if
+    every other candidate is excluded by a member of W that is before it (by induction along the order). So a candidate
+    stays out at least until it has overtaken the last of those members that are before it now.
     """
     until = math.inf
     for candidate in order:
         free, excluded_until = True, -math.inf
         for place in range(starts[candidate], starts[candidate + 1]):
             other = neighbours[place]
-            if taken[other]:  # it stands before the candidate, as all that are taken by now
+            if taken[other]:  # it is before the candidate, like all that are taken by now
                 free = False
                 excluded_until = max(excluded_until, overtaken_from(other, candidate, a, b))
                 if excluded_until >= until:
@@ -236,7 +236,7 @@ class Knapsack(SweptFamily[Items]):
         return [made_up.items(kind, count=12, seed=1) for kind in made_up.ITEM_KINDS]
 
     def reached(self, instance: Items) -> Reached:
-        """The value packed, and until where the packing stays the same."""
+        """The value packed, and up to which parameter the packing stays the same."""
         values, sizes = clamped(instance.values), clamped(instance.sizes)
         capacity = float(clamped(np.array(instance.capacity)))
         fits = (values > 0) & (sizes <= capacity) & ~np.isnan(instance.sizes)
@@ -262,11 +262,11 @@ class Knapsack(SweptFamily[Items]):
 def pack_in_order(
     order: Places, a: Reals, b: Reals, sizes: Reals, room: float, taken: Flags, packed: Places, flips: Reals
 ) -> float:
-    """Mark what is packed; say until which greater parameter the same is packed.
+    """Mark the packed items; return a greater parameter up to which the same are packed.
 
-    Let W be what is packed. Packing in another order packs W if and only if, for every other item, those of W that
-    stand before it leave too little room for it. Those that stand before it now are lost one by one as the item
-    overtakes them: it stays out until the sizes of the lost make room. Sums of sizes are exact in any order.
+    Let W be the packed items. Packing in another order packs W if and only if, for every other item, the members of W
+    before it leave too little room for it. Those that are before it now are lost one by one as the item overtakes them:
+    it stays out until the sizes of the lost items make room. Sums of sizes are exact in any order.
     """
     until = math.inf
     used, count = 0.0, 0
@@ -286,7 +286,7 @@ def pack_in_order(
 
 @compiled
 def _room_from(lacking: float, flips: Reals, packed: Places, sizes: Reals, count: int, limit: float) -> float:
-    """The least parameter at which packed items of this size in total have been overtaken; infinity from the limit."""
+    """The least parameter below the limit at which packed items of this total size are overtaken; else infinity."""
     lost = 0.0
     for place in range(count):
         if flips[place] < limit:

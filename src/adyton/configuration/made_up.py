@@ -66,8 +66,8 @@ def several(make: Callable[..., Made], how_many: int, kind: str, seed: int = 0, 
 def items(kind: str = "lognormal", count: int = 50, seed: Seed = 0) -> Items:
     """Items of a knapsack that holds between a twentieth and half of them.
 
-    Kinds say how value and size go together, after Pisinger, "Where are the hard knapsack problems?", 2005;
-    ``lognormal`` has few large items, of which a size more is worth less and less.
+    Kinds say how value and size are related, after Pisinger, "Where are the hard knapsack problems?", 2005;
+    ``lognormal`` has few large items, whose values grow more slowly than their sizes.
 
     >>> made = items("strong", count=3, seed=1)
     >>> made.values - made.sizes
@@ -94,7 +94,7 @@ def graph(kind: str = "gnp", vertices: int = 60, seed: Seed = 0) -> WeightedGrap
 
     ``gnp`` has each edge with probability 0.1 (Erdős and Rényi); ``preferential`` joins each new vertex to three that
     have many neighbours already (Barabási and Albert); ``geometric`` joins points of the unit square nearer than 0.2;
-    ``small-world`` is a ring of six neighbours with a fifth of the edges led elsewhere (Watts and Strogatz).
+    ``small-world`` is a ring of six neighbours with a fifth of the edges rewired (Watts and Strogatz).
 
     >>> graph("preferential", vertices=10).edges.shape
     (21, 2)
@@ -183,9 +183,9 @@ def _bundle_size(kind: str, goods: int, chance: np.random.Generator) -> int:
 def deliveries(kind: str = "random", customers: int = 40, seed: Seed = 0) -> Deliveries:
     """Customers on a map of 1000 by 1000, after Uchoa et al., "New benchmark instances for the CVRP", 2017.
 
-    ``random``: customers and depot anywhere; ``central``: the depot in the centre; ``clustered``: customers about three
-    to eight seeds; ``mixed``: half of them so; ``corner``: clusters, and the depot in a corner. Demands are 1 to 100; a
-    vehicle serves three to twenty-five customers, mostly about six.
+    ``random``: customers and depot anywhere; ``central``: the depot in the centre; ``clustered``: customers around
+    three to eight seeds; ``mixed``: half of them clustered; ``corner``: clusters, and the depot in a corner. Demands
+    are 1 to 100; a vehicle serves three to twenty-five customers, mostly about six.
 
     >>> deliveries("clustered", customers=5).distances.shape
     (6, 6)
@@ -214,7 +214,7 @@ def _clusters(customers: int, chance: np.random.Generator) -> Reals:
 
 
 def _start(kind: str, kinds: Sequence[str], count: int, seed: Seed) -> np.random.Generator:
-    """Chance from a seed, if there is such a kind and the number is one."""
+    """A random generator from a seed; an unknown kind, or a count that is not a whole number, is refused."""
     if kind not in kinds:
         raise BadInput(no_such("kind of instance", kind, kinds))
     whole(count, "the number of candidates", 0)

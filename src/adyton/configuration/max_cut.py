@@ -20,9 +20,9 @@ from adyton.messages import no_such
 from adyton.whole import whole
 
 SWEEPS = 5000
-"""After so many sweeps the solver stops wherever it is."""
+"""The solver stops after at most this many sweeps."""
 TOLERANCE = 1e-9
-"""It stops once a whole sweep gains no more than this part of Σ|weights|; those of a spin glass add up to about 0."""
+"""It stops once a whole sweep gains at most this fraction of Σ|weights|; Σ weights of a spin glass is about 0."""
 
 
 ROUNDINGS = ("rotation", "threshold", "expected")
@@ -37,15 +37,15 @@ class MaxCut(Family[CutGraph]):
 
     - ``"rotation"``, γ from 0 to π/2: outward rotations (Zwick, STOC 1999) mix the height with a random number of the
       vertex's own, cos γ·⟨v, Z⟩ + sin γ·Z′. From tan γ = −⟨v, Z⟩/Z′ on, the vertex is on the other side: pieces are
-      constant. Beyond 0 and π/2 it goes on as it is there.
+      constant. Outside [0, π/2] the value is that at the nearer end.
     - ``"threshold"``, s above 0: s-linear rounding (Feige and Langberg, J. Algorithms 2006) puts a vertex whose height
-      is below s to the first side with probability (1 + ⟨v, Z⟩/s)/2, decided by a coin τ in [−1, 1] that is drawn in
+      is below s on the first side with probability (1 + ⟨v, Z⟩/s)/2, decided by a coin τ in [−1, 1] that is drawn in
       advance: it flips at s = ⟨v, Z⟩/τ. Pieces are constant.
     - ``"expected"``, s above 0: the expected cut over all coins. That is **not** piecewise constant: between two
       heights it is c₀ + c₁/s + c₂/s².
 
     The value is the weight of the cut, for ``"expected"`` its mean over the coins; with several ``hyperplanes`` the
-    mean over them. All chance is drawn from the instance's own content.
+    mean over them. All random numbers are derived from the instance's own content.
 
     >>> square = CutGraph.of_edges(4, [(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 0, 1)])
     >>> MaxCut().run(square, 0.0)
@@ -87,7 +87,7 @@ class MaxCut(Family[CutGraph]):
         return [*(cut_graph(kind, vertices=12) for kind in CUT_KINDS), CutGraph(np.zeros((0, 0)))]
 
     def drawn(self, instance: CutGraph) -> tuple[Reals, Reals]:
-        """The heights ⟨v, Z⟩ above each hyperplane, and what else is drawn for each vertex: a row a hyperplane.
+        """The heights ⟨v, Z⟩ above each hyperplane, and what else is drawn for each vertex: one row per hyperplane.
 
         That is Z′, standard normal, for outward rotations, and the coins τ for s-linear rounding.
         """
@@ -130,8 +130,8 @@ def cut_steps(weights: Reals, sides: Flags, flips: Reals, lattice: Lattice) -> S
     """:func:`cut_at` at every point of the lattice, bit for bit.
 
     The first place whose point is not below a flip is where the vertex has flipped: so at every point the sides are
-    those of :func:`cut_at`. A cut is weighed anew after a flip by the same additions in the same order, not by what the
-    flip adds: with weights that are no whole numbers, that would be another sum.
+    those of :func:`cut_at`. After a flip, a cut is weighed again by the same additions in the same order, not by adding
+    the difference: with weights that are not whole numbers, that could be another sum.
     """
     places = _places(flips, lattice)
     order = np.argsort(places, kind="stable")
@@ -177,7 +177,7 @@ def _first_places(parameters: Reals, low: float, high: float, places: Places) ->
 
 @compiled
 def cut_weight(weights: Reals, sides: Integers) -> float:
-    """What the edges between the two sides weigh, added row by row."""
+    """The weight of the edges between the two sides, added row by row."""
     total = 0.0
     for i in range(sides.size):
         for j in range(i):
@@ -188,7 +188,7 @@ def cut_weight(weights: Reals, sides: Integers) -> float:
 
 @compiled
 def mean_of(cuts: Reals) -> float:
-    """The mean, added one by one."""
+    """The mean, summed in order."""
     total = 0.0
     for cut in cuts:
         total += cut
@@ -275,7 +275,7 @@ def _bend(
 
 
 def rank_for(vertices: int) -> int:
-    """In so many dimensions a maximum that is only local is a rare accident: above √(2n).
+    """A number of dimensions, above √(2n), in which a merely local maximum is a rare accident.
 
     Boumal, Voroninski and Bandeira, "The non-convex Burer–Monteiro approach works on smooth semidefinite programs",
     NIPS 2016.
@@ -287,11 +287,11 @@ def rank_for(vertices: int) -> int:
 
 
 def unit_vectors(weights: Reals, start: Reals) -> Reals:
-    """Unit vectors v, a row a vertex, for which Σ weights[i,j]·(1 − ⟨v_i, v_j⟩)/2 over all edges is largest.
+    """Unit vectors v, one row per vertex, for which Σ weights[i,j]·(1 − ⟨v_i, v_j⟩)/2 over all edges is largest.
 
     *weights* is symmetric with a diagonal of zeros; *start* holds the vectors to begin with, of any length. Burer and
     Monteiro's factorisation, one vector at a time: v_i goes to where it is best for the others as they are, −g/‖g‖
-    with g = Σ_j weights[i,j]·v_j. Every step gains, and nothing is to be tuned.
+    with g = Σ_j weights[i,j]·v_j. Every step gains, and there is nothing to tune.
 
     The result depends on the arguments alone: one thread, sums in a fixed order, limits in sweeps and not in seconds.
 
@@ -309,7 +309,7 @@ def unit_vectors(weights: Reals, start: Reals) -> Reals:
 
 
 def relaxed_cut(weights: Reals, vectors: Reals) -> float:
-    """What :func:`unit_vectors` makes large: at its maximum, no cut weighs more.
+    """What :func:`unit_vectors` maximises: at the maximum, no cut weighs more.
 
     >>> round(relaxed_cut(np.array([[0.0, 5], [5, 0]]), np.array([[1.0, 0], [-1, 0]])), 9)
     5.0
@@ -319,7 +319,7 @@ def relaxed_cut(weights: Reals, vectors: Reals) -> float:
 
 @compiled
 def _ascend(weights: Reals, vectors: Reals, pull: Reals, sweeps: int, enough: float) -> int:
-    """Sweeps over all vertices until one gains no more than *enough*; how many there were."""
+    """Sweeps over all vertices until a sweep gains at most *enough*; returns the number of sweeps."""
     vertices, rank = vectors.shape
     for sweep in range(sweeps):
         gained = 0.0

@@ -1,4 +1,4 @@
-"""Instances of problems: what is packed, chosen, sold or delivered. No numbers in them are an error."""
+"""Instances of problems: what is packed, chosen, sold or delivered. No number in them is an error."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Items:
 class WeightedGraph:
     """Vertices 0, 1, … with their weights, and edges as pairs of vertices.
 
-    Vertices without a positive weight count as absent. So do edges to vertices that there are not, and loops.
+    Vertices without a positive weight count as absent. So do loops, and edges to vertices that do not exist.
 
     >>> WeightedGraph(weights=[1, 2, 3], edges=[(0, 1), (1, 2)]).edges.shape
     (2, 2)
@@ -67,7 +67,7 @@ class Bids:
     """Bids in an auction: each offers a price for a bundle of goods, all or nothing.
 
     Bids without a positive price are never accepted. *goods* says how many goods there are, numbered from 0: larger
-    numbers in bundles stand for no real good, but at most one bid with such a number is accepted. Without it every
+    numbers in bundles are not real goods, but at most one bid with the same such number is accepted. Without it every
     number is a good.
 
     >>> Bids(prices=[10, 7], bundles=[(0, 1), (1,)]).bundles
@@ -90,8 +90,8 @@ class Bids:
 class Deliveries:
     """Customers with demands, vehicles of one capacity, and the distances between a depot (number 0) and customers.
 
-    *distances* is a square table with one row more than there are customers; where the two ways differ, their mean
-    counts. A customer whose demand is above the capacity gets a round of his own.
+    *distances* is a square table with one row more than there are customers; where the two directions differ, their
+    mean counts. A customer whose demand is above the capacity gets a separate round.
 
     >>> Deliveries.in_the_plane(depot=(0, 0), customers=[(3, 4), (0, 1)], demands=[1, 1], capacity=2).distances[0]
     array([0., 5., 1.])
@@ -175,9 +175,9 @@ class CutGraph:
     """A graph whose vertices are to be split into two sides, so that the edges between them weigh as much as possible.
 
     ``weights[i, j]`` is the weight of the edge between i and j; 0 where there is none. Weights may be negative, as in
-    spin glasses. A quadratic program, the largest xᵀAx over signs x, is the max-cut of −A. Values that make no sense
-    are no error, because an error would reveal something about the instance: NaN counts as 0, the diagonal is ignored,
-    and of two weights for the same edge the mean is taken.
+    spin glasses. A quadratic program, the largest xᵀAx over signs x, is the max-cut of −A. Invalid values are not an
+    error, because an error would reveal something about the instance: NaN counts as 0, the diagonal is ignored, and the
+    mean of two weights for the same edge is used.
 
     >>> CutGraph.of_edges(3, [(0, 1, 2.0), (1, 2, -1.0)]).weights.tolist()
     [[0.0, 2.0, 0.0], [2.0, 0.0, -1.0], [0.0, -1.0, 0.0]]
@@ -228,6 +228,6 @@ class CutGraph:
     def chance(self) -> np.random.Generator:
         """Random numbers that depend on the graph's own content, and on nothing else: not on its place in a list.
 
-        They are no noise and protect nothing: the algorithm needs them, and stays a function of its instance.
+        They are not noise and protect nothing: the algorithm needs them, and remains a function of its instance.
         """
         return np.random.Generator(np.random.Philox(key=self._key))

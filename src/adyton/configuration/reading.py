@@ -64,7 +64,7 @@ def _weight(word: str) -> float:
 MOST_VERTICES = 100_000
 """Vertices with larger numbers are left out."""
 MOST_CUSTOMERS = 2_000
-"""Of more customers the first are read: all distances between them are kept."""
+"""The most customers that are read: all distances between them are kept."""
 JSON_LINES = (".jsonl", ".ndjson")
 
 Kind = TypeVar("Kind")
@@ -72,12 +72,12 @@ Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def read_instances(kind: type[Kind], files: Files) -> list[Kind]:
-    """The instances in a file, in files, or in those that a pattern like ``bids/*.txt`` names; in order of names.
+    """The instances in one or several files, or in those that match a pattern like ``bids/*.txt``, in order of names.
 
-    *kind* is what a family calls its ``kind``. A file holds one instance in the format that is common for its kind:
+    *kind* is the ``kind`` of a family. A file holds one instance in the format that is common for its kind:
     :func:`items_in`, :func:`graph_in`, :func:`bids_in`, :func:`deliveries_in` or
-    :func:`~adyton.configuration.reading.cut_graph_in`. A file whose name ends in ``.jsonl`` holds one
-    instance a line, as a JSON object with the fields of its kind; that works for a kind of your own, too.
+    :func:`~adyton.configuration.reading.cut_graph_in`. A file whose name ends in ``.jsonl`` holds one instance per
+    line, as a JSON object with the fields of its kind; that works for a kind of your own, too.
     """
     instances: list[Kind] = []
     for path in paths_of(files):
@@ -111,7 +111,7 @@ def items_in(text: str) -> Items:
 def graph_in(text: str) -> WeightedGraph:
     """A graph in DIMACS format: "p edge vertices edges", "e 1 2" for an edge, "n 1 5" for a vertex of weight 5.
 
-    Vertices count from 1 and weigh 1 if nothing else is said.
+    Vertices count from 1 and weigh 1 by default.
 
     >>> graph_in("p edge 3 1\\nn 2 5\\ne 1 2\\n").weights
     array([1., 5., 1.])
@@ -133,7 +133,7 @@ def graph_in(text: str) -> WeightedGraph:
 def bids_in(text: str) -> Bids:
     """Bids in the format of CATS: "goods 3", then "number price good good … #" for each bid; goods count from 0.
 
-    Numbers of goods from the given one on are dummies: they only exclude bids of one bidder from one another.
+    Goods numbered from that count on are dummies: they only make bids of the same bidder exclude one another.
 
     >>> bids_in("goods 2\\nbids 1\\n0 9.5 0 1 #\\n").bundles
     ((0, 1),)
@@ -203,11 +203,11 @@ READERS: dict[type, Callable[[str], Any]] = {
     Deliveries: deliveries_in,
     CutGraph: cut_graph_in,
 }
-"""How the text of a file becomes an instance of a kind."""
+"""For each kind of instance, the function that reads the text of a file."""
 
 
 def paths_of(files: Files) -> Iterator[Path]:
-    """Files one by one; patterns are replaced by what they name."""
+    """Files one by one; patterns are replaced by the files that match."""
     for given in [files] if isinstance(files, str | os.PathLike) else files:
         path = Path(given)
         if path.exists() or not glob.has_magic(str(given)):
@@ -215,7 +215,7 @@ def paths_of(files: Files) -> Iterator[Path]:
             continue
         named = sorted(glob.glob(str(given), recursive=True))
         if not named:
-            raise BadInput(f"no file is named like {shorten(str(given))}. Check the folder and the pattern.")
+            raise BadInput(f"no file matches {shorten(str(given))}. Check the folder and the pattern.")
         yield from map(Path, named)
 
 

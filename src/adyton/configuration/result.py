@@ -60,22 +60,22 @@ class Configuration(Result):
 
     @property
     def intervals(self) -> tuple[tuple[float, float], ...]:
-        """Where every parameter was looked for."""
+        """The interval in which each parameter was searched."""
         return self.task.intervals
 
     @property
     def neighbours(self) -> str:
-        """Whom ε protects: one instance that is added or removed (``add-remove``), or another one (``replace``)."""
+        """What ε protects: one instance that is added or removed (``add-remove``), or replaced (``replace``)."""
         return self.task.neighbours
 
     @property
     def utility(self) -> Utility:
-        """What was made as good as possible: the clipped relative regret, or the value."""
+        """What was optimised: the clipped relative regret, or the value."""
         return self.task.utility
 
     @property
     def points(self) -> int | None:
-        """How many points the grid had; None where the whole interval was looked at."""
+        """How many points the grid had; None if the whole interval was searched."""
         return self.task.points
 
     @property
@@ -85,12 +85,12 @@ class Configuration(Result):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the parameter was looked for; the first one's interval, if there are several."""
+        """The interval in which the parameter was searched; that of the first, if there are several."""
         return self.intervals[0]
 
     @property
     def guarantee(self) -> Guarantee:
-        """How far from the best it may be on average, with what probability: from public figures alone."""
+        """How far from the best it may be on average, and with what probability: from public figures only."""
         owners = self.receipt.unit == "owner"
         return Guarantee(self.epsilon, self.neighbours, self.utility, self.points, self.default is not None, owners)
 
@@ -111,7 +111,7 @@ class Configuration(Result):
         return self._chosen(), f"Guarantee: {self.guarantee}"
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
-        """The parameter; a line for each of several."""
+        """The parameter, or one line for each of several parameters."""
         values = self.parameter if isinstance(self.parameter, tuple) else (self.parameter,)
         names = [self.family] if len(values) == 1 else [f"{self.family} {place + 1}" for place in range(len(values))]
         lower, upper = np.array(self.intervals, dtype=np.float64).T
@@ -119,17 +119,17 @@ class Configuration(Result):
         return Sheets(FILE, (Sheet({"of": names}, columns),))
 
     def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
-        """All of it in words."""
+        """All paragraphs."""
         return self.paragraphs()
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
-        """The guarantee against the number of instances, and the curve of public ones."""
+        """The guarantee against the number of instances, and the curve of public instances."""
         from adyton.report.models import configuration_drawings  # pages are above results: loaded when one is asked for
 
         return configuration_drawings(self)[:most]
 
     def view(self) -> View:
-        """With what is promised, and the curve of public instances."""
+        """The page, with what is promised and the curve of public instances."""
         from adyton.report.models import configuration_view  # as above
 
         return configuration_view(self)
@@ -143,10 +143,10 @@ class Configuration(Result):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Configuration:
-        """With parameters in their intervals."""
+        """Read from a file; the parameters must be in their intervals."""
         task, receipt, curve = common["task"], common["receipt"], part_of(plain, "curve")
         if not isinstance(task, Tuning):
-            raise BadInput("the task is no configuration.")
+            raise BadInput("the task is not a configuration.")
         if receipt.private and curve is not None:
             raise BadInput("the instances are private, but their curve is in the file.")
         parameter = _parameter(part_of(plain, "parameter"), task.intervals)
@@ -219,8 +219,8 @@ class Guarantee:
         V − (1/ε)·(ln(L/w) + ln(1/ζ)),
 
     with 2/ε in place of 1/ε where neighbours have an instance replaced, and ln 2 more in the bracket where half of the
-    prior is on today's value. Of a grid it is compared with the best of its k points, nothing in between, with ln k in
-    place of ln(L/w).
+    prior is on today's value. For a grid the comparison is with the best of its k points, and with nothing in between;
+    ln k replaces ln(L/w).
 
     Proof.  All parameters that fall short of V by more than x have together at most e^{c·(V − x)} of the weight, those
     of the neighbourhood at least e^{c·V} times their prior, which is w/L − 2⁻³² of the lattice, or half of that. The
@@ -228,7 +228,7 @@ class Guarantee:
     any error (McKenna and Sheldon, 2020).  ∎
 
     Levels are rounded to 2⁻²⁰, once at either parameter, and once more for the mean of an owner: that is added. A
-    regret above the clip counts as the clip: what is promised is about regrets that are cut off there.
+    regret above the clip counts as the clip: the promise is about clipped regrets.
 
     >>> from adyton.kernel.instances.lattice import Utility
     >>> promise = Guarantee(Fraction(1), "add-remove", Utility.named("regret"))
@@ -244,7 +244,7 @@ class Guarantee:
     has_default: bool = False
     """Whether half of the prior is on today's value."""
     by_owner: bool = False
-    """Whether an owner has a vote, and not an instance."""
+    """Whether each owner has a vote, not each instance."""
 
     def summed_loss(self, *, width: float = WIDTH, failure: float = FAILURE) -> float:
         """How much summed utility may be lost, in votes, without rounding: the formula above."""
@@ -253,8 +253,8 @@ class Guarantee:
         return (prior + doubled - math.log(_chance(failure))) / self._rate
 
     def average_loss(self, instances: int, *, width: float = WIDTH, failure: float = FAILURE) -> float:
-        """How much may be lost on average for so many instances (owners): relative regret, or value. At most the clip,
-        or the bound, which nothing exceeds."""
+        """How much may be lost on average with this many instances (owners): relative regret, or value. At most the
+        clip or the bound, which nothing exceeds."""
         count = whole(instances, "instances", 1)
         lost = self.summed_loss(width=width, failure=failure) / count + self._rounding
         return float(self.utility.scale) * min(1.0, lost)
@@ -268,7 +268,7 @@ class Guarantee:
         return float(self.utility.scale) * min(1.0, lost)
 
     def instances_needed(self, target: Rational, *, width: float = WIDTH, failure: float = FAILURE) -> int:
-        """How many instances (owners) it takes until no more than *target* may be lost on average."""
+        """How many instances (owners) are needed so that at most *target* may be lost on average."""
         wanted = float(positive(target, "target"))
         scale = float(self.utility.scale)
         if wanted >= scale:
@@ -289,7 +289,7 @@ class Guarantee:
         return (2 if self.by_owner else 1) / UNIT
 
     def in_words(self, instances: int, *, width: float = WIDTH, failure: float = FAILURE) -> str:
-        """The promise for so many instances, in a sentence."""
+        """The promise for this many instances, in words."""
         lost = self.average_loss(instances, width=width, failure=failure)
         unit = "owners" if self.by_owner else "instances"
         shown = f"{100 * lost:.3g}% of the best value" if self.utility.name == "regret" else f"{lost:.4g}"

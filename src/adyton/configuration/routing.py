@@ -1,4 +1,4 @@
-"""Rounds of vehicles by savings: routes are joined where that saves most, as long as the load fits."""
+"""Rounds of vehicles by the savings method: rounds are joined where that saves most, as long as the load fits."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Routing(SweptFamily[Deliveries]):
     """The savings method for vehicle routing: joining customers i and j saves d₀ᵢ + d₀ⱼ − λ·d_ij.
 
     Clarke and Wright, "Scheduling of vehicles from a central depot to a number of delivery points", 1964; the factor λ
-    is due to Yellow, 1970. Every customer starts with a round of his own; the largest positive saving that can be made
-    is made, again and again: both stand at an end of different rounds, and the joined load fits one vehicle. The value
-    is the length of all rounds, with a minus.
+    is due to Yellow, 1970. Every customer starts with a separate round; the largest positive saving that is possible is
+    made, again and again: both customers must be at an end of different rounds, and the joined load must fit one
+    vehicle. The value is minus the length of all rounds.
 
     >>> stops = Deliveries.in_the_plane(depot=(0, 0), customers=[(3, 4), (3, 3)], demands=[1, 1], capacity=2)
     >>> round(Routing().run(stops, 1.0), 3)
@@ -48,7 +48,7 @@ class Routing(SweptFamily[Deliveries]):
         return [made_up.deliveries(kind, customers=9, seed=1) for kind in made_up.DELIVERY_KINDS]
 
     def reached(self, instance: Deliveries) -> Reached:
-        """The length of all rounds, with a minus, and until where they stay the same."""
+        """Minus the length of all rounds, and up to which parameter they stay the same."""
         table = _distances(instance.distances)
         first, second = (ends.astype(np.int64) for ends in np.triu_indices(len(table) - 1, 1))
         b = table[first + 1, second + 1]
@@ -72,7 +72,7 @@ class Routing(SweptFamily[Deliveries]):
 
 
 def _distances(table: Reals) -> Reals:
-    """Symmetric, finite, not negative, and on a grid on which sums of two are exact. Infinite counts as the largest."""
+    """Symmetric, finite, not negative, and on a grid on which sums of two are exact. Infinity counts as the largest."""
     finite = np.where(np.isposinf(table), table[np.isfinite(table)].max(initial=0.0), table)
     clean = clamped(finite)
     mean = clean / 2.0 + clean.T / 2.0
@@ -81,7 +81,7 @@ def _distances(table: Reals) -> Reals:
 
 @dataclass(frozen=True)
 class _Rounds:
-    """Room for what a run remembers of each customer: the joints at its two sides, its round, and the rounds' loads."""
+    """Buffers for what a run remembers of each customer: the joints at both sides, the round, and the rounds' loads."""
 
     joints: Places
     route: Places
@@ -89,11 +89,11 @@ class _Rounds:
 
     @classmethod
     def of(cls, customers: int) -> _Rounds:
-        """Room for this many customers."""
+        """Buffers for this many customers."""
         return cls(np.zeros((customers, 2), np.int64), np.zeros(customers, np.int64), np.zeros(customers))
 
     def begin(self, taken: Flags, demands: Reals) -> None:
-        """Every customer has a round of his own."""
+        """Give every customer a separate round."""
         taken[:] = False
         self.joints[:] = -1
         self.route[:] = np.arange(len(self.route))
@@ -114,17 +114,17 @@ def join_in_order(
     route: Places,
     load: Reals,
 ) -> float:
-    """Mark the pairs that are joined; say until which greater parameter the same are joined.
+    """Mark the pairs that are joined; return a greater parameter up to which the same are joined.
 
-    Let W be the joined pairs. A part of W forms rounds that fit, too. So joining in another order gives W if and only
-    if every other pair is ruled out by those of W that stand before it. Reasons that rule a pair out are: one of the
-    two has joints at both sides, or their two rounds are one, or too much together. A reason holds as long as none of
-    the joints that make it is overtaken, and the pair stays out as long as one of its reasons holds.
+    Let W be the joined pairs. Any part of W forms rounds that fit, too. So joining in another order gives W if and only
+    if every other pair is ruled out by the members of W before it. The reasons that rule a pair out are: one of the two
+    has joints at both sides, or both are in the same round, or their two loads together are too large. A reason holds
+    as long as none of the joints that make it is overtaken, and the pair stays out as long as one of its reasons holds.
     """
     until = math.inf
     for pair in order:
         if sign(a[pair], b[pair], parameter) <= 0:
-            break  # neither do later ones save anything, nor with a greater parameter
+            break  # later pairs save nothing either, nor does a greater parameter help
         i, j = first[pair], second[pair]
         apart = route[i] != route[j] and load[route[i]] + load[route[j]] <= room
         if apart and joints[i, 1] < 0 and joints[j, 1] < 0:
@@ -155,7 +155,7 @@ def _merge(kept: int, gone: int, route: Places, load: Reals) -> None:
 
 @compiled
 def _rounds_kept(pair: int, first: int, second: int, a: Reals, b: Reals, joints: Places, route: Places) -> float:
-    """Until which parameter no joint of these two rounds is overtaken by this pair."""
+    """Up to which parameter no joint of these two rounds is overtaken by this pair."""
     until = math.inf
     for customer in range(len(route)):
         if route[customer] in (first, second):

@@ -1,4 +1,4 @@
-"""The chosen tree: greedy, as deep as the noise allows; whether a node splits and how are learned conditionals."""
+"""The chosen tree: greedy, as deep as the noise allows; learned conditionals decide whether and how a node splits."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ _BY_SUPPORT, _STOP, _SPLIT = "by support", "stop", "split"
 
 @dataclass(frozen=True)
 class BySupport:
-    """A leaf splits on an attribute while its children can be expected to stand out of noise: rows·ε/(cells·L·C) ≥ s.
+    """A leaf splits on an attribute while its children can be expected to stand out from noise: rows·ε/(cells·L·C) ≥ s.
 
-    rows·ε/(cells·C) is the support of a node: the rows that each class could have there, in units of the noise. Leaves
-    of the same support are alike to any rule on public numbers, so a single choice decides for them: by the rule, to
-    stop, or to split although there is less support, down to a third.
+    rows·ε/(cells·C) is the support of a node: the rows that each class could have there, in units of the noise. A rule
+    on public numbers cannot distinguish leaves of the same support, so a single choice decides for all of them: follow
+    the rule, stop, or split with less support, down to a third.
     """
 
     signal: float
     """rows·ε/C: the support of the root."""
     least: float
-    """s: how much support is required."""
+    """s: the support that is required."""
     most_leaves: float
 
     @property
     def finest(self) -> float:
-        """How finely rows may be split by the rule."""
+        """The most parts into which the rule may split the rows."""
         return min(self.signal / self.least, self.most_leaves)
 
     def allowed(self, frontier: Frontier, sizes: Reals | None) -> Flags:
-        """By the support of the children, unless something else was learnt."""
+        """Decided by the support of the children, unless another choice was learnt."""
         limits = np.zeros(len(frontier.cells))
         free = frontier.within(self.most_leaves)
         for cells in np.unique(frontier.cells[free.any(axis=1)]).tolist():
@@ -83,12 +83,12 @@ class BySupport:
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenRecipe(Recipe):
-    """A recipe that asks, level by level, how attributes are chosen."""
+    """A recipe in which a learned conditional decides, level by level, how attributes are chosen."""
 
     signal: float
 
     def way_at(self, frontier: Frontier, allowed: Flags) -> Way:
-        """By the max score, unless something else was learnt."""
+        """The max score, unless another way was learnt."""
         candidates = allowed.sum(axis=1)
         way: Way = choose(
             HOW_TO_SPLIT,
@@ -105,37 +105,37 @@ class ChosenRecipe(Recipe):
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenTree(Learner):
-    """A greedy tree. A small part of ε buys a noisy number of rows; three tenths of the rest choose the splits, evenly
-    over as many levels as there can be; the rest, and what levels leave over, counts the classes in the leaves.
+    """A greedy tree. A small part of ε buys a noisy number of rows; three tenths of the rest choose the splits, divided
+    evenly among all possible levels; what remains counts the classes in the leaves.
 
     Whether a node stops or splits, and how a level's attributes are chosen, are learned conditionals on dimensionless
     public and measured numbers. Where nothing was learnt, a node splits on an attribute while its children have
-    support, by permute-and-flip on the max score. In the end, the difference between a node and the node above it is
-    shrunk by what noise explains.
+    support, by permute-and-flip on the max score. Afterwards, the difference between a node and its parent is shrunk by
+    the part that noise explains.
     """
 
     name = "chosen"
 
     rows: Whole | None = None
-    """A public number of rows, if there is one; else a noisy one is bought."""
+    """The number of rows, if it is public; otherwise a noisy number is bought."""
     rows_share: Share = Fraction(1, 20)
-    """The part of ε that it may cost."""
+    """The part of ε that the number of rows may cost."""
     split_share: Share = Fraction(3, 10)
     """The part of the rest that chooses splits."""
     support: Positive = Fraction(3, 2)
-    """How much support the children of a node must have: rows of a class, in units of the noise."""
+    """The support that the children of a node must have: rows of a class, in units of the noise."""
     seed: Seed | None = None
-    """For random attributes, where that was learnt."""
+    """For random attributes, where a learned conditional chooses them."""
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """Whatever is chosen in the end, no part of the budget is too small."""
+        """Refuse a budget whose smallest possible part is too small."""
         levels = sum(size > 1 for size in target.schema.shape)
         parts = [self.rows_share, self.split_share / (2 * max(levels, 1)), (1 - self.split_share) / 2]
         check_share(epsilon * min(parts), 1)
         shipped_choices()  # read before anything is spent
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
-        """The number of rows, the splits, the leaves."""
+        """Measure the number of rows, choose the splits, count the leaves."""
         target = Target.of(source.schema, label)
         rows, left = rows_bought(source, self.rows, self.rows_share, epsilon)
         with shipped_choices().followed(yields=True):
@@ -161,19 +161,19 @@ class ChosenTree(Learner):
 
 
 def deepest(target: Target, most: float) -> int:
-    """How many levels a tree can have if its leaves are at most so many parts of all: the smallest attributes first."""
+    """How many levels a tree can have if it divides rows into at most *most* parts: the smallest attributes first."""
     sizes = np.sort([size for size in target.schema.shape if size > 1]).astype(np.float64)
     return int((np.cumprod(sizes) <= most).sum())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Majority(Learner):
-    """Counts the classes with the whole of ε, and splits nothing."""
+    """Counts the classes with the whole ε, without splits."""
 
     name = "majority"
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """A single count for each class."""
+        """Refuse a budget that is too small for one count of each class."""
         check_share(epsilon, 1)
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel:
@@ -186,6 +186,6 @@ class Majority(Learner):
 
 @cache
 def shipped_choices() -> LearnedChoices:
-    """What ``adyton train-classifiers --conditionals`` has learnt."""
+    """The learned choices of ``adyton train-classifiers --conditionals``."""
     with as_file(files("adyton.learning") / "trained" / FILE) as path:
         return LearnedChoices.load(path)

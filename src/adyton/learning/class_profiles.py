@@ -66,7 +66,7 @@ class Frequencies:
 
     @classmethod
     def from_plain(cls, attribute: Attribute, classes: int, plain: Any) -> Frequencies:
-        """From plain values, of which nothing is trusted."""
+        """From plain values, none of which is trusted."""
         values = real_array(plain["frequencies"], (attribute.size, classes), "frequencies")
         if (values < 0).any() or not np.allclose(values.sum(axis=0), 1, atol=1e-6):
             raise BadInput("frequencies must be at least 0 and add up to 1 for each class.")
@@ -74,24 +74,24 @@ class Frequencies:
 
 
 _NARROWEST, _WIDEST = 1e-3, 0.25
-"""The bounds of a variance, in parts of the squared width of the domain: 1/4 is the largest that there can be."""
+"""The bounds of a variance, as fractions of the squared width of the domain: 1/4 is the largest possible."""
 _LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussians:
-    """A mean and a variance for each class, and how frequent numbers, other values and missing ones are."""
+    """A mean and a variance for each class, and how frequent numbers, other values and missing values are."""
 
     middles: Reals
     """The middle of each cell of numbers."""
     means: Reals
     variances: Reals
     kinds: Reals
-    """P(a number, (other), (null) | class), as far as the attribute has such cells: a column for each class."""
+    """P(a number, (other), (null) | class), for the cells that the attribute has: a column for each class."""
 
     @classmethod
     def of(cls, attribute: Integer | Numeric, counts: Reals, pseudo: Reals | float) -> Gaussians:
-        """From noisy counts of shape (cells, classes). Means and variances are clamped to what is possible."""
+        """From noisy counts of shape (cells, classes). Means and variances are clamped to possible values."""
         middles, size = centres(attribute), attribute.base_size
         inside = np.maximum(counts[:size], 0.0)
         totals = np.maximum(inside.sum(axis=0), 1.0)
@@ -103,7 +103,7 @@ class Gaussians:
         return cls(middles, means, variances, sums / sums.sum(axis=0))
 
     def logarithms(self) -> Reals:
-        """The logarithm of the density at the middle of each cell of numbers, then of the frequencies of the others."""
+        """The logarithms of the density at the middle of each cell of numbers, then of the other cells' frequencies."""
         away = (self.middles[:, None] - self.means) ** 2
         kinds = np.log(np.maximum(self.kinds, _LEAST))
         density = -0.5 * np.log(2 * math.pi * self.variances) - 0.5 * away / self.variances
@@ -124,9 +124,9 @@ class Gaussians:
 
     @classmethod
     def from_plain(cls, attribute: Attribute, classes: int, plain: Any) -> Gaussians:
-        """From plain values, of which nothing is trusted."""
+        """From plain values, none of which is trusted."""
         if not isinstance(attribute, Integer | Numeric):
-            raise BadInput(f"only numbers have a mean and a variance, and an attribute is {attribute.kind}.")
+            raise BadInput(f"only numbers have a mean and a variance, but an attribute is {attribute.kind}.")
         middles = centres(attribute)
         means = real_array(plain["means"], (classes,), "means")
         variances = real_array(plain["variances"], (classes,), "variances")
@@ -137,7 +137,7 @@ class Gaussians:
 
 
 Profile: TypeAlias = Frequencies | Gaussians
-"""An attribute within each class."""
+"""The distribution of an attribute within each class."""
 _NAMED = 3
 """How many levels of an attribute are named for a class."""
 
@@ -154,18 +154,18 @@ class ClassProfiles(Model):
     prior: Reals
     """How frequent each class is."""
     profiles: tuple[Profile, ...]
-    """One for each attribute, in their order."""
+    """One profile for each attribute, in order."""
     counted: float
     """The noisy number of all rows."""
 
     @property
     def rows(self) -> float:
-        """As many as were counted."""
+        """The noisy number of all rows."""
         return self.counted
 
     @cached_property
     def _tables(self) -> list[Reals]:
-        """log P(cell | class) by attribute, with a last row of zeros: the code −1 points at it."""
+        """log P(cell | class) by attribute, with a last row of zeros, for the code −1."""
         nothing = np.zeros(len(self.classes))
         return [np.vstack([profile.logarithms(), nothing]) for profile in self.profiles]
 
@@ -185,7 +185,7 @@ class ClassProfiles(Model):
 
     @classmethod
     def from_learnt(cls, target: Target, learnt: Any) -> ClassProfiles:
-        """With a profile for each attribute."""
+        """Read from plain values; there must be a profile for each attribute."""
         if learnt.keys() != {"prior", "profiles", "rows"} or len(learnt["profiles"]) != len(target.schema.names):
             raise BadInput(
                 f"a model has a prior, a number of rows, and a profile for each of {listing(target.schema.names)}."
@@ -229,7 +229,7 @@ def centres(attribute: Integer | Numeric) -> Reals:
 
 
 def _width(middles: Reals) -> float:
-    """How far the outermost middles are apart; 1 for a single cell."""
+    """The distance between the outermost middles; 1 for a single cell."""
     return float(middles[-1] - middles[0]) or 1.0
 
 
@@ -247,7 +247,7 @@ def check_tables(target: Target) -> None:
 def class_vectors(source: TableSource, names: Sequence[str], label: str) -> dict[str, VectorSource]:
     """For each attribute the counts of its cells within each class: an axis for the classes, then one for the cells.
 
-    All are counted in one pass over the rows, if a source can hold so many cells; else in as few as can be.
+    All are counted in one pass over the rows, if a source can hold all cells; otherwise in as few passes as possible.
     """
     sizes = dict(zip(source.schema.names, source.schema.shape, strict=True))
     vectors: dict[str, VectorSource] = {}
@@ -257,7 +257,7 @@ def class_vectors(source: TableSource, names: Sequence[str], label: str) -> dict
 
 
 def _batches(names: Sequence[str], cells: Sequence[int]) -> list[list[str]]:
-    """The names in parts whose tables have no more cells together than a source can hold."""
+    """The names in batches; the tables of a batch have no more cells in total than a source can hold."""
     parts: list[list[str]] = []
     room = 0
     for name, own in zip(names, cells, strict=True):
@@ -298,7 +298,7 @@ def class_totals(tables: Sequence[Reals], epsilons: Sequence[Fraction]) -> Reals
 
 
 def prior_of(totals: Reals) -> Reals:
-    """How frequent each class is, by noisy totals; none is less frequent than half a row."""
+    """How frequent each class is, by noisy totals; no class is less frequent than half a row."""
     rows = max(float(totals.sum()), 1.0)
     parts = np.maximum(totals / rows, 0.5 / max(rows, 20.0))
     prior = np.asarray(parts / parts.sum())
@@ -307,5 +307,5 @@ def prior_of(totals: Reals) -> Reals:
 
 
 def consistent(tables: Sequence[Reals], totals: Reals) -> list[Reals]:
-    """Tables whose sums are the totals: the difference is spread evenly over the cells, as least squares would."""
+    """Tables whose sums are the totals: the difference is spread evenly over the cells, as by least squares."""
     return [table + (totals - table.sum(axis=0)) / len(table) for table in tables]

@@ -1,4 +1,4 @@
-"""A classifier as a task: a label, from which attributes, by which method; and as a result: the model and its cost."""
+"""A classifier as a task (the label, the attributes, the method) and as a result (the model and its cost)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Classifier(Task):
-    """A classifier to be learnt: what to predict, from which attributes, by which method with which options.
+    """A classifier to be learnt: what to predict, from which attributes, by which method and with which options.
 
     ``session.fit`` learns it. The label is a categorical or boolean attribute of the schema. Without *attributes*, all
     others predict; with ``method="auto"``, the method is ``profiled-tree``, which was the most accurate on average over
@@ -49,7 +49,7 @@ class Classifier(Task):
 
     label: str
     attributes: tuple[str, ...] | None
-    """What it predicts from; None for everything else that the schema has."""
+    """The attributes to predict from; None for all others in the schema."""
     method: str
     given: tuple[tuple[str, Any], ...]
     """The options of the method that were given, by name."""
@@ -66,7 +66,7 @@ class Classifier(Task):
         object.__setattr__(self, "attributes", None if names is None else tuple(names))
         object.__setattr__(self, "method", method)
         object.__setattr__(self, "given", tuple(options.items()))
-        self.learner()  # a method that does not exist is refused here
+        self.learner()  # an unknown method is refused here
 
     @property
     def options(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Classifier(Task):
         return learner_named(self.method, **self.options)
 
     def target(self, schema: Schema) -> Target:
-        """What is predicted from what, in a table with this schema; or an error."""
+        """The label and the attributes in a table with this schema; or an error."""
         whole = Target.of(schema, self.label)
         if self.attributes is None:
             return whole
@@ -89,12 +89,12 @@ class Classifier(Task):
         return Target(chosen, whole.label, whole.attribute)
 
     def select(self, schema: Schema) -> Schema:
-        """What predicts, and the label."""
+        """The attributes that predict, and the label."""
         return self.target(schema).whole
 
     def workload(self, schema: Schema) -> Queries:
-        """None: a model is no count of cells."""
-        raise BadInput(f"{self}: a model is no count of cells. session.fit learns it.")
+        """Refused: a model is not a count of cells."""
+        raise BadInput(f"{self}: a model is not a count of cells. session.fit learns it.")
 
     def to_dict(self) -> dict[str, Any]:
         """The label, the attributes, the method and its options."""
@@ -115,7 +115,7 @@ class Classifier(Task):
             names = [as_text(name, "an attribute") for name in of_kind(list, names, "attributes")]
         texts = {as_text(name, "the name of an option"): value for name, value in options.items()}
         if texts.keys() & {"label", "attributes", "method"}:
-            raise BadInput(f"options have names of their own, given {listing(texts)}.")
+            raise BadInput(f"options cannot be named label, attributes or method, given {listing(texts)}.")
         method = as_text(plain.get("method", AUTO), "method")
         return cls(as_text(part_of(plain, "label"), "label"), names, method, **texts)
 
@@ -129,7 +129,7 @@ class Classifier(Task):
 
 
 def as_classifier(given: object) -> Classifier:
-    """The classifier, or an error that says what one is."""
+    """The classifier, or an error that says what is needed."""
     if isinstance(given, Classifier):
         return given
     raise BadInput(f'fit takes an ad.Classifier, such as ad.Classifier("department"), given {shorten(given)}.')
@@ -162,9 +162,9 @@ class FittedClassifier(Result):
     task: Classifier
     model: Model
     decisions: tuple[Decision, ...] = ()
-    """Why the method was taken, in files of earlier versions."""
+    """Why the method was chosen, in files of earlier versions."""
     asked: Fraction | None = None
-    """The ε that was asked for, where the method needed less; None where all of it was charged."""
+    """The requested ε, if the method needed less; None if all of it was charged."""
 
     @property
     def classifier(self) -> Classifier:
@@ -183,19 +183,19 @@ class FittedClassifier(Result):
 
     @property
     def reason(self) -> str:
-        """Why this method was taken."""
+        """Why this method was chosen."""
         if self.classifier.method != AUTO:
             return "as asked"
         return WHY_DEFAULT if self.method == DEFAULT else "which auto took when it was learnt"
 
     @property
     def classes(self) -> Array:
-        """What can be predicted, in the order of the probabilities."""
+        """The classes that can be predicted, in the order of the probabilities."""
         return class_array(self.model.classes)
 
     @cached_property
     def look_alikes(self) -> LookAlikes | None:
-        """How the method did on public tables like this one; None where none are."""
+        """How the method did on public tables like this one; None if there are too few."""
         return look_alikes(self.method, self.model, self.epsilon / self.rows_per_unit)
 
     # ---- predicting -------------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class FittedClassifier(Result):
         """The most probable class of each row.
 
         *rows* are a frame, an Arrow table, a dict of columns, the path of a file, or an array whose columns are the
-        attributes in the model's order. Other columns are ignored. A prediction depends on its row alone: what you do
+        attributes in the model's order. Other columns are ignored. A prediction depends only on its row: what you do
         with it is not protected by the budget.
         """
         return np.asarray(self.classes[self.predict_proba(rows).argmax(axis=1)])
@@ -221,25 +221,25 @@ class FittedClassifier(Result):
     # ---- what it shows and keeps ------------------------------------------------------------------------------------
 
     def asked_in_words(self) -> str:
-        """What was learnt from what."""
+        """The label, the attributes and the rows that were used."""
         where = f", of rows where {self.where}" if self.where else ""
         names = listing(self.model.schema.names)
         return f"Learnt: {self.model.label!r} from {names}{where}; {len(self.model.classes)} classes."
 
     def paragraphs(self) -> tuple[str, ...]:
-        """What was learnt, by which method and why, what quality to expect, what was spent, and the model itself."""
+        """What was learnt, by which method and why, the expected quality, what was spent, and the model itself."""
         *first, paid = super().paragraphs()
         if self.asked is not None:
             paid += f" ε = {display(self.asked)} was asked for; {self.learner} needed less, and the rest is not spent."
         return (*first, paid, self.model.explain())
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """Which method and why, and what quality to expect."""
+        """The method and why it was chosen, and the expected quality."""
         quality = () if self.look_alikes is None else (f"Quality: {self.look_alikes.in_words()}",)
         return f"Method: {self.method}, {self.reason}.", *quality
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
-        """How probable each class is for a row of which nothing is known."""
+        """How probable each class is for a row about which nothing is known."""
         nothing = np.full((1, len(self.model.schema.names)), -1)
         words = "probability, for a row of which nothing is known"
         column = Column("probability", self.model.probabilities(nothing)[0], words=words)
@@ -247,7 +247,7 @@ class FittedClassifier(Result):
         return Sheets(FILE, (Sheet(axis, (column,), counted=self.counted_rows),))
 
     def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
-        """Which rows it was learnt from, where that is not all of them, and the model."""
+        """Which rows it was learnt from, if not all of them, and the model."""
         first = self.counted.first(self.where)
         return (*((first,) if first else ()), self.model.explain())
 
@@ -258,13 +258,13 @@ class FittedClassifier(Result):
         return model_drawings(self.model, most)
 
     def view(self) -> View:
-        """With the model in words, and what quality to expect."""
+        """The page, with the model in words and the expected quality."""
         from adyton.report.models import model_view  # as above
 
         return model_view(self)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
-        """The model, how it was learnt, and what quality to expect."""
+        """The model, how it was learnt, and the expected quality."""
         alike = self.look_alikes if complete else None
         return {
             "method": self.method,
@@ -277,29 +277,29 @@ class FittedClassifier(Result):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> FittedClassifier:
-        """With a model that predicts what was asked for."""
+        """Read from a file; the model must predict the label of the task."""
         return cls(**common, **_own_parts(plain, common))
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], asked: Fraction) -> FittedClassifier:
-        """With what was asked for, where less was needed."""
+        """The result, with the requested ε if less was needed."""
         return cls(**parts, asked=None if parts["epsilon"] == asked else asked)
 
 
 def _own_parts(plain: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts that a classifier has beside those of every result, by name."""
+    """The parts that a classifier has besides those of every result, by name."""
     model, classifier, epsilon = Model.from_plain(part_of(plain, "model")), common["task"], common["epsilon"]
     known = model.schema.attributes
     if not isinstance(classifier, Classifier):
-        raise BadInput("the task is no classifier.")
+        raise BadInput("the task is not a classifier.")
     asked = {axis for name in classifier.attributes or () for axis in axes_of(name, known)}
     if common["schema"] != model.target.whole:
-        raise BadInput("the model is about another schema than the record.")
+        raise BadInput("the model and the record have different schemas.")
     if classifier.label != model.label or not asked <= known.keys():
-        raise BadInput("the model predicts something else than what was asked for.")
+        raise BadInput("the model predicts something other than the task asks for.")
     more, decisions = plain.get("asked"), of_kind(list, part_of(plain, "decisions"), "decisions")  # "asked" is newer
     return {
-        "asked": None if more is None else as_amount(more, "what was asked for", most=common["receipt"].total),
+        "asked": None if more is None else as_amount(more, "the requested ε", most=common["receipt"].total),
         "model": model,
         "decisions": tuple(_decision(entry, epsilon) for entry in decisions),
     }

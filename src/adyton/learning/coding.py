@@ -1,7 +1,7 @@
-"""From tables of new rows to codes, by the kernel's own rules for levels, bins, what lies outside and what is missing.
+"""From tables of new rows to codes, by the kernel's own rules for levels, bins, values outside and missing values.
 
 A row that the schema would leave out of a count still gets a prediction: its code is −1 where a value has no cell, and
-the model then goes by the other attributes.
+the model then uses the other attributes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def opened(
     unit: str | None,
     noise: NoiseSource | None,
 ) -> Iterator[Kernel[TableSource]]:
-    """A kernel with the total of its ledger, or with *epsilon* where there is none yet."""
+    """A kernel with the total of its ledger, or with *epsilon* if there is no ledger yet."""
     total = budget(epsilon, "epsilon")
     if isinstance(ledger, Ledger):
         total = ledger.total
@@ -68,12 +68,12 @@ def codes_of(data: Any, schema: Schema) -> Integers:
 
 
 def code_batches(data: Any, schema: Schema) -> Iterator[Integers]:
-    """The same in batches, in the order of the rows: for files that do not fit into memory."""
+    """As :func:`codes_of`, in batches in the order of the rows: for files that do not fit into memory."""
     return row_codes(as_table(data, schema.columns), schema)
 
 
 def kept_batches(data: Any, schema: Schema, *, keep: bool) -> tuple[tuple[str, ...], Iterator[tuple[Integers, Any]]]:
-    """The codes in batches and, if *keep*, all columns of the same rows as an Arrow table; first the columns' names."""
+    """The columns' names, and the codes in batches; if *keep*, with all columns of the same rows as an Arrow table."""
     return rows_beside_codes(as_table(data, schema.columns), schema, keep=keep)
 
 
@@ -86,7 +86,7 @@ def as_table(data: Any, names: Sequence[str], who: str = "the schema") -> Any:
     if isinstance(data, Mapping):
         columns = {str(name): as_column(values) for name, values in data.items()}
         if len({len(column) for column in columns.values()}) > 1:
-            raise BadInput("the columns have different lengths. Give as many values for each.")
+            raise BadInput("the columns have different lengths. Give each the same number of values.")
         return pyarrow.table(columns)
     if hasattr(data, "__array__") and not hasattr(data, "columns") and not hasattr(data, "column_names"):
         data = np.asarray(data)
@@ -95,7 +95,7 @@ def as_table(data: Any, names: Sequence[str], who: str = "the schema") -> Any:
     if isinstance(data, np.ndarray):
         if data.ndim != 2:
             raise BadInput(
-                f"rows are a table or an array of two axes, given one of {data.ndim}. Reshape your data: one row of "
+                f"rows must be a table or an array with two axes, given {data.ndim}. Reshape your data: one row of "
                 "values is x.reshape(1, -1)."
             )
         check_width(data.shape[1], names, who)
@@ -104,7 +104,7 @@ def as_table(data: Any, names: Sequence[str], who: str = "the schema") -> Any:
 
 
 def columns_of(data: Any) -> list[str] | None:
-    """The names of the columns of a frame, an Arrow table or a dict; None for what has no names, and for files."""
+    """The names of the columns of a frame, an Arrow table or a dict; None for data without names, and for files."""
     if isinstance(data, str | os.PathLike | np.ndarray | list | tuple | type):
         return None
     if isinstance(data, Mapping):
@@ -117,7 +117,7 @@ def columns_of(data: Any) -> list[str] | None:
 
 
 def check_columns(data: Any, schema: Schema, also: Sequence[str] = ()) -> None:
-    """Refuse named columns that the schema does not declare, and say which are missing. Files may have others."""
+    """Refuse named columns that the schema does not declare, and say which are missing. Files may have more."""
     given = columns_of(data)
     if given is None:
         return
@@ -125,7 +125,7 @@ def check_columns(data: Any, schema: Schema, also: Sequence[str] = ()) -> None:
     unknown = [name for name in given if name not in columns and name not in also]
     if unknown:
         raise SchemaError(
-            f"X has the columns {listing(unknown)}, which are none of the attributes to predict from: those are "
+            f"X has the columns {listing(unknown)}, which are not among the attributes to predict from: "
             f"{listing(columns)}.{suggestion(unknown[0], columns)} Leave them out, or declare them."
         )
     missing = [name for name in columns if name not in given]
@@ -167,7 +167,7 @@ def _plain(values: Sequence[Any]) -> bool:
 
 
 def labelled_table(rows: Any, labels: Any, target: Target, who: str) -> Any:
-    """A table of *rows* with a column of *labels*; the number of rows is in no message."""
+    """A table of *rows* with a column of *labels*; no message reveals the number of rows."""
     if rows is None or labels is None:
         raise BadInput(
             f"{who} requires y to be passed, but the target y is None. Give rows X with labels y, or a table."
@@ -184,7 +184,7 @@ def _flat(labels: Any) -> Array:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise BadInput(f"y is one label for each row, given an array of {array.ndim} axes.")
+        raise BadInput(f"y must have one label for each row, given an array of {array.ndim} axes.")
     return array
 
 

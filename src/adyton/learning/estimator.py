@@ -1,6 +1,6 @@
-"""The shell of scikit-learn around learners: ``fit``, ``predict``, ``predict_proba``, parameters, and nothing private.
+"""The scikit-learn interface of the learners: ``fit``, ``predict``, ``predict_proba``, parameters, and nothing private.
 
-scikit-learn itself is not needed, and is imported only by what it asks for itself.
+scikit-learn itself is not required, and is imported only for the tags that it asks for.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Self = TypeVar("Self", bound="PrivateEstimator")
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEstimator(ABC):
-    """What all private classifiers share. Fields are parameters; a subclass adds its own, and makes its learner.
+    """The base of all private classifiers. Fields are parameters; a subclass adds its own, and makes its learner.
 
     After :meth:`fit` there are ``model_`` (what was learnt), ``classes_``, ``epsilon_`` (what was spent: *epsilon*, or
-    less where trees stop early and do not need all of it), ``receipt_`` (of which ledger, for what) and
+    less if trees stop early and do not need all of it), ``receipt_`` (the entries that belong to the fit) and
     ``n_features_in_``. No row is kept.
     """
 
@@ -66,10 +66,10 @@ class PrivateEstimator(ABC):
 
     @abstractmethod
     def _learner(self) -> Learner:
-        """The learner that the parameters say."""
+        """The learner that the parameters describe."""
 
     def _declared(self) -> Schema:
-        """The schema that the parameters say."""
+        """The schema that the parameters describe."""
         return Schema.of(self.schema)
 
     # ---- learning ---------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ class PrivateEstimator(ABC):
 
         *X* is a frame, an Arrow table, a dict of columns, or an array whose columns are the schema's attributes in
         their order, without the label. A *table* is anything that a session opens, such as the path of a file. Each
-        fit opens a kernel of its own, with a budget of epsilon, unless a ledger says what is left.
+        fit opens a kernel of its own, with a budget of *epsilon*, unless a ledger says what is left.
         """
         learner, schema = self._learner(), self._declared()
         if schema.patterns and table is None:
@@ -102,7 +102,7 @@ class PrivateEstimator(ABC):
         return self
 
     def finish(self: Self) -> Self:
-        """Finish a fit that was interrupted after it was paid for, from what was measured; nothing more is spent."""
+        """Finish a fit that was interrupted after it was paid for, from its measurements; nothing more is spent."""
         if not isinstance(self._pending, Pending):
             raise BadInput(f"this {type(self).__name__} has no interrupted fit. Call fit.")
         self._keep(self._pending.finish())
@@ -145,7 +145,7 @@ class PrivateEstimator(ABC):
             return np.asarray(np.log(self.predict_proba(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
-        """The part of the rows whose class is predicted. It is computed from these rows, and is not private."""
+        """The fraction of rows that are classified correctly. It is computed from these rows, and is not private."""
         hits = np.asarray(self.predict(X) == np.asarray(y), dtype=np.float64)
         return float(np.average(hits, weights=sample_weight))
 
@@ -170,7 +170,7 @@ class PrivateEstimator(ABC):
         return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self: Self, **parameters: Any) -> Self:
-        """Change parameters; what was learnt stays as it is until the next fit."""
+        """Change parameters; the model stays as it is until the next fit."""
         for name in parameters:
             if name not in self._names():
                 raise BadInput(no_such("parameter", name, self._names()))
@@ -207,9 +207,9 @@ class PrivateNaiveBayes(PrivateEstimator):
 
     *schema* declares the attributes and the *label*, which is categorical or boolean; *epsilon* is what a fit spends.
     *model* is ``multinomial`` or, for attributes that have an order, ``gaussian``. *histograms* says how they are
-    estimated: by the ``recipe``, each by the algorithm that is chosen for it (``auto``), or by the one that is named;
-    *workload* what an algorithm is asked for (see :class:`adyton.learning.naive_bayes.NaiveBayes`). With a *ledger*,
-    what is spent is written there, and must be left there.
+    estimated: by the ``recipe``, each by an algorithm chosen for it (``auto``), or by the named algorithm; *workload*
+    says which queries an algorithm answers (see :class:`adyton.learning.naive_bayes.NaiveBayes`). With a *ledger*, what
+    is spent is written there, and must be left there.
 
     >>> import adyton as ad
     >>> schema = ad.Schema({"age": ad.Integer(0, 119, step=10), "smoker": ad.Boolean(), "ill": ad.Boolean()})
@@ -262,7 +262,7 @@ class PrivateDecisionTreeClassifier(PrivateEstimator):
 
     *schema* declares the attributes and the *label*, which is categorical or boolean; *epsilon* is what a fit spends at
     most. *preset* is the ``chosen`` tree, which grows as deep as the noise allows, a published algorithm
-    (``friedman-schuster``, ``mohammed``) or ``naive-bayes-tree``. *depth* is for those that have a fixed one. With a
+    (``friedman-schuster``, ``mohammed``) or ``naive-bayes-tree``. *depth* is for presets with a fixed depth. With a
     *ledger*, what is spent is written there, and must be left there.
 
     >>> import adyton as ad
@@ -283,7 +283,7 @@ class PrivateDecisionTreeClassifier(PrivateEstimator):
         return learner_named(self.preset, **_given(depth=self.depth))
 
     def draw(self) -> str:
-        """The tree as a text, a line for each node, with noisy counts."""
+        """The tree as text, one line for each node, with noisy counts."""
         text: str = self._model().draw()  # type: ignore[attr-defined]
         return text
 
@@ -293,9 +293,9 @@ class PrivateRandomForestClassifier(PrivateEstimator):
     """A forest of decision trees that learns from noisy counts: each fit is ε-differentially private.
 
     *preset* is ``fletcher-islam`` or ``jagannathan`` (random trees), or ``patil-singh`` (trees with private splits);
-    *trees* is how many there are, *depth* is for presets that have a fixed one. All trees learn from the same rows and
-    share ε, unless *divided_by* names an attribute that divides the rows among them. *random_state* is a seed for the
-    random attributes, which are public; the noise has none.
+    *trees* is their number, *depth* is for presets with a fixed depth. All trees learn from the same rows and share ε,
+    unless *divided_by* names an attribute that divides the rows among them. *random_state* is a seed for the random
+    attributes, which are public; the noise has no seed.
 
     >>> import adyton as ad
     >>> schema = ad.Schema({"age": ad.Integer(0, 119, step=40), "smoker": ad.Boolean(), "ill": ad.Boolean()})
@@ -320,5 +320,5 @@ class PrivateRandomForestClassifier(PrivateEstimator):
 
 
 def _given(**options: Any) -> dict[str, Any]:
-    """The options that were given: the preset says what the others are."""
+    """The options that were given; the preset sets the others."""
     return {name: value for name, value in options.items() if value is not None}

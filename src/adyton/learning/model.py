@@ -1,4 +1,4 @@
-"""A model: what was learnt. It is public, made of noisy answers alone, and can be kept in a file."""
+"""A model: what was learnt. It is public, computed from noisy answers only, and can be saved in a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Target:
     label: str
     """The name of the label."""
     attribute: Categorical | Boolean
-    """What the label's values are."""
+    """The declared values of the label."""
 
     @classmethod
     def of(cls, schema: Schema, label: object) -> Target:
@@ -51,7 +51,7 @@ class Target:
         attribute = schema.attributes[label]
         if not isinstance(attribute, Categorical | Boolean):
             raise SchemaError(
-                f"the label {label!r} is {attribute.kind}, and a classifier predicts classes. Declare it as "
+                f"the label {label!r} is {attribute.kind}, but a classifier predicts classes. Declare it as "
                 "Categorical with its levels, or as Boolean."
             )
         if attribute.size < 2:
@@ -62,7 +62,7 @@ class Target:
         others = ((name, other) for name, other in schema.attributes.items() if name != label)
         names = [name for name, other in others if not isinstance(other, Identifier)]
         if not names:
-            raise SchemaError(f"the schema has nothing to predict {label!r} from. Declare other attributes beside it.")
+            raise SchemaError(f"the schema has nothing to predict {label!r} from. Declare other attributes too.")
         return cls(schema.select(names), label, attribute)
 
     @property
@@ -79,7 +79,7 @@ class Target:
 
 KIND = FileKind("adyton model", 1, "a model", "model.save writes models.", "Learn it again.", ("schema", "learnt"))
 _EMBEDDED = replace(KIND, unsigned=True)
-"""A model inside of another file, which has the digest."""
+"""A model inside another file, which has the digest."""
 _KEYS = {"format", "version", "kind", "schema", "label", "learnt"}
 
 
@@ -96,9 +96,9 @@ def _model_of(plain: dict[str, Any], name: str) -> Model:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model(ABC):
-    """A fitted classifier. Subclasses say what was learnt; all are saved, loaded and asked in the same way.
+    """A fitted classifier. Subclasses say what was learnt; all are saved, loaded and used in the same way.
 
-    Rows are given as codes: the number of each attribute's cell, −1 where a value has none.
+    Rows are given as codes: the number of each attribute's cell, −1 where a value has no cell.
     :func:`adyton.learning.coding.codes_of` makes them from tables.
     """
 
@@ -113,29 +113,29 @@ class Model(ABC):
 
     @property
     def label(self) -> str:
-        """The name of what it predicts."""
+        """The name of the label."""
         return self.target.label
 
     @property
     def classes(self) -> tuple[Label, ...]:
-        """What it can predict, in the order of the probabilities."""
+        """The classes that it can predict, in the order of the probabilities."""
         return self.target.classes
 
     @property
     def rows(self) -> float | None:
-        """About how many rows it was learnt from, by its noisy answers; None if they do not say."""
+        """About how many rows it was learnt from, by its noisy answers; None if unknown."""
         return None
 
     @abstractmethod
     def _probabilities(self, codes: Integers) -> Reals:
-        """Of checked codes; one row of probabilities for each."""
+        """One row of probabilities for each row of checked codes."""
 
     def probabilities(self, codes: Integers) -> Reals:
         """How probable each class is, for each row of codes; every row adds up to 1."""
         return self._probabilities(self.checked(codes))
 
     def places(self, codes: Integers) -> Integers:
-        """The number of the most probable class, for each row of codes; among equals, the first."""
+        """The number of the most probable class, for each row of codes; the first, if several are equally probable."""
         return np.asarray(self.probabilities(codes).argmax(axis=1), dtype=np.int64)
 
     def checked(self, codes: Integers) -> Integers:
@@ -143,7 +143,7 @@ class Model(ABC):
         given, shape = np.asarray(codes), self.schema.shape
         if given.ndim != 2 or given.shape[1] != len(shape) or given.dtype.kind not in "iu":
             raise BadInput(
-                f"codes are whole numbers in a column for each of the {len(shape)} attributes, given an array of "
+                f"codes must be whole numbers in a column for each of the {len(shape)} attributes, given an array of "
                 f"{given.dtype} of shape {given.shape}."
             )
         if given.size and ((given < -1) | (given >= np.array(shape))).any():
@@ -159,7 +159,7 @@ class Model(ABC):
     @classmethod
     @abstractmethod
     def from_learnt(cls, target: Target, learnt: Any) -> Model:
-        """The model that :meth:`learnt` describes; what does not fit the target is an error."""
+        """The model that :meth:`learnt` describes; an error if it does not match the target."""
 
     def to_plain(self) -> dict[str, Any]:
         """Everything as plain values for JSON; :meth:`from_plain` reads it back."""
@@ -209,7 +209,7 @@ def normalised(scores: Reals) -> Reals:
 
 
 def real_array(given: Any, shape: tuple[int, ...], name: str) -> Reals:
-    """Finite numbers of a certain shape, from a file; or an error. The result cannot be changed.
+    """Finite numbers of this shape, from a file; or an error. The result is read-only.
 
     >>> real_array([[0.5, 0.5]], (1, 2), "priors")
     array([[0.5, 0.5]])
@@ -240,13 +240,13 @@ def _mixed(classes: tuple[Any, ...]) -> bool:
 
 
 class Predictions:
-    """Makes tables of predictions, batch by batch, and counts what was predicted."""
+    """Makes tables of predictions, batch by batch, and counts the predicted classes."""
 
     def __init__(self, model: Model, *, probabilities: bool, beside: Sequence[str] = ()) -> None:
         self.model, self.probabilities, self.beside = model, probabilities, tuple(beside)
         own = [f"predicted_{model.label}", *(f"probability_{name}" for name in model.classes if probabilities)]
         self.names = [free_name(name, beside) for name in own]
-        """The columns of predictions: the label first. No column that is kept has such a name."""
+        """The columns of predictions, the label first. Their names differ from those of the kept columns."""
         self._counts = np.zeros(len(model.classes), dtype=np.int64)
 
     @property
@@ -274,7 +274,7 @@ class Predictions:
         return pa.Table.from_arrays([*kept.columns, *columns], names=[*kept.column_names, *self.names])
 
     def none(self) -> pa.Table:
-        """The predictions for no rows."""
+        """An empty table of predictions."""
         import pyarrow as pa
 
         kept = pa.Table.from_arrays([pa.nulls(0, pa.string())] * len(self.beside), names=list(self.beside))
@@ -282,7 +282,7 @@ class Predictions:
 
 
 def _classes(classes: tuple[Any, ...]) -> pa.Array:
-    """The classes in their own type; as texts where they are mixed, such as a number beside (other)."""
+    """The classes in their own type; as texts where types are mixed, such as numbers and (other)."""
     import pyarrow as pa
 
     return pa.array([str(name) for name in classes] if _mixed(classes) else list(classes))

@@ -42,10 +42,10 @@ from adyton.schema.numbers import Integer, Numeric
 
 RECIPE, AUTO = "recipe", "auto"
 FEW_CELLS = 16
-"""Up to here nothing is better than to measure every cell."""
+"""Up to this size nothing is better than measuring every cell."""
 _HALF = 0.5
 _SIGNAL = 2
-"""Below so much signal for a cell (ε·rows/cells) single cells are lost in noise, and sums are asked for."""
+"""Up to this signal per cell (ε·rows/cells) single cells are lost in noise, and sums are measured instead."""
 
 
 def _way(given: object, name: str) -> str:
@@ -53,22 +53,22 @@ def _way(given: object, name: str) -> str:
         raise BadInput(f"{name} is 'recipe', 'auto' or the name of an algorithm, given {shorten(given)}.")
     known = [RECIPE, AUTO, *algorithms(1)]
     if given not in known:
-        raise BadInput(no_such("way to histograms", given, known))
+        raise BadInput(no_such("way to estimate histograms", given, known))
     return given
 
 
 @dataclass(frozen=True, kw_only=True)
 class NaiveBayes(Learner):
-    """Attributes as if they were independent within a class; k tables of an attribute by class, each with ε/k.
+    """Treats attributes as independent within a class; measures a table by class of each of the k attributes, with ε/k.
 
-    A row is in one class only, so that all classes of a table cost as much as one. The sums of the tables tell how
-    frequent the classes are, at no cost.
+    A row is in one class only, so all classes of a table cost as much as one. The sums of the tables give the
+    frequencies of the classes at no cost in privacy.
 
     With the *recipe*, every cell gets noise of scale b = k/ε, and q = max(z, 0) + b·π_c + ½ is the count of a cell in a
     class of frequency π_c: where noise dominates a table, its attribute says nothing. With *auto*, the histograms of
     attributes that have an order and more than a few cells are estimated by the algorithm that promises the least
-    error, chosen privately for each of them; any other name is that of the algorithm for all histograms. They get half
-    as many pseudo-counts, in the shape of all classes together.
+    error, chosen privately for each of them; any other name is that of the algorithm for all histograms. Such
+    histograms get half as many pseudo-counts, in the shape of all classes together.
     """
 
     name = "naive-bayes"
@@ -78,15 +78,15 @@ class NaiveBayes(Learner):
     histograms: Annotated[str, _way] = RECIPE
     """``recipe``, ``auto``, or the name of an algorithm."""
     workload: Literal["auto", "identity", "prefix"] = "auto"
-    """What an algorithm is asked for: single cells, or sums. With ``auto`` it is sums where ε·rows/cells is at most 2,
-    by a noisy number of rows, and for means and variances."""
+    """The queries of an algorithm: single cells, or sums. With ``auto``, sums where ε·rows/cells is at most 2, by a
+    noisy number of rows, and for means and variances."""
     smoothing: Literal["noise", "half"] = "noise"
-    """Pseudo-counts that grow with the noise, or half of one for every cell."""
+    """Pseudo-counts that grow with the noise, or half a pseudo-count for every cell."""
     totals_share: Share = Fraction(1, 20)
-    """The part of ε that counts the classes, where no table is measured cell by cell, which would give the counts."""
+    """The part of ε that counts the classes, used only if no table is measured cell by cell, which would give them."""
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """Refuse what could fail later: every algorithm that may be chosen must be possible with what is left."""
+        """Refuse a request that could fail later: every algorithm that may be chosen must be possible with the rest."""
         check_tables(target)
         chosen = self._chosen(target)
         part = self._part(target, epsilon)
@@ -97,7 +97,7 @@ class NaiveBayes(Learner):
                     self._plan(attribute).admit(vector, workload, part)
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
-        """Tables that are measured cell by cell first: they say how many rows there are in each class."""
+        """Measure tables cell by cell first, where possible: they say how many rows each class has."""
         target = Target.of(source.schema, label)
         chosen, part = self._chosen(target), self._part(target, epsilon)
         plain = [name for name in target.schema.names if name not in chosen]
@@ -118,7 +118,7 @@ class NaiveBayes(Learner):
         )
 
     def _chosen(self, target: Target) -> list[str]:
-        """The attributes whose histograms an algorithm estimates; those of others are measured cell by cell."""
+        """The attributes whose histograms an algorithm estimates; the others are measured cell by cell."""
         if self.histograms == RECIPE:
             return []
         attributes = target.schema.attributes.items()
@@ -127,7 +127,7 @@ class NaiveBayes(Learner):
         return list(target.schema.names)
 
     def _part(self, target: Target, epsilon: Fraction) -> Fraction:
-        """What each attribute may cost: an equal part, after the classes were counted if they must be."""
+        """What each attribute may cost: an equal part, after the classes are counted if necessary."""
         attributes = len(target.schema.names)
         left = epsilon if len(self._chosen(target)) < attributes else (1 - self.totals_share) * epsilon
         return left / attributes
@@ -145,7 +145,7 @@ class NaiveBayes(Learner):
         return np.stack([plan.carry_out(vector, workload, part).estimate.reshape(-1) for vector in vectors], axis=1)
 
     def _workloads(self, attribute: Attribute, vector: VectorSource) -> tuple[Queries, ...]:
-        """What may be asked of a class's histogram: where there are few rows, and where there are many."""
+        """The possible workloads for a class's histogram: the first for few rows, the last for many."""
         if self.workload == "identity" or not attribute.ordered:
             return (Identity(vector.shape),)
         if self.workload == "prefix" or self.model == "gaussian":
@@ -163,10 +163,10 @@ class NaiveBayes(Learner):
 
 
 def _alike(table: Reals) -> Reals:
-    """Half a pseudo-count a cell on average, in the shape of all classes together; of shape (cells, 1).
+    """Half a pseudo-count per cell on average, in the shape of all classes together; of shape (cells, 1).
 
     An algorithm has smoothed the histogram already. Its error is in the shape: where noise dominates, the classes
-    should be alike, not flat.
+    should be similar, not flat.
     """
     pooled = np.maximum(table, 0.0).sum(axis=1, keepdims=True) + _HALF
     return np.asarray(_HALF * pooled / pooled.mean())
@@ -178,7 +178,7 @@ LARGE = 80
 
 @dataclass(frozen=True, kw_only=True)
 class Workload(Learner):
-    """Every histogram that naive Bayes needs, with equal noise: the label's, and one of each attribute by class.
+    """Every histogram that naive Bayes needs, with equal noise: that of the label, and one of each attribute by class.
 
     Cormode, "Personal privacy vs population privacy", KDD 2011.
     """
@@ -186,11 +186,11 @@ class Workload(Learner):
     name = "workload"
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """Not too large."""
+        """Refuse tables that are too large."""
         check_tables(target)
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
-        """k + 1 shares: a table for each attribute, and the classes."""
+        """Measure with k + 1 equal shares: a table for each attribute, and the classes."""
         target = Target.of(source.schema, label)
         part = epsilon / (len(target.schema.names) + 1)
         vectors = class_vectors(source, target.schema.names, label)
@@ -198,18 +198,18 @@ class Workload(Learner):
         return self.finish(target, tables, measured_totals(source, label, part), part)
 
     def finish(self, target: Target, tables: list[Reals], totals: Reals, part: Fraction) -> ClassProfiles:
-        """As they were measured."""
+        """The profiles of the tables as they were measured."""
         return profiles_of(target, tables, totals)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadLs(Workload):
-    """The same, with the sums of all tables brought into agreement by least squares."""
+    """As :class:`Workload`, with the sums of all tables brought into agreement by least squares."""
 
     name = "workload-ls"
 
     def finish(self, target: Target, tables: list[Reals], totals: Reals, part: Fraction) -> ClassProfiles:
-        """The classes' own histogram is one more table, of one cell."""
+        """The profiles of consistent tables; the classes' own histogram is one more table, of one cell."""
         agreed = class_totals([*tables, totals[None]], [part] * (len(tables) + 1))
         return profiles_of(target, consistent(tables, agreed), agreed)
 
@@ -222,7 +222,7 @@ class SelectLs(Learner):
     name = "select-ls"
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """The large tables must suit DAWA."""
+        """Refuse large tables that DAWA cannot estimate."""
         check_tables(target)
         for table in class_vectors(source, target.schema.names, target.label).values():
             if table.cells > LARGE:
@@ -230,7 +230,7 @@ class SelectLs(Learner):
                 _dawa().admit(vector, Identity(vector.shape), epsilon / len(target.schema.names))
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
-        """k shares."""
+        """Measure with k equal shares."""
         target = Target.of(source.schema, label)
         part = epsilon / len(target.schema.names)
         vectors = class_vectors(source, target.schema.names, label)
@@ -248,18 +248,18 @@ class SelectLs(Learner):
 
 @dataclass(frozen=True, kw_only=True)
 class Contingency(Learner):
-    """Every cell of the table of all attributes and the label, added up to the histograms: εKTELO's Identity."""
+    """Measures every cell of the table of all attributes and the label, and adds them up: εKTELO's Identity."""
 
     name = "contingency"
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """The whole domain must be small enough."""
+        """Refuse a domain that is too large."""
         check_tables(target)
         vector = _whole(source, target)
         plan_named("identity").admit(vector, Identity(vector.shape), epsilon)
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> ClassProfiles:
-        """One measurement."""
+        """Measure all cells at once."""
         target = Target.of(source.schema, label)
         vector = _whole(source, target)
         cells = vector.measure(Identity(vector.shape), epsilon).answers.astype(np.float64).reshape(vector.shape)

@@ -1,5 +1,5 @@
-"""Trees with class profiles: a small tree beside profiles of further attributes, which is the default method; and
-naive-Bayes trees, a few private splits with naive Bayes below them."""
+"""Trees with class profiles: a small tree with profiles of further attributes, the default method; and naive-Bayes
+trees, which are a few private splits with naive Bayes below them."""
 
 from __future__ import annotations
 
@@ -40,44 +40,46 @@ from adyton.queries import Identity
 from adyton.schema import RowTree
 
 _LITTLE = 0.01
-"""Of a row: no class is impossible."""
+"""A pseudo-count, in rows: no class is impossible."""
 _LEAST_SPREAD = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProfiledTree(Learner):
     """A tree of few levels, whose root may split on any attribute. Further nodes split while their children stand out
-    of noise. Where rows and ε suffice, a part of ε is for profiles of further attributes: as many as can be measured
-    well, chosen privately, one table by class each. In a leaf, their evidence is added to that of the tree.
+    from noise. Where rows and ε suffice, a part of ε is for profiles of further attributes: as many attributes as can
+    be measured well, chosen privately, each with a table by class. In a leaf, their evidence is added to that of the
+    tree.
 
     Evidence does not count in full: the part of a table that noise and chance explain is removed, and half of the rest
-    counts, since attributes repeat what others say. A tree alone has too few levels where many attributes each say a
-    little; naive Bayes alone spends on attributes that say nothing, and counts twice what two attributes repeat.
+    counts, since attributes repeat what others say. A tree alone has too few levels where many attributes are each
+    weakly informative; naive Bayes alone spends on uninformative attributes, and counts twice what two attributes
+    repeat.
     """
 
     name = "profiled-tree"
 
     rows: Whole | None = None
-    """A public number of rows, if there is one; else a noisy one is bought."""
+    """The number of rows, if it is public; otherwise a noisy number is bought."""
     rows_share: Share = Fraction(1, 20)
-    """The part of ε that it may cost."""
+    """The part of ε that the number of rows may cost."""
     split_share: Share = Fraction(3, 10)
     """The part of the tree's budget that chooses splits."""
     depth: Annotated[int, Within(whole_number, 1, 20)] = 3
-    """How many levels the tree has at most."""
+    """The most levels that the tree may have."""
     support: Positive = Fraction(3)
-    """How much support the children of a node below the root must have: rows of a class, in units of the noise."""
+    """The support that the children of a node below the root must have: rows of a class, in units of the noise."""
     profile_share: Share = Fraction(3, 10)
-    """The part of the budget that is for profiles, if there are any."""
+    """The part of the budget for profiles, if there are any."""
     choice_share: Share = Fraction(1, 4)
-    """The part of that which chooses attributes, if not all have room."""
+    """The part of the profiles' budget that chooses attributes, if not all can be measured."""
     profile_support: Positive = Fraction(2)
-    """How much support the cells of a profile must have."""
+    """The support that the cells of a profile must have."""
     weight: Share = Fraction(1, 2)
-    """How much the evidence of a profile counts."""
+    """The weight of a profile's evidence."""
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """However many profiles there are in the end, no part of the budget is too small for a count."""
+        """Refuse a budget of which some part would be too small for a count, however many profiles there are."""
         check_tables(target)
         left = (1 - self.rows_share) * epsilon
         tree, profiles = (1 - self.profile_share) * left, self.profile_share * left / len(target.schema.names)
@@ -85,7 +87,7 @@ class ProfiledTree(Learner):
         check_share(min([*parts, self.choice_share * profiles, (1 - self.choice_share) * profiles]), 1)
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> ProfiledTreeModel:
-        """The number of rows, the splits, the leaves; then the profiles."""
+        """Measure the number of rows, choose the splits, count the leaves; then measure the profiles."""
         target = Target.of(source.schema, label)
         rows, left = rows_bought(source, self.rows, self.rows_share, epsilon)
         most = self._room(target, rows, left)
@@ -109,7 +111,7 @@ class ProfiledTree(Learner):
         return min(int(rows * float(measuring / self.profile_support) / cells), len(sizes))
 
     def _grown(self, source: TableSource, target: Target, rows: float, epsilon: Fraction) -> Grown:
-        """The tree; its levels share what chooses splits."""
+        """The tree; its levels share the budget for splits."""
         splitting = self.split_share * epsilon
         finest = rows * float((epsilon - splitting) / self.support) / len(target.classes)
         most = most_leaves(target, scored=True)
@@ -121,7 +123,7 @@ class ProfiledTree(Learner):
     def _profiles(
         self, source: TableSource, target: Target, free: Flags, most: int, epsilon: Fraction, prior: Reals
     ) -> dict[int, Reals]:
-        """The weighted profiles by attribute: of all that are free, or of those that predict best alone."""
+        """The weighted profiles by attribute: of all free attributes, or of those that predict best alone."""
         places, left = np.flatnonzero(free).tolist(), epsilon
         if most < len(places):
             choosing = self.choice_share * epsilon
@@ -134,7 +136,7 @@ class ProfiledTree(Learner):
 
 
 def _best(source: TableSource, target: Target, free: Flags, most: int, epsilon: Fraction) -> list[int]:
-    """So many attributes that predict best alone, one private choice with ε after the other."""
+    """The *most* attributes that predict best alone, by one private choice with ε after another."""
     stump, candidates, chosen = RowTree.stump(target.schema), free.copy(), []
     for _ in range(most):
         (best,) = source.choose_splits(SplitChoice(stump, candidates[None], target.label, "max"), epsilon)
@@ -173,12 +175,12 @@ class NaiveBayesTree(Learner):
     name = "naive-bayes-tree"
 
     depth: Annotated[int, Within(whole_number, 1, 20)] = 1
-    """How many levels are split."""
+    """The number of levels that are split."""
     split_share: Share = Fraction(1, 5)
     """The part of ε that chooses splits."""
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """Not too many leaves, and not too many numbers in them."""
+        """Refuse trees with too many leaves, or too many numbers in them."""
         check_tables(target)
         check_depth_of(target, self.depth, scored=True)
         sizes = sorted((size for size in target.schema.shape if size > 1), reverse=True)
@@ -192,7 +194,7 @@ class NaiveBayesTree(Learner):
         check_share(epsilon * min(parts), 1)
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> LeafProfiles:
-        """The splits, then the tables."""
+        """Choose the splits, then measure the tables."""
         target = Target.of(source.schema, label)
         splitting = self.split_share * epsilon / self.depth
         recipe = Recipe(depth=self.depth, stop=AtDepth(math.inf), way="max", split_epsilon=splitting)
@@ -201,10 +203,12 @@ class NaiveBayesTree(Learner):
 
 
 def measured_profiles(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction) -> LeafProfiles:
-    """A table of each attribute that some leaf has not split on, each with an equal part of ε; all leaves at once.
+    """A table of each attribute that some leaf's path has not split on, each with an equal part of ε; all leaves at
+    once.
 
-    Pseudo-counts come from the node above: q = max(z, 0) + (b·π_c + ½)·L·P(v | c, above), for noise of scale b and
-    L cells. The root's come from an even spread, which makes a tree without splits the naive Bayes of the recipe.
+    Pseudo-counts come from the node above: q = max(z, 0) + (b·π_c + ½)·L·P(v | c, above), for noise of scale b and L
+    cells. Those of the root come from a uniform distribution, so that a tree without splits is the naive Bayes of the
+    recipe.
     """
     nodes, free = tree.split.size, unused(tree)
     measured = np.flatnonzero(free[tree.leaves].any(axis=0))
@@ -254,7 +258,7 @@ def _totals(tree: RowTree, tables: dict[int, Reals], free: Flags, sizes: tuple[i
 
 
 def _cell_on_path(tree: RowTree, place: int) -> Places:
-    """For every node the cell of an attribute that its path has gone through; 0 where it has not split on it."""
+    """For every node, the cell of an attribute that its path goes through; 0 where the path has not split on it."""
     cells, above = np.zeros(tree.split.size, dtype=np.int64), tree.parents()
     for level in tree.levels()[1:]:
         parents = above[level]
@@ -263,7 +267,7 @@ def _cell_on_path(tree: RowTree, place: int) -> Places:
 
 
 def _shares(tree: RowTree, counts: Reals, deviation: Reals) -> Reals:
-    """How frequent each class is: what is negative counts as 0, and pseudo-counts come from the node above."""
+    """How frequent each class is: negative counts count as 0, and pseudo-counts come from the node above."""
     shares, above = np.empty(counts.shape), tree.parents()
     rows = max(float(counts[0].sum()), 1.0)
     shares[0] = np.maximum(counts[0] / rows, 0.5 / max(rows, 20.0))
@@ -289,7 +293,7 @@ def _profile(tree: RowTree, table: Reals, free: Flags, shares: Reals, scale: flo
 
 
 def _plain(source: TableSource, target: Target, tree: RowTree, epsilon: Fraction) -> LeafProfiles:
-    """Where no attribute is left for profiles: the classes in the leaves alone."""
+    """The model where no attribute is left for profiles: only the classes in the leaves are counted."""
     counts = summed(tree, leaf_counts(source, target, tree, epsilon))
     shares = _shares(tree, counts, np.sqrt(2 * leaves_below(tree)) / float(epsilon))
     profiles = tuple(np.ones((tree.split.size, size, len(target.classes))) for size in target.schema.shape)

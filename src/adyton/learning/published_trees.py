@@ -1,8 +1,8 @@
 """Published private trees and forests, and what they have in common.
 
 Their scores have global sensitivities here (entropy with a public cap instead of the number of rows), are monotone and
-are chosen from by permute-and-flip; trees on the same rows share ε, stopping included; and wherever an algorithm asks
-for the number of rows, a noisy one is bought, or a public one is given.
+are the input of permute-and-flip; trees on the same rows share ε, stopping included; and wherever an algorithm needs
+the number of rows, a noisy number is bought, or a public number is given.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from adyton.queries import Partition
 from adyton.schema import RowTree
 
 _NORMAL = 0.6745
-"""The upper quartile of the normal distribution: C4.5 judges by errors that are passed one time in four."""
+"""The upper quartile of the normal distribution: C4.5 judges by error counts that are exceeded one time in four."""
 _SLACK = 0.1
-"""A leaf is preferred while it makes hardly more errors than the branches, in rows."""
+"""A leaf is preferred if it makes at most this many more errors than the branches, in rows."""
 
 
 Trees: TypeAlias = Annotated[int, Within(whole_number, 1, MOST_TREES)]
 """How many trees a forest has."""
 FEWEST = 10.0
-"""A noisy number of rows counts as so many at least."""
+"""A noisy number of rows counts as at least this many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,19 +62,19 @@ class PublishedTrees(Learner):
     seed: Seed | None = None
     """For random attributes, which are public; without a seed the operating system draws them."""
     divided_by: str | None = None
-    """An attribute that divides the rows among the trees of a forest: each tree learns from other rows, with all of ε.
-    It should have nothing to do with the label, such as a number drawn at random for each row; no tree splits on it."""
+    """An attribute that divides the rows among the trees of a forest: each tree learns from different rows, with all of
+    ε. It should be independent of the label, such as a number drawn at random for each row; no tree splits on it."""
 
     @abstractmethod
     def recipe(self, target: Target, epsilon: Fraction, rows: float, random: PublicRandomness) -> Recipe:
-        """How one tree is grown with this budget, which its leaves' counts share."""
+        """How one tree is grown with this budget, which also pays for the counts of its leaves."""
 
     @abstractmethod
     def least(self, target: Target, epsilon: Fraction) -> Fraction:
-        """The smallest ε that a measurement gets."""
+        """The smallest ε of any measurement."""
 
     def deepest(self, target: Target) -> int | None:
-        """A depth that its trees can reach whatever the rows; None if the number of rows limits it."""
+        """The depth that its trees can reach for any rows; None if the number of rows limits it."""
         return None
 
     def how_many(self, target: Target) -> int:
@@ -90,7 +90,7 @@ class PublishedTrees(Learner):
         return "random"
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """Not too many leaves, and not too many trees."""
+        """Refuse too many leaves, and too many trees."""
         trees = self.how_many(target)
         if self.divided_by is not None:
             target = check_division(source, target, self.divided_by, trees)
@@ -101,7 +101,7 @@ class PublishedTrees(Learner):
             check_depth_of(target, depth, scored=self.way() != "random")
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> TreeModel | ForestModel:
-        """One tree after the other: every tree has an equal part of the budget for all that it does.
+        """Grow one tree after another: every tree has an equal part of the budget.
 
         Trees that learn from different rows each have the whole budget: the kernel charges it once.
         """
@@ -118,11 +118,11 @@ class PublishedTrees(Learner):
         return grown[0] if trees == 1 else ForestModel(target=target, trees=grown)
 
     def known_rows(self) -> float:
-        """A public number of rows, where none is bought."""
+        """The public number of rows, if no noisy number is bought."""
         return FEWEST
 
     def leaves(self, epsilon: Fraction, spent: Fraction) -> Fraction:
-        """What the classes in the leaves of a tree are counted with: all that is left."""
+        """The ε for counting the classes in the leaves of a tree: all that is left."""
         return epsilon - spent
 
     def finish(self, target: Target, model: TreeModel) -> TreeModel:
@@ -143,26 +143,26 @@ class RandomTrees(PublishedTrees):
     """Forests of random trees: the whole budget goes to the number of rows and to the leaves."""
 
     rows: Whole | None = None
-    """A public number of rows, if there is one; else a noisy one is bought."""
+    """The number of rows, if it is public; otherwise a noisy number is bought."""
     rows_share: Share = Fraction(1, 20)
-    """The part of ε that it may cost."""
+    """The part of ε that the number of rows may cost."""
 
     def least(self, target: Target, epsilon: Fraction) -> Fraction:
-        """The leaves of a tree."""
+        """The ε of the leaves of a tree."""
         return (epsilon - self.counting(target, epsilon)) / self.how_many(target)
 
     def counting(self, target: Target, epsilon: Fraction) -> Fraction:
-        """Nothing, where the number is public."""
+        """What a noisy number of rows costs; nothing if the number is public."""
         return Fraction(0) if self.rows is not None else self.rows_share * epsilon
 
     def known_rows(self) -> float:
-        """As given."""
+        """The number of rows as given."""
         return float(self.rows or FEWEST)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Jagannathan(RandomTrees):
-    """Random trees of depth min(k/2, log_b(rows) − 1), for k attributes of b levels in the mean.
+    """Random trees of depth min(k/2, log_b(rows) − 1), for k attributes of b levels on average.
 
     Jagannathan, Pillaipakkamnatt and Wright, "A practical differentially private random decision tree classifier",
     Transactions on Data Privacy 5, 2012.
@@ -180,13 +180,13 @@ class Jagannathan(RandomTrees):
         return Recipe(depth=depth, stop=AtDepth(most_leaves(target, scored=False)), way="random")
 
     def how_many(self, target: Target) -> int:
-        """All trees learn from the same rows."""
+        """The given number of *trees*."""
         return self.trees
 
 
 @dataclass(frozen=True, kw_only=True)
 class FletcherIslam(RandomTrees):
-    """As many random trees as there are attributes, each as deep as its leaves can be expected to stand out of noise.
+    """As many random trees as there are attributes, each as deep as its leaves can be expected to stand out from noise.
 
     Fletcher and Islam, "A differentially private decision forest", AusDM 2015.
     """
@@ -196,27 +196,27 @@ class FletcherIslam(RandomTrees):
     trees: Trees | None = None
 
     def recipe(self, target: Target, epsilon: Fraction, rows: float, random: PublicRandomness) -> Recipe:
-        """The leaves stop by themselves."""
+        """Leaves stop by their expected size."""
         stop = ByExpectedSize(most_leaves(target, scored=False), rows, float(epsilon))
         return Recipe(depth=len(target.schema.names), stop=stop, way="random")
 
     def how_many(self, target: Target) -> int:
-        """One for each attribute, unless it is said."""
+        """One for each attribute, unless *trees* is given."""
         return self.trees or min(len(target.schema.names), MOST_TREES)
 
 
 Cap: TypeAlias = Annotated[int, Within(whole_number, 2, LARGEST_CAP)]
 """A public cap on the number of rows, for the entropy."""
 _ROWS = 1 << 14
-"""With more rows, a further row weighs as much as at the cap."""
+"""The default cap. With more rows, a further row weighs as much as at the cap."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FriedmanSchuster(PublishedTrees):
-    """A tree of a fixed depth; half of every level buys sizes to stop by, half the splits; pruned at the end.
+    """A tree of a fixed depth; half of every level's budget buys sizes to stop by, half the splits; pruned at the end.
 
-    Leaves are counted with half a level's budget, wherever they have stopped. So a tree whose branches all stop early
-    costs less than ε: what it does not need is not spent.
+    Leaves are counted with half a level's budget, wherever they stopped. So a tree whose branches all stop early costs
+    less than ε: the rest is not spent.
 
     Friedman and Schuster, "Data mining with differential privacy", KDD 2010.
     """
@@ -244,27 +244,27 @@ class FriedmanSchuster(PublishedTrees):
         )
 
     def leaves(self, epsilon: Fraction, spent: Fraction) -> Fraction:
-        """Half a level."""
+        """The ε of the leaves: half a level's."""
         return epsilon / (2 * (self.depth + 1))
 
     def among(self, target: Target, random: PublicRandomness) -> tuple[int, ...] | None:
-        """All attributes."""
+        """The attributes that a tree may split on; None for all."""
         return None
 
     def least(self, target: Target, epsilon: Fraction) -> Fraction:
-        """Half a level."""
+        """The ε of half a level."""
         return epsilon / (2 * self.how_many(target) * (self.depth + 1))
 
     def deepest(self, target: Target) -> int:
-        """All levels."""
+        """The full depth."""
         return self.depth
 
     def way(self) -> Way:
-        """By the score."""
+        """Attributes are chosen by *score*."""
         return self.score
 
     def finish(self, target: Target, model: TreeModel) -> TreeModel:
-        """Pruned by the noisy counts."""
+        """The tree pruned by its noisy counts, if *prune* says so."""
         if not self.prune:
             return model
         tree, counts = pruned(model.tree, model.counts)
@@ -273,7 +273,7 @@ class FriedmanSchuster(PublishedTrees):
 
 @dataclass(frozen=True, kw_only=True)
 class PatilSingh(FriedmanSchuster):
-    """A forest of such trees, each on a few attributes that were drawn at random.
+    """A forest of Friedman and Schuster's trees, each on a few attributes drawn at random.
 
     Patil and Singh, "Differential private random forest", ICACCI 2014.
     """
@@ -284,11 +284,11 @@ class PatilSingh(FriedmanSchuster):
     score: Literal["max", "gini", "entropy"] = "entropy"
 
     def how_many(self, target: Target) -> int:
-        """All trees learn from the same rows."""
+        """The given number of *trees*."""
         return self.trees
 
     def among(self, target: Target, random: PublicRandomness) -> tuple[int, ...]:
-        """⌈√k⌉ + 1 of k attributes."""
+        """⌈√k⌉ + 1 of k attributes, at random."""
         attributes = len(target.schema.names)
         few = max(2, math.ceil(math.sqrt(attributes)) + 1)
         return tuple(random.order(attributes)[:few].tolist())
@@ -296,7 +296,7 @@ class PatilSingh(FriedmanSchuster):
 
 @dataclass(frozen=True, kw_only=True)
 class Mohammed(PublishedTrees):
-    """A full tree of a fixed depth, its splits chosen privately, its leaves counted; ε/(depth + 1) for each of these.
+    """A full tree of a fixed depth with private splits and counted leaves; ε/(depth + 1) per level and for the leaves.
 
     Mohammed, Chen, Fung and Yu, "Differentially private data release for data mining", KDD 2011.
     """
@@ -308,30 +308,30 @@ class Mohammed(PublishedTrees):
     cap: Cap = _ROWS
 
     def recipe(self, target: Target, epsilon: Fraction, rows: float, random: PublicRandomness) -> Recipe:
-        """Nothing stops it."""
+        """Grow to the full depth."""
         level = epsilon / (self.depth + 1)
         return Recipe(depth=self.depth, stop=AtDepth(math.inf), way=self.score, split_epsilon=level, cap=self.cap)
 
     def least(self, target: Target, epsilon: Fraction) -> Fraction:
-        """A level."""
+        """The ε of a level."""
         return epsilon / (self.depth + 1)
 
     def deepest(self, target: Target) -> int:
-        """All levels."""
+        """The full depth."""
         return self.depth
 
     def way(self) -> Way:
-        """By the score."""
+        """Attributes are chosen by *score*."""
         return self.score
 
 
 def check_division(source: TableSource, target: Target, attribute: str, trees: int) -> Target:
-    """What is predicted from what, once the rows are divided; or an error."""
+    """The label and the attributes that remain once the rows are divided; or an error."""
     if attribute not in target.schema.attributes:
         raise SchemaError(no_such("attribute to divide rows by", attribute, target.schema.names))
     if not source.steady:
         raise BadInput(
-            "rows that may change between two counts cannot be divided among trees: one that moves would be in "
+            "rows that may change between two counts cannot be divided among trees: a row that moves would be in "
             "several. Open a copy in a file, or a PostgreSQL table by its address; or leave the attribute out."
         )
     cells = target.schema.attributes[attribute].size
@@ -343,7 +343,7 @@ def check_division(source: TableSource, target: Target, attribute: str, trees: i
 
 
 def divided(source: TableSource, attribute: str, trees: int) -> tuple[TableSource, ...]:
-    """As many disjoint tables as there are trees, without the attribute. Measuring all costs as much as one."""
+    """A disjoint table for each tree, without the attribute. Measuring all of them costs as much as one."""
     cells = source.schema.attributes[attribute].size
     parts = source.split(attribute, Partition(np.arange(cells) % trees))
     return tuple(part.select(_others(source, attribute)) for part in parts)
@@ -363,7 +363,7 @@ def pruned(tree: RowTree, counts: Reals) -> tuple[RowTree, Reals]:
 
 
 def worth_keeping(tree: RowTree, counts: Reals) -> Flags:
-    """For every node whether its branches promise fewer errors than it would make as a leaf; bottom-up."""
+    """For every node, whether its branches promise fewer errors than it would make as a leaf; bottom-up."""
     alone, kept = expected_errors(counts), tree.split >= 0
     errors, above = alone.copy(), tree.parents()
     for level in reversed(tree.levels()):
@@ -378,7 +378,7 @@ def worth_keeping(tree: RowTree, counts: Reals) -> Flags:
 
 
 def cut(tree: RowTree, kept: Flags) -> tuple[RowTree, Places]:
-    """The tree in which nodes that are not kept are leaves; and the number that each of its nodes had before."""
+    """The tree in which nodes that are not kept become leaves; and the former number of each of its nodes."""
     sizes, old = tree.sizes, [0]
     split: list[int] = []
     first: list[int] = []

@@ -1,10 +1,9 @@
-"""What a learner is, all learners by their names, and what quality to expect of each. A learner is imported when it is
-asked for.
+"""What a learner is, all learners by name, and their expected quality. A learner is imported when it is first used.
 
-Results on public tables are part of the package, in a JSON file. Each says how a method did on a table with so many
-rows, cells, classes and attributes, at some ε: which part of new rows it predicted right, and which part is right if
-the most frequent class is always predicted. The quality to expect is that on the public tables that are most like this
-one; nothing is said where there are none.
+Results on public tables are part of the package, in a JSON file. Each result describes a table by its rows, cells,
+classes and attributes, and gives two accuracies at some ε: the fraction of new rows that a method predicted correctly,
+and that of always predicting the most frequent class. The expected quality is that on the public tables that are most
+like this one; it is left out if there are too few.
 """
 
 from __future__ import annotations
@@ -32,34 +31,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Learner(Algorithm[TableSource, str]):
-    """A way to learn: it is asked for a label, which it predicts from all other attributes."""
+    """A way to learn to predict a label from all other attributes."""
 
     def fit(self, source: TableSource, label: str, epsilon: Rational) -> Model:
         """Learn to predict a label from all other attributes, spending *epsilon*."""
         return self.run(source, label, self.admitted(source, label, epsilon))
 
     def check_asked(self, source: TableSource, label: str) -> None:
-        """One of the attributes, with two classes at least."""
+        """Refuse a label that is not an attribute with at least two classes."""
         Target.of(source.schema, label)
 
     def check_run(self, source: TableSource, label: str, epsilon: Fraction) -> Callable[[], Model]:
-        """By what the learner itself says."""
+        """The run, after the learner's own check."""
         self.check(source, Target.of(source.schema, label), epsilon)
         return partial(self.run, source, label, epsilon)
 
     @abstractmethod
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
-        """Refuse what this learner cannot do. Sources may be derived for it, and nothing may be measured."""
+        """Refuse requests that this learner cannot serve. It may derive sources, but must not measure anything."""
 
     @abstractmethod
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> Model:
-        """The program, once it was admitted: spends *epsilon*, or less if it says so, and never more."""
+        """Run an admitted request: spends *epsilon*, or less if the learner says so, and never more."""
 
 
 AUTO, DEFAULT = "auto", "profiled-tree"
-"""The default is taken where no method is named."""
+"""The default is used where no method is named."""
 WHY_DEFAULT = "which was the most accurate on average over 60 public tables (name another with method=…)"
-"""By the public results that come with the package."""
+"""According to the public results that come with the package."""
 LEARNERS: Registry[Learner] = Registry(
     "method",
     {
@@ -101,17 +100,16 @@ def learner_named(name: object, **options: Any) -> Learner:
 
 FORMAT, VERSION = "adyton public results", 1
 FILE = "public_results.json"
-"""Its place is the folder ``trained``. ``{"format": …, "version": 1, "epsilons": [0.1, 1], "tables": [{"table":
-"nursery", "rows": 9072, "cells": 27, "classes": 5, "attributes": 8, "majority": 0.33, "accuracies": {"naive-bayes":
-[0.84, 0.88]}}, …]}``; *cells* are those of all attributes, added up, and accuracies are means on rows that were kept
-apart, one for each ε."""
+"""A file in the folder ``trained``. ``{"format": …, "version": 1, "epsilons": [0.1, 1], "tables": [{"table": "nursery",
+"rows": 9072, "cells": 27, "classes": 5, "attributes": 8, "majority": 0.33, "accuracies": {"naive-bayes": [0.84,
+0.88]}}, …]}``; *cells* is the sum over all attributes, and accuracies are means on held-out rows, one for each ε."""
 _NUMBERS = ("rows", "cells", "classes", "attributes", "majority")
 _FAR = 2.0
-"""Tables further away are not alike: rows·ε/(cells·classes) four times as large, or four times as many classes."""
+"""Tables further away are not similar: rows·ε/(cells·classes) four times as large, or four times as many classes."""
 _FEWEST, _MOST = 3, 8
-"""For how many tables a range is given."""
+"""The least and the largest number of tables that a range is given for."""
 _WEIGHTS = (1.0, 1.0, 0.5)
-"""How much the signal, the classes and the attributes count, each by its power of two."""
+"""The weights of the signal, the classes and the attributes, each as a logarithm to base 2."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ class PublicResult:
     table: str
     rows: float
     cells: float
-    """Of all attributes, added up."""
+    """The sum over all attributes."""
     classes: float
     attributes: float
     epsilon: float
@@ -138,24 +136,24 @@ class PublicResult:
 
 @dataclass(frozen=True)
 class LookAlikes:
-    """The public tables that are most like one, and how the method did on them."""
+    """The public tables that are most like a table, and how the method did on them."""
 
     method: str
     results: tuple[PublicResult, ...]
-    """The nearest of each table, the most alike first."""
+    """The nearest result of each table, the most similar first."""
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        """The least and the greatest part of new rows that was predicted right."""
+        """The least and the greatest fraction of new rows that was predicted correctly."""
         return _range([result.accuracy for result in self.results])
 
     @property
     def majority(self) -> tuple[float, float]:
-        """The same if the most frequent class is always predicted."""
+        """The least and the greatest accuracy of always predicting the most frequent class."""
         return _range([result.majority for result in self.results])
 
     def in_words(self) -> str:
-        """For people."""
+        """The accuracies in two sentences."""
         tables = ", ".join(result.table for result in self.results)
         return (
             f"On the {len(self.results)} public tables most like this one ({tables}), {self.method} predicted "
@@ -176,9 +174,9 @@ class LookAlikes:
 def look_alikes(
     method: str, model: Model, epsilon: Fraction, results: Sequence[PublicResult] | None = None
 ) -> LookAlikes | None:
-    """The public tables like the one that a model was learnt from, and how the method did there; None for too few.
+    """The public tables like the one a model was learnt from, and how the method did there; None if there are too few.
 
-    *epsilon* is for one row. The table is known by its schema and the noisy number of its rows.
+    *epsilon* is for one row. The table is described by its schema and its noisy number of rows.
     """
     if not model.rows:
         return None
@@ -194,13 +192,13 @@ def look_alikes(
 
 
 def facts(rows: float, epsilon: float, cells: float, classes: float, attributes: float) -> tuple[float, ...]:
-    """Properties without a unit, as powers of two: rows·ε/(cells·classes), the classes, the attributes."""
+    """Dimensionless properties, as logarithms to base 2: rows·ε/(cells·classes), the classes, the attributes."""
     return math.log2(rows * epsilon / (cells * classes)), math.log2(classes), math.log2(attributes)
 
 
 @cache
 def public_results() -> tuple[PublicResult, ...]:
-    """The results that come with the package; none where their file is missing or cannot be read."""
+    """The results that come with the package; empty if their file is missing or cannot be read."""
     try:
         text = (resources.files("adyton.learning") / "trained" / FILE).read_text(encoding="utf-8")
         return results_of(json.loads(text))
@@ -218,7 +216,7 @@ def results_of(plain: object) -> tuple[PublicResult, ...]:
 
 
 def _results(plain: object, epsilons: Sequence[float]) -> Iterator[PublicResult]:
-    """All that is known of one table."""
+    """The results on one table."""
     table = as_text(part_of(plain, "table"), "table")
     rows, cells, classes, attributes, majority = (as_real(part_of(plain, name), name) for name in _NUMBERS)
     if min([rows, cells, classes, attributes, *epsilons]) <= 0:

@@ -18,9 +18,9 @@ from adyton.schema import RowTree
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TreeModel(Model):
-    """P(class | row) is that of the leaf that the row reaches.
+    """P(class | row) is the distribution of the leaf that the row reaches.
 
-    A row without a cell where a node asks for one stays at that node, and is predicted from all rows there.
+    A row whose value has no cell at a split stays at that node, and is predicted from all rows there.
     """
 
     kind = "tree"
@@ -32,13 +32,13 @@ class TreeModel(Model):
 
     tree: RowTree
     counts: Reals
-    """The noisy number of rows of each class in every node: of an inner node, the sum of its leaves."""
+    """The noisy number of rows of each class in every node; for an inner node, the sum over its leaves."""
     shares: Reals
     """How probable each class is in every node."""
 
     @property
     def rows(self) -> float:
-        """Those of the root."""
+        """The noisy number of rows at the root."""
         return max(0.0, float(self.counts[0].sum()))
 
     def _probabilities(self, codes: Integers) -> Reals:
@@ -55,7 +55,7 @@ class TreeModel(Model):
 
     @classmethod
     def from_learnt(cls, target: Target, learnt: Any) -> TreeModel:
-        """With a tree that splits as the attributes do."""
+        """Read from plain values; the tree must match the attributes."""
         return cls(**cls._parts(target, learnt))
 
     @classmethod
@@ -81,13 +81,13 @@ class TreeModel(Model):
         )
 
     def _remark(self) -> str:
-        """A sentence on what the leaves hold besides."""
+        """A sentence on what else the leaves hold."""
         return ""
 
     def draw(self, *, most: int | None = None) -> str:
-        """The tree as a text, a line for each node: its noisy count, its most probable class and how probable it is.
+        """The tree as text, one line for each node: its noisy count, its most probable class and how probable it is.
 
-        Of a large tree, the *most* important lines: nodes near the root first.
+        With *most*, at most this many nodes of a large tree: those near the root first.
         """
         tree = self.tree
         shown = shown_nodes(self, most)
@@ -119,7 +119,7 @@ class TreeModel(Model):
 
 
 def shown_nodes(model: TreeModel, most: int | None) -> Flags:
-    """Which nodes are shown: whole families, from the root down, at most so many in all."""
+    """Which nodes are shown: all children of a node or none, from the root down, at most *most* in total."""
     tree = model.tree
     shown = np.zeros(tree.split.size, dtype=bool)
     shown[0], left = True, tree.split.size if most is None else most - 1
@@ -147,7 +147,7 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _TreeWithProfiles(TreeModel):
-    """A tree in which further attributes have a profile: what each cell of theirs says about the classes."""
+    """A tree in which further attributes have a profile: what each of their cells says about the classes."""
 
     _PARTS = (*TreeModel._PARTS, "profiles")
 
@@ -155,7 +155,7 @@ class _TreeWithProfiles(TreeModel):
 
     @cached_property
     def _tables(self) -> list[Reals]:
-        """The logarithms of the profiles, with a last cell of zeros: the code −1 points at it."""
+        """The logarithms of the profiles, with a last cell of zeros, for the code −1."""
         logarithms = [np.log(np.maximum(profile, _LEAST)) for profile in self.profiles]
         return [np.concatenate([table, np.zeros_like(table[..., :1, :])], axis=-2) for table in logarithms]
 
@@ -176,7 +176,7 @@ class _TreeWithProfiles(TreeModel):
 
     @classmethod
     def _parts(cls, target: Target, learnt: Any) -> dict[str, Any]:
-        """With a profile for each attribute."""
+        """The fields by name; there must be a profile for each attribute."""
         parts = super()._parts(target, learnt)
         if len(learnt["profiles"]) != len(target.schema.names):
             raise BadInput(f"a {cls.noun} has a profile for each of {listing(target.schema.names)}.")
@@ -196,9 +196,9 @@ class _TreeWithProfiles(TreeModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LeafProfiles(_TreeWithProfiles):
-    """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class, leaf), over attributes that are no splits.
+    """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class, leaf), over attributes not split on.
 
-    A row without a cell where a node asks for one stays at that node, and is predicted from the profiles there. A
+    A row whose value has no cell at a split stays at that node, and is predicted from the profiles there. A
     profile is P(cell | class, node), of shape (nodes, cells, classes); 1 where the path has used the attribute.
     """
 
@@ -223,7 +223,7 @@ class ProfiledTreeModel(_TreeWithProfiles):
     """P(class | row) ∝ P(class | leaf) · ∏ P(value of attribute j | class)^w_j, over attributes that the path to the
     leaf has not split on. The powers w_j, at most 1, are part of the profiles.
 
-    A row without a cell where a node asks for one stays at that node; without a cell in a profile it has no factor. A
+    A row whose value has no cell at a split stays at that node; a value without a cell in a profile has no factor. A
     profile has the factors P(cell | class)^w, of shape (cells, classes); 1 where nothing was measured.
     """
 
@@ -245,7 +245,7 @@ class ProfiledTreeModel(_TreeWithProfiles):
     def explain(self) -> str:
         """The tree, and which attributes have profiles."""
         names = [name for name, table in zip(self.schema.names, self._tables, strict=True) if table.any()]
-        words = f"Profiles of {listing(names)} speak in its leaves too." if names else "No attribute has a profile."
+        words = f"Profiles of {listing(names)} add evidence in its leaves." if names else "No attribute has a profile."
         return f"{words} {super().explain()}"
 
 
@@ -266,7 +266,7 @@ _DRAWN = 12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ForestModel(Model):
-    """P(class | row) is the mean over the trees of what each says."""
+    """P(class | row) is the mean over the trees."""
 
     kind = "forest"
 
@@ -274,7 +274,7 @@ class ForestModel(Model):
 
     @property
     def rows(self) -> float:
-        """Every tree has counted them: the mean of what they say."""
+        """The mean of the trees' noisy numbers of rows."""
         return sum(tree.rows for tree in self.trees) / len(self.trees)
 
     def _probabilities(self, codes: Integers) -> Reals:
@@ -284,12 +284,12 @@ class ForestModel(Model):
         return np.asarray(total / len(self.trees))
 
     def learnt(self) -> dict[str, Any]:
-        """Its trees, one after the other."""
+        """The trees, one after another."""
         return {"trees": [tree.learnt() for tree in self.trees]}
 
     @classmethod
     def from_learnt(cls, target: Target, learnt: Any) -> ForestModel:
-        """With at least one tree."""
+        """Read from plain values; there must be at least one tree."""
         if learnt.keys() != {"trees"} or not isinstance(learnt["trees"], list):
             raise BadInput("a forest has a list of 'trees'.")
         if not 0 < len(learnt["trees"]) <= MOST_TREES:
@@ -305,7 +305,7 @@ class ForestModel(Model):
         )
 
     def draw(self, tree: int = 0, *, most: int | None = None) -> str:
-        """One of its trees as a text, by its number."""
+        """One of its trees as text, by its number."""
         if tree not in range(len(self.trees)):
             raise BadInput(f"there are {len(self.trees)} trees, numbered from 0. Ask for one of them.")
         return self.trees[tree].draw(most=most)
