@@ -71,7 +71,7 @@ def test_every_problem_is_reported_at_once(folder):
 
 
 def test_without_a_table_only_that_is_reported(folder):
-    for name, words in (("none.csv", "does not exist"), ("t.csv#t", "is one table, in which 't' names nothing")):
+    for name, words in (("none.csv", "does not exist"), ("t.csv#t", "is a single table, without a part 't'")):
         done = run(folder / name, "--schema", folder / "s.toml")
         assert (done.exit_code, done.stdout) == (2, "")
         assert words in done.stderr
