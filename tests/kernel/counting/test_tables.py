@@ -501,7 +501,7 @@ def bad_sources(folder):
         ({"x": [CANARY]}, number, "a dict cannot be opened"),
         (None, number, "a NoneType cannot be opened"),
         (words, {"x": number}, "opened with a Schema, given a dict"),
-        (ibis.table({"x": "int64"}, name="t"), number, "bound to no data"),
+        (ibis.table({"x": "int64"}, name="t"), number, "not bound to any data"),
     ]
 
 
