@@ -125,7 +125,7 @@ def test_a_draft_names_the_keys_and_a_headless_one_reads_nothing(tmp_path):
         (lambda: Reading(currency="5"), "a currency sign must be a text"),
         (lambda: Reading(lookup={"file": "z.csv"}), "a look-up has a file, a key and a value"),
         (lambda: Integer(0, 9, reading=Reading(trim=True)), "integer takes no trim"),
-        (lambda: Categorical(["a", "A"], reading=Reading(case="ignore")), "'a' and 'A' are the same"),
+        (lambda: Categorical(["a", "A"], reading=Reading(case="ignore")), "'a' and 'A' are read as the same text"),
         (lambda: Categorical({"a": ["x"], "b": ["x"]}), "'x' means both 'a' and 'b'"),
         (lambda: Categorical(["abc"], reading=Reading(first=2)), "only the first 2 characters count"),
         (lambda: Categorical(["a"], groups={"a": ["a"]}), "a group needs a name that no level has"),

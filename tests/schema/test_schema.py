@@ -532,11 +532,11 @@ def test_a_pattern_is_no_point_and_no_attribute():
         ),
         ('[types.likert]\ntype = "likert"\n', r"\[types.likert\] has the unknown type 'likert'"),
         ("[types.likert]\nmin = 1\n", r"\[types.likert\] has no type"),
-        ('[types.integer]\ntype = "numeric"\n', r"\[types.integer\] is the name of a type"),
+        ('[types.integer]\ntype = "numeric"\n', r"\[types.integer\] has the name of an existing type"),
         ("[types]\nlikert = 3\n", r"\[types.likert\] must be a table"),
         ("[defaults]\nmin = 1\n", r"\[defaults\] has the unknown key 'min'"),
         ("defaults = 3\n", "defaults must be tables"),
-        ('[defaults]\noutside = "clamp"\n', r"attribute 'sex': outside must be one of.*\[defaults\] says so"),
+        ('[defaults]\noutside = "clamp"\n', r"attribute 'sex': outside must be one of.*set in \[defaults\]"),
         ('[types.level]\ntype = "integer"\n[attributes.a]\ntype = "level"\n', "attribute 'a' has no min and no max"),
         (
             '[types.level]\ntype = "boolean"\n[attributes.a]\ntype = "levl"\n',

@@ -208,7 +208,7 @@ class Categorical(CelledAttribute):
             raise SchemaError(f"levels must differ, given twice: {listing(twice)}. Write each level once.")
         for reserved, used in ((OTHER_LABEL, self.outside == "other"), (NULL_LABEL, self.nulls == "level")):
             if used and reserved in levels:
-                raise SchemaError(f"the level {reserved!r} is the name of a cell of its own here. Rename the level.")
+                raise SchemaError(f"the level {reserved!r} is the name of an added cell here. Rename the level.")
         check_spellings(levels, self.spellings, self.reading)
         object.__setattr__(self, "groups", checked_groups(self.groups, levels, self.labels))
 

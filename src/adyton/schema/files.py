@@ -87,7 +87,7 @@ class FileFormat:
         return names
 
     def to_dict(self) -> dict[str, Any]:
-        """What a schema file says, without what is left out."""
+        """The table ``[file]`` of a schema file, without defaults."""
         return _unusual(self)
 
     @classmethod
@@ -337,7 +337,7 @@ class ReportWords:
         object.__setattr__(self, "notes", tuple(note for note in notes if note.strip()))
 
     def to_dict(self) -> dict[str, Any]:
-        """What a schema file says, without what is left out."""
+        """The table ``[report]`` of a schema file, without defaults."""
         return _unusual(self)
 
     @classmethod

@@ -288,7 +288,7 @@ Number = TypeVar("Number", int, float)
 def whole_number(value: object, name: str) -> int:
     """An int (not a bool) between −2⁵³ and 2⁵³, the range in which doubles represent all integers."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise SchemaError(f"{name} must be a whole number, given {shorten(value)}. Write it without quotes or point.")
+        raise SchemaError(f"{name} must be a whole number, given {shorten(value)}. Write it without quotes or a point.")
     return _bounded(int(value), name)
 
 

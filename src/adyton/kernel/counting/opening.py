@@ -216,10 +216,10 @@ def reader_at(address: str) -> Reader:
         raise SchemaError("the address names no table. Say which one with table='…' (--table on the command line).")
     base = kind + base.partition("://")[2]
     if kind in _SPARK:
-        from adyton.kernel.engines.spark import spark_reader  # loaded where an address names it
+        from adyton.kernel.engines.spark import spark_reader  # loaded only for its addresses
 
         return spark_reader(base, table)
-    from adyton.kernel.engines.postgres import postgres_reader  # loaded where an address names it
+    from adyton.kernel.engines.postgres import postgres_reader  # loaded only for its addresses
 
     return postgres_reader(base, table)
 

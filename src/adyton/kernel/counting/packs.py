@@ -166,7 +166,7 @@ class Joins(NamedTuple):
         while queue:
             times, pair = heappop(queue)
             numbers = common[pair]
-            if -times > len(numbers):  # other pairs were joined meanwhile
+            if -times > len(numbers):  # some packs have joined other pairs since
                 if numbers:
                     heappush(queue, (-len(numbers), pair))
                 continue

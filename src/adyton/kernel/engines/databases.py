@@ -107,7 +107,7 @@ def _only(path: str, table: str, tables: Sequence[str] | None, kind: str) -> str
     if not table and len(tables) == 1:
         return tables[0]
     if table not in tables:
-        asked = f"no table {table!r}" if table else "not exactly one table"
+        asked = f"no table {table!r}" if table else "more than one table, or none"
         raise SchemaError(f"{path!r} has {asked}. It has {listing(tables) or 'none'}. Write {path + '#table'!r}.")
     return table
 

@@ -123,7 +123,7 @@ def check_expression(table: Any) -> None:
         if problem:
             raise SchemaError(
                 f"the Ibis table holds {problem}, so that a row might end up in several places or make the engine "
-                f"fail. {_ALLOWED}; for anything else, store the result as a table of its own and open that."
+                f"fail. {_ALLOWED}; for anything else, store the result as a separate table and open that."
             )
     for node in table.op().find(operations.DatabaseTable):
         _check_stored(node)
@@ -135,7 +135,7 @@ def _problem(node: Any, ours: bool) -> str:
 
     kind = type(node).__name__
     if isinstance(node, operations.ScalarUDF | operations.AggUDF):
-        return f"the function {shorten(kind)}, whose text is not known"
+        return f"the function {shorten(kind)}, whose code is unknown"
     if kind in _RELATIONS.split() or kind in _VALUES.split() or (ours and kind in _OURS.split()):
         total, problem = True, ""
     elif kind in _OF_ONE_TYPE.split():

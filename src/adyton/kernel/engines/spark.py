@@ -54,7 +54,7 @@ _FAMILIES = {
 }
 _BYTES = "UTF8_BINARY"
 _WHITE = WHITE.encode().hex()
-_FOLDERS = "of folders' names, which Spark guesses (store the frame with df.write.saveAsTable(…), and open that)"
+_FOLDERS = "guessed by Spark from folder names (store the frame with df.write.saveAsTable(…), and open that)"
 _SECONDS = 15
 """How long to wait for a server that does not answer."""
 _ROWS_AT_A_TIME = 1 << 17
@@ -330,7 +330,7 @@ _HIVE_FILES = (
     "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
     "org.apache.hadoop.hive.ql.io.orc.OrcSerde",
 )
-_CONNECTOR = "files or a database that must be read by a connector of Spark's"
+_CONNECTOR = "files or a database that must be read by a Spark connector"
 _ROW_BY_ROW = ("SubqueryAlias", "View", "Project", "Filter")
 _COMPARISONS = (
     "And Or Not EqualTo EqualNullSafe LessThan LessThanOrEqual GreaterThan GreaterThanOrEqual IsNull IsNotNull In "

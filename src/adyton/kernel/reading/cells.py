@@ -163,10 +163,10 @@ def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integer
     if attribute.edges is not None:
         return np.searchsorted(np.array(attribute.edges[1:-1]), near, side="right").astype(np.int64), inside
     tolerance = attribute.tolerance * width
-    at_once = abs(low) * 2**-52 < tolerance / 100  # else rounding would not leave the tolerance intact
+    at_once = abs(low) * 2**-52 < tolerance / 100  # otherwise rounding could exceed the tolerance
     above = near - (low - tolerance) if at_once else near - low + tolerance
     with np.errstate(invalid="ignore", over="ignore"):
-        cell = (above * (attribute.bins / (high - low))).astype(np.int64)  # rounds down: none is below 0
+        cell = (above * (attribute.bins / (high - low))).astype(np.int64)  # rounds down: none is negative
     return np.minimum(cell, last), inside
 
 
@@ -259,7 +259,7 @@ class Leaf:
 
 
 Question = Term | Leaf
-"""What can be asked of each row."""
+"""A question about each row."""
 Terms = Collection[Question]
 
 

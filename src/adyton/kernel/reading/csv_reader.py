@@ -67,7 +67,7 @@ class CsvReader(Reader):
     is_text = True
 
     def __init__(self, path: str, *, multiline: bool = False, file: FileFormat = PLAIN) -> None:
-        self.files = [os.path.abspath(path)]  # read later, when the working directory may be another
+        self.files = [os.path.abspath(path)]  # read later, when the working directory may have changed
         self.multiline, self.file = multiline, file
         self.compression = compression_of(path, file)
         if self.compression == "zip":

@@ -73,7 +73,7 @@ def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileForm
         endings = ", ".join(ending for own in _KINDS.values() for ending in own)
         raise SchemaError(f"the file {places[0].path!r} has no known ending ({endings}). {ADVICE}.")
     if kinds == {"Excel"}:
-        from adyton.kernel.reading.sheets import sheets_of  # loaded where there are any
+        from adyton.kernel.reading.sheets import sheets_of  # loaded only when needed
 
         places = [replace(place, table=name) for place in places for name in sheets_of(place.path, place.table)]
     if len({(os.path.realpath(place.path), place.table) for place in places}) < len(places):
@@ -90,11 +90,11 @@ def _part(place: Place, multiline: bool, file: FileFormat) -> Part:
         case "Parquet":
             reader = ParquetReader(place.path)
         case "Excel":
-            from adyton.kernel.reading.sheets import ExcelReader  # loaded where there are any
+            from adyton.kernel.reading.sheets import ExcelReader  # loaded only when needed
 
             reader = ExcelReader(place.path, place.table, file)
         case _:
-            from adyton.kernel.engines.databases import database_reader  # loaded where there are any
+            from adyton.kernel.engines.databases import database_reader  # loaded only when needed
 
             reader = database_reader(place.path, place.table)
     own = {column.name for column in reader.columns}

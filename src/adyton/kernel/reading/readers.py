@@ -202,7 +202,7 @@ def _advice(column: Column) -> str:
             "read the table again with this column as text or, in pandas, as Int64, which allows missing values, too. "
             "(Rounded numbers cannot be converted back.)"
         )
-    return "convert the column where it is stored, and open that."
+    return "convert the column where it is stored, and open the table again."
 
 
 def file_identity(path: str) -> tuple[int, ...]:
@@ -281,7 +281,7 @@ class PolarsReader(FrameReader):
         self.frame = frame
         schema = quietly(frame.collect_schema)
         if schema is None:
-            raise SchemaError("polars cannot list the columns of the lazy frame. Collect it yourself, then open that.")
+            raise SchemaError("polars cannot list the columns of the lazy frame. Collect it, and open the result.")
         self.columns = []
         for name, dtype in schema.items():
             empty = polars.DataFrame(schema={"x": dtype})

@@ -55,7 +55,7 @@ def sheets_of(path: str, wanted: str) -> list[str]:
         return [wanted]
     chosen = [name for name in names if fnmatchcase(name, wanted)] if wanted else names
     if not chosen or (not wanted and len(names) != 1):
-        asked = f"no sheet {wanted!r}" if wanted else "not exactly one sheet"
+        asked = f"no sheet {wanted!r}" if wanted else "more than one sheet, or none"
         raise SchemaError(
             f"{path!r} has {asked}. It has {listing(names) or 'none'}. Write {path + '#sheet'!r}, or {path + '#*'!r} "
             "for all of them as one table."
