@@ -472,7 +472,7 @@ def _text(raw: bytes) -> str:
 
 
 def _all_plain(array: Any) -> Any | None:
-    """Texts as doubles, if Arrow can convert all of them; otherwise None.
+    """Texts as doubles, if Arrow can convert all of them, none to not-a-number; otherwise None.
 
     Arrow reads a text as the same double as :func:`~adyton.kernel.reading.texts.number_in`, or not at all, except for
     some that are not a number: ``nan(x)``. So the value of a text does not depend on the other texts.
