@@ -116,7 +116,7 @@ def test_means_on_a_map(folder):
 
 def test_a_name_that_means_something_in_sql():
     schema = ad.Schema({"alter": ad.Integer(0, 99), "sex": ad.Categorical(["F", "M"])})
-    with pytest.raises(AdytonError, match="means something in SQL stands in double quotes"):
+    with pytest.raises(AdytonError, match="is a keyword of SQL is written in double quotes"):
         parse_predicate("alter > 60", schema)
     parse_predicate('"alter" > 60', schema)
 

@@ -71,7 +71,7 @@ def test_every_problem_is_reported_at_once(folder):
 
 
 def test_without_a_table_only_that_is_reported(folder):
-    for name, words in (("none.csv", "does not exist"), ("t.csv#t", "is one table, in which 't' names nothing")):
+    for name, words in (("none.csv", "does not exist"), ("t.csv#t", "is a single table, without a part 't'")):
         done = run(folder / name, "--schema", folder / "s.toml")
         assert (done.exit_code, done.stdout) == (2, "")
         assert words in done.stderr
@@ -125,11 +125,11 @@ def test_a_draft_names_the_keys_and_a_headless_one_reads_nothing(tmp_path):
         (lambda: Reading(currency="5"), "a currency sign must be a text"),
         (lambda: Reading(lookup={"file": "z.csv"}), "a look-up has a file, a key and a value"),
         (lambda: Integer(0, 9, reading=Reading(trim=True)), "integer takes no trim"),
-        (lambda: Categorical(["a", "A"], reading=Reading(case="ignore")), "'a' and 'A' are the same"),
-        (lambda: Categorical({"a": ["x"], "b": ["x"]}), "'x' stands for both 'a' and 'b'"),
+        (lambda: Categorical(["a", "A"], reading=Reading(case="ignore")), "'a' and 'A' are read as the same text"),
+        (lambda: Categorical({"a": ["x"], "b": ["x"]}), "'x' means both 'a' and 'b'"),
         (lambda: Categorical(["abc"], reading=Reading(first=2)), "only the first 2 characters count"),
         (lambda: Categorical(["a"], groups={"a": ["a"]}), "a group needs a name that no level has"),
-        (lambda: Categorical(["a"], groups={"g": ["h"], "h": ["g"]}), "in a circle"),
+        (lambda: Categorical(["a"], groups={"g": ["h"], "h": ["g"]}), "contain one another"),
         (lambda: Categorical(["a"], groups={"g": ["b"]}), "there is no level 'b'"),
         (lambda: FileFormat(header=False), "needs the names of its columns"),
         (lambda: FileFormat(delimiter="ab"), "delimiter must be one character"),

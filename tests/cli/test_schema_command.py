@@ -85,7 +85,7 @@ def test_what_a_code_book_does_not_say_is_to_be_filled_in(tmp_path):
         ("variable,range\nage,120-0\n", "book.csv, row 2: 'age' has the bounds 120 and 0"),
         ("variable,type,min,max\nd,date,2020-01-01,2019-01-01\n", "row 2: attribute 'd': min is 2020-01-01"),
         ("variable,type\nage,blob\n", "row 2: 'age' has the unknown type 'blob'. Write one of 'integer'"),
-        ("variable,type\nage,int\n\nage,int\n", "row 4 names 'age' for the second time"),
+        ("variable,type\nage,int\n\nage,int\n", "row 4 names 'age' a second time"),
         ("variable,type\nAge,int\nage,int\n", "'Age' and 'age' differ only in case"),
         ("variable,type,min,max\nage,int,none,9\n", "row 2: min of 'age' must be a whole number, given 'none'"),
         ("variable,type,min,max\nage,int,0.5,9\n", "row 2: min of 'age' must be a whole number, given 0.5"),
@@ -169,7 +169,7 @@ def test_a_frictionless_schema_and_a_package(tmp_path):
         ({"resources": [{"name": "a", "schema": "none.json"}]}, "none.json does not exist"),
         ({"resources": [{"name": "a", "schema": {"fields": FIELDS}, "encoding": 3}]}, "the encoding 3 is not among"),
         ({}, "has no fields"),
-        ([], "is no JSON object"),
+        ([], "is not a JSON object"),
     ],
 )
 def test_a_wrong_frictionless_schema_is_refused_in_one_sentence(tmp_path, content, words):
@@ -184,7 +184,7 @@ def test_what_is_not_there_or_too_much_is_refused(tmp_path):
     assert "--encoding" in asked("--from", book).stderr
     assert "# Größe" in asked("--from", book, "--encoding", "latin-1").stdout
     assert "does not exist" in asked("--from", tmp_path / "none.csv").stderr
-    assert "is no JSON object" in asked("--from", written(tmp_path, "{", "t.json")).stderr
+    assert "is not a JSON object" in asked("--from", written(tmp_path, "{", "t.json")).stderr
     assert "Leave out DATA" in asked("--from", book, book).stderr
     assert asked().exit_code == 2
 

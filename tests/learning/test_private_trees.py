@@ -51,7 +51,7 @@ def test_codes_without_a_cell_stop_at_their_node():
 
 STRANGERS = [
     (("learnt", "split"), [0.5], "whole numbers"),
-    (("learnt", "split"), [1], "no nodes of a tree"),
+    (("learnt", "split"), [1], "not the nodes of a tree"),
     (("learnt", "split"), [True], "whole numbers"),
     (("learnt", "counts"), [[1, 2, 3]], "shape"),
     (("learnt", "shares"), None, "must be numbers"),

@@ -372,7 +372,7 @@ def test_a_reading_can_still_be_given_in_place_of_its_keys():
     assert old.reading == Numeric(0, 9, bins=3, column="Pay", currency="$").reading
     assert replace(old, nulls="level").column == "Pay"
     for wrong, words in (
-        ({"column": "x", "reading": Reading(currency="$")}, "a reading is given beside 'column'"),
+        ({"column": "x", "reading": Reading(currency="$")}, "a reading is given together with 'column'"),
         ({"reading": "x"}, "reading must be a Reading"),
         ({"reading": Reading(trim=True)}, "numeric takes no trim"),
     ):
@@ -517,7 +517,7 @@ def test_a_pattern_makes_no_names_of_a_row(tmp_path):
 
 
 def test_a_pattern_is_no_point_and_no_attribute():
-    with pytest.raises(SchemaError, match="a pattern stands for single columns"):
+    with pytest.raises(SchemaError, match="a pattern can only match single columns"):
         Schema({"p*": ad.Point(box=(0, 0, 1, 1), grid=2)})
     with pytest.raises(SchemaError, match=r"For the columns that match 'q\*', a table must be opened"):
         Schema({"q*": LIKERT}).select("q1")
@@ -532,11 +532,11 @@ def test_a_pattern_is_no_point_and_no_attribute():
         ),
         ('[types.likert]\ntype = "likert"\n', r"\[types.likert\] has the unknown type 'likert'"),
         ("[types.likert]\nmin = 1\n", r"\[types.likert\] has no type"),
-        ('[types.integer]\ntype = "numeric"\n', r"\[types.integer\] is the name of a type"),
+        ('[types.integer]\ntype = "numeric"\n', r"\[types.integer\] has the name of an existing type"),
         ("[types]\nlikert = 3\n", r"\[types.likert\] must be a table"),
         ("[defaults]\nmin = 1\n", r"\[defaults\] has the unknown key 'min'"),
         ("defaults = 3\n", "defaults must be tables"),
-        ('[defaults]\noutside = "clamp"\n', r"attribute 'sex': outside must be one of.*\[defaults\] says so"),
+        ('[defaults]\noutside = "clamp"\n', r"attribute 'sex': outside must be one of.*set in \[defaults\]"),
         ('[types.level]\ntype = "integer"\n[attributes.a]\ntype = "level"\n', "attribute 'a' has no min and no max"),
         (
             '[types.level]\ntype = "boolean"\n[attributes.a]\ntype = "levl"\n',

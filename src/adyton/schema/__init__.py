@@ -1,6 +1,6 @@
 """What is public about a table: its attributes, their levels, bounds and bins, and the privacy unit.
 
-The domain is declared by a person who knows what the table is about; it is never learnt from the rows. Begin with
+The domain is declared by a person who knows what the table is about, never learnt from the rows. Begin with
 :mod:`~adyton.schema.attributes` and :mod:`~adyton.schema.declaration`.
 """
 

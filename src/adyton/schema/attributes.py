@@ -1,8 +1,8 @@
 """Attributes: what is public about one column, and the cells into which its values fall.
 
-Every attribute numbers its cells alike: first the base cells (levels, integers, bins), then one cell for what lies
-outside if ``outside="other"``, then one cell for missing values if ``nulls="level"``. Groups are names for several
-levels, or groups, at once.
+Every attribute numbers its cells in the same way: first the base cells (levels, integers, bins), then one cell for
+values outside if ``outside="other"``, then one cell for missing values if ``nulls="level"``. A group is a name for
+several levels or groups.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ NULLS = ("drop", "level")
 
 @dataclass(frozen=True)
 class Attribute(ABC):
-    """What is public about one column. Which column that is, and how values are written in it, is said by the same keys
-    as in a schema file; *reading* holds them all, and can be given in their place.
+    """What is public about one column. The same keys as in a schema file say which column that is, and how its values
+    are written; *reading* holds them all, and can be given instead.
     """
 
     kind: ClassVar[str]
     ordered: ClassVar[bool] = False
-    """Whether neighbouring cells hold neighbouring values: a range of them makes sense."""
+    """Whether neighbouring cells hold neighbouring values, so that ranges make sense."""
 
     _: KW_ONLY
     column: str | None = field(default=None, repr=False)
@@ -53,7 +53,7 @@ class Attribute(ABC):
     reading: Reading = field(default=PLAIN, repr=False, compare=False)
 
     def _read_keys(self) -> None:
-        """Make the reading of the keys, or the keys of a reading that was given in their place."""
+        """Make the reading from the keys, or the keys from a reading that was given instead."""
         if not isinstance(self.reading, Reading):
             raise SchemaError(f"reading must be a Reading, given {shorten(self.reading)}.")
         own = tuple(key.name for key in fields(self) if key.name in EVERY_KEY)
@@ -61,10 +61,10 @@ class Attribute(ABC):
         if self.reading != PLAIN:
             strange = next((key for key in self.reading.to_dict() if key not in own), None)
             if strange is not None:
-                words = f"{self.kind} takes no {strange}. Of the keys about reading it takes {listing(own)}."
+                words = f"{self.kind} takes no {strange}. The keys about reading that it takes are {listing(own)}."
                 raise SchemaError(words + suggestion(strange, own))
             if reading not in (PLAIN, self.reading):
-                raise SchemaError(f"a reading is given beside {listing(reading.to_dict())}. Give all keys without it.")
+                raise SchemaError(f"a reading is given together with {listing(reading.to_dict())}. Give only one.")
             reading = self.reading
         for key in own:
             object.__setattr__(self, key, getattr(reading, key))
@@ -83,7 +83,7 @@ class Attribute(ABC):
 
 @dataclass(frozen=True)
 class Identifier(Attribute):
-    """A column that names people or things: it can be a group-by key or tested for null, and has no cells."""
+    """A column that names people or things: it can be a group-by key or tested for null, but has no cells."""
 
     kind: ClassVar[str] = "identifier"
 
@@ -96,18 +96,18 @@ class Identifier(Attribute):
 
     @property
     def size(self) -> int:
-        """An identifier has none: asking is an error."""
+        """Always an error: an identifier has no cells."""
         raise SchemaError("an identifier has no cells. Select the other attributes, or group by the identifier first.")
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """An identifier has none: asking is an error."""
+        """Always an error: an identifier has no labels."""
         raise SchemaError("an identifier has no labels. Select the other attributes, or group by the identifier first.")
 
 
 @dataclass(frozen=True)
 class CelledAttribute(Attribute):
-    """An attribute with cells, and the policies for what is missing or lies outside."""
+    """An attribute with cells, and the policies for values that are missing or lie outside."""
 
     policies: ClassVar[tuple[str, ...]] = ("drop", "other")
 
@@ -128,19 +128,19 @@ class CelledAttribute(Attribute):
     @property
     @abstractmethod
     def base_size(self) -> int:
-        """How many cells there are before those for other and missing values."""
+        """The number of cells without those for other and missing values."""
 
     @abstractmethod
     def _base_labels(self) -> tuple[Label, ...]: ...
 
     @property
     def size(self) -> int:
-        """Base cells, plus one for other values, plus one for missing ones, where declared."""
+        """The base cells, plus one for other values and one for missing values, where declared."""
         return self.base_size + (self.outside == "other") + (self.nulls == "level")
 
     @property
     def other_cell(self) -> int | None:
-        """The cell of what lies outside, if there is one."""
+        """The cell of values that lie outside, if there is one."""
         return self.base_size if self.outside == "other" else None
 
     @property
@@ -162,11 +162,11 @@ class CelledAttribute(Attribute):
 
 @dataclass(frozen=True)
 class Categorical(CelledAttribute):
-    """One of some levels: all texts, all whole numbers or all booleans.
+    """One of a list of levels: all texts, all whole numbers or all booleans.
 
-    Levels that are written in several ways map each to its *spellings*; its own name is always one of them. Many levels
-    are read from a public *levels_file*: one in each line, or ``{"file": "zips.csv", "column": "zip"}``. *groups* name
-    several levels, or other groups, at once: in queries and predicates.
+    For levels that are written in several ways, give a mapping from each level to its *spellings*; its own name is
+    always one of them. Many levels can be read from a public *levels_file*: one per line, or ``{"file": "zips.csv",
+    "column": "zip"}``. *groups* are names for several levels or groups, for use in queries and predicates.
 
     >>> Categorical(["F", "M"], nulls="level").labels
     ('F', 'M', '(null)')
@@ -177,7 +177,7 @@ class Categorical(CelledAttribute):
 
     kind: ClassVar[str] = "categorical"
 
-    levels: Sequence[Level] = ()  # or, when it is made, a mapping to spellings
+    levels: Sequence[Level] = ()  # the constructor also takes a mapping to spellings
     _: KW_ONLY
     levels_file: str | Mapping[str, str] | LevelsFile | None = field(default=None, repr=False, compare=False)
     spellings: Spellings = field(default=(), repr=False)
@@ -208,12 +208,12 @@ class Categorical(CelledAttribute):
             raise SchemaError(f"levels must differ, given twice: {listing(twice)}. Write each level once.")
         for reserved, used in ((OTHER_LABEL, self.outside == "other"), (NULL_LABEL, self.nulls == "level")):
             if used and reserved in levels:
-                raise SchemaError(f"the level {reserved!r} is the name of a cell of its own here. Rename the level.")
+                raise SchemaError(f"the level {reserved!r} is the name of an added cell here. Rename the level.")
         check_spellings(levels, self.spellings, self.reading)
         object.__setattr__(self, "groups", checked_groups(self.groups, levels, self.labels))
 
     def _read_levels(self, file: LevelsFile) -> None:
-        """The levels of a file, once: the attribute holds them, and later changes of the file have no effect."""
+        """Read the levels of a file once: the attribute holds them, and later changes of the file have no effect."""
         if not file.digest:
             if self.levels:
                 raise SchemaError("levels and a levels_file are given. Give one of them.")
@@ -237,7 +237,7 @@ class Categorical(CelledAttribute):
 
     @property
     def spaced(self) -> bool:
-        """Whether a level has spaces around it: then values are compared with their spaces, else without."""
+        """Whether a level has spaces around it; only then are values compared with their spaces."""
         return has_spaces(self.levels, self.spellings)
 
     @property
@@ -251,7 +251,7 @@ class Categorical(CelledAttribute):
 
 @dataclass(frozen=True)
 class Boolean(CelledAttribute):
-    """False or true. What lies outside is what cannot be read as either, such as a 7.
+    """False or true. A value that cannot be read as either, such as a 7, lies outside.
 
     >>> Boolean(outside="other").labels
     (False, True, '(other)')
@@ -280,7 +280,7 @@ Groups: TypeAlias = tuple[tuple[str, tuple[Any, ...]], ...]
 def checked_groups(
     given: Mapping[str, Sequence[Any]] | Groups, levels: Sequence[Any], labels: Sequence[Any] = ()
 ) -> Groups:
-    """The groups by name, or an error: each has levels or other groups, none contains itself or has the name of a cell.
+    """The groups by name. An error unless all have levels or groups, and none contains itself or is named like a cell.
 
     >>> checked_groups({"west": ["CA", "OR"], "coast": ["west", "NY"]}, ["CA", "OR", "NY"])
     (('west', ('CA', 'OR')), ('coast', ('west', 'NY')))
@@ -315,7 +315,7 @@ def members(groups: Mapping[str, Sequence[Any]], name: str) -> tuple[Any, ...]:
 
 def _walk(groups: Mapping[str, Sequence[Any]], name: Any, levels: dict[Any, None], above: tuple[Any, ...]) -> None:
     if name in above:
-        raise SchemaError(f"the groups {listing(above)} hold one another in a circle. A group is made of smaller ones.")
+        raise SchemaError(f"the groups {listing(above)} contain one another. A group is made of smaller groups.")
     if not isinstance(name, str) or name not in groups:
         levels[name] = None
         return

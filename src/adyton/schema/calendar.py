@@ -1,7 +1,7 @@
 """Periods of the calendar: hours, days, weeks, months, quarters and years, as whole numbers and as words.
 
-A moment is the number of seconds on a clock since 1970 began on it, in the calendar that is used today, without time
-zones: what a clock on the wall shows. A period has a number of its own, one more than the period before it.
+A moment is a number of seconds since the start of 1970 on the same clock, in today's calendar, without time zones: what
+a clock on the wall shows. Periods are numbered consecutively.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ PARTS: dict[str, tuple[str | int, ...]] = {
     "weekday": WEEKDAYS,
     "month of year": MONTHS,
 }
-"""Periods that repeat, and what their cells are called."""
+"""Periods that repeat, and the names of their cells."""
 LENGTHS = {"hour": 3600, "day": DAY, "week": 7 * DAY}
-"""The seconds of a period, where all have as many."""
+"""The length in seconds of periods that are all equally long."""
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 _MONDAY = -3 * DAY
 """1970 began on a Thursday."""
 _EPOCH = datetime(1970, 1, 1)
 EARLIEST, LATEST = -62_135_596_800, 253_402_300_799
-"""The first second of the year 1 and the last one of the year 9999: nothing else is a time."""
+"""The first second of the year 1 and the last second of the year 9999: times outside them are not accepted."""
 
 
 def part_numbers(by: str) -> dict[str, int]:
-    """The number of a part by its name, in small letters; of an hour also with a zero before it.
+    """The number of a part by its name in lower case; hours are also listed with a leading zero.
 
     >>> part_numbers("weekday")["monday"], part_numbers("hour of day")["07"], part_numbers("month")
     (0, 7, {})
@@ -77,7 +77,7 @@ class Span(NamedTuple):
 
 
 def moment(when: date) -> int:
-    """The seconds of a date, or of a date and time, on its own clock.
+    """A date, or a date and time, as seconds since 1970 on its own clock.
 
     >>> moment(date(1970, 1, 2)), moment(datetime(2024, 2, 29, 12))
     (86400, 1709208000)
@@ -92,7 +92,7 @@ def date_at(second: int) -> datetime:
 
 
 def number_of(period: str, second: int) -> int:
-    """The number of the period that a second lies in.
+    """The number of the period that contains a second.
 
     >>> number_of("week", moment(date(2024, 3, 4))) - number_of("week", moment(date(2024, 3, 3)))
     1
@@ -104,7 +104,7 @@ def number_of(period: str, second: int) -> int:
 
 
 def start_of(period: str, number: int) -> int:
-    """The first second of a period; also of the one after the year 9999."""
+    """The first second of a period, including the period after the year 9999."""
     return int(starts_of(period, number, 1, 1)[0])
 
 
@@ -118,7 +118,7 @@ def starts_of(period: str, first: int, count: int, every: int) -> Places:
 
 
 def name_of(period: str, second: int) -> str:
-    """What the period is called that a second lies in; :func:`span_of` reads it again.
+    """The name of the period that contains a second; :func:`span_of` reads it again.
 
     >>> [name_of(period, moment(date(2024, 12, 30))) for period in PERIODS]
     ['2024-12-30 00:00', '2024-12-30', '2025-W01', '2024-12', '2024-Q4', '2024']
@@ -127,7 +127,7 @@ def name_of(period: str, second: int) -> str:
 
 
 def names_of(period: str, seconds: Places) -> list[str]:
-    """What the periods are called that some seconds lie in."""
+    """The names of the periods that contain some seconds."""
     if period == "week":
         weeks = (date_at(second).isocalendar() for second in seconds.tolist())
         return [f"{year:04}-W{week:02}" for year, week, _ in weeks]
@@ -139,7 +139,7 @@ def names_of(period: str, seconds: Places) -> list[str]:
 
 
 def span_of(written: object, name: str) -> Span:
-    """The first and the last second of a written date or time: a day stands for all of it, and so does a year.
+    """The first and the last second of a written date or time: a day means the whole day, a year the whole year.
 
     >>> span_of("2024-02", "min") == (moment(date(2024, 2, 1)), moment(date(2024, 3, 1)) - 1)
     True
@@ -175,7 +175,7 @@ def _span(given: dict[str, int]) -> Span:
 
 
 def written_at(second: int, *, last: bool = False) -> str:
-    """A second as text, no longer than it must be: with *last*, the last second of a day is the day.
+    """A second as the shortest text; with *last*, the last second of a day is written as the day.
 
     >>> written_at(0), written_at(3600), written_at(86399, last=True)
     ('1970-01-01', '1970-01-01 01:00', '1970-01-01')

@@ -1,7 +1,7 @@
 """Groups of cells that follow from the schema alone: coarser cells, and trees that sort rows by their cells.
 
-Coarser cells of numbers and times are neighbouring cells that become one. Every inner node of a tree splits on one
-attribute and has one child for each cell.
+A coarser cell of numbers or times is made of neighbouring cells. Every inner node of a tree splits on one attribute and
+has one child for each cell.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from adyton.schema.times import Times
 from adyton.whole import freeze, rises, whole
 
 _READING = ("column", "unit", "zone", "format", "by")
-"""How values are read, which must be the same for coarser cells."""
+"""The keys about reading values, which must be the same for coarser cells."""
 Cells = npt.NDArray[np.int64]
 _NEARLY = 1e-6
-"""How far apart two edges may be that are taken for the same, in parts of a cell."""
+"""Two edges are taken for the same up to this distance, as a fraction of a cell."""
 
 
 def coarsened(schema: Schema, most: int) -> Schema:
-    """The schema with at most *most* cells for each attribute of numbers, beside those for other and missing values.
+    """The schema with at most *most* cells for each attribute of numbers or times, not counting those for other and
+    missing values.
 
-    As many neighbouring cells become one as are needed; the last may be shorter. Attributes without an order stay.
+    Neighbouring cells are merged as far as needed; the last may be shorter. Attributes without an order stay.
 
     >>> coarsened(Schema({"age": Integer(0, 119), "pay": Numeric(0, 750000, 5000)}), 50)
     Schema(age: Integer(min=0, max=119, step=3), pay: Numeric(min=0.0, max=750000.0, bins=50))
@@ -57,7 +58,7 @@ def _coarser(attribute: Attribute, most: int) -> Attribute:
 
 
 def merged_cells(fine: Attribute, coarse: Attribute) -> Cells:
-    """For every cell of an attribute the coarser cell that it is part of; an error if there is none.
+    """The coarser cell that contains each cell of an attribute; an error if there is none.
 
     >>> merged_cells(Integer(0, 4, nulls="level"), Integer(0, 4, step=2, nulls="level")).tolist()
     [0, 0, 1, 1, 2, 3]
@@ -84,7 +85,7 @@ def merged_cells(fine: Attribute, coarse: Attribute) -> Cells:
 
 
 def check_coarser(fine: Schema, coarse: Schema) -> None:
-    """An error unless the second schema is the first one with coarser cells."""
+    """Raise an error unless the second schema is the first one with coarser cells."""
     if fine.names != coarse.names or fine.with_attributes(coarse.attributes) != coarse:
         raise SchemaError(
             "a coarser schema has the same attributes, in the same order, and the same unit and rows_per_unit."
@@ -115,7 +116,7 @@ def _edges(attribute: Numeric) -> npt.NDArray[np.float64]:
 
 
 def _made_of(fine: npt.NDArray[np.float64], coarse: npt.NDArray[np.float64]) -> bool:
-    """Whether every coarse edge is a fine one, and both have the same ends."""
+    """Whether every coarse edge is also a fine edge, and both have the same ends."""
     place = np.clip(np.searchsorted(fine, coarse), 1, fine.size - 1)
     near = np.minimum(np.abs(fine[place] - coarse), np.abs(fine[place - 1] - coarse))
     return bool((near <= _NEARLY * np.diff(fine).min()).all()) and fine[0] == coarse[0] and fine[-1] == coarse[-1]
@@ -127,11 +128,11 @@ def _refusal(fine: Attribute, coarse: Attribute) -> SchemaError:
 
 @dataclass(frozen=True, eq=False)
 class RowTree:
-    """Which leaf a row belongs to, by its cells in some attributes. It is public, and says nothing about any row.
+    """A tree that assigns each row to a leaf, by its cells in some attributes. It is public.
 
     Node 0 is the root. Node i splits on ``attributes[split[i]]``, and its child for cell c of that attribute is node
     ``first[i] + c``; for a leaf both numbers are −1. Children have larger numbers than their parents, and no path
-    splits twice on the same attribute. Leaves are numbered as their nodes are.
+    splits twice on the same attribute. Leaves are numbered in the order of their nodes.
 
     >>> tree = RowTree.stump(["sex", "age"]).grow({0: "sex"}, {"sex": 2, "age": 3})
     >>> tree = tree.grow({2: "age"}, {"sex": 2, "age": 3})
@@ -153,7 +154,7 @@ class RowTree:
 
     @classmethod
     def stump(cls, attributes: Schema | Iterable[str]) -> RowTree:
-        """A single leaf, which holds every row; it can grow by these attributes, those of a schema that have cells."""
+        """A single leaf, which holds every row and can be split on these attributes (of a schema, those with cells)."""
         given = (
             attributes.attributes.items() if isinstance(attributes, Schema) else ((name, None) for name in attributes)
         )
@@ -172,7 +173,7 @@ class RowTree:
 
     @property
     def sizes(self) -> Places:
-        """How many children every node has: the number of cells of its attribute, 0 for a leaf."""
+        """The number of children of every node: the number of cells of its attribute, 0 for a leaf."""
         return sizes_of(self.split, self.first)
 
     def levels(self) -> list[Places]:
@@ -218,30 +219,30 @@ class RowTree:
         return unused[self.leaves]
 
     def grow(self, splits: Mapping[int, str], sizes: Mapping[str, int] | Schema) -> RowTree:
-        """The tree in which these leaves (nodes) split on these attributes; *sizes* has the attributes' cells.
+        """The tree in which these leaves split on these attributes; *sizes* has the attributes' numbers of cells.
 
-        Nodes keep their numbers; new ones follow, in the order of the nodes above them.
+        Nodes keep their numbers; new nodes follow, in the order of their parents.
         """
         split, first = list(self.split), list(self.first)
         for node, name in sorted(splits.items()):
             if self.split[self._node(node)] >= 0:
-                raise BadInput(f"node {node} is no leaf. Only leaves can split.")
+                raise BadInput(f"node {node} is not a leaf. Only leaves can split.")
             if name not in self.attributes:
                 raise BadInput(no_such("attribute", name, self.attributes))
             known = sizes.attributes if isinstance(sizes, Schema) else sizes
             if name not in known:
-                raise BadInput(f"how many cells {name!r} has was not given.")
+                raise BadInput(f"the number of cells of {name!r} is not given.")
             cells = sizes.attributes[name].size if isinstance(sizes, Schema) else sizes[name]
             size = whole(cells, f"the number of cells of {name!r}", 1)
             if len(split) + size > MOST_NODES:
-                raise BadInput(f"a tree of rows can have {MOST_NODES:,} nodes. Split fewer leaves.")
+                raise BadInput(f"a tree of rows can have at most {MOST_NODES:,} nodes. Split fewer leaves.")
             split[node], first[node] = self.attributes.index(name), len(split)
             split.extend([-1] * size)
             first.extend([-1] * size)
         return RowTree(self.attributes, np.array(split), np.array(first))
 
     def node_of(self, codes: Integers) -> Places:
-        """The node that each row reaches: its leaf, or the node above that asks for a cell that the row does not have.
+        """The node that each row reaches: its leaf, or an inner node that splits on a cell that the row does not have.
 
         *codes* has a row for each row of a table and a column for each of the tree's attributes: the number of the
         cell, −1 where there is none.
@@ -257,7 +258,7 @@ class RowTree:
 
     @property
     def places(self) -> Places:
-        """A 64-bit number for each leaf that depends on its path alone: the same in every tree that has the path."""
+        """A 64-bit number for each leaf that depends only on its path: the same in every tree that has the path."""
         marks = [b""] * self.split.size
         marks[0] = hashlib.sha256(b"root").digest()
         sizes = self.sizes.tolist()
@@ -269,7 +270,7 @@ class RowTree:
         return np.array([int.from_bytes(marks[leaf][:8], signed=True) for leaf in self.leaves], dtype=np.int64)
 
     def check_schema(self, schema: Schema) -> None:
-        """An error unless every node splits as the schema's attribute does."""
+        """Raise an error unless every node has one child for each cell of the schema's attribute."""
         used = np.unique(self.split[self.split >= 0])
         names = [self.attributes[place] for place in used]
         if names:
@@ -308,7 +309,7 @@ MOST_NODES = 1 << 22
 
 
 def check_names(names: Sequence[object]) -> None:
-    """An error unless these are different names in a tuple."""
+    """Raise an error unless these are distinct names in a tuple."""
     if not isinstance(names, tuple) or not names or not all(isinstance(name, str) and name for name in names):
         raise BadInput(f"the attributes of a tree are names in a tuple, given {shorten(names)}.")
     if len(set(names)) < len(names):
@@ -316,7 +317,8 @@ def check_names(names: Sequence[object]) -> None:
 
 
 def check_nodes(attributes: int, split: Integers, first: Integers) -> None:
-    """An error unless every node but the root is the child of exactly one node before it, and no path repeats."""
+    """Raise an error unless every node but the root is the child of exactly one node before it, and no path splits
+    twice on an attribute."""
     inner = np.flatnonzero(split >= 0)
     starts = first[inner]
     order = np.argsort(starts)
@@ -331,8 +333,8 @@ def check_nodes(attributes: int, split: Integers, first: Integers) -> None:
     )
     if not well_formed:
         raise BadInput(
-            "these are no nodes of a tree: every node but the first must be the child of one node before it, and a "
-            "node's children must follow one another."
+            "these are not the nodes of a tree: every node but the first must be the child of one node before it, and "
+            "a node's children must be consecutive."
         )
     sizes, used = sizes_of(split, first), [0] * split.size  # as bits, one per attribute
     for node in inner.tolist():
@@ -343,7 +345,7 @@ def check_nodes(attributes: int, split: Integers, first: Integers) -> None:
 
 
 def sizes_of(split: Integers, first: Integers) -> Places:
-    """How many children every node has; 0 for a leaf."""
+    """The number of children of every node; 0 for a leaf."""
     sizes = np.zeros(split.size, dtype=np.int64)
     inner = np.flatnonzero(split >= 0)
     inner = inner[np.argsort(first[inner])]

@@ -1,5 +1,5 @@
 """The schema: the attributes of a table, in the order of the axes, how many rows a person may have, which column says
-whose row it is, and what every report says besides the numbers.
+whose row it is, and what every report says in addition to the numbers.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from adyton.whole import SAFE
 
 DROP, ONE = "drop", "one"
 NO_UNIT = (DROP, ONE)
-"""Rows without a unit are left out, or all of them are one unit with the same limit. That each of them is a unit of its
-own cannot be said: whose rows are blank would have as many as there are."""
+"""Rows without a unit are left out, or all of them form one unit with the same limit. They cannot each be a unit: a
+person could then have any number of blank rows."""
 _LONGEST_NAME = 1000
 
 
@@ -40,12 +40,12 @@ class Schema:
     """What is public about a table: its *attributes* by name, in the order of the axes, and *rows_per_unit*, the most
     rows that one privacy unit (a person) contributes.
 
-    *unit* is the column that says whose row it is: each value is one privacy unit, of which *rows_per_unit* rows are
-    kept. Without one, *rows_per_unit* is what somebody knows, and nothing enforces it. *no_unit* says what becomes of
-    rows without a unit: ``drop``, or ``one``: all of them are one unit. *rows* is a public guess of how many rows there
-    are. *multiline* allows line ends inside the quotes of a CSV file, and *file* says how text files are written. With
-    *keep_texts*, columns are refused whose texts would leave their server to be read. *report* is what every report
-    says besides the numbers; schemas that differ in it alone are equal.
+    *unit* is the column that says whose row it is: each value is one privacy unit, and at most *rows_per_unit* of its
+    rows are kept. Without a unit, *rows_per_unit* is an assumption that nothing enforces. *no_unit* says what happens
+    to rows without a unit: ``drop``, or ``one``: all of them are one unit. *rows* is a public guess of the number of
+    rows. *multiline* allows line ends inside the quotes of a CSV file, and *file* says how text files are written. With
+    *keep_texts*, columns whose texts would leave their server to be read are refused. *report* is what every report
+    says in addition to the numbers; schemas that differ only in it are equal.
 
     >>> from adyton.schema import Categorical, Integer
     >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
@@ -84,9 +84,9 @@ class Schema:
         check_case(list(dict.fromkeys([*declared, *([] if unit is None else [unit])])))
         most = whole_number(rows_per_unit, "rows_per_unit")
         if most < 1:
-            raise SchemaError(f"rows_per_unit must be at least 1, given {most}: it is the most rows one person has.")
+            raise SchemaError(f"rows_per_unit must be at least 1, given {most}: it is the most rows of one person.")
         if rows is not None and not 1 <= whole_number(rows, "rows") <= SAFE:
-            raise SchemaError(f"rows must be from 1 to 2^62, given {shorten(rows)}: about how many there are.")
+            raise SchemaError(f"rows must be from 1 to 2^62, given {shorten(rows)}: roughly the number of rows.")
         for name, truth in (("multiline", multiline), ("keep_texts", keep_texts)):
             if not isinstance(truth, bool):
                 raise SchemaError(f"{name} must be true or false, given {shorten(truth)}.")
@@ -110,12 +110,12 @@ class Schema:
         return tuple(dict.fromkeys(self.column_of(name) for name in self.attributes))
 
     def column_of(self, name: str) -> str:
-        """The column that an attribute is read from: that of its own name, unless it says another."""
+        """The column that an attribute is read from: the one of its own name, unless it names another."""
         return self.attributes[name].column or name
 
     @property
     def patterns(self) -> tuple[str, ...]:
-        """The names with a ``*``, of attributes that say no column: each stands for all columns of a table that match.
+        """The names with a ``*`` of attributes that name no column: each means all columns of a table that match.
 
         >>> from adyton.schema import Integer
         >>> Schema({"age": Integer(0, 119), "q*": Integer(1, 5)}).patterns
@@ -124,8 +124,8 @@ class Schema:
         return tuple(name for name, own in self.attributes.items() if "*" in name and own.column is None)
 
     def for_columns(self, present: Sequence[str], unit: str | None = None) -> Schema:
-        """The same for a table with these columns, which are public: in place of a pattern stand the columns that match
-        it, in the order of the table, but for those that another attribute reads, or that are the unit.
+        """The schema for a table with these columns, which are public: a pattern is replaced by the columns that match
+        it, in the order of the table, except the unit and those that another attribute reads.
 
         >>> from adyton.schema import Integer
         >>> Schema({"q*": Integer(1, 5), "q2": Integer(0, 9)}).for_columns(["q1", "q2", "q3"]).names
@@ -141,13 +141,13 @@ class Schema:
             if len(own) > 1:
                 raise SchemaError(
                     f"the column {shorten(column)} matches the patterns {listing(own)}. Give it an entry of its own, "
-                    "or write patterns of which one matches."
+                    "or write patterns of which only one matches."
                 )
             for pattern in own:
                 matching[pattern].append(column)
         for pattern, columns in matching.items():
             if not columns:
-                named = any(column in present for column in self.columns)  # else the names may be those of a row
+                named = any(column in present for column in self.columns)  # otherwise the header may be a row
                 has = f" It has {listing(present)}." if named else ""
                 raise SchemaError(
                     f"the pattern {shorten(pattern)} matches no column of the table, apart from those with an entry of "
@@ -158,7 +158,7 @@ class Schema:
 
     @property
     def level_files(self) -> dict[str, str]:
-        """The digests of the files that levels were read from, by what the files are called."""
+        """The digests of the files from which levels were read, by the names of the files."""
         files = (getattr(own, "levels_file", None) for own in self.attributes.values())
         return {file.name: file.digest for file in files if file is not None}
 
@@ -184,7 +184,7 @@ class Schema:
         return self.with_attributes({name: self.attributes[name] for name in chosen})
 
     def grouped(self, keys: str | Sequence[str], count_name: str, max_count: int) -> Schema:
-        """The schema of a group-by: the keys, and a count from 1 to *max_count* into which larger ones are clamped."""
+        """The schema of a group-by: the keys, and a count from 1 to *max_count*, to which larger counts are clamped."""
         chosen = self.check_names(keys)
         return self._counted({name: self.attributes[name] for name in chosen}, count_name, max_count)
 
@@ -192,7 +192,7 @@ class Schema:
         """The schema of one row per unit: the unit, and a count of its rows, clamped to 1 … *max_count*."""
         if self.unit is None:
             raise SchemaError(
-                'the schema names no unit, so that units cannot be counted. Write unit = "…", the column that says '
+                'the schema names no unit, so units cannot be counted. Write unit = "…", the column that says '
                 "whose row it is."
             )
         return self._counted({self.unit: Identifier()}, count_name, max_count, rows_per_unit=1)
@@ -202,26 +202,26 @@ class Schema:
     ) -> Schema:
         check_name(count_name)
         if count_name in keys:
-            raise SchemaError(f"the count cannot be called {count_name!r}: that is a key. Give it another name.")
+            raise SchemaError(f"the count cannot be called {count_name!r}: that is a key. Choose another name.")
         most = whole_number(max_count, "max_count")
         if most < 1:
             raise SchemaError(f"max_count must be at least 1, given {most}.")
         return self.with_attributes({**keys, count_name: Integer(1, most, outside="clamp")}, rows_per_unit)
 
     def with_attributes(self, attributes: Mapping[str, Attribute], rows_per_unit: int | None = None) -> Schema:
-        """The same with other attributes: all else that is declared about the table stays."""
+        """The same schema with other attributes: everything else that is declared about the table stays."""
         most = self.rows_per_unit if rows_per_unit is None else rows_per_unit
         return self._with(attributes=attributes, rows_per_unit=most)
 
     def with_unit(self, unit: str) -> Schema:
-        """The same with a column that says whose row it is."""
+        """The same schema with a column that says whose row it is."""
         return self._with(unit=unit, no_unit=DROP)
 
     def _with(self, **changed: Any) -> Schema:
         return Schema(**{name: getattr(self, name) for name in Schema.__slots__} | changed)
 
     def check_names(self, names: str | Sequence[str]) -> tuple[str, ...]:
-        """The names as a tuple, both axes for a point; an error if one is unknown, or there twice, or if none is."""
+        """The names as a tuple, with both axes of a point; an error if one is unknown or repeated, or for no names."""
         if isinstance(names, bytes) or not isinstance(names, str | Iterable):
             raise SchemaError(f"attributes are chosen by their names, given {shorten(names)}.")
         given = (names,) if isinstance(names, str) else tuple(names)
@@ -244,7 +244,7 @@ class Schema:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], folder: str = "") -> Schema:
-        """Build from the content of a schema file, whose public files are seen from a folder."""
+        """Build from the content of a schema file; paths of public files are relative to *folder*."""
         attributes, keys = attributes_from_dict(content, folder)
         if "file" in keys:
             keys["file"] = FileFormat.from_dict(keys["file"])
@@ -264,7 +264,7 @@ class Schema:
 
     @classmethod
     def of(cls, given: object) -> Schema:
-        """The schema that was given, or that of a schema file whose path was given; an error for anything else."""
+        """The given schema, or the schema in the file at a given path; an error for anything else."""
         if isinstance(given, Schema):
             return given
         if isinstance(given, str | os.PathLike):
@@ -285,8 +285,8 @@ class Schema:
         return {**content, "attributes": {name: attribute_to_dict(own) for name, own in self.attributes.items()}}
 
     def to_toml(self) -> str:
-        """The text of a schema file; :meth:`from_toml` reads it back. Schemas that are equal have the same text, but
-        for the words of the report."""
+        """The text of a schema file; :meth:`from_toml` reads it back. Equal schemas have the same text, except for the
+        words of the report."""
         return write_toml(self.to_dict())
 
     def __repr__(self) -> str:
@@ -322,11 +322,11 @@ class Schema:
 
 
 def declared_attributes(attributes: Mapping[str, Attribute | Point]) -> dict[str, Attribute]:
-    """The attributes, with two for every point; an error unless each can be one."""
+    """The attributes, with two for every point; an error unless all are valid."""
     if not isinstance(attributes, Mapping):
         raise SchemaError(f"attributes must map names to attributes, given {shorten(attributes)}.")
     if not attributes:
-        raise SchemaError("a schema needs at least one attribute. Declare the columns that may be asked about.")
+        raise SchemaError("a schema needs at least one attribute. Declare the columns that queries may use.")
     for name, attribute in attributes.items():
         check_name(name)
         if not isinstance(attribute, Attribute | Point):
@@ -335,19 +335,19 @@ def declared_attributes(attributes: Mapping[str, Attribute | Point]) -> dict[str
                 f"or Identifier, given {'a list' if isinstance(attribute, list) else shorten(attribute)}."
             )
         if isinstance(attribute, Point) and "*" in name:
-            raise SchemaError(f"the point {name!r} has a * in its name, but a pattern stands for single columns.")
+            raise SchemaError(f"the point {name!r} has a * in its name, but a pattern can only match single columns.")
     declared: dict[str, Attribute] = {}
     for name, attribute in attributes.items():
         axes = attribute.axes(name) if isinstance(attribute, Point) else {name: attribute}
         twice = [axis for axis in axes if axis in declared or (axis != name and axis in attributes)]
         if twice:
-            raise SchemaError(f"the point {name!r} stands for {listing(axes)}, but {twice[0]!r} is declared too.")
+            raise SchemaError(f"the point {name!r} declares {listing(axes)}, but {twice[0]!r} is declared, too.")
         declared |= axes
     return declared
 
 
 def check_name(name: object) -> None:
-    """An error unless an attribute can be called so."""
+    """Raise an error unless this can be the name of an attribute."""
     if not isinstance(name, str) or not name or len(name) > _LONGEST_NAME:
         raise SchemaError(
             f"the name of an attribute must be a text of 1 to {_LONGEST_NAME} characters, given {shorten(name)}."
@@ -356,7 +356,7 @@ def check_name(name: object) -> None:
 
 
 def check_case(names: Sequence[str]) -> None:
-    """An error if engines could mistake one name for another."""
+    """Raise an error if engines could mistake one name for another."""
     folded: dict[str, str] = {}
     for name in names:
         other = folded.setdefault(name.casefold(), name)
@@ -367,14 +367,14 @@ def check_case(names: Sequence[str]) -> None:
 
 
 def described(attribute: Attribute) -> str:
-    """An attribute as a person would write it; long lists are shortened."""
+    """An attribute as a person would write it, with long lists shortened."""
     entries = {key: value for key, value in attribute_to_dict(attribute).items() if key != "type"}
     shown = (f"{key}={value if isinstance(value, str) else shorten(value)}" for key, value in entries.items())
     return f"{type(attribute).__name__}({', '.join(shown)})"
 
 
 def check_unit(unit: object, no_unit: object) -> None:
-    """An error unless these can be what a schema says about the unit.
+    """Raise an error unless a schema can say this about the unit.
 
     >>> check_unit("person_id", "one")
     """

@@ -1,7 +1,7 @@
-"""Schema files that are written for a person: what is known is filled in, the rest is left as a comment.
+"""Schema files for a person to complete: what is known is filled in, the rest is left as a comment.
 
 A draft is made from the columns of a table and their types. A dictionary often says all that a schema needs: it is a
-code book as statistics offices keep it, in CSV, with a line for each variable or for each code of a variable, or a
+code book such as statistics offices use, in CSV, with a line for each variable or for each code of a variable, or a
 Frictionless table schema. Presets are attributes that many tables have, to be pasted into a schema.
 """
 
@@ -24,58 +24,58 @@ from adyton.schema.files import PLAIN, FileFormat, keys_of, matches, toml_key, t
 from adyton.schema.look_up_files import csv_rows, public_text
 
 _HEADER = """\
-# A draft. What stands here is public: fill it in from what is known about the table in general (a code book, a form,
+# A draft. Everything in it is public: fill it in from what is known about the table in general (a code book, a form,
 # common sense), never by looking at the rows. Delete the attributes that are not needed.
 # Once it is filled in, `adyton schema FILE.toml` says what each attribute accepts, and
-# `adyton check DATA --schema FILE.toml` whether the table has it all; `adyton schema --like NAME` offers attributes
-# that many tables have, and `adyton schema --from DICTIONARY` writes a schema from a code book.
+# `adyton check DATA --schema FILE.toml` whether the table has all columns; `adyton schema --like NAME` offers
+# attributes that many tables have, and `adyton schema --from DICTIONARY` writes a schema from a code book.
 
 """
 UNIT = """\
 rows_per_unit = 1   # the most rows that one person has in this table
-# unit = "person_id"   # the column that says whose row it is: of each person, so many rows are kept
-# [defaults]           # what holds for all attributes that do not say otherwise, such as:
-# nulls = "level"      # missing values have a cell of their own; outside = "other": so do values that are none of these
+# unit = "person_id"   # the column that says whose row it is: at most rows_per_unit rows of each person are kept
+# [defaults]           # keys for all attributes that do not set them, such as:
+# nulls = "level"      # missing values have a cell of their own; outside = "other": undeclared values have one, too
 """
 
 _FILE = """\
-# [file]                          # how CSV files are written, where that is not as usual
-# delimiter = ";"                 # the character that the header has most of, if left out
+# [file]                          # how CSV files are written, if they differ from the usual
+# delimiter = ";"                 # if left out, the most frequent candidate in the header
 # encoding = "latin-1"            # utf-8 if left out; also cp1252, utf-16, …
 # header = false                  # the first line is a row; then columns = ["…", "…"] names all columns in their order
-# compression = "gzip"            # none, gzip, zstd, bz2 or zip; by the file's name if left out
-# line_end = "cr"                 # lines end with a carriage return alone; by the header if left out
+# compression = "gzip"            # none, gzip, zstd, bz2 or zip; from the file's name if left out
+# line_end = "cr"                 # lines end with a carriage return only; from the header if left out
 
-# [report]                        # what every report says besides the numbers
+# [report]                        # what every report says in addition to the numbers
 # title = "…"                     # its heading; office, contact and notes = ["…"] are shown, too
 """
 
 _TYPES = """\
 # Types: integer (min, max), numeric (min, max, bins), categorical (levels), boolean, date (min, max, by), datetime
-# (min, max, by, zone), duration (min, max, bins, unit), identifier (a name, without cells); and point, two columns that
-# are a place: longitude = "lng", latitude = "lat", box = [west, south, east, north], grid = 20.
+# (min, max, by, zone), duration (min, max, bins, unit), identifier (a name, without cells); and point, a place given by
+# two columns: longitude = "lng", latitude = "lat", box = [west, south, east, north], grid = 20.
 """
 _EVERY = """\
-# Any attribute: column = "Pay (USD)" is the name of the column, where it is not the attribute's; missing = ["NA", -99]
-# are words and numbers that mean that there is no value. [attributes."q*"] stands for every column that matches.
+# Any attribute: column = "Pay (USD)" is the column's name, if it differs from the attribute's; missing = ["NA", -99]
+# are words and numbers that mean that the value is missing. [attributes."q*"] declares every column that matches.
 """
 _HINTS = {
     ("integer", "numeric", "text"): """\
-# Numbers are read like 1250.5, -3 or 2e6; currency = "$", thousands = "," and decimal = "," say otherwise. step = 5
-# makes cells of five whole numbers, edges = [0, 10, 100] cells of your own.
+# Numbers are read like 1250.5, -3 or 2e6; currency = "$", thousands = "," and decimal = "," change that. step = 5
+# makes cells of five whole numbers, edges = [0, 10, 100] cells with your own bounds.
 """,
     ("categorical", "text"): """\
 # Levels are read as they are written: spaces around them do not matter, capitals do unless case = "ignore".
-# Many of them are in a file, one in each line: levels_file = "zips.txt". To recode: levels = {"north" = ["BX", "MN"]}
-# with groups = {"city" = ["north"]}; first = 2 counts only so many characters; a public table in which the text is
-# looked up: lookup = {file = "zips.csv", key = "zip", value = "region"}. Names are no levels: type = "identifier".
+# Many levels can be in a file, one per line: levels_file = "zips.txt". To recode: levels = {"north" = ["BX", "MN"]}
+# with groups = {"city" = ["north"]}; first = 2 uses only the first two characters; to look texts up in a public table:
+# lookup = {file = "zips.csv", key = "zip", value = "region"}. Names of people are not levels: type = "identifier".
 """,
     ("date", "datetime", "text"): """\
 # Dates are read like 2024-03-01, or as format = "%m/%d/%Y" says. by = "hour", "day", "week", "month", "quarter",
-# "year", or without bounds "hour of day", "weekday", "month of year"; zone is the clock, such as "Europe/Berlin".
+# "year", or without bounds "hour of day", "weekday", "month of year"; zone is the time zone, such as "Europe/Berlin".
 """,
 }
-"""What is worth knowing about the columns of some kinds."""
+"""Hints about columns of some kinds."""
 
 _FILL_IN: dict[str, dict[str, object]] = {
     "integer": {"min": 0, "max": 100},
@@ -86,19 +86,19 @@ _FILL_IN: dict[str, dict[str, object]] = {
     "duration": {"min": 0, "max": 120},
     "text": {"type": "integer"},
 }
-"""What only a person knows, with an example."""
+"""Keys that only a person can fill in, with an example."""
 _CHOSEN: dict[str, dict[str, object]] = {
     "numeric": {"bins": 20},
     "date": {"by": "month"},
     "datetime": {"by": "day", "zone": "UTC"},
     "duration": {"bins": 24, "unit": "minutes"},
 }
-"""What can be chosen without knowing anything."""
+"""Keys that can be chosen without knowing the column."""
 _LEAST_ALIKE = 3
 
 
 class ColumnFacts(NamedTuple):
-    """What is public about a column: its name, its type in the words of its table, and the kind of attribute for it."""
+    """What is public about a column: its name, its type as its table calls it, and the kind of attribute for it."""
 
     name: str
     type: str
@@ -106,7 +106,7 @@ class ColumnFacts(NamedTuple):
 
 
 def entry(name: str, kind: str, comment: str = "", known: Mapping[str, object] | None = None) -> str:
-    """The lines of one attribute: what is *known*, what can be chosen, and what is to be filled in.
+    """The lines of one attribute: the *known* keys, keys with a default choice, and keys to be filled in.
 
     >>> print(entry("age", "integer", "years", {"min": 0}))
     [attributes.age]   # years
@@ -133,7 +133,7 @@ def entry(name: str, kind: str, comment: str = "", known: Mapping[str, object] |
 
 
 def draft(columns: Sequence[ColumnFacts], *, text: bool, file: FileFormat = PLAIN) -> str:
-    """A schema for a table with these columns, in a *text* file or not; columns that are alike share a pattern."""
+    """A schema for a table with these columns, in a *text* file or not; similar columns share a pattern."""
     names = [column.name for column in columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -145,24 +145,24 @@ def draft(columns: Sequence[ColumnFacts], *, text: bool, file: FileFormat = PLAI
 
 
 def headless_draft(file: FileFormat = PLAIN) -> str:
-    """A draft for a file without a header, of which nothing is read."""
+    """A draft for a file without a header, from which nothing is read."""
     own = "".join(f"{key} = {toml_value(value)}\n" for key, value in file.to_dict().items() if key != "columns")
     if "header" not in own:
         own = f"header = false\n{own}"
     names = '# columns = ["age", "sex"]   # fill in: a name for every column, in their order'
-    example = entry("age", "text", "one such table for every column that may be asked about")
+    example = entry("age", "text", "one such table for every column that queries may use")
     return "\n".join([_HEADER + UNIT, f"[file]\n{own}{names}\n", _hints({"text"}), example])
 
 
 def _hints(kinds: set[str]) -> str:
-    """What is worth knowing about columns of these kinds, once."""
+    """The hints about columns of these kinds, each once."""
     types = _TYPES if "text" in kinds else ""
     return types + _EVERY + "".join(hint for about, hint in _HINTS.items() if kinds & set(about))
 
 
 def _grouped(columns: Sequence[ColumnFacts]) -> list[tuple[str, str, str]]:
-    """For each entry its name, kind and comment: a pattern where columns of one type differ in their digits alone, and
-    nothing else matches it."""
+    """The name, kind and comment of each entry: a pattern where columns of one type differ only in their digits, and no
+    other column matches it."""
     patterns = [re.sub(r"\d+", "*", column.name) for column in columns]
     alike: dict[tuple[str, str, str], list[str]] = {}
     for pattern, (name, type_, kind) in zip(patterns, columns, strict=True):
@@ -194,7 +194,7 @@ _HEADS = {
     **{key: (key,) for key in ("bins", "step", "by", "zone", "decimal", "thousands", "currency")},
 }
 _SAID = ("min", "max", "format", "bins", "step", "by", "zone", "decimal", "thousands", "currency")
-"""What the columns of a code book are called, the likeliest name first."""
+"""Keys that are copied as they are. (``_HEADS`` has the titles of a code book's columns, the likeliest first.)"""
 _KINDS = {
     "integer": "integer int uint long short smallint bigint tinyint byte whole wholenumber year count",
     "numeric": "numeric number num float double doubleprecision decimal real continuous percent percentage money",
@@ -213,7 +213,7 @@ _NUMBER = r"-?\d{1,30}(?:\.\d{1,30})?"
 _RANGE = re.compile(rf"\[?\s*({_NUMBER})\s*(?:-|–|—|to|\.{{2,3}}|…|:)\s*({_NUMBER})\s*\]?")
 _ADVICE = "Give a code book (CSV), or a Frictionless table schema or data package (JSON)"
 _MADE = """\
-# Made of {}, which must be public. Lines with "fill in" are what it does not say; bins, by and zone are choices.
+# Made from {}, which must be public. Fill in the lines with "fill in"; bins, by and zone are choices.
 
 """
 
@@ -227,12 +227,12 @@ class Variable:
     kind: str | None = None
     label: str = ""
     said: dict[str, Any] = field(default_factory=dict)
-    """Keys of its attribute, as they are written there."""
+    """Keys of its attribute, as written in the dictionary."""
     codes: list[tuple[Any, str]] = field(default_factory=list)
-    """Its codes, and what each means; empty where that is not said."""
+    """Its codes, each with its meaning, or an empty text."""
 
     def entry(self) -> str:
-        """The lines of its attribute, which has been tried where nothing is left to be filled in."""
+        """The lines of its attribute, which is checked if nothing is left to be filled in."""
         kind, known = self._read()
         lines = entry(self.name, kind, self.label, known)
         if not set(_FILL_IN.get(kind, ())) - set(known):
@@ -243,7 +243,7 @@ class Variable:
         return lines
 
     def _read(self) -> tuple[str, dict[str, object]]:
-        """The kind of attribute, and the values of those of its keys that are said."""
+        """The kind of attribute, and the values of its keys that the dictionary gives."""
         known, kind, bounds = dict(self.said), self.kind, []
         if kind in ("integer", "numeric", None):
             bounds = [self._number(key, whole=kind == "integer") for key in ("min", "max") if key in known]
@@ -254,7 +254,7 @@ class Variable:
                 raise SchemaError(f"{self.where}: {self.name!r} has the bounds {low} and {high}. Swap them?")
             codes = [_plain(code) for code, _ in self.codes]
             within = [code for code in codes if isinstance(code, int | float) and low <= code <= high]
-            if codes and len(within) <= high - low:  # else every number has a meaning: they are levels
+            if codes and len(within) <= high - low:  # otherwise every number has a meaning: they are levels
                 known["missing"] = [*known.get("missing", ()), *(code for code in codes if code not in within)]
                 self.codes.clear()
         if self.codes:
@@ -289,9 +289,9 @@ class Variable:
 
 
 def schema_from(path: str, *, table: str | None = None, file: FileFormat = PLAIN) -> str:
-    """The text of a schema out of a dictionary: a code book, or a Frictionless table schema or data package (JSON).
+    """The text of a schema made from a dictionary: a code book, or a Frictionless table schema or data package (JSON).
 
-    *table* says which of several tables of a package is meant; *file* how the code book is written.
+    *table* names one of several tables of a package; *file* says how the code book is written.
     """
     name, said, defaults = os.path.basename(path), "", ""
     if path.lower().endswith(".json"):
@@ -302,7 +302,7 @@ def schema_from(path: str, *, table: str | None = None, file: FileFormat = PLAIN
         variables = _code_book(path, file)
     names = [variable.name for variable in variables]
     if not names:
-        raise SchemaError(f"{name} names no variable. Write one in each line.")
+        raise SchemaError(f"{name} names no variable. Name one in each line.")
     check_case(names)
     head = _MADE.format(name) + UNIT + (f"\n[file]\n{said}" if said else "") + defaults
     return "\n".join([head, *(variable.entry() for variable in variables)])
@@ -319,15 +319,15 @@ def _code_book(path: str, file: FileFormat) -> list[Variable]:
         where = f"{os.path.basename(path)}, row {line}"
         name = cells.get("name", name)
         if not name:
-            raise SchemaError(f"{where} names no variable. Write the name of one.")
+            raise SchemaError(f"{where} names no variable. Write its name.")
         lines.setdefault(name, []).append((where, cells))
         if len(lines[name]) > 1 and not all("codes" in cells for _, cells in lines[name]):
-            raise SchemaError(f"{where} names {name!r} for the second time. Write one line for each variable.")
+            raise SchemaError(f"{where} names {name!r} a second time. Write one line for each variable.")
     return [_of_lines(name, own) for name, own in lines.items()]
 
 
 def _of_lines(name: str, lines: Sequence[tuple[str, dict[str, str]]]) -> Variable:
-    """A variable of one line, or of a line for each of its codes: then labels are those of the codes."""
+    """A variable of one line, or of one line for each of its codes, in which case labels are those of the codes."""
     where, first = lines[0]
     variable = Variable(name, where, _kind(first.get("type", ""), name, where))
     several = len(lines) > 1
@@ -346,7 +346,7 @@ def _of_lines(name: str, lines: Sequence[tuple[str, dict[str, str]]]) -> Variabl
 
 
 def _cells(path: str, file: FileFormat) -> Iterator[tuple[int, dict[str, str]]]:
-    """The number of each row, as spreadsheets count, and its filled cells by what they are."""
+    """The number of each row, as in a spreadsheet, and its nonempty cells by their role."""
     name = os.path.basename(path)
     text = public_text(path, name, f"{_ADVICE}, and say with --encoding how it is written", file.encoding)
     rows = csv_rows(text, name, file.delimiter)
@@ -358,7 +358,7 @@ def _cells(path: str, file: FileFormat) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _places(header: Sequence[str], name: str) -> dict[str, int]:
-    """Which column of a code book is what."""
+    """The place of each role among the columns of a code book."""
     plain = [re.sub(r"[^a-z]+", " ", title.lower()).strip() for title in header]
     places: dict[str, int] = {}
     for role, titles in _HEADS.items():
@@ -377,7 +377,7 @@ def _places(header: Sequence[str], name: str) -> dict[str, int]:
 
 
 def _kind(text: str, name: str, where: str) -> str | None:
-    """The kind of attribute for a type; None if there is none."""
+    """The kind of attribute for a type; None if no type is given."""
     if not text:
         return None
     word = re.sub(r"[^a-z]+", "", re.sub(r"[(\[<].*", "", text.lower()))
@@ -408,7 +408,7 @@ def _codes(text: str) -> list[tuple[Any, str]] | dict[str, str]:
 
 
 def _plain(text: Any) -> Any:
-    """A number where a text is one."""
+    """The number that a text shows; any other value unchanged."""
     if isinstance(text, str) and re.fullmatch(_NUMBER, text):
         return int(text) if "." not in text else float(text)
     return text
@@ -418,7 +418,7 @@ def _plain(text: Any) -> Any:
 
 
 def _frictionless(path: str, table: str | None) -> tuple[FileFormat, list[Any], list[Variable]]:
-    """How the files of a table are written, what means that a value is missing, and the fields as variables."""
+    """How the files of a table are written, the words for missing values, and the fields as variables."""
     content, name = _json(path), os.path.basename(path)
     resource: Mapping[str, Any] = {}
     if "resources" in content:
@@ -432,7 +432,7 @@ def _frictionless(path: str, table: str | None) -> tuple[FileFormat, list[Any], 
     if isinstance(schema, str):
         schema = _json(os.path.join(os.path.dirname(path), schema))
     if not isinstance(schema, Mapping) or "fields" not in schema:
-        raise SchemaError(f"{name} has no fields: it is no Frictionless table schema. Give one, or a code book in CSV.")
+        raise SchemaError(f"{name} has no fields, as a Frictionless table schema has. Give one, or a code book in CSV.")
     keys = schema.get("primaryKey") or []
     keys = keys if isinstance(keys, str | list) else []
     variables: dict[str, Variable] = {}
@@ -441,7 +441,7 @@ def _frictionless(path: str, table: str | None) -> tuple[FileFormat, list[Any], 
         if not isinstance(own, str) or not own:
             raise SchemaError(f"{where} has no name.")
         if own in variables:
-            raise SchemaError(f"{where} is called {own!r}, like another. Rename one of them.")
+            raise SchemaError(f"{where} is called {own!r}, like another field. Rename one of them.")
         variables[own] = _variable(field_, own, where, key=own in ([keys] if isinstance(keys, str) else keys))
     said, dialect = resource.get("encoding"), resource.get("dialect", {})
     written: dict[str, Any] = {} if said is None else {"encoding": said}
@@ -452,7 +452,7 @@ def _frictionless(path: str, table: str | None) -> tuple[FileFormat, list[Any], 
 
 
 def _variable(given: Mapping[str, Any], name: str, where: str, *, key: bool) -> Variable:
-    """A field as a variable; one that is a key of the table is an identifier."""
+    """A field as a variable; a key of the table is an identifier."""
     limits = given.get("constraints", {})
     limits = limits if isinstance(limits, Mapping) else {}
     kind = _kind(str(given.get("type") or "any"), name, where)
@@ -478,14 +478,14 @@ def _variable(given: Mapping[str, Any], name: str, where: str, *, key: bool) -> 
 
 
 def _words(given: object) -> list[Any]:
-    """Words that mean missing and the like, without the empty text."""
+    """A list of words and numbers, such as those for missing, without the empty text."""
     words = given if isinstance(given, list) else []
     return [_plain(word) for word in words if isinstance(word, str | int) and word != ""]
 
 
 def _mappings(given: object, name: str) -> list[Mapping[str, Any]]:
     if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
-        raise SchemaError(f"{name} is no Frictionless table schema: its fields and tables must be lists of objects.")
+        raise SchemaError(f"{name} is not a Frictionless table schema: its fields and tables must be lists of objects.")
     return given
 
 
@@ -495,7 +495,7 @@ def _json(path: str) -> Mapping[str, Any]:
     with suppress(ValueError, RecursionError):
         content = json.loads(text)
     if not isinstance(content, Mapping):
-        raise SchemaError(f"{name} is no JSON object. {_ADVICE}.")
+        raise SchemaError(f"{name} is not a JSON object. {_ADVICE}.")
     return content
 
 
@@ -526,5 +526,5 @@ def preset(name: str) -> str:
 
 
 def listed() -> str:
-    """A line for each preset: its name, and its first line, which says what it is."""
+    """A line for each preset: its name and its first line, a description."""
     return "".join(f"{name}: {text.splitlines()[0].removeprefix('# ')}\n" for name, text in presets().items())

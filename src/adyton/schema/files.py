@@ -1,6 +1,6 @@
 """Schema files: reading and writing TOML, with a message for everything that can be wrong in it.
 
-The tables ``[file]`` and ``[report]`` say how text files are written, and what every report says besides the numbers.
+The tables ``[file]`` and ``[report]`` say how text files are written, and what reports say in addition to the numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ENCODINGS = (
     "mac-roman",
     "cp932", "shift_jis", "gbk", "gb18030", "big5", "cp949", "euc-kr", "euc-jp",
 )  # fmt: skip
-"""Those in which no byte of a letter is a line end, and no line changes how the next is read."""
+"""Encodings in which no byte of a letter is a line end, and no line changes how the next is read."""
 _ALIASES = {"utf8": "utf-8", "utf16": "utf-16", "latin1": "latin-1", "iso-8859-1": "latin-1", "windows-1252": "cp1252"}
 
 
@@ -38,9 +38,9 @@ _ALIASES = {"utf8": "utf-8", "utf16": "utf-16", "latin1": "latin-1", "iso-8859-1
 class FileFormat:
     """How a CSV file is written.
 
-    *delimiter* is one character; if it is left out, the one that the header has most of. Without a *header*, *columns*
-    names the columns in their order. *compression* follows from the file's name if it is left out, and *line_end* from
-    the header; ``"lf"`` is also for files with ``\\r\\n``.
+    *delimiter* is one character, by default the most frequent candidate in the header. Without a *header*, *columns*
+    names the columns in their order. By default, *compression* follows from the file's name and *line_end* from the
+    header; ``"lf"`` is also for files with ``\\r\\n``.
 
     >>> FileFormat(delimiter=";", encoding="latin1")
     FileFormat(delimiter=';', header=True, columns=None, encoding='latin-1', compression=None, line_end=None)
@@ -87,7 +87,7 @@ class FileFormat:
         return names
 
     def to_dict(self) -> dict[str, Any]:
-        """What a schema file says, without what is left out."""
+        """The table ``[file]`` of a schema file, without defaults."""
         return _unusual(self)
 
     @classmethod
@@ -102,7 +102,7 @@ def _check_delimiter(given: object) -> None:
         return
     raise SchemaError(
         f"delimiter must be one character such as ',', ';', '|' or a tab (\"\\t\"), given {shorten(given)}. Letters, "
-        "digits, blanks and quotes cannot be one."
+        "digits, blanks and quotes cannot be delimiters."
     )
 
 
@@ -127,10 +127,10 @@ PLAIN = FileFormat()
 _CLASSES = (Categorical, Boolean, Integer, Numeric, Date, Datetime, Duration, Point, Longitude, Latitude, Identifier)
 _TYPES: dict[str, type[Attribute] | type[Point]] = {attribute.kind: attribute for attribute in _CLASSES}
 _WHOLE = ("rows_per_unit", "rows", "unit", "no_unit", "multiline", "keep_texts", "file", "report")
-"""What a schema says about the table as a whole."""
+"""The keys about the table as a whole."""
 _POLICIES = ("nulls", "outside")
 _PYTHON = ("reading", "spellings")
-"""What an attribute is made with in Python beside the keys of a schema file; it says nothing that they do not say."""
+"""Arguments of attributes in Python that are not keys of a schema file, and add nothing to those keys."""
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "categorical": ("levels",),
     "integer": ("min", "max"),
@@ -138,11 +138,11 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
 }
 _DEFAULTS = {"nulls": "drop", "outside": "drop", "step": 1, "every": 1, "groups": ()}
 SHARED = (*_POLICIES, "zone", "format", *(key for key in EVERY_KEY if key not in ("column", "first", "lookup")))
-"""What [defaults] may say for all attributes that know the key."""
+"""The keys that [defaults] may set for all attributes that have them."""
 
 
 def keys_of(kind: str) -> tuple[str, ...]:
-    """The keys of a type of attribute: what its class is made with. Those about the reading of values come last.
+    """The keys of a type of attribute: the arguments of its class. Keys about reading values come last.
 
     >>> keys_of("duration")
     ('min', 'max', 'bins', 'edges', 'unit', 'nulls', 'outside', 'column', 'missing')
@@ -169,7 +169,7 @@ def read_toml(source: str | Path) -> dict[str, Any]:
 def attributes_from_dict(
     content: Mapping[str, Any], folder: str = ""
 ) -> tuple[dict[str, Attribute | Point], dict[str, Any]]:
-    """The attributes in the content of a schema file in that folder, and what else it says."""
+    """The attributes in the content of a schema file in that folder, and its keys about the whole table."""
     if not isinstance(content, Mapping):
         raise SchemaError(f"the content of a schema must be a mapping, given {shorten(content)}.")
     check_keys(content, (*_WHOLE, "types", "defaults", "attributes"), "the schema")
@@ -178,7 +178,7 @@ def attributes_from_dict(
     for name, table in types.items():
         where = f"[types.{toml_key(name)}]"
         if name in _TYPES:
-            raise SchemaError(f"{where} is the name of a type that there is already. Choose another name.")
+            raise SchemaError(f"{where} has the name of an existing type. Choose another name.")
         check_keys(table, ("type", *keys_of(_kind(table, where, _TYPES))), where)
     attributes = {}
     for name, table in tables.items():
@@ -200,7 +200,7 @@ def _tables(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _kind(table: object, where: str, known: Mapping[str, object]) -> str:
-    """The type that a table names, one of those that are known."""
+    """The type that a table names; an error if it is not known."""
     if not isinstance(table, Mapping):
         raise SchemaError(f"{where} must be a table like [attributes.age], given {shorten(table)}.")
     kind = table.get("type")
@@ -216,7 +216,7 @@ def _kind(table: object, where: str, known: Mapping[str, object]) -> str:
 def _attribute(
     where: str, kind: str, table: dict[str, Any], defaults: Mapping[str, Any], folder: str
 ) -> Attribute | Point:
-    """One attribute, of a type that there is; *defaults* hold for keys that it leaves out."""
+    """One attribute of a known type; *defaults* hold for keys that it leaves out."""
     allowed = keys_of(kind)
     check_keys(table, ("type", *allowed), where)
     missing = [key for key in _REQUIRED.get(kind, ()) if key not in table and f"{key}_file" not in table]
@@ -234,12 +234,12 @@ def _attribute(
         return _TYPES[kind](**own)
     except SchemaError as error:
         said = next((key for key in taken if str(error).startswith(key)), None)
-        hint = "" if said is None else f" ([defaults] says so; the attribute can say {said} = … itself.)"
+        hint = "" if said is None else f" (This is set in [defaults]; the attribute can set its own {said} = ….)"
         raise SchemaError(f"{where}: {error}{hint}") from None
 
 
 def attribute_to_dict(attribute: Attribute) -> dict[str, Any]:
-    """What a schema file says about an attribute, without the defaults; of a file of levels, the levels themselves."""
+    """The entry of an attribute in a schema file, without defaults; for a file of levels, the levels themselves."""
     entries: dict[str, Any] = {"type": attribute.kind}
     hidden = {"min", "max", "bins"} if getattr(attribute, "edges", None) is not None else {"edges"}
     for key in keys_of(attribute.kind):
@@ -263,7 +263,7 @@ def _plain(value: object) -> object:
 
 
 def write_toml(content: Mapping[str, Any]) -> str:
-    """TOML text of what :func:`attributes_from_dict` reads."""
+    """The TOML text of a content that :func:`attributes_from_dict` reads."""
     tables = [key for key in ("file", "report") if key in content]
     lines = [f"{key} = {toml_value(content[key])}" for key in _WHOLE if key in content and key not in tables]
     for table in tables:
@@ -275,7 +275,7 @@ def write_toml(content: Mapping[str, Any]) -> str:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a name matches a pattern, in which a * stands for any characters, or none.
+    """Whether a name matches a pattern, in which a * matches any characters, or none.
 
     >>> matches("q*", "q12"), matches("q*", "age")
     (True, False)
@@ -284,13 +284,13 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def toml_key(name: str) -> str:
-    """A name as a TOML key, quoted where it must be."""
+    """A name as a TOML key, quoted where necessary."""
     plain = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
     return name if plain else toml_value(name)
 
 
 def toml_value(value: object) -> str:
-    """A value as TOML writes it."""
+    """A value in TOML notation."""
     if isinstance(value, list):
         return f"[{', '.join(toml_value(entry) for entry in value)}]"
     if isinstance(value, Mapping):
@@ -308,7 +308,7 @@ _NOTES = 'Write notes = ["Visits of day patients are not counted."].'
 
 @dataclass(frozen=True)
 class ReportWords:
-    """The table ``[report]`` of a schema file. Nothing of it changes what is counted, or what it costs.
+    """The table ``[report]`` of a schema file. It does not change what is counted, or what that costs.
 
     >>> ReportWords(title="Visits in 2024", office="City Hospital", notes="Day patients are not counted.").notes
     ('Day patients are not counted.',)
@@ -321,7 +321,7 @@ class ReportWords:
     contact: str = ""
     """Whom to ask: an address, a telephone number, a page."""
     notes: str | Sequence[str] = ()
-    """What readers should know, a paragraph each."""
+    """What readers should know, in paragraphs."""
 
     def __post_init__(self) -> None:
         for name in ("title", "office", "contact"):
@@ -337,7 +337,7 @@ class ReportWords:
         object.__setattr__(self, "notes", tuple(note for note in notes if note.strip()))
 
     def to_dict(self) -> dict[str, Any]:
-        """What a schema file says, without what is left out."""
+        """The table ``[report]`` of a schema file, without defaults."""
         return _unusual(self)
 
     @classmethod
@@ -360,7 +360,7 @@ _Table = TypeVar("_Table", FileFormat, ReportWords)
 
 
 def _from_table(cls: type[_Table], given: object, name: str) -> _Table:
-    """What a table of a schema file says about the files, or about reports."""
+    """The file format or the words of a report, from a table of a schema file."""
     if not isinstance(given, Mapping):
         raise SchemaError(f"{name} must be a table like [{name}], given {shorten(given)}.")
     check_keys(given, [key.name for key in fields(cls)], f"[{name}]")
@@ -368,6 +368,6 @@ def _from_table(cls: type[_Table], given: object, name: str) -> _Table:
 
 
 def _unusual(table: FileFormat | ReportWords) -> dict[str, Any]:
-    """The values of such a table that differ from the usual ones."""
+    """The values of such a table that differ from the defaults."""
     plain = {key.name: getattr(table, key.name) for key in fields(table) if getattr(table, key.name) != key.default}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}

@@ -1,4 +1,4 @@
-"""Public files beside a schema: look-ups, which give every key one value, and lists of levels."""
+"""Public files next to a schema: look-ups, which give every key one value, and lists of levels."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _LEVELS_FILE = 'Write levels_file = "zips.txt", or levels_file = {file = "zips.c
 
 @dataclass(frozen=True)
 class LevelsFile:
-    """A public file of levels: one in each line, or those of a *column* of a CSV or Parquet file with a header."""
+    """A public file of levels: one per line, or those of a *column* of a CSV or Parquet file with a header."""
 
     file: str
     column: str | None = None
     folder: str = field(default="", compare=False, repr=False)
-    """Where the schema's file is."""
+    """The folder of the schema's file."""
     digest: str = field(default="", compare=False, repr=False)
     """The digest of the levels, once they are read."""
 
     @classmethod
     def of(cls, given: object, folder: str = "") -> LevelsFile:
-        """From what a schema file in that folder says."""
+        """From an entry of a schema file in that folder."""
         if isinstance(given, cls):
             return given
         plain = {"file": given} if isinstance(given, str | os.PathLike) else given
@@ -52,7 +52,7 @@ class LevelsFile:
         return self.file if self.column is None else f"{self.file}, column {self.column}"
 
     def levels(self) -> tuple[str, ...]:
-        """The levels, each once, in the order in which they are first there; blank lines are left out."""
+        """The levels, each once, in the order of their first occurrence; blank lines are left out."""
         columns = () if self.column is None else (self.column,)
         levels: dict[str, None] = {}
         for written in public_lines(self.file, self.folder, columns, "level file"):
@@ -70,15 +70,15 @@ class LevelsFile:
         return tuple(levels)
 
     def read(self, levels: Sequence[object]) -> LevelsFile:
-        """The same, with the digest of its levels."""
+        """The same file, with the digest of its levels."""
         return replace(self, digest=hashlib.sha256("\n".join(map(str, levels)).encode()).hexdigest())
 
 
 def look_up_values(reading: Reading) -> dict[str, str]:
-    """The value of every key, by the key in the form in which texts are compared; or an error.
+    """The value of every key, with keys in the form in which texts are compared; or an error.
 
-    Lines without a key or a value are left out. A key may be there several times, but with one value only: so one row
-    of a private table finds at most one value, and stays one row.
+    Lines without a key or a value are left out. A key may occur several times, but only with the same value: so a row
+    of a private table finds at most one value, and remains one row.
     """
     lookup = reading.looked_up
     assert lookup is not None
@@ -103,7 +103,7 @@ def look_up_values(reading: Reading) -> dict[str, str]:
 
 def public_lines(file: str, folder: str, columns: Sequence[str], what: str) -> Iterator[Sequence[str]]:
     """The texts of some columns of a CSV or Parquet file, line by line; without columns, all fields of every line of a
-    file that has no header. A relative path begins at the *folder*; *what* is the name of the file in messages."""
+    file without a header. A relative path starts at the *folder*; *what* describes the file in messages."""
     path, called = os.path.join(folder, file), f"the {what} {file!r}"
     if path.lower().endswith((".parquet", ".pq")):
         yield from _parquet(path, columns, called)
@@ -122,7 +122,7 @@ def public_lines(file: str, folder: str, columns: Sequence[str], what: str) -> I
 
 
 def public_text(path: str | os.PathLike[str], what: str, advice: str, encoding: str = "utf-8") -> str:
-    """The text of a public file, or an error that says *what* it is, why it cannot be read, and the *advice*."""
+    """The text of a public file, or an error that says *what* it is and why it cannot be read, with the *advice*."""
     problem = "cannot be read"
     try:
         with open(path, encoding=encoding, newline="") as file:
@@ -139,7 +139,7 @@ def public_text(path: str | os.PathLike[str], what: str, advice: str, encoding: 
 
 
 def csv_rows(text: str, what: str, delimiter: str | None = None) -> Iterator[list[str]]:
-    """The rows of a CSV text; its delimiter is the one that the first line has most of, if none is given."""
+    """The rows of a CSV text; by default the delimiter is the most frequent one in the first line."""
     first = text.partition("\n")[0]
     try:
         yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or max(_DELIMITERS, key=first.count))
@@ -154,7 +154,7 @@ def _parquet(path: str, columns: Sequence[str], what: str) -> Iterator[Sequence[
     with suppress(OSError, ValueError):
         table = parquet.read_table(path)
     if table is None:
-        raise SchemaError(f"{what} cannot be read. Check that it is there, and complete.")
+        raise SchemaError(f"{what} cannot be read. Check that it exists and is complete.")
     if not columns:
         raise SchemaError(f"{what} has columns. Say which of them: {listing(table.column_names)}.")
     _places(columns, table.column_names, what)

@@ -1,5 +1,5 @@
-"""Attributes of ordered numbers: whole ones in cells of equal length, real ones in bins, places on the earth as two
-axes, and lengths of time; and the public grid on which their values are added up.
+"""Attributes of ordered numbers: whole numbers in cells of equal length, real numbers in bins, places on the earth as
+two axes, and lengths of time; and the public grid on which their values are added up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from adyton.schema.reading import LookUp, column_name, real_number, whole_number
 
 @dataclass(frozen=True)
 class Numbers(CelledAttribute):
-    """What numbers share: their order, and how texts are read as numbers."""
+    """What attributes of numbers share: their order, and how texts are read as numbers."""
 
     ordered: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = ("drop", "clamp", "other")
@@ -37,7 +37,7 @@ class Numbers(CelledAttribute):
 class Integer(Numbers):
     """Whole numbers from *min* to *max*, both included, in cells of *step* numbers each.
 
-    A number with a fraction falls in the cell of the whole number below it.
+    A number with a fraction falls into the cell of the whole number below it.
 
     >>> Integer(0, 99, step=25).labels
     ('[0, 24]', '[25, 49]', '[50, 74]', '[75, 99]')
@@ -76,9 +76,9 @@ class Integer(Numbers):
 class Numeric(Numbers):
     """Real numbers from *min* to *max* in *bins* cells of equal width, or in the cells between given *edges*.
 
-    Cells hold their left edge and not their right one, except the last, which holds both. Among bins of equal width,
-    what lies less than a billionth of a bin below an edge counts as on it: 0.29 is in [0.29, 0.3), although the nearest
-    doubles say otherwise. Given edges are compared exactly.
+    Cells include their left edge but not their right edge, except the last, which includes both. With bins of equal
+    width, a value less than a billionth of a bin below an edge counts as on it: 0.29 is in [0.29, 0.3), although the
+    nearest doubles say otherwise. Given edges are compared exactly.
 
     >>> Numeric(0, 1, bins=2).labels
     ('[0, 0.5)', '[0.5, 1]')
@@ -128,18 +128,18 @@ class Numeric(Numbers):
         derived = {"min": edges[0], "max": edges[-1], "bins": len(edges) - 1}
         for name, value in derived.items():
             if getattr(self, name) not in (None, value):
-                raise SchemaError(f"give either edges or {name}, not both: the edges already say {name} = {value}.")
+                raise SchemaError(f"give either edges or {name}, not both: the edges already imply {name} = {value}.")
             object.__setattr__(self, name, value)
         object.__setattr__(self, "edges", edges)
 
     @property
     def width(self) -> float:
-        """The width of a cell, where all are equal."""
+        """The width of a cell, where all are equally wide."""
         return (self.max - self.min) / self.bins
 
     @property
     def tolerance(self) -> float:
-        """The part of a bin's width that counts as on the edge above it; it exceeds the rounding of doubles."""
+        """The fraction of a bin below its upper edge that counts as on the edge; more than the rounding of doubles."""
         return max(1e-9, 1e-15 * self.bins)
 
     @property
@@ -155,7 +155,7 @@ class Numeric(Numbers):
 
 
 def _number_text(number: float) -> str:
-    """A number for a label: without the noise of the last digits, and whole numbers without a point."""
+    """A number for a label: without the rounding error of the last digits, and whole numbers without a point."""
     text = f"{number:.12g}"
     return text if "e" not in text or abs(number) >= 2**53 or number % 1 else str(int(number))
 
@@ -165,7 +165,7 @@ AXES = ("longitude", "latitude")
 
 @dataclass(frozen=True)
 class Quantity(Numeric):
-    """Numbers of a unit, without the keys for amounts of money."""
+    """Numbers in a unit of measurement, without the keys for amounts of money."""
 
     currency: ClassVar[tuple[str, ...]] = ()  # type: ignore[misc]
     thousands: ClassVar[None] = None  # type: ignore[misc]
@@ -217,9 +217,9 @@ class Latitude(Coordinate):
 class Point:
     """A place in a *box* of (west, south, east, north) degrees, in a *grid* of (columns, rows).
 
-    In a schema it stands for two attributes, ``NAME_longitude`` and ``NAME_latitude``, which can be asked for together
-    by the point's name or each on its own. They are read from columns of the same names, unless *longitude* and
-    *latitude* name others.
+    In a schema it declares two attributes, ``NAME_longitude`` and ``NAME_latitude``, which can be used together by the
+    point's name or separately. They are read from columns of the same names, unless *longitude* and *latitude* name
+    others.
 
     >>> from adyton.schema import Schema
     >>> schema = Schema({"pickup": Point(box=(-74.3, 40.5, -73.7, 40.9), grid=(64, 32))})
@@ -245,8 +245,8 @@ class Point:
             raise SchemaError(f"grid must be [columns, rows], or one number for both, given {shorten(self.grid)}.")
         if str(self.outside) == "other" or str(self.nulls) == "level":
             raise SchemaError(
-                "a point has cells on the map only: outside is drop or clamp, and nulls is drop. Declare longitude and "
-                "latitude as attributes of their own for more."
+                "a point has cells on the map only: outside is drop or clamp, and nulls is drop. For other policies, "
+                "declare longitude and latitude as separate attributes."
             )
         object.__setattr__(self, "box", tuple(real_number(edge, "an edge of box") for edge in box))
         object.__setattr__(self, "grid", tuple(whole_number(side, "a side of grid") for side in (*grid, *grid)[:2]))
@@ -255,7 +255,7 @@ class Point:
         self.axes("point")
 
     def axes(self, name: str) -> dict[str, Attribute]:
-        """The two attributes that a point of this name stands for."""
+        """The two attributes that a point of this name declares."""
         west, south, east, north = self.box
         columns, rows = self.grid  # type: ignore[misc]
         for low, high, words in ((west, east, "west and east"), (south, north, "south and north")):
@@ -277,7 +277,7 @@ def _listed(given: Any) -> tuple[Any, ...]:
 
 
 def axes_of(name: str, attributes: dict[str, Attribute] | Any) -> tuple[str, ...]:
-    """The names of the two attributes that a point stands for; the name itself if it is no point's."""
+    """The names of the two attributes of a point; the name itself if it is not that of a point."""
     pair = (f"{name}_longitude", f"{name}_latitude")
     axes = [attributes.get(axis) for axis in pair]
     is_point = isinstance(axes[0], Longitude) and isinstance(axes[1], Latitude) and name not in attributes
@@ -294,15 +294,15 @@ UNITS: dict[str, float] = {
     "days": 86_400.0,
     "weeks": 604_800.0,
 }
-"""How many seconds each has."""
+"""The number of seconds in each unit."""
 
 
 @dataclass(frozen=True)
 class Duration(Quantity):
-    """Lengths of time from *min* to *max* units, in *bins* of equal length or between *edges* of your own.
+    """Lengths of time from *min* to *max* units, in *bins* of equal length or between given *edges*.
 
-    A number is one of *unit*. A text can also be ``1:30:00``, ``2 days 01:30:00`` or ``PT1H30M``; columns of durations
-    are turned into the unit.
+    A plain number counts in *unit*. A text can also be ``1:30:00``, ``2 days 01:30:00`` or ``PT1H30M``; columns of
+    durations are converted to the unit.
 
     >>> Duration(0, 90, bins=3, unit="minutes").labels
     ('[0, 30)', '[30, 60)', '[60, 90]')
@@ -320,20 +320,20 @@ class Duration(Quantity):
 
     @property
     def seconds(self) -> float:
-        """How many seconds a unit has."""
+        """The number of seconds in a unit."""
         return UNITS[self.unit]
 
 
 _DIGITS = 8
-"""Between the bounds lie fewer than 10⁸ steps: cents up to a million. Squares of steps fit 64 bits."""
+"""There are fewer than 10⁸ steps between the bounds: cents up to a million. Squares of steps fit into 64 bits."""
 
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Numbers as whole multiples of a *step*, a power of ten, from *low* to *high*: all of it follows from the schema.
+    """Numbers as whole multiples of a *step*, a power of ten, from *low* to *high*; all three follow from the schema.
 
-    Whole numbers are counted in ones; real numbers, and whole ones of a very wide range, in steps of the eighth digit
-    of the range. The bounds are moved outwards to the next multiple.
+    Whole numbers are counted in ones; real numbers, and whole numbers of a very wide range, in steps of the eighth
+    digit of the range. The bounds are moved outwards to the next multiple.
 
     >>> FixedPoint.of(Integer(0, 119))
     FixedPoint(step=Fraction(1, 1), low=0, high=119)
@@ -360,7 +360,7 @@ class FixedPoint:
 
     @property
     def span(self) -> int:
-        """How many steps lie between the bounds."""
+        """The number of steps between the bounds."""
         return self.high - self.low
 
     @property
@@ -384,13 +384,13 @@ class FixedPoint:
         return float(self.high * self.step)
 
     def steps_of_cells(self, attribute: Integer | Numeric) -> tuple[int, ...]:
-        """For each cell of numbers how many steps its middle lies above the lower bound."""
+        """How many steps the middle of each cell of numbers lies above the lower bound."""
         middles = cell_middles(attribute)
         return tuple(min(max(round(middle / self.step) - self.low, 0), self.span) for middle in middles)
 
 
 def cell_middles(attribute: Integer | Numeric) -> list[Fraction]:
-    """The middle of each cell of numbers; a cell of a single number is that number.
+    """The middle of each cell of numbers; for a cell of a single number, that number.
 
     >>> cell_middles(Integer(0, 5, step=2))
     [Fraction(1, 2), Fraction(5, 2), Fraction(9, 2)]
@@ -401,7 +401,7 @@ def cell_middles(attribute: Integer | Numeric) -> list[Fraction]:
 
 
 def cell_edges(attribute: Integer | Numeric) -> list[Fraction]:
-    """Where the cells of numbers begin, and where the last one ends: one more than there are."""
+    """Where the cells of numbers begin, and where the last one ends: one edge more than there are cells."""
     if isinstance(attribute, Integer):
         starts = range(attribute.min, attribute.max + 1, attribute.step)
         return [*map(Fraction, starts), Fraction(attribute.max + 1)]

@@ -1,6 +1,6 @@
-"""Values from plain ones in files that anybody may have written: each of its type, or an error that names it.
+"""Values read from files that anybody may have written: each has its type, or causes an error that names it.
 
-And the other way: values as JSON holds them.
+And the other way round: values as JSON can hold them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _WORDS: dict[type, str] = {bool: "true or false", dict: "a mapping", list: "a li
 _Kind = TypeVar("_Kind")
 
 _PLAIN = {str, int, float, bool, type(None)}
-"""What JSON holds as it is."""
+"""The types that JSON can hold unchanged."""
 
 
 def part_of(plain: object, key: str) -> Any:
-    """What a mapping says under a key."""
+    """The value of a key in a mapping."""
     if not isinstance(plain, Mapping) or key not in plain:
         raise BadInput(f"the part {key!r} is missing.")
     return plain[key]
@@ -48,7 +48,7 @@ def as_text(value: object, name: str) -> str:
 def as_real(value: object, name: str) -> float:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _GREATEST:
-        raise BadInput(f"{name} must be a number, and a finite one, given {shorten(value)}.")
+        raise BadInput(f"{name} must be a finite number, given {shorten(value)}.")
     return float(value)
 
 
@@ -62,7 +62,7 @@ def as_amount(plain: object, name: str, *, most: Fraction, zero: bool = False) -
 
 
 def as_date(value: object, name: str) -> str:
-    """A day; of a time, as older releases have it, the day in UTC."""
+    """A day; for a time, as in older releases, its day in UTC."""
     text = as_text(value, name)
     try:
         moment = datetime.fromisoformat(text)
@@ -73,11 +73,11 @@ def as_date(value: object, name: str) -> str:
 
 
 def as_plain(value: object) -> Any:
-    """A value as JSON holds it. Exact numbers become texts, which the algorithms read as they do numbers."""
+    """A value as JSON can hold it. Exact numbers become texts, which the algorithms accept like numbers."""
     match value:
         case Mapping():
             return {str(name): as_plain(part) for name, part in value.items()}
-        case list() | tuple() | set() | frozenset() if set(map(type, value)) <= _PLAIN:  # millions of labels, at once
+        case list() | tuple() | set() | frozenset() if set(map(type, value)) <= _PLAIN:  # fast for millions of labels
             return list(value)
         case list() | tuple() | set() | frozenset():
             return [as_plain(part) for part in value]

@@ -1,12 +1,12 @@
 """The language of ``where``: comparisons of attributes with literals, joined by and, or and not.
 
-A text is parsed as SQL by sqlglot, and turned into a small tree of our own by a strict list of what is allowed; the
-tree is checked against the schema. No text makes :func:`parse_predicate` raise anything but a :class:`PredicateError`.
-Every predicate is total: on any row it is true, false or (where a value is missing) unknown, and never an error; only
-rows where it is true are kept.
+A text is parsed as SQL by sqlglot, and converted into a small tree of our own, in which only listed operations are
+allowed; the tree is checked against the schema. :func:`parse_predicate` never raises anything but a
+:class:`PredicateError`. Every predicate is total: on any row it is true, false or (where a value is missing) unknown,
+and never an error; only rows where it is true are kept.
 
-A literal date or time stands for all that it names: with ``'2024-03'``, ``<=`` means up to the end of March, ``=``
-means within it, and ``>`` means later.
+A literal date or time means the whole period that it names: with ``'2024-03'``, ``<=`` means up to the end of March,
+``=`` means within it, and ``>`` means later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Scalar: TypeAlias = str | int | float | bool
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 LARGEST_INTEGER = 2**63 - 1
 LONGEST, DEEPEST = 10_000, 20
-_TOO_DEEP = f"the predicate is nested more than {DEEPEST} deep. Write it flatter."
+_TOO_DEEP = f"the predicate is nested more than {DEEPEST} levels deep. Simplify it."
 _SQL = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 """The operators by their names in sqlglot."""
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -47,12 +47,12 @@ _NAMES = {
     "Case": "case",
     "Star": "*",
     "Alias": "two expressions in a row",
-    "Column": "a name with a point in it",
-    "In": "an in without a list of literals",
+    "Column": "a name with a dot in it",
+    "In": "in without a list of literals",
     "Literal": "a literal on its own",
     "Boolean": "true or false on its own",
 }
-"""What messages call the nodes of sqlglot that are refused."""
+"""The names in messages of the sqlglot nodes that are refused."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class IsNull:
 
 @dataclass(frozen=True)
 class _Junction:
-    """Parts that are joined by a word."""
+    """Parts that are joined by a keyword."""
 
     word: ClassVar[str]
     parts: tuple[Predicate, ...]
@@ -151,7 +151,7 @@ def _literal(value: Scalar) -> str:
 
 
 def check_predicate(predicate: Predicate, schema: Schema) -> None:
-    """An error unless every column exists and every literal has the type of its attribute."""
+    """Raise an error unless every column exists and every literal has the type of its attribute."""
     pending: list[tuple[Any, int]] = [(predicate, 0)]
     while pending:
         node, depth = pending.pop()
@@ -171,11 +171,12 @@ def check_predicate(predicate: Predicate, schema: Schema) -> None:
         elif isinstance(node, In) and node.values:
             _check_literals(node.column, node.values, schema, "")
         else:
-            raise PredicateError(f"this is no predicate: {shorten(node)}.")
+            raise PredicateError(f"this is not a predicate: {shorten(node)}.")
 
 
 def _check_literals(column: str, values: Sequence[object], schema: Schema, ordering: str) -> None:
-    """An error unless an attribute can be compared with these literals; *ordering* is the operator if it needs one."""
+    """Raise an error unless an attribute can be compared with these literals; *ordering* is an operator that needs an
+    order, or empty."""
     attribute = schema.attributes.get(column)
     if attribute is None:
         raise PredicateError(no_such("attribute", column, schema.names))
@@ -210,7 +211,7 @@ def _check_literals(column: str, values: Sequence[object], schema: Schema, order
 
 
 def comparisons_in(predicate: Predicate) -> list[Comparison]:
-    """The comparisons that a predicate is made of, in the order in which they are written."""
+    """The comparisons in a predicate, in the order in which they are written."""
     match predicate:
         case And(parts) | Or(parts):
             return [comparison for part in parts for comparison in comparisons_in(part)]
@@ -220,7 +221,7 @@ def comparisons_in(predicate: Predicate) -> list[Comparison]:
 
 
 def attributes_of(predicate: Predicate) -> tuple[str, ...]:
-    """The attributes that a predicate looks at, each once, in the order in which it names them."""
+    """The attributes that a predicate uses, each once, in the order in which it names them."""
     return tuple(dict.fromkeys(comparison.column for comparison in comparisons_in(predicate)))
 
 
@@ -289,22 +290,22 @@ def parse_predicate(text: str, schema: Schema) -> Predicate:
         raise PredicateError(f"a predicate is a text, given {shorten(text)}.")
     _check_length(text)
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise PredicateError("the predicate holds a NUL or half a surrogate pair. Write plain Unicode text.")
+        raise PredicateError("the predicate contains a NUL or half a surrogate pair. Write plain Unicode text.")
     statements = _statements(text)
     if statements is None:
         raise PredicateError(f"the predicate cannot be parsed: {shorten(text)}. {HELP}")
     if not statements or statements == [None]:
         raise PredicateError("the predicate is empty. Leave it out to keep all rows.")
     if len(statements) > 1:
-        raise PredicateError("the predicate holds a semicolon. Write one condition; join conditions with and.")
+        raise PredicateError("the predicate contains a semicolon. Write one condition; join conditions with and.")
     predicate = _Converter(schema.names).predicate(statements[0], 0)
     check_predicate(predicate, schema)
-    _check_length(str(predicate))  # so that what is written down can be read again
+    _check_length(str(predicate))  # so that the saved text can be read again
     return predicate
 
 
 def _check_length(text: str) -> None:
-    """An error if a predicate is too long, as given or in its canonical form."""
+    """Raise an error if a predicate is too long, as given or in its canonical form."""
     if len(text) > LONGEST:
         raise PredicateError(
             f"the predicate has {len(text):,} characters; the limit is {LONGEST:,}. Write a shorter one."
@@ -312,7 +313,7 @@ def _check_length(text: str) -> None:
 
 
 def _statements(text: str) -> list[Any] | None:
-    """What sqlglot makes of the text; None if it cannot parse it."""
+    """The statements that sqlglot parses from the text; None if it cannot."""
     import sqlglot
 
     logger = logging.getLogger("sqlglot")
@@ -329,7 +330,7 @@ def _statements(text: str) -> list[Any] | None:
 
 
 def _check_tokens(tokens: Sequence[Any]) -> None:
-    """An error if a text holds comments, or is nested too deeply to be parsed."""
+    """Raise an error if a text contains comments, or is nested too deeply to be parsed."""
     depth = nots = 0
     too_deep = False
     for token in tokens:
@@ -338,13 +339,13 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
         nots = nots + 1 if kind in ("NOT", "DASH") else 0
         too_deep = too_deep or max(depth, nots) > DEEPEST
         if token.comments:
-            raise PredicateError("the predicate holds a comment. Leave comments out.")
+            raise PredicateError("the predicate contains a comment. Leave comments out.")
     if too_deep:
         raise PredicateError(_TOO_DEEP)
 
 
 class _Converter:
-    """Turns nodes of sqlglot into ours, and refuses what is not on the list."""
+    """Converts nodes of sqlglot into our own, and refuses those that are not listed."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = columns
@@ -376,11 +377,11 @@ class _Converter:
                 )
             return IsNull(self.column(subject))
         if kind == "Column":
-            raise PredicateError(f"{self.column(node)!r} on its own is no condition. Compare it with something.")
+            raise PredicateError(f"{self.column(node)!r} on its own is not a condition. Compare it with something.")
         raise _refused(node)
 
     def comparison(self, operator: str, left: Any, right: Any) -> Predicate:
-        """Column and literal, on either side."""
+        """A comparison of a column with a literal, in either order."""
         left, right = _unwrapped(left), _unwrapped(right)
         if _kind(left) == "Column" and _kind(right) == "Column":
             self.column(left), self.column(right)
@@ -390,7 +391,7 @@ class _Converter:
         return Compare(self.column(left), operator, self.literal(right))
 
     def column(self, node: Any) -> str:
-        """The name of a column that exists."""
+        """The name of an existing column."""
         node = _unwrapped(node)
         if _kind(node) != "Column":
             raise _refused(node)
@@ -399,7 +400,7 @@ class _Converter:
         if not isinstance(name, str) or not set(_given(identifier)) <= {"this", "quoted"}:
             raise _refused(node)
         if name not in self.columns:
-            hint = "" if suggestion(name, self.columns) else " Texts are written in single quotes, 'so'."
+            hint = "" if suggestion(name, self.columns) else " Texts are written in single quotes, 'like this'."
             raise PredicateError(no_such("attribute", name, self.columns) + hint)
         return name
 
@@ -417,7 +418,7 @@ class _Converter:
         if kind == "Null":
             raise PredicateError("nothing equals null. Write is null or is not null.")
         if kind == "Column":
-            raise PredicateError(f"a literal must stand where {self.column(node)!r} stands. Texts are written 'so'.")
+            raise PredicateError(f"a literal is needed in place of {self.column(node)!r}. Write a text 'like this'.")
         if kind != "Literal" or not set(_given(node)) <= {"this", "is_string"}:
             raise _refused(node)
         return str(node.args["this"]) if node.args["is_string"] else _number(str(node.args["this"]))
@@ -453,12 +454,12 @@ def _operands(node: Any, kind: str) -> list[Any]:
 
 
 def _given(node: Any) -> list[str]:
-    """The arguments of a node that are set."""
+    """The names of the arguments of a node that are set."""
     return [name for name, value in node.args.items() if value is not None and value is not False and value != []]
 
 
 def _only(node: Any, *names: str) -> list[Any]:
-    """The named arguments of a node, all of which must be set, and no others."""
+    """The named arguments of a node; exactly these must be set."""
     if sorted(_given(node)) != sorted(names):
         raise _refused(node)
     return [node.args[name] for name in names]
@@ -469,5 +470,5 @@ def _refused(node: Any) -> PredicateError:
 
     kind = _kind(node)
     what = _NAMES.get(kind) or ("a function call" if isinstance(node, Func) else f"a form of {kind.lower()}")
-    quote = ' A name that means something in SQL stands in double quotes, like "order" = 3.' * (kind == "Command")
-    return PredicateError(f"the predicate holds {what}, which is not allowed. {HELP}{quote}")
+    quote = ' A name that is a keyword of SQL is written in double quotes, like "order" = 3.' * (kind == "Command")
+    return PredicateError(f"the predicate contains {what}, which is not allowed. {HELP}{quote}")

@@ -1,7 +1,7 @@
-"""How the values of one column are written: which texts are values, and which mean that there is none.
+"""How the values of one column are written: which texts are values, and which mean that the value is missing.
 
-All of it is public, and says what is read from one row's own text. Formats of dates are keys of dates themselves. A
-level may be written in several ways, and each text stands for one level. The small checks at the end are shared by all
+All of it is public, and says how a row's own text is read. Formats of dates are keys of the date attributes themselves.
+A level may be written in several ways, and each text means one level. The small checks at the end are shared by all
 classes of the schema: every message says what was given and what is allowed.
 """
 
@@ -25,16 +25,16 @@ _LONGEST_SIGN = 20
 
 @dataclass(frozen=True)
 class LookUp:
-    """A public table beside the private one: a text is looked up in its column *key*, and *value* stands for it.
+    """A public table next to the private one: a text is looked up in its column *key*, and replaced by its *value*.
 
-    *file* is a CSV or Parquet file, beside the schema's own. Every key has one value, or the file is refused.
+    *file* is a CSV or Parquet file, relative to the schema's file. Every key must have one value.
     """
 
     file: str
     key: str
     value: str
     folder: str = field(default="", compare=False, repr=False)
-    """Where the schema's file is."""
+    """The folder of the schema's file."""
 
     KEYS: ClassVar[tuple[str, ...]] = ("file", "key", "value")
 
@@ -47,7 +47,7 @@ class LookUp:
 
     @classmethod
     def of(cls, given: object, folder: str = "") -> LookUp:
-        """From a table of a schema file in that folder."""
+        """From an entry of a schema file in that folder."""
         if isinstance(given, cls):
             return given
         if not isinstance(given, Mapping) or set(given) != set(cls.KEYS):
@@ -68,21 +68,21 @@ class Reading:
     """
 
     column: str | None = None
-    """The name of the column, if it is not the attribute's own."""
+    """The name of the column, if it differs from the attribute's."""
     currency: str | Sequence[str] = ()
-    """Signs or words that may stand before or after a number."""
+    """Signs or words that may come before or after a number."""
     thousands: str | None = None
     """The character between groups of digits."""
     decimal: str = "."
     """The character before the fraction."""
     trim: bool | None = None
-    """Whether all kinds of blanks around a text are left out. By default spaces are, unless a level has some itself."""
+    """Whether all white space around a text is ignored. By default only spaces are, unless a level has some itself."""
     case: str = "exact"
-    """Whether capitals count: ``"exact"`` or ``"ignore"``."""
+    """Whether upper and lower case differ: ``"exact"`` or ``"ignore"``."""
     first: int | None = None
     """How many characters of a text count."""
     missing: str | Sequence[str | int | float] = ()
-    """Words and numbers that mean that there is no value."""
+    """Words and numbers that mean that the value is missing."""
     lookup: LookUp | Mapping[str, str] | None = None
     """A public table in which the text is looked up first."""
 
@@ -97,7 +97,7 @@ class Reading:
                 raise SchemaError(f"{name} must be one of {shown}, given {shorten(getattr(self, name))}.")
         if self.thousands == self.decimal:
             raise SchemaError(
-                f"thousands and decimal are both {self.decimal!r}, so that 1{self.decimal}234 could be two numbers. "
+                f"thousands and decimal are both {self.decimal!r}, so 1{self.decimal}234 could mean two numbers. "
                 f"Write decimal = {next(sign for sign in DECIMALS if sign != self.decimal)!r} too."
             )
         if self.trim is not None and not isinstance(self.trim, bool):
@@ -109,7 +109,7 @@ class Reading:
 
     @property
     def numeric(self) -> bool:
-        """Whether numbers are written in another way than 1250.5."""
+        """Whether numbers are written differently from 1250.5."""
         return bool(self.currency) or self.thousands is not None or self.decimal != "."
 
     @property
@@ -125,7 +125,7 @@ class Reading:
         return self.lookup if isinstance(self.lookup, LookUp) else None
 
     def normal(self, text: str) -> str:
-        """The text by which a value is compared.
+        """A text in the form in which texts are compared.
 
         >>> Reading(trim=True, case="ignore", first=2).normal("  I21.9")
         'i2'
@@ -138,7 +138,7 @@ class Reading:
         return text.casefold() if self.case == "ignore" else text
 
     def to_dict(self) -> dict[str, Any]:
-        """What a schema file says, without what is left out."""
+        """The keys of a schema file, without defaults."""
         entries: dict[str, Any] = {}
         for key in EVERY_KEY:
             value = getattr(self, key)
@@ -154,7 +154,7 @@ class Reading:
 
 
 def _several(given: object, name: str) -> tuple[Any, ...]:
-    """One or a list of them, as a tuple."""
+    """One value or a list of values, as a tuple."""
     if isinstance(given, str | int | float) and not isinstance(given, bool):
         return (given,)
     if isinstance(given, Mapping | bytes | bool) or not hasattr(given, "__iter__"):
@@ -186,7 +186,7 @@ Spellings: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 def checked_spellings(levels: Mapping[Any, Any]) -> Spellings:
-    """For each level how else it is written, from a mapping; or an error.
+    """The other spellings of each level, from a mapping; or an error.
 
     >>> checked_spellings({"north": ["BX", "MN"], "south": 3, "(rest)": []})
     (('BX', 'MN'), ('3',), ())
@@ -213,7 +213,7 @@ def _spelling(given: object, level: str) -> str:
 
 
 def check_spellings(levels: Sequence[Any], spellings: Spellings, reading: Reading) -> None:
-    """An error if one text stands for two levels, or no text can stand for a level."""
+    """Raise an error if one text means two levels, or no text can mean a level."""
     if not isinstance(spellings, tuple | list) or not all(isinstance(own, tuple | list) for own in spellings):
         raise SchemaError(f"spellings are lists of texts, one for each level, given {shorten(spellings)}.")
     if spellings and len(spellings) != len(levels):
@@ -228,13 +228,13 @@ def check_spellings(levels: Sequence[Any], spellings: Spellings, reading: Readin
 
 
 def has_spaces(levels: Sequence[Any], spellings: Spellings) -> bool:
-    """Whether a text has spaces around it that stands for a level."""
+    """Whether any text that means a level has spaces around it."""
     texts = [*map(str, levels), *(text for own in spellings for text in own)]
     return any(text != text.strip(" ") for text in texts)
 
 
 def compared(levels: Sequence[Any], spellings: Spellings, reading: Reading) -> Reading:
-    """The reading by which texts are compared: with their spaces, where the levels have some and nothing else is said.
+    """The reading by which texts are compared: with their spaces, if levels have some and *trim* is not given.
 
     >>> compared(["a", " b"], (), Reading()).trim
     False
@@ -244,10 +244,10 @@ def compared(levels: Sequence[Any], spellings: Spellings, reading: Reading) -> R
 
 
 def texts_of_levels(levels: Sequence[str], spellings: Spellings, reading: Reading) -> dict[str, str]:
-    """The level that a text stands for, by the text in the form in which it is compared.
+    """The level that each text means, by the text in the form in which it is compared.
 
-    A level's own name stands for it too, unless it is given as a spelling of another one, or only the first characters
-    of a text count.
+    A level's own name means it, too, unless it is given as a spelling of another level, or only the first characters of
+    a text count.
 
     >>> texts_of_levels(["F", "M"], (("w", "female"), ()), Reading(case="ignore"))
     {'w': 'F', 'female': 'F', 'f': 'F', 'm': 'M'}
@@ -259,7 +259,7 @@ def texts_of_levels(levels: Sequence[str], spellings: Spellings, reading: Readin
         for text in own:
             other = known.setdefault(_normal(text, after), level)
             if other != level:
-                raise SchemaError(f"{shorten(text)} stands for both {shorten(other)} and {shorten(level)}. Choose one.")
+                raise SchemaError(f"{shorten(text)} means both {shorten(other)} and {shorten(level)}. Choose one.")
     given = dict(known)
     if after.first is None or not spellings:
         for level in levels:
@@ -267,14 +267,14 @@ def texts_of_levels(levels: Sequence[str], spellings: Spellings, reading: Readin
             other = known.setdefault(text, level)
             if other != level and text not in given:
                 raise SchemaError(
-                    f"the levels {shorten(other)} and {shorten(level)} are the same as texts are read here. Write one "
-                    "of them, with the other as its spelling."
+                    f"the levels {shorten(other)} and {shorten(level)} are read as the same text. Write one of them, "
+                    "with the other as its spelling."
                 )
     return known
 
 
 def _normal(text: str, reading: Reading) -> str:
-    """A text as it is compared; an error if it is longer than the part of a text that counts."""
+    """A text in the form in which it is compared; an error if it has more characters than count."""
     if reading.first is not None and len(text) > reading.first:
         raise SchemaError(f"only the first {reading.first} characters count, and {shorten(text)} has more. Shorten it.")
     return reading.normal(text)
@@ -286,9 +286,9 @@ Number = TypeVar("Number", int, float)
 
 
 def whole_number(value: object, name: str) -> int:
-    """An int (not a bool) between −2⁵³ and 2⁵³, where doubles and integers agree."""
+    """An int (not a bool) between −2⁵³ and 2⁵³, the range in which doubles represent all integers."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise SchemaError(f"{name} must be a whole number, given {shorten(value)}. Write it without quotes or point.")
+        raise SchemaError(f"{name} must be a whole number, given {shorten(value)}. Write it without quotes or a point.")
     return _bounded(int(value), name)
 
 
@@ -313,12 +313,12 @@ def _bounded(number: Number, name: str) -> Number:
 def writable(text: str, name: str) -> str:
     """A text that every engine and file format can hold: valid Unicode, no NUL."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise SchemaError(f"{name} holds a NUL or half a surrogate pair: {shorten(text)}. Write plain Unicode text.")
+        raise SchemaError(f"{name} contains a NUL or half a surrogate pair: {shorten(text)}. Write plain Unicode text.")
     return text
 
 
 def check_keys(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> None:
-    """An error that lists the allowed keys, if a key is none of them."""
+    """Raise an error that lists the allowed keys, if a key is not among them."""
     for key in table:
         if key not in allowed:
             words = f"{where} has the unknown key {shorten(key)}. The keys are {listing(allowed)}."
@@ -326,7 +326,7 @@ def check_keys(table: Mapping[str, Any], allowed: Sequence[str], where: str) -> 
 
 
 def column_name(given: object, name: str) -> str | None:
-    """The name of a column that is not the attribute's own; None if none is given."""
+    """The name of a column that differs from the attribute's; None if none is given."""
     if given is None:
         return None
     if not isinstance(given, str) or not given:

@@ -1,6 +1,6 @@
 """How dates and times are written in texts: formats of a few directives, independent of the machine's language.
 
-One text, one time: no text makes the reading fail.
+Each text is read independently of all others, and no text causes an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from adyton.messages import listing, shorten
 from adyton.schema.calendar import EARLIEST, LATEST, MONTHS, moment
 
 UNIX = "unix"
-"""Seconds since 1970 began in universal time."""
+"""Seconds since the start of 1970 in universal time."""
 _DIRECTIVES = {
     "%Y": r"(?P<year>\d{4})",
     "%y": r"(?P<short>\d\d)",
@@ -35,7 +35,7 @@ _DIRECTIVES = {
     "%%": "%",
 }
 FIRST_SHORT_YEAR = 69
-"""Years in two digits from here on belong to the twentieth century."""
+"""Two-digit years from here on belong to the twentieth century."""
 _REST = ("minute", "second")
 _LONGEST = 100
 _MOST = 16
@@ -60,16 +60,16 @@ def _checked(given: object) -> str:
     unknown = [directive for directive in used if directive not in _DIRECTIVES]
     if unknown:
         raise SchemaError(
-            f"the format {given!r} holds {listing(unknown)}. It may hold {listing(_DIRECTIVES, 20)}, or be the word "
+            f"the format {given!r} has {listing(unknown)}. It may have {listing(_DIRECTIVES, 20)}, or be the word "
             f"{UNIX!r} for seconds since 1970."
         )
     twice = {directive for directive in used if used.count(directive) > 1 and directive != "%%"}
     if twice:
-        raise SchemaError(f"the format {given!r} holds {listing(twice)} twice. Write each once.")
+        raise SchemaError(f"the format {given!r} has {listing(twice)} twice. Write each once.")
     for needed in (("%Y", "%y"), ("%m", "%b", "%B"), ("%d",)):
         if sum(directive in used for directive in needed) != 1:
             raise SchemaError(
-                f"the format {given!r} needs one of {listing(needed)}: a day has a year, a month and a day."
+                f"the format {given!r} needs one of {listing(needed)}: a date has a year, a month and a day."
             )
     if ("%H" in used and "%I" in used) or (("%I" in used) != ("%p" in used)):
         raise SchemaError(f"the format {given!r} needs %H, or %I with %p, for the hour.")
@@ -77,7 +77,7 @@ def _checked(given: object) -> str:
 
 
 def moment_in_format(text: str, written: str) -> int | None:
-    """The seconds since 1970 that a text in this format shows; None if it is not in it, or the calendar lacks the day.
+    """The seconds since 1970 that a text in this format shows; None if it does not match, or the day does not exist.
 
     >>> moment_in_format("2 Jan 70 1:30 PM", "%d %b %y %I:%M %p"), moment_in_format("30.2.2024", "%d.%m.%Y")
     (135000, None)
@@ -101,14 +101,14 @@ def moment_in_format(text: str, written: str) -> int | None:
 
 
 def _month(name: str, written: str) -> int:
-    """The number of a month by its English name, or the first three letters of it; 0 if there is none."""
+    """The number of a month by its English name, or its first three letters; 0 if there is no such month."""
     known = [month[:3].lower() if "%b" in written else month.lower() for month in MONTHS]
     return known.index(name.lower()) + 1 if name.lower() in known else 0
 
 
 @lru_cache(64)
 def _shape(written: str) -> re.Pattern[str]:
-    """The regular expression of the texts that a format may read."""
+    """The regular expression for the texts of a format."""
     parts = re.split("(%.)", written)
     return re.compile("".join(_DIRECTIVES.get(part) or re.escape(part) for part in parts if part), re.ASCII)
 
@@ -129,7 +129,7 @@ _PARTS = re.compile(
 
 
 def moment_in(text: str, formats: Sequence[str] = ()) -> tuple[int, bool] | None:
-    """The seconds since 1970 that a text shows, and whether they are in universal time; None if it shows none.
+    """The seconds since 1970 that a text shows, and whether they are in universal time; None if it is not a time.
 
     >>> moment_in("1970-01-01T01:00:00.5"), moment_in("1970-01-01 01:00+01:00"), moment_in("1.2.1970", ["%d.%m.%Y"])
     ((3600, False), (0, True), (2678400, False))
@@ -167,7 +167,7 @@ def _iso(text: str) -> tuple[int, bool] | None:
 
 
 def duration_in(text: str, unit: float) -> float | None:
-    """The number of units, of *unit* seconds each, that a text shows; None if it shows none.
+    """The number of units, of *unit* seconds each, that a text shows; None if it is not a length of time.
 
     >>> duration_in("1:30:00", 60.0), duration_in("PT1H30M", 60.0), duration_in("90", 60.0), duration_in("long", 60.0)
     (90.0, 90.0, 90.0, None)
@@ -189,6 +189,6 @@ def duration_in(text: str, unit: float) -> float | None:
 
 
 def _number(text: str) -> float | None:
-    """A text that is a finite number; words such as inf are none."""
+    """The finite number that a text shows; None for anything else, including words such as inf."""
     number = float(text) if _NUMBER.fullmatch(text) else math.inf
     return number if math.isfinite(number) else None

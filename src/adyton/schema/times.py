@@ -1,7 +1,7 @@
 """Attributes of dates and times: cells by hour, day, week, month, quarter or year, or by periods that repeat.
 
-A time is read on the clock of a stated zone, never on that of the machine. Its value is the number of seconds on that
-clock since 1970; for periods that repeat, such as the hour of day, it is the number of the period.
+A time is read on the clock of a stated time zone, never on the clock of the machine. Its value is the number of seconds
+on that clock since 1970; for periods that repeat, such as the hour of day, it is the number of the period.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Times(CelledAttribute):
     ordered: ClassVar[bool] = True
     policies: ClassVar[tuple[str, ...]] = ("drop", "clamp", "other")
     allowed: ClassVar[tuple[str, ...]]
-    """What the cells can be."""
+    """The allowed values of *by*."""
 
     min: Any = None
     max: Any = None
@@ -94,24 +94,24 @@ class Times(CelledAttribute):
 
     @property
     def span(self) -> Span:
-        """The first and the last second; of a part the first and the last number."""
+        """The first and the last second; for periods that repeat, the first and the last number."""
         if self.is_part:
             return Span(0, len(PARTS[self.by]) - 1)
         return Span(span_of(self.min, "min").first, span_of(self.max, "max").last)
 
     @property
     def length(self) -> int | None:
-        """The seconds of a cell, where all are alike."""
+        """The length of a cell in seconds, where all are equal; otherwise None."""
         return LENGTHS[self.by] * self.every if self.by in LENGTHS else None
 
     @property
     def anchor(self) -> int:
-        """The second at which the first cell would begin if *min* did not cut it off."""
+        """The second at which the first cell would begin if *min* did not shorten it."""
         return start_of(self.by, number_of(self.by, self.span.first))
 
     @property
     def base_size(self) -> int:
-        """One cell for *every* periods from *min* to *max*; the first and the last may be cut off."""
+        """One cell for *every* periods from *min* to *max*; the first and the last may be shorter."""
         first, last = self.span
         if self.is_part:
             return last + 1
@@ -131,7 +131,7 @@ class Times(CelledAttribute):
         return int(self.starts[cell + 1]) - 1 if cell + 1 < self.base_size else self.span.last
 
     def literal(self, value: object, name: str) -> Span:
-        """The first and the last of the attribute's values that a literal stands for."""
+        """The first and the last of the attribute's values that a literal covers."""
         if not self.is_part:
             return span_of(value, name)
         parts = PARTS[self.by]
@@ -154,8 +154,8 @@ class Date(Times):
     """Days from *min* to *max*, both included, in cells *by* day, week, month, quarter or year.
 
     Weeks begin on Mondays and are numbered as in ISO 8601. With *every*, several periods make a cell. *by* can also be
-    ``"weekday"`` or ``"month of year"``, which take no bounds. A time that comes with an offset is first put on the
-    clock of *zone*; then its day counts. Texts are written ``2024-03-01``, or as *format* says.
+    ``"weekday"`` or ``"month of year"``, which take no bounds. A time with an offset is first converted to the clock of
+    *zone*; then its day counts. Texts are written ``2024-03-01``, or as *format* says.
 
     >>> Date("2024-01-15", "2024-03-31", by="month").labels
     ('2024-01', '2024-02', '2024-03')
@@ -171,9 +171,9 @@ class Date(Times):
 class Datetime(Times):
     """Times from *min* to *max* on the clock of *zone*, in cells *by* hour, day, week, month, quarter or year.
 
-    A bound stands for all that it names: *max* = ``"2024-12-31"`` is the last second of that day. *by* can also be
-    ``"hour of day"``, ``"weekday"`` or ``"month of year"``, which take no bounds. A time that comes with an offset, or
-    from a column in universal time, is put on the clock of *zone*; one without is taken to be on that clock already.
+    A bound includes all that it names: *max* = ``"2024-12-31"`` is the last second of that day. *by* can also be
+    ``"hour of day"``, ``"weekday"`` or ``"month of year"``, which take no bounds. A time with an offset, or from a
+    column in universal time, is converted to the clock of *zone*; any other time is taken to be on that clock.
 
     >>> Datetime("2024-03-31", "2024-03-31", by="hour", every=6).labels[:2]
     ('2024-03-31 00:00 to 2024-03-31 05:00', '2024-03-31 06:00 to 2024-03-31 11:00')
@@ -188,7 +188,7 @@ class Datetime(Times):
 
 
 def time_zone(zone: object) -> ZoneInfo:
-    """The rules of a time zone, of the Python package tzdata where it is installed; an error if there is none."""
+    """The rules of a time zone, from the Python package tzdata if it is installed; an error for an unknown zone."""
     rules = _zone(zone) if isinstance(zone, str) and zone else None
     if rules is None:
         raise SchemaError(

@@ -488,7 +488,7 @@ def bad_sources(folder):
         (str(folder / "*e*.csv"), number, "is empty"),
         (str(folder / "t*.*"), number, "not of one kind"),
         (folder / "mixed", number, "the column 'x' is string in"),
-        (folder / "two.duckdb", number, "not exactly one table. It has 'a', 'b'"),
+        (folder / "two.duckdb", number, "more than one table, or none. It has 'a', 'b'"),
         (f"{folder / 'two.duckdb'}#c", number, "no table 'c'. It has 'a', 'b'"),
         (words, Schema({"X": Boolean()}), "no column 'X'. It has 'x'"),
         (folder / "date.parquet", number, "has the type date, but the schema says integer"),
@@ -501,7 +501,7 @@ def bad_sources(folder):
         ({"x": [CANARY]}, number, "a dict cannot be opened"),
         (None, number, "a NoneType cannot be opened"),
         (words, {"x": number}, "opened with a Schema, given a dict"),
-        (ibis.table({"x": "int64"}, name="t"), number, "bound to no data"),
+        (ibis.table({"x": "int64"}, name="t"), number, "not bound to any data"),
     ]
 
 

@@ -83,7 +83,7 @@ def test_what_cannot_be_opened_is_said_without_secrets(postgres, address, table,
 
 @pytest.mark.parametrize(
     ("asked", "sent", "words"),
-    [(False, False, "cannot be reached"), (False, True, "was reached, but"), (True, True, "has got none")],
+    [(False, False, "cannot be reached"), (False, True, "was reached, but"), (True, True, "none was given")],
 )
 def test_how_far_a_connection_came_is_reported(monkeypatch, asked, sent, words):
     """Whether a password was asked for and sent; nothing of what the server says."""
@@ -105,7 +105,7 @@ def test_names_of_addresses():
     assert address_name("postgresql://u:p@h:1,h2:2/clinic?password=x#public.visits") == "clinic.public.visits"
     assert address_name("sc://host:15002/;token=secret;user_id=me#visits") == "visits"
     assert address_name("postgresql://u:p@h") == "table"
-    with pytest.raises(BadInput, match="Say it once"):
+    with pytest.raises(BadInput, match="Name it only once"):
         table_at("postgresql://h/x#visits", "others")
     with pytest.raises(BadInput, match="address or file"):
         table_at(object(), "visits")

@@ -120,7 +120,7 @@ def test_rows_that_change_are_read_again(tmp_path):
         ({"S": [HEADER, *ROWS]}, {"merged": ["A1:B1"]}, "", "has merged cells"),
         ({"S": [HEADER, *ROWS]}, {"merged": ["A2:A3"]}, "#S", "has merged cells"),
         ({"S": []}, {}, "", "is empty: its first row names the columns"),
-        ({"a": [HEADER], "b": [HEADER]}, {}, "", "not exactly one sheet. It has 'a', 'b'. Write"),
+        ({"a": [HEADER], "b": [HEADER]}, {}, "", "more than one sheet, or none. It has 'a', 'b'. Write"),
         ({"a": [HEADER], "b": [HEADER]}, {}, "#c", "no sheet 'c'. It has 'a', 'b'"),
         ({"a": [HEADER], "b": [["age", "CANARY"]]}, {}, "#*", "does not name the same columns as"),
         ({"a": [["age", "age", "sex"]]}, {}, "", "2 columns called 'age'"),

@@ -305,5 +305,5 @@ def test_a_zip_archive_is_the_one_file_in_it(tmp_path):
             with pytest.raises(SchemaError, match=words):
                 open_table(archive, declared)
     (tmp_path / "broken.zip").write_bytes(b"no archive")
-    with pytest.raises(SchemaError, match="is no zip archive"):
+    with pytest.raises(SchemaError, match="is not a zip archive"):
         open_table(tmp_path / "broken.zip", headless)

@@ -1,4 +1,4 @@
-"""Private tables, in files, frames or servers: opened, transformed and counted; no row leaves this room.
+"""Private tables in files, frames or servers: opened, transformed and counted; no row leaves this package.
 
 Begin with :func:`~adyton.kernel.counting.opening.open_table` and :class:`~adyton.kernel.counting.table.PrivateTable`.
 """

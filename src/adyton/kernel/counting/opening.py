@@ -1,10 +1,10 @@
-"""Opening a table: where it is, and what is wrong with the names and types of its columns, before a row is read.
+"""Opening a table: where it is, and whether its columns have the right names and types, before any row is read.
 
 Tables come from files, frames, and addresses: ``postgresql://host/clinic`` and ``sc://host`` (Spark Connect).
 
-Claim.  Nothing that says who may read the data is shown: no user, password, token, host or parameter.
-Proof.  What is shown of an address is made here, from its kind, the last part of its path and the table's name. What
-drivers say when they fail is never repeated.  ∎
+Claim.  Nothing that gives access to the data is shown: no user, password, token, host or parameter.
+Proof.  The public name of an address is made here, from its kind, the last part of its path and the table's name. The
+error messages of drivers are never repeated.  ∎
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _LIKE_ADDRESSES = re.compile(
     r"|^(postgres|postgresql|sc|spark|jdbc|odbc|mysql|mssql|oracle):",
     re.IGNORECASE,
 )
-"""How connections are described elsewhere, or an address with a mistake in it."""
+"""Connection strings of other systems, or a mistyped address."""
 
 
 def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTable:
     """Open a table for counting: a path, an address, a data frame, an Arrow table or an Ibis table.
 
-    Where the schema names a unit, or *unit* names a column, the rows of each are cut to what the schema allows.
+    Where the schema names a unit, or *unit* names a column, the rows of each unit are limited as the schema says.
 
     >>> import pyarrow
     >>> from adyton.schema import Integer
@@ -73,24 +73,24 @@ def open_table(data: Any, schema: Schema, unit: str | None = None) -> PrivateTab
 
 
 def checked_reader(data: Any, schema: Schema) -> Reader:
-    """What reads a table with this schema."""
+    """The reader of a table with this schema."""
     if not isinstance(schema, Schema):
         raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
     return reader_for(data, multiline=schema.multiline, file=schema.file)
 
 
 def check_columns(reader: Reader, schema: Schema) -> None:
-    """An error if a column of the schema is not there, or cannot be read as its attribute says."""
+    """Raise an error if a column of the schema does not exist, or cannot be read as its attribute says."""
     wanted = wanted_columns(reader, schema.columns)
     for name, attribute in schema.attributes.items():
         check_type(reader.columns[wanted[schema.columns.index(schema.column_of(name))]], attribute)
 
 
 def check_type(column: Column, attribute: Attribute) -> None:
-    """An error unless values of the column's type can be read as the attribute says.
+    """Raise an error unless values of the column's type can be read as the attribute says.
 
-    Types are public, also where a library inferred them. A frame's column may have any type of single values: a
-    library makes a column of texts out of one of numbers, and its values are read as before.
+    Types are public, even where a library inferred them. A frame's column may have any type of single values: if a
+    library turns a column of numbers into one of texts, its values are read as before.
     """
     reading, plain = attribute.reading, (*NUMBERS, "boolean", "string")
     families: tuple[str, ...]
@@ -121,7 +121,7 @@ def check_type(column: Column, attribute: Attribute) -> None:
 
 
 def _identity(reader: Reader) -> Callable[[], Hashable] | None:
-    """What the system says about the files; nothing where rows are in a connection of others, and may change."""
+    """A function that returns the identities of the files; None where others may change the rows."""
     return (lambda: tuple(map(file_identity, reader.files))) if reader.ours else None
 
 
@@ -131,7 +131,7 @@ def _identity(reader: Reader) -> Callable[[], Hashable] | None:
 def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) -> Reader:
     """The reader of any kind of table that can be opened.
 
-    *multiline* allows line ends inside the quotes of CSV, *file* says how its files are written. Several files of one
+    *multiline* allows line ends inside the quotes of CSV, *file* says how CSV files are written. Several files of one
     kind make one table: given as a list, as a folder, or by a pattern such as ``week-*.csv`` or ``book.xlsx#*``.
     """
     several = data if isinstance(data, list | tuple) and data else [data]
@@ -156,7 +156,7 @@ def reader_for(data: Any, *, multiline: bool = False, file: FileFormat = PLAIN) 
             from adyton.kernel.engines.ibis_tables import ibis_reader  # loaded for tables of Ibis
 
             return ibis_reader(data)
-        data = table.data.obj  # its types are what Ibis found in the rows
+        data = table.data.obj  # its types are those that Ibis inferred from the rows
     reader = frame_reader(data)
     if reader is None:
         raise SchemaError(f"a {type(data).__name__} cannot be opened as a table. {ADVICE}.")
@@ -169,16 +169,16 @@ def is_address(data: Any) -> bool:
 
 
 def check_path(text: str) -> None:
-    """An error for a path that is no file and looks like an address, which is not repeated."""
+    """Raise an error for a missing file whose path looks like an address, without repeating it."""
     if _LIKE_ADDRESSES.search(text):
         raise SchemaError(
             "there is no such file. It looks like the address of a database and may contain a password: it is not "
-            "repeated. Write postgresql://user@host/database, or sc://host for Spark Connect, and the table beside it."
+            "repeated. Write postgresql://user@host/database, or sc://host for Spark Connect, and name the table."
         )
 
 
 def table_at(data: Any, table: str | None) -> Any:
-    """The data with the name of the table in them, where one was said.
+    """The path or address with the name of the table appended, if one is given.
 
     >>> table_at("postgresql://localhost/clinic", "visits")
     'postgresql://localhost/clinic#visits'
@@ -186,9 +186,9 @@ def table_at(data: Any, table: str | None) -> Any:
     if table is None:
         return data
     if not isinstance(data, str | os.PathLike) or not isinstance(table, str):
-        raise BadInput("table is the name of a table in a database, whose address or file is given beside it as text.")
+        raise BadInput("table is the name of a table in a database whose address or file is given as text.")
     if "#" in os.fspath(data):
-        raise BadInput(f"the data name a table already, and table = {shorten(table)} names one. Say it once.")
+        raise BadInput(f"the data already name a table, and so does table = {shorten(table)}. Name it only once.")
     return f"{os.fspath(data)}#{table}"
 
 
@@ -209,22 +209,22 @@ def reader_at(address: str) -> Reader:
     kind = base.partition("://")[0].lower() + "://"
     if kind not in (*_POSTGRES, *_SPARK):
         raise SchemaError(
-            f"addresses that begin with {shorten(kind)} cannot be opened, {_KINDS} can. Write the table of another "
+            f"addresses that begin with {shorten(kind)} cannot be opened, only {_KINDS}. Write the table of another "
             "database to a Parquet file."
         )
     if not table:
         raise SchemaError("the address names no table. Say which one with table='…' (--table on the command line).")
     base = kind + base.partition("://")[2]
     if kind in _SPARK:
-        from adyton.kernel.engines.spark import spark_reader  # loaded where an address names it
+        from adyton.kernel.engines.spark import spark_reader  # loaded only for its addresses
 
         return spark_reader(base, table)
-    from adyton.kernel.engines.postgres import postgres_reader  # loaded where an address names it
+    from adyton.kernel.engines.postgres import postgres_reader  # loaded only for its addresses
 
     return postgres_reader(base, table)
 
 
 def _parts(address: str) -> tuple[str, str]:
-    """The address of a database, and the table. (A password may contain the # between them.)"""
+    """The address of a database, and the table after the last #. (A password may contain a # as well.)"""
     base, hash_sign, table = address.rpartition("#")
     return (base, table) if hash_sign else (address, "")

@@ -1,4 +1,4 @@
-"""Packs: columns that are counted together by one key; and a compiled loop that counts many packs of each batch."""
+"""Packs: columns that are counted together by one key; and a compiled loop that counts many packs per batch."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from adyton.arrays import Integers
 from adyton.compiling import compiled
 
 KEYS_TOGETHER = 1 << 16
-"""Columns are counted together as long as there are at most so many keys: fewer tables to look up per row."""
+"""Columns are counted together up to this number of keys: fewer tables to update per row."""
 _ORDERS = 64
 _WORK = 1 << 16
-"""At most so many orders of the groups are tried, and so many pairs of groups compared; the best order is taken."""
+"""The most orders of the groups that are tried, and the most pairs of groups compared; the best order is used."""
 _OPEN = 1 << 12
-"""A group is added to one of the last packs, so many of them, or starts a new one."""
+"""A group is added to one of this many last packs, or starts a new one."""
 MOST_KEYS = 1 << 16
-"""Packs with more keys are counted by NumPy: here a key has 16 bits."""
+"""Packs with more keys are counted by NumPy: in the compiled loop a key has 16 bits."""
 KEYS_IN_CACHE = 1 << 14
-"""The counts of so many keys stay in the processor's nearest cache, where adding to them takes half the time."""
+"""The counts of this many keys stay in the processor's nearest cache, where adding to them takes half the time."""
 _BLOCK = 1 << 13
 _ROWS_BETWEEN = 1 << 30
-"""After so many rows, counts of 32 bits are added to those of 64 bits."""
+"""After this many rows, counts of 32 bits are added to those of 64 bits."""
 
 _Codes = npt.NDArray[np.uint16]
 _Short = npt.NDArray[np.uint32]
 
 
 class Column(NamedTuple):
-    """A column of whole numbers: below *cells* they are cells; up to *keys* they say that the row has none here."""
+    """A column of whole numbers: those below *cells* are cells; those from there to *keys* mean that there is none."""
 
     cells: int
     keys: int
 
 
 class Pack(NamedTuple):
-    """Columns that are counted together: the key of a row says its number in each of them."""
+    """Columns that are counted together: the key of a row encodes its number in each of them."""
 
     names: tuple[str, ...]
     shape: tuple[int, ...]
-    """The keys of each column."""
+    """The number of keys of each column."""
 
     @property
     def keys(self) -> int:
@@ -67,10 +67,11 @@ class Pack(NamedTuple):
 def packed(
     columns: Mapping[str, Column], groups: Sequence[Sequence[str]], together: int = KEYS_TOGETHER
 ) -> tuple[list[Pack], list[int]]:
-    """Packs such that every group of columns lies within one, and the number of a pack for each group.
+    """Packs such that every group of columns lies within one, and the number of the pack for each group.
 
-    A pack has at most *together* keys, or is a single group. Finding the fewest is a hard problem: large groups come
-    first, then every second, third, … of them, as long as that takes very little time; the fewest packs are taken.
+    A pack has at most *together* keys, or is a single group. Finding the fewest packs is a hard problem: groups are
+    tried by size, then in orders that take every second, third, … of them, as long as that takes very little time; the
+    order with the fewest packs is used.
     """
     if not groups:
         return [], []
@@ -83,7 +84,7 @@ def packed(
 def _packed(
     named: tuple[tuple[str, int], ...], groups: tuple[frozenset[str], ...], together: int
 ) -> tuple[list[Pack], dict[Set[str], int]]:
-    """The packs, and which of them each group lies in: the same tables are often asked for again."""
+    """The packs, and the pack of each group; cached, because the same tables are often requested again."""
     sizes = dict(named)
     wanted = sorted(groups, key=lambda group: (-math.prod(sizes[name] for name in group), sorted(group)))
     steps = [step for step in range(1, len(wanted) + 1) if math.gcd(step, len(wanted)) == 1]
@@ -96,13 +97,13 @@ def _packed(
 def _one_by_one(
     sizes: Mapping[str, int], groups: Sequence[Set[str]], together: int
 ) -> tuple[list[list[str]], dict[Set[str], int]]:
-    """Each group goes where it adds the fewest keys, if there is room in one of the last packs.
+    """Put each group where it adds the fewest keys, if there is room in one of the last packs.
 
-    What that takes grows with the groups, not with their square.
+    The time grows with the number of groups, not with its square.
     """
     names, sides = list(sizes), np.array(list(sizes.values()), dtype=np.float64)
     place = {name: number for number, name in enumerate(names)}
-    holds = np.zeros((len(names), len(groups)), dtype=np.bool_)  # a line for each column, and one pack after the other
+    holds = np.zeros((len(names), len(groups)), dtype=np.bool_)  # columns × packs
     keys = np.ones(len(groups))  # beyond 2^53 they are rounded, and are far too many anyway
     where: dict[Set[str], int] = {}
     count = 0
@@ -125,9 +126,9 @@ def _one_by_one(
 def packed_for_passing(
     columns: Mapping[str, Column], groups: Sequence[Sequence[str]], large: tuple[list[Pack], list[int]]
 ) -> tuple[list[Pack], list[int]] | None:
-    """Packs that take the least time, and the number of a pack for each group; None if one has too many keys.
+    """The packs that take the least time, and the number of the pack for each group; None if one has too many keys.
 
-    *large* are packs of any size; where they do not stay in the cache, smaller ones are tried.
+    *large* are packs of any size; where they do not fit into the cache, smaller ones are tried.
     """
     packings = [large]
     if any(pack.keys > KEYS_IN_CACHE for pack in large[0]):
@@ -137,9 +138,9 @@ def packed_for_passing(
 
 
 class Joins(NamedTuple):
-    """Which numbers of a row are joined two by two: each pair once, however many packs contain it.
+    """Which numbers of a row are joined in pairs: each pair once, however many packs contain it.
 
-    Numbers have places: the columns come first, then what is joined, one after the other.
+    Numbers have places: the columns come first, then the joined pairs in order.
     """
 
     columns: int
@@ -149,7 +150,7 @@ class Joins(NamedTuple):
 
     @classmethod
     def of(cls, columns: int, packs: Sequence[Sequence[int]]) -> Joins:
-        """The pair that most packs have in common is joined first; which packs have which is kept up to date.
+        """Joins for some packs. The pair that most packs have in common is joined first.
 
         >>> Joins.of(4, [[0, 1, 2], [0, 1, 3]])
         Joins(columns=4, pairs=[(0, 1), (2, 4), (3, 4)], ends=[5, 6])
@@ -165,7 +166,7 @@ class Joins(NamedTuple):
         while queue:
             times, pair = heappop(queue)
             numbers = common[pair]
-            if -times > len(numbers):  # other pairs were joined meanwhile
+            if -times > len(numbers):  # some packs have joined other pairs since
                 if numbers:
                     heappush(queue, (-len(numbers), pair))
                 continue
@@ -197,12 +198,12 @@ class Tally:
     """The counts of many packs so far, by a compiled loop. Memory holds a batch of rows and the counts.
 
     Claim.  The counts are those of a group-by over the key of each pack.
-    Proof.  Every row comes once, with one number for each column; a number that is no cell is taken as the last, which
-    says that the row has no cell there. A row adds 1 to a key of each pack, in which all its numbers are joined.  ∎
+    Proof.  Every row is added once, with one number for each column; a number out of range is replaced by the last,
+    which means that the row has no cell there. A row adds 1 to one key of each pack, which joins its numbers.  ∎
     """
 
     def __init__(self, keys: Sequence[int], packs: Sequence[Sequence[int]]) -> None:
-        """*keys* of each column, and the places of the columns of each pack."""
+        """*keys* has the number of keys of each column, *packs* the places of the columns of each pack."""
         self._packs, self._joins, self._keys = packs, Joins.of(len(keys), packs), keys
         self._pairs = np.array(self._joins.pairs, dtype=np.int64).reshape(-1, 2)
         self._factors = np.array([self._size(other) for _, other in self._joins.pairs], dtype=np.uint16)
@@ -275,14 +276,14 @@ def _count(
 
 @compiled
 def _clamp(codes: _Codes, column: npt.NDArray[Any], last: int) -> None:
-    """Numbers beyond the last, and those below 0, as the last. (NumPy's own takes ten times as long.)"""
+    """Replace numbers beyond the last, and those below 0, by the last. (NumPy takes ten times as long.)"""
     for row in range(codes.size):
         codes[row] = column[row] if 0 <= column[row] <= last else last
 
 
 @compiled
 def _join(key: _Codes, left: _Codes, factor: np.uint16, right: _Codes) -> None:
-    """Two numbers as one: in 16 bits, which a key never leaves."""
+    """Join two numbers into one of 16 bits, which a key never exceeds."""
     for row in range(key.size):
         key[row] = np.uint16(left[row] * factor) + right[row]
 

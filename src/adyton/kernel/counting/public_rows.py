@@ -1,8 +1,8 @@
-"""Rows that their user may look at: tables of public rows, for experiments, and the cells of new rows.
+"""Rows that the user may see: tables of public rows, for experiments, and the cells of new rows.
 
-A table of public rows is given as the numbers of their cells, and is counted like any other table. A model is asked
-about new rows that a person already has; they are not those of a kernel, and nothing here can reach a kernel's rows.
-The rules are the same: the same functions say which cell a value falls into.
+A table of public rows is given as the numbers of their cells, and is counted like any other table. New rows, for which
+a model makes predictions, are already in the user's hands; they do not belong to a kernel, and nothing here can reach a
+kernel's rows. The same functions as everywhere decide which cell a value falls into.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ Result = TypeVar("Result")
 class CodedTable(PrivateTable):
     """Rows over a schema as whole numbers: the cell of every attribute, −1 where the schema drops the value.
 
-    It answers what any private table answers, except for what needs values.
+    It can do what any private table can, except for operations that need values.
     """
 
     __slots__ = ()
 
     @classmethod
     def of(cls, codes: Integers, schema: Schema, times: Integers | None = None) -> CodedTable:
-        """The table of these codes, rows × attributes; *times* says how often each is there, where that is not once."""
+        """The table of these codes, rows × attributes; *times* says how often each row occurs, by default once."""
         return cls(CodedRows(codes, schema, times), schema)
 
     @classmethod
     def checked(cls, codes: npt.ArrayLike, schema: Schema) -> CodedTable:
-        """The table of these codes, or an error."""
+        """The table of these codes, or an error if they are not valid."""
         if not isinstance(schema, Schema):
             raise BadInput(f"public rows need a Schema, given {shorten(schema)}.")
         given, sizes = np.asarray(codes), np.array(schema.shape)
@@ -58,32 +58,32 @@ class CodedTable(PrivateTable):
                 f"{given.shape}."
             )
         if given.size and (given.min() < -1 or (given.max(axis=0) >= sizes).any()):
-            raise BadInput("a public row has the numbers of cells, from 0 on, or −1. There are others.")
+            raise BadInput("a public row holds numbers of cells, from 0 on, or −1. Some numbers are out of range.")
         return cls.of(np.asfortranarray(given, dtype=np.int64), schema)
 
     @classmethod
     def of_counts(cls, counts: IntegerArray, schema: Schema) -> CodedTable:
-        """The table that has these numbers of rows in the cells of its domain."""
+        """The table with these counts of rows in the cells of its domain."""
         codes = np.indices(schema.shape).reshape(len(schema.shape), -1).T
         return cls.of(codes, schema, np.asarray(counts, dtype=np.int64).reshape(-1))
 
     def planned_tables(self, groups: Sequence[Sequence[str]]) -> Callable[[], list[Integers]]:
-        """What counts them."""
+        """A function that counts them."""
         return partial(self.tables, groups)
 
     def tables(self, groups: Sequence[Sequence[str]]) -> list[Integers]:
-        """For each group of attributes the number of rows in every cell of it."""
+        """The number of rows in every cell, for each group of attributes."""
         return super().planned_tables(groups)()
 
     def where(self, *_: Any) -> NoReturn:
-        """Refused, as is all that asks for values."""
+        """Refused, like everything that needs values."""
         raise BadInput("public rows that are given as cells can be selected, split and counted, and nothing else.")
 
     group_by = where  # type: ignore[assignment]
-    misfits = property(where)  # refused as soon as misfits are asked for
+    misfits = property(where)  # refused on access
 
     def _run(self, work: Callable[[], Result]) -> Result:
-        """At once: nothing is private, and nothing changes."""
+        """Run at once: nothing is private, and nothing changes."""
         return work()
 
 
@@ -96,11 +96,11 @@ class CodedRows(Rows):
     times: Integers | None
 
     def passing(self, terms: Terms) -> bool:
-        """They are all there: no loop is compiled for them."""
+        """No: the rows are in memory, and no loop is compiled for them."""
         return False
 
     def all(self, terms: Terms) -> Iterator[Batch]:
-        """All of them at once."""
+        """All rows in one batch."""
         yield CodedBatch(self.codes, self.schema, self.times)
 
 
@@ -117,7 +117,7 @@ class CodedBatch(Batch):
         return CodedBatch(self._codes[places], self._schema, None if self.times is None else self.times[places])
 
     def of(self, term: Question) -> Any:
-        """The cell, of a coarser schema perhaps, the leaf, or the steps of the middle of the cell."""
+        """The cell (perhaps of a coarser schema), the leaf, or the steps of the middle of the cell."""
         if isinstance(term, Leaf):
             return term.at(self.rows, self.of)
         own, declared = self._codes[:, self._schema.names.index(term.name)], self._schema.attributes[term.name]
@@ -138,7 +138,7 @@ class CodedBatch(Batch):
 def row_codes(data: Any, schema: Schema) -> Iterator[Integers]:
     """The codes of a table's rows in their order, in batches: a column for each attribute, −1 where there is no cell.
 
-    *data* is anything that a kernel opens. A value has no cell where the schema would leave its row out.
+    *data* is anything that can be opened as a table. A value has no cell where the schema would leave its row out.
     """
     _, batches = rows_beside_codes(data, schema, keep=False)
     return (codes for codes, _ in batches)

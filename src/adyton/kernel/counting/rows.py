@@ -29,21 +29,21 @@ BITS = 27
 Sums = tuple[Array, ...]
 """How many rows there are, Σ k, and the two parts of Σ k²."""
 MOST_REMEMBERED = 1 << 27
-"""Up to so many rows the kernel remembers whose they are and which are kept; beyond, it computes that each time."""
+"""The kernel remembers the units of at most this many rows and which are kept; for more, it computes that each time."""
 Result = TypeVar("Result")
 Hashes = Callable[[Places], Array]
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
 
 
 _NAMES_AT_A_TIME, _HASHED, _LOOKED_AT = 1 << 16, 64, 1 << 12
-"""How many names of units are hashed at a time, how many bytes of each, and how many are looked at first."""
+"""How many names of units are hashed at a time, how many bytes of each, and how many are inspected first."""
 _running = threading.local()
 _lock = threading.RLock()
 
 
 def one_at_a_time() -> threading.RLock:
-    """One reading at a time: tables may share a connection, which runs one query at a time. A forked child gets a lock
-    of its own: the thread that held this one while the process forked does not exist there."""
+    """A lock that allows one reading at a time: tables may share a connection, which runs one query at a time. A forked
+    child gets a new lock, because the thread that may hold this one does not exist there."""
     return _lock
 
 
@@ -57,9 +57,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def stoppable(work: Callable[[], Result], stop: threading.Event) -> tuple[Result]:
-    """Go through rows in this thread, until the answer is no longer needed.
+    """Go through rows in this thread until done, or until the answer is no longer needed.
 
-    There are no warnings about results that are not used: a warning would show the value.
+    Warnings of NumPy are switched off: they would reveal that a value of a certain kind exists.
     """
     _running.stop = stop
     with np.errstate(all="ignore"):
@@ -73,7 +73,7 @@ def stopped() -> bool:
 
 
 class Batch:
-    """Some rows, or groups of equal rows: their values are read once, when they are asked for."""
+    """Some rows, or groups of equal rows; their values are read once, when they are needed."""
 
     reads: ClassVar[bool] = True
     """Whether values can be read, and not only the answers to terms."""
@@ -94,7 +94,7 @@ class Batch:
         return term.at(self.rows, self.of) if isinstance(term, Leaf) else term.of(self.values(term.name))
 
     def listed(self, term: Question) -> ListedValues | None:
-        """The values that a cell is computed from, where they stand in a list."""
+        """The values from which a cell is computed, if they are a list with places."""
         values = self.values(term.name) if isinstance(term, Cell) and self.reads else None
         return values if isinstance(values, ListedValues) else None
 
@@ -106,7 +106,7 @@ class Batch:
         return own, own >= 0
 
     def coded(self, term: Cell | Leaf) -> Array:
-        """The cell of each row; the number of cells, or more, for a row that has none."""
+        """The cell of each row; the number of cells, or more, for a row without a cell."""
         if isinstance(term, Cell) and self.reads:
             return codes(self.values(term.name), term.attribute)
         own = self.of(term)
@@ -127,7 +127,7 @@ class Batch:
         return Batch(places.size, lambda name: self.values(name).kept(places), times)
 
     def add(self, counts: Integers, keys: Integers) -> None:
-        """Add the rows to the counts of their keys; keys out of range are put into it."""
+        """Add the rows to the counts of their keys; keys out of range are moved into it."""
         keys = within(keys, len(counts) - 1)
         if self.times is not None or len(keys) * 4 < len(counts):
             np.add.at(counts, keys, 1 if self.times is None else self.times)
@@ -139,9 +139,9 @@ class Rows(ABC):
     """Rows that can be read as often as needed, in the same order each time."""
 
     keys_together: int = KEYS_TOGETHER
-    """Columns are counted together while there are so many keys."""
+    """Columns are counted together up to this number of keys."""
     origin: Any = None
-    """Other rows, or a server, whose state is that of these rows."""
+    """The rows or the server that these rows come from, and whose state they share."""
 
     def passing(self, terms: Terms) -> bool:
         """Whether rows are read here for these terms, and not counted elsewhere."""
@@ -149,10 +149,10 @@ class Rows(ABC):
 
     @abstractmethod
     def all(self, terms: Terms) -> Iterator[Batch]:
-        """All rows; these terms will be asked of each batch."""
+        """All rows, in batches that can answer these terms."""
 
     def batches(self, terms: Terms, rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
-        """The rows for which all conditions hold. If *whole*, those that lack one of the terms are not needed."""
+        """The rows for which all conditions hold. If *whole*, rows that lack a cell of one term are not needed."""
         for batch in self.all([*terms, *(term for rule in rules for term in rule.terms)]):
             kept = batch
             for rule in rules:
@@ -160,12 +160,12 @@ class Rows(ABC):
             yield kept
 
     def packs(self, terms: Sequence[Terms], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
-        """Rows for several sets of terms, each batch with the number of its set; −1 for one that serves all of them."""
+        """Rows for several sets of terms, each batch with the number of its set; −1 for a batch that serves all."""
         for batch in self.batches(list({term: None for part in terms for term in part}), rules):
             yield -1, batch
 
     def sums(self, terms: Terms, steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
-        """Rows with a number of steps k, and for each how often it is there, k, and the two parts of k²."""
+        """Rows with a number of steps k, and for each row how often it occurs, k, and the two parts of k²."""
         for batch in self.batches([*terms, steps], rules):
             own = batch.of(steps)
             kept, own = batch.kept(own >= 0), own[own >= 0]
@@ -173,7 +173,7 @@ class Rows(ABC):
             yield kept, parts if kept.times is None else tuple(part * kept.times for part in parts)
 
     def moment(self) -> Hashable:
-        """What stays the same as long as the rows certainly do; None where that is unknown."""
+        """A value that is unchanged only if the rows are; None where that is unknown."""
         return () if self.origin is None else self.origin.moment()
 
     @property
@@ -182,12 +182,12 @@ class Rows(ABC):
         return self.moment() is not None if self.origin is None else bool(self.origin.steady)
 
     def hold(self) -> None:
-        """From now on all answers are those of one moment, where that must be arranged."""
+        """From now on all answers describe the rows at one moment, where that must be arranged."""
         if self.origin is not None:
             self.origin.hold()
 
     def stop(self) -> None:
-        """End what is running elsewhere, because the answer is no longer needed."""
+        """End a query that is running in a server, because the answer is no longer needed."""
         if self.origin is not None:
             self.origin.stop()
 
@@ -198,13 +198,13 @@ class StoredRows(Rows):
 
     schema: Schema
     readers: Mapping[str, ValueReader]
-    """Of each attribute."""
+    """The reader of each attribute."""
     source: Callable[[Sequence[str], str | None], Iterator[Sequence[Any]]]
-    """For some columns, and the one that says whose row it is, their Arrow arrays batch by batch."""
+    """The Arrow arrays of some columns, and of the column of the unit, batch by batch."""
     identity: Callable[[], Hashable] | None
-    """What stays the same as long as the rows do; none where that is unknown."""
+    """A value that is unchanged only if the rows are; None where that is unknown."""
     unit: str | None = None
-    """The column that says whose row it is."""
+    """The column of the unit."""
 
     def all(self, terms: Terms) -> Iterator[Batch]:
         """As they are stored."""
@@ -221,11 +221,11 @@ class StoredRows(Rows):
             yield Batch(len(arrays[0]), read)
 
     def moment(self) -> Hashable:
-        """What the system says about the files, and nothing of their content."""
+        """What the operating system says about the files; nothing about their content."""
         return None if self.identity is None else self.identity()
 
     def held(self) -> StoredRows:
-        """The rows as they are now, in memory: all later answers are those of one moment."""
+        """The rows as they are now, copied into memory, so that all later answers describe the same rows."""
         columns = list(self.schema.columns)
         batches = [list(arrays) for arrays in self.source(columns, self.unit)]
 
@@ -245,7 +245,7 @@ class HeldRows(Rows):
     origin: Rows
 
     def all(self, terms: Terms) -> Iterator[Batch]:
-        """All of them."""
+        """All rows in one batch."""
         rows, values = self.made()
         yield Batch(rows, values.__getitem__)
 
@@ -258,12 +258,12 @@ class Owners:
     """The unit of each row of a table, and which rows are kept."""
 
     unit: Integers
-    """The number of each row's unit; −1 for a row without one that is left out."""
+    """The number of each row's unit; −1 for a row that is left out because it has no unit."""
     kept: Flags
 
 
 class OwnedRows(Rows):
-    """Rows with units: all of them, or of each unit as many as the schema allows."""
+    """Rows with units: all of them, or at most as many of each unit as the schema allows."""
 
     @abstractmethod
     def uncut(self) -> OwnedRows:
@@ -275,14 +275,15 @@ class OwnedRows(Rows):
 
 
 class UnitRows(OwnedRows):
-    """The rows of each unit, cut to what the schema allows: before anything else looks at them.
+    """The rows of each unit, limited to the number that the schema allows before anything else uses them.
 
-    Claim.  Of each unit at most ``rows_per_unit`` rows are kept, and which ones depends on that unit's rows alone. So
-    two tables that differ by one unit differ by at most so many rows, whatever is done to the rows afterwards.
-    Proof.  Every row has one unit, which is a function of that row: two rows have the same if the texts, numbers or
-    bytes in the unit's column are the same. Rows without one are left out, or are together one unit like any other. The
-    rows of a unit are put in order by a hash of the unit and the row's values, and rows of the same hash by where they
-    stand among the unit's rows; the first ``rows_per_unit`` stay. Nothing in that depends on another unit's rows.  ∎
+    Claim.  At most ``rows_per_unit`` rows of each unit are kept, and which ones depends on that unit's rows alone. So
+    two tables that differ by one unit differ by at most that many rows, whatever is done to the rows afterwards.
+    Proof.  Every row has one unit, which is a function of that row: two rows have the same unit if the texts, numbers
+    or bytes in the unit's column are the same. Rows without a unit are left out, or together form one unit like any
+    other. The rows of a unit are ordered by a hash of the unit and the row's values, and rows with the same hash by
+    their order among the unit's rows; the first ``rows_per_unit`` are kept. None of this depends on another unit's
+    rows.  ∎
     """
 
     def __init__(self, stored: StoredRows, limit: int, *, cut: bool = True) -> None:
@@ -297,7 +298,7 @@ class UnitRows(OwnedRows):
         return other
 
     def all(self, terms: Terms) -> Iterator[Batch]:
-        """Those that are kept."""
+        """The rows that are kept."""
         for batch, _ in self._owned(terms):
             yield batch
 
@@ -316,7 +317,7 @@ class UnitRows(OwnedRows):
 
     def _owned(self, terms: Terms) -> Iterator[tuple[Batch, Integers]]:
         """The rows that are kept, with the number of each row's unit."""
-        if self.stored.identity is None:  # rows may change between two readings, so that there is only one
+        if self.stored.identity is None:  # rows may change between two readings, so they are read only once
             yield from UnitRows(self.stored.held(), self.limit, cut=self.cut)._owned(terms)
             return
         owners, start = self.owners(), 0
@@ -348,7 +349,7 @@ class UnitRows(OwnedRows):
         unit, named = units.numbered(nobody_is_one=self.stored.schema.no_unit != DROP)
         kept = unit >= 0
         sizes = np.bincount(unit[kept], minlength=1)
-        over = np.append(sizes > self.limit, False)[unit]  # those of units that have too many, which alone are compared
+        over = np.append(sizes > self.limit, False)[unit]  # only rows of units with too many rows are compared
         rows = np.flatnonzero(over)
         if not rows.size:
             return Owners(unit, kept)
@@ -369,8 +370,8 @@ class UnitRows(OwnedRows):
 def _first_of_each(whose: Integers, hashes: Array, sizes: Integers, named: Hashes, limit: int) -> Flags:
     """Which rows are among the first of their unit, by their hash and that of their unit; for units with too many rows.
 
-    They are sorted by one number, of the unit and the beginning of the hash. Where several rows stand at the limit, the
-    whole hash decides, then their order.
+    They are sorted by one number, made of the unit and the beginning of the hash. Where several rows tie at the limit,
+    the whole hash decides, then their order.
     """
     many = np.flatnonzero(sizes > limit)
     own = np.zeros(len(sizes), np.uint64)
@@ -409,7 +410,7 @@ class _Units:
     def numbered(self, *, nobody_is_one: bool) -> tuple[Integers, Hashes]:
         """The number of each row's unit, and a function that returns the hashes of units by their numbers.
 
-        Rows without a unit are one unit if *nobody_is_one*, else none: −1.
+        If *nobody_is_one*, the rows without a unit form one unit; otherwise their number is −1.
         """
         if not self._names:
             return np.zeros(0, np.int64), lambda wanted: np.zeros(len(wanted), np.uint64)
@@ -422,16 +423,16 @@ class _Units:
             start += len(own)
 
         def named(wanted: Places) -> Array:
-            kept = wanted[wanted < known]  # those without a name have the last number
+            kept = wanted[wanted < known]  # the unit without a name has the last number
             return np.append(hashes(kept), np.zeros(len(wanted) - len(kept), np.uint64))
 
         return np.concatenate(numbered), named
 
 
 def _unit_keys(array: Any) -> tuple[Any, Places | None]:
-    """The names of units, whole numbers or bytes, and for each row the place of its own; none where each has one.
+    """Names of units, whole numbers or bytes, and the place of each row's name; None where every row has its own entry.
 
-    What has no place among the names has the last place, −1.
+    The place of a row without a name is −1.
     """
     import pyarrow
     from pyarrow import types
@@ -447,8 +448,8 @@ def _unit_keys(array: Any) -> tuple[Any, Places | None]:
     if types.is_decimal(array.type):
         array = pyarrow.array([_digits(value) for value in array.to_pylist()], pyarrow.large_string())
     elif not (types.is_string(array.type) or types.is_large_string(array.type) or types.is_string_view(array.type)):
-        return as_bytes(array), None  # bytes that are no text
-    if len(array[:_LOOKED_AT].unique()) * 2 < min(len(array), _LOOKED_AT):  # one after the other would take much room
+        return as_bytes(array), None  # bytes that are not texts
+    if len(array[:_LOOKED_AT].unique()) * 2 < min(len(array), _LOOKED_AT):  # repeated names would take much memory
         encoded = array.dictionary_encode()
         names, (places, known) = encoded.dictionary, raw_numbers(encoded.indices)
         return _trimmed(names), np.where(known, places, -1)
@@ -456,7 +457,7 @@ def _unit_keys(array: Any) -> tuple[Any, Places | None]:
 
 
 def _trimmed(names: Any) -> Any:
-    """Texts as bytes, without the spaces around them, which do not count."""
+    """Texts as bytes, without the white space around them."""
     import pyarrow
     from pyarrow import compute
 
@@ -464,9 +465,9 @@ def _trimmed(names: Any) -> Any:
 
 
 def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
-    """A number for each name, the same for the same names and −1 for none; how many there are; and their hashes.
+    """A number for each name, equal for equal names and −1 for no name; how many numbers there are; and their hashes.
 
-    Whole numbers that lie close together are their own numbers.
+    Whole numbers that lie close together are numbered by their distance from the least.
     """
     import pyarrow
     from pyarrow import compute, types
@@ -486,7 +487,7 @@ def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
     numbers, known = (
         np.concatenate(own) for own in zip(*(raw_numbers(chunk.indices) for chunk in chunks), strict=True)
     )
-    listed = chunks[0].dictionary  # that of all
+    listed = chunks[0].dictionary  # all chunks share it
     if not types.is_integer(listed.type):
         known &= np.append(_lengths(listed) > 0, False)[np.where(known, numbers, -1)]
     numbers = np.where(known, numbers, -1).astype(np.int64)
@@ -499,7 +500,7 @@ def _lengths(names: Any) -> Integers:
 
 
 def _digits(value: Any) -> str | None:
-    """A decimal with all its digits, without zeros at the end."""
+    """A decimal with all its digits, without trailing zeros after the point."""
     if value is None:
         return None
     text = format(value, "f")
@@ -507,7 +508,7 @@ def _digits(value: Any) -> str | None:
 
 
 def _hashes(names: Any) -> Array:
-    """A hash of every unit; of a text, of its beginning."""
+    """A hash of every unit; for a text, a hash of its beginning."""
     from pyarrow import compute, types
 
     if types.is_integer(names.type):
@@ -525,7 +526,7 @@ def _hashes(names: Any) -> Array:
 
 
 def _hashed(values: Values, so_far: Array) -> Array:
-    """A hash of what was hashed so far and of a value, the same for a whole number and a double: no value fails."""
+    """The hash so far combined with a value; the same for equal whole numbers and doubles. No value causes an error."""
     return _mixed(so_far ^ _bits(values))
 
 

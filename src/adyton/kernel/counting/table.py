@@ -1,6 +1,6 @@
 """A private table: its rows are read in batches, turned into cells and counted.
 
-Operators say what is to be done with each row; only counting reads rows, and it returns one number, or at most one
+Operators describe what is done with each row; only counting reads rows, and it returns one number, or at most one
 number per cell of a declared domain. Memory holds a batch of rows and the counts.
 
 Claim.  Every count is a sum over the kept rows of a function of that row alone.
@@ -49,17 +49,17 @@ from adyton.schema.predicates import Predicate, check_predicate, in_numbers
 from adyton.whole import IntegerArray, whole_array
 
 LARGEST_DOMAIN = 1 << 27
-"""The counts of so many cells take a gigabyte."""
+"""The counts of this many cells take a gigabyte."""
 _READINGS = 3
-"""How often rows are read again that change while they are read, before that is a failure."""
+"""How often rows that change while they are read are read in all, before that is a failure."""
 _FEW_PACKS = 3
-"""Up to so many packs are counted by NumPy: loading the compiled loop would take longer."""
+"""Up to this many packs are counted by NumPy: loading the compiled loop would take longer."""
 _LEAF = "\0leaf"
 Result = TypeVar("Result")
 
 
 def check_domain(schema: Schema) -> None:
-    """An error unless a vector over the whole domain can be held."""
+    """Raise an error unless a vector over the whole domain fits into memory."""
     if schema.cells > LARGEST_DOMAIN:
         raise SchemaError(
             f"the domain has {schema.cells:,} cells; at most {LARGEST_DOMAIN:,} are allowed. Select fewer "
@@ -95,7 +95,7 @@ class PrivateTable(Sealed):
         from_text: bool = False,
         moment: Moment | None = None,
     ) -> None:
-        """*declared* is the schema that rows are read with; *schema*, that of the attributes and cells asked for."""
+        """*declared* is the schema with which rows are read; *schema* has the requested attributes and cells."""
         own = locals() | {"declared": declared or schema, "moment": moment or Moment()}
         for name in PrivateTable.__slots__:
             object.__setattr__(self, name, own[name[1:]])
@@ -117,16 +117,16 @@ class PrivateTable(Sealed):
 
     @property
     def steady(self) -> bool:
-        """Whether several parts are counted as they are at one moment: frames are copied, changes of files are
+        """Whether several counts can see the rows as they are at one moment: frames are copied, changes of files are
         noticed, and a transaction sees one state of a database."""
         return self._rows.steady
 
     def moment(self) -> Hashable:
-        """What stays the same as long as the rows certainly do."""
+        """A value that is unchanged only if the rows are; None where that is unknown."""
         return self._rows.moment()
 
     def expect(self, moment: Hashable) -> None:
-        """From now on rows are counted as they are at this moment, or not at all; None allows any moment."""
+        """From now on count rows as they are at this moment, or not at all; None allows any moment."""
         self._moment.expected = moment
 
     # ---- operators --------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class PrivateTable(Sealed):
         return self._like(condition=Rule.of(in_numbers(predicate, self._schema), self._schema.attributes))
 
     def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> PrivateTable:
-        """One row per group of equal keys that has rows, with the size of the group; missing keys are equal."""
+        """One row per nonempty group of equal keys, with the size of the group; missing keys are equal."""
         schema = self._schema.grouped(keys, count_name, max_count)
         *names, _ = schema.names
 
@@ -158,7 +158,7 @@ class PrivateTable(Sealed):
         return PrivateTable(HeldRows(made, self._rows), schema, moment=self._moment)
 
     def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> PrivateTable:
-        """One row per unit that has rows here, with the number of its rows; with *cut*, of those that are kept."""
+        """One row per unit that has rows here, with the number of its rows; with *cut*, only kept rows are counted."""
         assert isinstance(self._rows, OwnedRows)
         rows, conditions = self._rows if cut else self._rows.uncut(), self._conditions
         schema = self._schema.per_unit(count_name, max_count)
@@ -195,7 +195,7 @@ class PrivateTable(Sealed):
         return self._counted([self._leaf(tree), *map(self._cell, names)], shape)
 
     def power_sums(self, attribute: str, by: Sequence[str], degree: int) -> list[IntegerArray]:
-        """Σ k^p for p = 0 … degree over the rows of every group, k the steps of their values: in one pass."""
+        """Σ k^p for p = 0 … degree over the rows of every group, where k is the steps of a value, in one pass."""
         shape = self._schema.select(by).shape if by else ()
         groups, steps = math.prod(shape), Steps(attribute, self._schema.attributes[attribute])
         terms = [self._cell(name) for name in by]
@@ -215,15 +215,16 @@ class PrivateTable(Sealed):
         return [whole_array(values, (groups,)).reshape(shape) for values in sums]
 
     def split_tables(self, tree: RowTree, names: Sequence[str], label: str) -> list[Integers]:
-        """For each attribute the number of rows in every leaf, cell and class, in one pass over the rows."""
+        """The number of rows in every leaf, cell and class, for each attribute, in one pass over the rows."""
         return self._many([(_LEAF, name, label) for name in names], {_LEAF: self._leaf(tree)})()
 
     def tables(self, groups: Sequence[Sequence[str]]) -> list[Integers]:
-        """For each group of attributes the number of rows in every cell of it."""
+        """The number of rows in every cell, for each group of attributes."""
         return self.planned_tables(groups)()
 
     def planned_tables(self, groups: Sequence[Sequence[str]]) -> Callable[[], list[Integers]]:
-        """A function that counts them. How to count is decided here, so that no planning is left after the debit."""
+        """A function that counts :meth:`tables`. How to count is decided now, so that nothing is planned after the
+        debit."""
         return self._many([tuple(group) for group in groups], {})
 
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:
@@ -263,7 +264,7 @@ class PrivateTable(Sealed):
             counts = np.zeros(size, np.int64)
             for batch in self._rows.batches(terms, self._conditions, whole=True):
                 alone = batch.listed(terms[0]) if len(terms) == 1 else None
-                if alone is not None:  # how often a value is there, then its cell
+                if alone is not None:  # count each value, then add to its cell
                     own = within(cells(alone.listed, _celled(self._schema, terms[0].names[0])), size - 1, -1)
                     sizes = np.bincount(alone.places, minlength=len(own))
                     np.add.at(counts, own[own >= 0], sizes[own >= 0])
@@ -275,8 +276,8 @@ class PrivateTable(Sealed):
         return self._run(work).reshape(shape)
 
     def _many(self, groups: Sequence[tuple[str, ...]], leaf: Mapping[str, Leaf]) -> Callable[[], list[Integers]]:
-        """A function that counts many tables: several columns are counted by one key, and rows are read once, or once
-        for each such key where they are counted elsewhere."""
+        """A function that counts many tables: several columns are counted by one key, and rows are read once or, where
+        a server counts them, once for each such key."""
         if not groups:
             return list
         names = list(dict.fromkeys(name for group in groups for name in group))
@@ -324,12 +325,12 @@ class PrivateTable(Sealed):
         return partial(self._run, work)
 
     def _run(self, work: Callable[[], Result]) -> Result:
-        """Go through the rows, as they are at one moment: what was read while they changed is read again.
+        """Go through the rows as they are at one moment; if they change meanwhile, read them again.
 
-        Claim.  What comes back was read from one state of the rows, and from that of the expected moment, if there is
-        one. Nothing that fails says anything about a row.
-        Proof.  A moment that is the same before and after the reading has not changed in between. Whatever fails ends
-        in a thread of its own, and one error takes its place.  ∎
+        Claim.  The result was computed from one state of the rows, that of the expected moment if there is one. No
+        failure reveals anything about a row.
+        Proof.  A moment that is the same before and after the reading has not changed in between. Whatever fails, fails
+        in a separate thread, and is replaced by one and the same error.  ∎
         """
         expected = self._moment.expected
         for _ in range(_READINGS):

@@ -1,6 +1,6 @@
-"""Engines: DuckDB and SQLite, whose rows are read here, and servers, where rows stay and are grouped.
+"""Engines: DuckDB and SQLite, whose rows are read in this process, and servers, which keep and group their rows.
 
-Begin with :mod:`~adyton.kernel.engines.server`. The file of an engine is loaded when one of its tables is opened.
+Begin with :mod:`~adyton.kernel.engines.server`. The module of an engine is loaded when one of its tables is opened.
 """
 
 LONGEST_NAME = 1 << 18
@@ -8,10 +8,10 @@ LONGEST_NAME = 1 << 18
 
 
 def sql_text(text: str) -> str:
-    """A text as a literal of SQL."""
+    """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def identifier(name: str, quote: str = '"') -> str:
-    """A name as SQL quotes it."""
+    """A name as a quoted SQL identifier."""
     return quote + name.replace(quote, quote * 2) + quote

@@ -1,4 +1,4 @@
-"""Databases in files, DuckDB and SQLite; and what may be read from any connection to DuckDB, and how."""
+"""Database files of DuckDB and SQLite; and which tables of a DuckDB connection may be read, and how."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ROWS_AT_A_TIME, _TEXTS_AT_A_TIME = 1 << 17, 1 << 12
 
 
 class DuckDbReader(Reader):
-    """A table of a connection to DuckDB, whose rows are read here."""
+    """A table of a DuckDB connection, whose rows are read in this process."""
 
     def __init__(self, connection: Any, shown: str, *, ours: bool = True) -> None:
-        """*shown* is what stands behind ``from``."""
+        """*shown* is what follows ``from`` in queries."""
         self._connection, self._shown, self.ours = connection, shown, ours
         empty = quietly(lambda: connection.sql(f"select * from {shown} limit 0").to_arrow_table())
         if empty is None:
@@ -34,7 +34,7 @@ class DuckDbReader(Reader):
         self.columns = [Column(field.name, type_name(field.type), family_of(field.type)) for field in empty.schema]
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """In the order in which they are stored; of texts as much as is looked at, durations as texts."""
+        """In the order in which they are stored; long texts are cut to what is read, durations are texts."""
         known = {column.name: str(column.type) for column in self.columns}
         columns = [_column(identifier(name), known[name]) for name in names]
         columns += [] if unit is None else [_unit(identifier(unit), known[unit])]
@@ -59,7 +59,7 @@ def _unit(name: str, kind: str) -> str:
 
 
 def check_stored(connection: Any, name: str, catalog: str | None, database: str | None) -> None:
-    """An error unless a name of a DuckDB stands for a stored table, all of whose columns are stored."""
+    """Raise an error unless a name in DuckDB belongs to a stored table, all of whose columns are stored."""
 
     def listed(columns: str, source: str, named: str, *within: tuple[str, str | None]) -> list[Any] | None:
         where = [f"lower({named}) = {sql_text(name.lower())}"]
@@ -77,8 +77,8 @@ def check_stored(connection: Any, name: str, catalog: str | None, database: str 
         )
     if not kinds or viewed or viewed is None:
         raise SchemaError(
-            f"{name!r} is a view, not a stored table: its text could do anything to the rows. Store what it shows with "
-            "create table … as select; or, if it stands for a file or a frame, open that."
+            f"{name!r} is a view, not a stored table: its query could do anything to the rows. Store its result with "
+            "create table … as select; or, if it shows a file or a frame, open that."
         )
     place = ("table_catalog", catalog), ("table_schema", database)
     computed = listed("column_name", "information_schema.columns", "table_name", *place, ("is_generated", "ALWAYS"))
@@ -99,7 +99,7 @@ def database_reader(path: str, table: str) -> Reader:
 
 
 def _only(path: str, table: str, tables: Sequence[str] | None, kind: str) -> str:
-    """The name of the table that is asked for, or of the only one."""
+    """The name of the requested table, or of the only one."""
     if tables is None:
         raise SchemaError(
             f"{path!r} cannot be opened: it is not a {kind} file, or another program has it open for writing."
@@ -107,7 +107,7 @@ def _only(path: str, table: str, tables: Sequence[str] | None, kind: str) -> str
     if not table and len(tables) == 1:
         return tables[0]
     if table not in tables:
-        asked = f"no table {table!r}" if table else "not exactly one table"
+        asked = f"no table {table!r}" if table else "more than one table, or none"
         raise SchemaError(f"{path!r} has {asked}. It has {listing(tables) or 'none'}. Write {path + '#table'!r}.")
     return table
 
@@ -130,7 +130,7 @@ def _own_duckdb() -> Any:
     settings = {
         "temp_directory": "",
         "memory_limit": "1GB",
-        "arrow_large_buffer_size": "true",  # else a batch whose texts have two gigabytes fails
+        "arrow_large_buffer_size": "true",  # otherwise a batch with two gigabytes of texts fails
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_community_extensions": "false",
@@ -151,7 +151,7 @@ def _attach(connection: Any, path: str) -> list[str]:
 
 
 class _Text(bytes):
-    """A text of SQLite as it is stored: its bytes need not be one."""
+    """A text of SQLite as it is stored: its bytes need not be valid UTF-8."""
 
 
 def _shown(raw: bytes) -> str:
@@ -163,7 +163,7 @@ def _value(value: object) -> str | None:
 
 
 def _name(value: object) -> bytes | None:
-    """What names a unit: a text, or a whole number, which is no text's; a number with a fraction names none."""
+    """The name of a unit: a text or a whole number, which never equal each other; None for any other value."""
     if isinstance(value, int):
         return b"whole %d" % value
     name = value.strip(WHITE.encode()) if isinstance(value, _Text) else b""
@@ -173,7 +173,7 @@ def _name(value: object) -> bytes | None:
 class SqliteReader(Reader):
     """A table of a SQLite file, which is opened for reading only.
 
-    Any value may stand in any of its columns, whatever type was declared: each is read by itself, as its text.
+    Any column may hold any value, whatever type was declared: each value is read independently, as its text.
     """
 
     def __init__(self, path: str, table: str) -> None:
@@ -207,7 +207,7 @@ class SqliteReader(Reader):
             connection.close()
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """In the order in which they are stored, whatever columns are asked for: no index is used."""
+        """In the order in which they are stored, whichever columns are requested: no index is used."""
         import pyarrow
 
         wanted = [*names, *([] if unit is None else [unit])]

@@ -1,8 +1,9 @@
-"""Ibis tables: an expression is opened only if one row of the stored table makes at most one row, from itself alone.
+"""Ibis tables: an expression is opened only if each stored row yields at most one row, which depends on it alone.
 
-The expression is walked, and what is not on the list below is refused: joins, aggregates, windows, samples, the clock,
-random numbers, functions and texts of SQL, whatever could fail on a row. Stored tables are the leaves. DuckDB's views
-are refused, because their effect on rows is unknown; on other engines a name may stand for one (see known-limits.md).
+The expression is walked, and any operation that is not on the lists below is refused: joins, aggregates, windows,
+samples, the clock, random numbers, functions and SQL texts, and whatever could fail on a row. Stored tables are the
+leaves. DuckDB's views are refused, because their effect on rows is unknown; on other engines a name may belong to a
+view (see known-limits.md).
 
 Claim.  If :func:`check_expression` accepts an expression, each of its rows is a function of one stored row, the same
 function in every run, and no stored row makes the engine fail.
@@ -29,7 +30,7 @@ _OF_ONE_TYPE = (
     "Equals NotEquals Less LessEqual Greater GreaterEqual Between IdenticalTo NullIf Coalesce Greatest Least IfElse "
     "SimpleCase SearchedCase InValues Clip"
 )
-"""Total where nothing must be converted first: next to a number, an engine reads a text as one, and fails."""
+"""Total where nothing must be converted first: an engine converts a text that is compared with a number, and fails."""
 _OURS = (
     "IsNan IsInf TryCast ExtractYear ExtractMonth ExtractDay ExtractQuarter ExtractDayOfYear ExtractWeekOfYear "
     "ExtractHour ExtractMinute ExtractSecond DayOfWeekIndex Date Lowercase Uppercase Strip LStrip RStrip StringLength "
@@ -44,7 +45,7 @@ _NAMES = {
     "RandomUUID": "ibis.uuid()",
     "TimestampNow": "ibis.now()",
     "DateNow": "ibis.today()",
-    "WindowFunction": "a window function, or an aggregate beside single rows",
+    "WindowFunction": "a window function, or an aggregate next to single rows",
     "InMemoryTable": "rows in memory (open the frame itself, and choose rows with where)",
     "JoinChain": "a join",
     "Aggregate": "an aggregation",
@@ -67,7 +68,7 @@ _ALLOWED = (
 
 
 def ibis_reader(table: Any) -> Reader:
-    """The reader of an Ibis table: in the connection that it comes from, by the query that Ibis makes of it."""
+    """The reader of an Ibis table, by the query that Ibis compiles for its connection."""
     from ibis.expr import operations
 
     check_expression(table)
@@ -88,7 +89,7 @@ def _postgres(backend: Any) -> Postgres:
 
 
 def _check_stored(node: Any) -> None:
-    """An error unless a name stands for a stored table."""
+    """Raise an error unless a name belongs to a stored table."""
     backend, place = node.source, node.namespace
     if backend.name == "duckdb":
         databases.check_stored(backend.con, node.name, place.catalog, place.database)
@@ -103,17 +104,17 @@ def _check_stored(node: Any) -> None:
 
 
 def check_expression(table: Any) -> None:
-    """An error unless an Ibis table is a plain view, row by row, of one stored table on an engine that is known."""
+    """Raise an error unless an Ibis table is a plain view, row by row, of one stored table on a known engine."""
     from ibis.expr import operations
 
     backends, has_unbound = table._find_backends()
     names = sorted({backend.name for backend in backends})
     if has_unbound:
-        raise SchemaError("the Ibis table is bound to no data. Give a table of a connection.")
+        raise SchemaError("the Ibis table is not bound to any data. Give a table of a connection.")
     known = "DuckDB, PostgreSQL, Spark"
     if any(name not in ("duckdb", "postgres", "pyspark") for name in names) or len(backends) > 1:
         raise SchemaError(
-            f"tables on {' and '.join(names)} cannot be opened, those of one connection to {known} can. "
+            f"tables on {' and '.join(names)} cannot be opened, only those of one connection to {known}. "
             "Write the table to a Parquet file, or turn it into an Arrow table."
         )
     ours = names in ([], ["duckdb"])  # none: rows in memory, which are refused below
@@ -122,19 +123,19 @@ def check_expression(table: Any) -> None:
         if problem:
             raise SchemaError(
                 f"the Ibis table holds {problem}, so that a row might end up in several places or make the engine "
-                f"fail. {_ALLOWED}; for anything else, store the result as a table of its own and open that."
+                f"fail. {_ALLOWED}; for anything else, store the result as a separate table and open that."
             )
     for node in table.op().find(operations.DatabaseTable):
         _check_stored(node)
 
 
 def _problem(node: Any, ours: bool) -> str:
-    """What is wrong with a node by itself; an empty text if nothing is."""
+    """What is wrong with a single node; an empty text if nothing is wrong."""
     from ibis.expr import operations
 
     kind = type(node).__name__
     if isinstance(node, operations.ScalarUDF | operations.AggUDF):
-        return f"the function {shorten(kind)}, whose text is not known"
+        return f"the function {shorten(kind)}, whose code is unknown"
     if kind in _RELATIONS.split() or kind in _VALUES.split() or (ours and kind in _OURS.split()):
         total, problem = True, ""
     elif kind in _OF_ONE_TYPE.split():
@@ -145,7 +146,7 @@ def _problem(node: Any, ours: bool) -> str:
         problem = f"{kind.lower()} on {node.dtype}, which can overflow (cast to float64 first)"
     elif kind == "Substring":
         total = ours and all(_is_near(part) for part in (node.start, node.length) if part is not None)
-        problem = "a part of a text whose place differs from row to row (one that is far off makes the engine fail)"
+        problem = "a part of a text whose position differs from row to row (a huge position makes the engine fail)"
     elif kind == "Cast":
         total = _is_total(node.arg.dtype, node.to, ours)
         advice = " (try_cast cannot)" if ours else ""
@@ -156,7 +157,7 @@ def _problem(node: Any, ours: bool) -> str:
 
 
 def _compared(node: Any) -> list[list[Any]]:
-    """The operands of a node, in groups that the engine brings to one type."""
+    """The operands of a node, in groups that the engine converts to one type."""
     match type(node).__name__:
         case "IfElse":
             return [[node.true_expr, node.false_null_expr]]
@@ -183,7 +184,7 @@ def _is_alike(parts: list[Any]) -> bool:
 
 
 def _is_real(part: Any) -> bool:
-    """Whether an operand makes the engine compute with doubles; a literal is a decimal to it."""
+    """Whether an operand makes the engine compute with doubles; the engine takes a literal for a decimal."""
     from ibis.expr import operations
 
     return bool(part.dtype.is_floating() and not isinstance(part, operations.Literal))
@@ -197,7 +198,7 @@ def _is_near(place: Any) -> bool:
 
 
 def _is_total(source: Any, target: Any, ours: bool) -> bool:
-    """Whether every value of one type has one of the other."""
+    """Whether every value of one type can be converted to the other."""
     if target.is_float64():
         decimal = ours and source.is_decimal()  # PostgreSQL's decimals reach further than doubles
         return bool(source.is_integer() or source.is_boolean() or source.is_floating() or decimal)

@@ -1,13 +1,13 @@
-"""PostgreSQL: rows stay in the server. Its conversions can fail on some values, so values are guarded before them.
+"""PostgreSQL: rows stay in the server. Its conversions can fail on some values, so values are guarded first.
 
-Claim.  No value of a column makes the server fail, and every row that is counted is a row of a stored table, once.
-Proof.  Texts are cut to a public length and brought to the collation of their bytes, in which all are ordered. Decimals
-become doubles only within the range of doubles. Dates are brought between the years 1 and 9999 before anything is
-computed with them, and times have seconds wherever they are. The server evaluates a branch of a CASE only where its
-condition holds, and no guarded value is a constant or an aggregate, which alone it would look at before. A table that
-is opened is stored, with all that inherit from it, and shows every row to everybody. Before each query the name is
-locked against changes and looked at again; nothing is answered if it stands for something else by then, or if a column
-has another type: a conversion that was total might not be so any more.  ∎
+Claim.  No value of a column makes a query fail, and every row that is counted is a row of a stored table, once.
+Proof.  Texts are cut to a public length and compared bytewise (collation "C"), which orders all of them. Decimals
+become doubles only within the range of doubles. Dates outside the years 1 to 9999 become null before anything is
+computed with them, and a number of seconds exists for every time. The server evaluates a branch of a CASE only where
+its condition holds, and no guarded value is a constant or an aggregate, the only expressions that it evaluates earlier.
+A table that is opened is stored, as are all that inherit from it, and shows every row to everybody. Before each query
+the table is locked against changes and checked again; nothing is answered if its name means something else by then, or
+if a column has another type: a conversion that was total might no longer be so.  ∎
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OWN_FIRST = "concat_ws(', ', 'pg_catalog', nullif(current_setting('search_path'
 _ENOUGH = f"greatest(pg_size_bytes(current_setting('work_mem')), {_MEMORY}) / 1024 || 'kB'"
 _VALUES = {name: f"'{value}'" for name, value in _FIXED.items()} | {"search_path": _OWN_FIRST, "work_mem": _ENOUGH}
 _SETTINGS = f"select {', '.join(f'set_config({name!r}, {value}, true)' for name, value in _VALUES.items())}"
-"""For one query: settings of the user or the database do not change the meaning of texts, and functions are the
+"""Set for each query: settings of the user or the database do not change the meaning of texts, and functions are the
 server's own."""
 _PATIENCE = {
     "connect_timeout": 15,
@@ -49,12 +49,12 @@ _PATIENCE = {
     "tcp_user_timeout": 60_000,
     "application_name": "adyton",
 }
-"""How long to wait for a server that does not answer: in seconds, and in milliseconds for what was sent."""
+"""How long to wait for a server that does not answer: in seconds, except the last limit, which is in milliseconds."""
 _NO_SERVER = (
     "the PostgreSQL server cannot be reached, or does not let this user in. Check host, port, database, user and "
     "password in the address, or in PGHOST, PGUSER, PGPASSWORD and similar variables."
 )
-_NO_PASSWORD = "the PostgreSQL server asks for a password, and has got none. Put it into ~/.pgpass or PGPASSWORD."
+_NO_PASSWORD = "the PostgreSQL server asks for a password, and none was given. Put it into ~/.pgpass or PGPASSWORD."
 _WRONG_PASSWORD = (
     "the PostgreSQL server was reached, but does not let this user in. Check database, user and password in the "
     "address, or in PGDATABASE, PGUSER, PGPASSWORD and ~/.pgpass."
@@ -78,11 +78,11 @@ _ROWS_AT_A_TIME = 1 << 16
 _IDLE, _IN_TRANSACTION = 0, 2
 _ONE_MOMENT = "begin isolation level repeatable read read only"
 _DIGESTED = 200
-"""The digest of a row is made of at most so many characters of each text: all must fit into one text."""
+"""The largest number of characters of each text that go into the digest of a row: all must fit into one text."""
 
 
 class Postgres(Server):
-    """A connection to PostgreSQL: one that we made, and make again when it was lost, or that of a person."""
+    """A connection to PostgreSQL: our own, which is renewed when it was lost, or the user's."""
 
     title = "PostgreSQL"
     streams = True
@@ -91,13 +91,13 @@ class Postgres(Server):
         self._current, self._renew, self._ours = connected, renew, ours
         self._query = threading.Lock()
         self._held: tuple[Any, object] | None = None
-        """A connection with a transaction that sees one moment, and an object that stands for this moment."""
+        """A connection with a transaction that sees a single state of the rows, and an object that identifies it."""
         self._expected: tuple[str, str, Any] | None = None
-        """A query that locks the tables against changes, one that asks what they are, and its expected answer."""
+        """A query that locks the tables against changes, a query for their definition, and its expected answer."""
 
     @classmethod
     def at(cls, url: str) -> Postgres:
-        """The server at an address; an error, which does not repeat the address, if there is none."""
+        """The server at an address; if there is none, an error that does not repeat the address."""
         try:
             import psycopg
         except ImportError:
@@ -130,18 +130,18 @@ class Postgres(Server):
 
     @property
     def steady(self) -> bool:
-        """Only on a connection of our own, on which no other transaction is open."""
+        """Only on our own connection, on which no other transaction is open."""
         return self._ours
 
     def hold(self) -> None:
-        """By a transaction that stays open: whatever others change, it sees the rows as they were."""
+        """Open a transaction that stays open: whatever others change, it sees the rows as they were."""
         if self.steady and self.moment() is None:
             connection = self.connection()
             if quietly(lambda: connection.execute(_ONE_MOMENT)) is not None:
                 self._held = connection, object()
 
     def moment(self) -> Hashable:
-        """The object that stands for the transaction, as long as that is open."""
+        """The object that identifies the transaction, as long as it is open."""
         if self._held is None:
             return None
         connection, mark = self._held
@@ -153,7 +153,7 @@ class Postgres(Server):
         return None
 
     def connection(self) -> Any:
-        """The connection; a new one if it was lost between two queries, so that no count is lost because of that."""
+        """The connection; a new one if it was lost between two queries, so that no count fails because of that."""
         connection = self._current()
         open_work = not connection.closed and connection.info.transaction_status != _IDLE
         if open_work or self._renew is None:
@@ -170,7 +170,7 @@ class Postgres(Server):
     # ---- queries ----------------------------------------------------------------------------------------------------
 
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
-        """As they arrive; inside an open transaction, if there is one, whose settings stay."""
+        """In batches as they arrive; inside an open transaction, if there is one, whose settings are restored."""
         with self._cursor("adyton_rows" if many else "") as cursor:
             if many:
                 cursor.execute(query)
@@ -185,7 +185,7 @@ class Postgres(Server):
 
     @contextmanager
     def _cursor(self, name: str) -> Iterator[Any]:
-        """For one query, on tables that are what they were; a cursor with a *name* sends some rows at a time."""
+        """A cursor for one query, if the tables are defined as before; with a *name*, it sends some rows at a time."""
         with self._query:  # a query that was interrupted twice may still be under way
             connection = self.connection()
             with connection.transaction(force_rollback=True), connection.cursor(binary=True) as cursor:
@@ -208,13 +208,13 @@ class Postgres(Server):
             return list(cursor.execute(query).fetchall())
 
     def expect(self, lock: str, query: str) -> bool:
-        """From now on no query is answered unless the tables are what they are now; False if that is unknown."""
+        """From now on answer queries only if the tables are defined as they are now; False if that is unknown."""
         facts = quietly(lambda: self.asked(query))
         self._expected = (lock, query, facts[0]) if facts else None
         return bool(facts)
 
     def stop(self) -> None:
-        """A request to cancel, on a connection of its own."""
+        """Request cancellation, on a separate connection."""
         self._current().cancel()  # the connection may be a new one by then
 
     # ---- expressions ------------------------------------------------------------------------------------------------
@@ -223,12 +223,12 @@ class Postgres(Server):
     divided = "({} / {})".format
     floor = "floor({})::bigint".format
     double = "{}::float8".format
-    is_nan = "{} = 'NaN'::float8".format  # it equals itself here
+    is_nan = "{} = 'NaN'::float8".format  # NaN equals itself in PostgreSQL
     hidden = "encode(sha256(convert_to({}, 'UTF8')), 'hex')".format
     total = "coalesce(sum({}), 0)::text".format  # sums of whole numbers are decimals
 
     def column(self, column: Column) -> StoredColumn:
-        """Texts by their bytes, decimals as doubles, times as seconds."""
+        """Texts in bytewise collation, decimals as doubles, times as seconds."""
         name, kind = identifier(column.name), str(column.type)
         seconds = f"greatest(least(date_part('epoch', date_trunc('second', {name})), 1e15), -1e15)::bigint"
         in_years = f"{name} between '0001-01-01'::date and '9999-12-31'::date"
@@ -249,7 +249,7 @@ class Postgres(Server):
         return StoredColumn(plain[kind], "floating" if kind == "decimal" else zoned)
 
     def unit(self, column: Column) -> StoredColumn:
-        """A whole number, or a text of limited length: the server's functions fail on very long ones."""
+        """A whole number, or a text of limited length: the server's functions fail on very long texts."""
         name = identifier(column.name)
         match str(column.type):
             case "integer":
@@ -272,11 +272,11 @@ class Postgres(Server):
 
 
 class PostgresReader(ServerReader):
-    """A stored table of PostgreSQL, or what an expression shows of it."""
+    """A stored table of PostgreSQL, or an expression over one."""
 
     def __init__(self, server: Postgres, shown: str, tables: Sequence[str], fields: Collection[str] | None) -> None:
-        """*shown* is what stands behind ``from``, *tables* are those that it shows; *fields*, of an expression, are
-        columns that it uses besides those it shows."""
+        """*shown* follows ``from`` in queries, *tables* are the stored tables in it; for an expression, *fields* are
+        columns that it uses in addition to those it shows."""
         self.server, self._shown, self._tables, self._fields = server, shown, tables, fields or ()
         self.ours = server.steady
         columns = quietly(lambda: _columns(server, shown) if fields is None else _shown_columns(server, shown))
@@ -285,7 +285,7 @@ class PostgresReader(ServerReader):
         self.columns = columns
 
     def source(self, names: Collection[str]) -> str:
-        """What stands behind ``from``; queries are answered only as long as the table has not changed."""
+        """What follows ``from``; queries are answered only as long as the table's definition has not changed."""
         assert isinstance(self.server, Postgres)
         columns = ", ".join(map(identifier, dict.fromkeys(names)))
         shown = f"(select {columns} from {self._shown}) as stored"
@@ -311,7 +311,7 @@ _TYPE = "format_type(t.oid, null), t.typname::text, t.typtype::text, t.typbasety
 
 
 def _columns(server: Postgres, table: str) -> list[Column]:
-    """The columns of a stored table, also those that this user may not read."""
+    """The columns of a stored table, including those that this user may not read."""
     columns = server.asked(
         f"select a.attname::text, {_TYPE} from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = "
         f"to_regclass({sql_text(table)}) and a.attnum > 0 and not a.attisdropped order by a.attnum"
@@ -330,7 +330,7 @@ def _shown_columns(server: Postgres, shown: str) -> list[Column]:
 
 
 def _column(server: Postgres, name: str, shown_as: str, base: str, kind: str, below: int) -> Column:
-    """Of a domain, the type that it restricts; of an enumeration, texts."""
+    """A domain has the type that it restricts; an enumeration has texts."""
     if kind == "d":
         return _column(server, name, *server.asked(f"select {_TYPE} from pg_type t where t.oid = {below}")[0])
     family = next((family for family, names in _FAMILIES.items() if base in names), "unknown")
@@ -338,14 +338,14 @@ def _column(server: Postgres, name: str, shown_as: str, base: str, kind: str, be
 
 
 def _sends_chunks() -> bool:
-    """Whether the client's library can take many rows of a result at a time, as it does since version 17."""
+    """Whether the client's library can fetch many rows of a result at a time, as it can since version 17."""
     from psycopg import capabilities
 
     return bool(quietly(capabilities.has_stream_chunked))
 
 
 def _numbers(rows: Sequence[tuple[Any, ...]], width: int) -> Iterable[Integers] | None:
-    """The columns of rows that hold whole numbers alone, in a tenth of the time; None where one is null."""
+    """The columns of rows that hold only whole numbers, in a tenth of the time; None if any value is null."""
     flat = quietly(lambda: np.fromiter(chain.from_iterable(rows), np.int64, len(rows) * width))
     return None if flat is None else np.ascontiguousarray(flat.reshape(-1, width).T)
 
@@ -363,7 +363,7 @@ def _double(column: str) -> str:
 
 
 def _connection(url: str) -> Any:
-    """A connection to the address, which may contain other time limits."""
+    """A connection to the address, which may set other time limits."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
@@ -372,13 +372,13 @@ def _connection(url: str) -> Any:
 
 
 def _refusal(attempt: Any) -> str:
-    """How far an attempt to connect got. What the server said, maybe in another language, is not read."""
+    """A message about how far an attempt to connect got. The server's own message, in any language, is not read."""
     if attempt is None or not (attempt.needs_password or attempt.used_password):
         return _NO_SERVER
     return _NO_PASSWORD if attempt.needs_password else _WRONG_PASSWORD
 
 
-# ---- what a name stands for -----------------------------------------------------------------------------------------
+# ---- what a name means ----------------------------------------------------------------------------------------------
 
 _STORED = ("r", "p", "m")
 _WHAT = {"v": "a view", "f": "a foreign table"}
@@ -410,18 +410,18 @@ def check_stored(server: Postgres, name: str, database: str | None) -> None:
 
 
 def _problem(kind: str, secured: bool, encoding: str, foreign: bool, computed: bool) -> str:
-    """What is wrong with a table; an empty text if nothing is."""
+    """What is wrong with a table; an empty text if nothing is wrong."""
     if kind not in _STORED or foreign:
-        return f"is {_WHAT.get('f' if foreign else kind, 'no table')}, not a stored table"
+        return f"is {_WHAT.get('f' if foreign else kind, 'another object')}, not a stored table"
     if secured:
-        return "has row security, which shows some rows to you and others to others"
+        return "has row security, which shows different rows to different users"
     if computed:
         return "has columns that are computed whenever they are read"
     return "" if encoding == "UTF8" else f"is in a database with the encoding {encoding}; UTF8 is needed"
 
 
 def _fingerprint(tables: Sequence[str], used: Sequence[str]) -> str:
-    """An expression for what tables are: their kinds, and the columns that are used with their types."""
+    """An SQL expression for the definition of tables: their kinds, and the used columns with their types."""
     names = ", ".join(map(sql_text, used))
     parts = [
         "(select concat(c.relkind, row_security_active(c.oid), (select string_agg(a.attname || a.atttypid::text, ',' "
@@ -433,7 +433,7 @@ def _fingerprint(tables: Sequence[str], used: Sequence[str]) -> str:
 
 
 def _place_of(connection: Any, table: str) -> tuple[str, str] | None:
-    """The schema and the name of a table that was given as name, or as schema.name."""
+    """The schema and the name of a table given as name or as schema.name."""
     dots = [place for place, character in enumerate(table) if character == "."]
     query = (
         "select n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n "
@@ -441,13 +441,13 @@ def _place_of(connection: Any, table: str) -> tuple[str, str] | None:
     )
     for name, within in ((table, None), *((table[dot + 1 :], table[:dot]) for dot in dots)):
         place = connection.execute(query, [quoted(name, within)]).fetchone()
-        if place and place[1] == name:  # the server cuts long names
+        if place and place[1] == name:  # the server truncates long names
             return str(place[0]), str(place[1])
     return None
 
 
 def _names_of(connection: Any) -> list[str]:
-    """The tables that the user may read, with their schema where the name alone does not find them."""
+    """The tables that the user may read, with their schema where the name alone is not enough."""
     tables = connection.execute(
         "select n.nspname, c.relname, pg_catalog.pg_table_is_visible(c.oid) from pg_catalog.pg_class c "
         "join pg_catalog.pg_namespace n on n.oid = c.relnamespace where c.relkind in ('r', 'p', 'm', 'v', 'f') "

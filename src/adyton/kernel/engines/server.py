@@ -1,12 +1,12 @@
-"""Rows in a server: grouped there by the answers to what is asked, and only the groups come back.
+"""Rows in a server: grouped there by the answers to questions about each row, and only the groups are returned.
 
-What can be said in SQL is computed in the server (:mod:`~adyton.kernel.engines.sql`); every other value, such as a
-text, is a key of the groups as it is, and is read here by the one reader there is. So each group has a number of rows,
-and is treated like that number of equal rows.
+Answers that SQL can express are computed in the server (:mod:`~adyton.kernel.engines.sql`); every other value, such as
+a text, is used as a key of the groups unchanged, and is read here by the same reader as everywhere. So each group has a
+number of rows, and is treated like that number of equal rows.
 
 Claim.  Every count is a sum over the kept rows of a function of that row alone; no row makes a query fail.
-Proof.  A group is made of rows with equal keys, each of which is a total function of the row; what is read from the
-keys is a function of them.  ∎
+Proof.  A group is made of rows with equal keys, each of which is a total function of the row; the values read from the
+keys are functions of the keys.  ∎
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from adyton.schema.declaration import DROP
 
 _UNREADABLE = (
     "the columns of the schema cannot be read. Check that this user may read all of them, that the table still exists, "
-    "and that no two of its columns have names that differ in capitals alone."
+    "and that no two of its columns have names that differ only in capital letters."
 )
 _MOST_KEYS = 1 << 62
 _FEW_QUERIES = 3
 
 
 _Key = tuple[str, list[tuple[Question, int, int, int]]]
-"""Numbers of terms as one, as an expression; and which terms are in it, by stride, size and first number."""
+"""An expression that joins the answers to several terms; and these terms, each with stride, size and first number."""
 
 
 class Server(Dialect, ABC):
@@ -49,11 +49,11 @@ class Server(Dialect, ABC):
 
     title: str
     streams: bool = False
-    """Whether the rows of a result come one after the other, however many there are."""
+    """Whether the rows of a result are streamed, so that it can be of any size."""
     keys_together: int = 1 << 18
-    """Columns are counted together while there are so many keys: a pass over the rows takes longer."""
+    """Columns are counted together up to this number of keys: another pass over the rows would take longer."""
     keys_at_once: int = 0
-    """At most so many keys are counted by one query for several sets of terms (:attr:`unrolled`)."""
+    """The largest number of keys that one query counts for several sets of terms (:attr:`unrolled`)."""
 
     @abstractmethod
     def column(self, column: Column) -> StoredColumn:
@@ -61,45 +61,45 @@ class Server(Dialect, ABC):
 
     @abstractmethod
     def unit(self, column: Column) -> StoredColumn:
-        """A whole number, or a text without the spaces around it, that names the unit; null for none."""
+        """The name of the unit, a whole number or a text without surrounding spaces; null if there is none."""
 
     @abstractmethod
     def digest(self, columns: Sequence[StoredColumn]) -> str:
-        """An expression that puts rows in order, and is the same for rows with the same values."""
+        """An expression by which rows are ordered; rows with the same values have the same digest."""
 
     @abstractmethod
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
-        """The result of a query in batches of Arrow arrays, of these kinds of :class:`StoredColumn`. With *many* it can
-        have as many lines as there are rows."""
+        """The result of a query in batches of Arrow arrays, of these kinds of :class:`StoredColumn`. With *many* the
+        result may have one line per row of the table."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End the query that runs, from another thread."""
+        """End the running query, from another thread."""
 
     @property
     def steady(self) -> bool:
-        """Whether several queries can be asked of the rows as they are at one moment."""
+        """Whether several queries can see the rows as they are at one moment."""
         return False
 
     def hold(self) -> None:
         """From now on all queries see the rows of one moment, where the server can do that."""
 
     def moment(self) -> Hashable:
-        """What stays the same as long as the rows certainly do; None where that is unknown."""
+        """A value that is unchanged only if the rows are; None where that is unknown."""
         return None
 
 
 class ServerReader(Reader):
-    """A table in a server: what can be known of it without a row."""
+    """A table in a server: what is known about it without reading a row."""
 
     server: Server
 
     @abstractmethod
     def source(self, names: Collection[str]) -> str:
-        """What stands behind ``from``, of which these columns are asked for; an error if they cannot be read."""
+        """What follows ``from`` in a query for these columns; an error if they cannot be read."""
 
     def elsewhere(self, schema: Schema, unit: str | None) -> ServerRows:
-        """Rows that stay where they are. If texts would leave the server, and may not, that is an error."""
+        """Rows that stay in the server. An error if texts would leave it although the schema forbids that."""
         texts = {column.name for column in self.columns if column.type in ("string", "uuid")}
         read = [name for name in schema.names if schema.column_of(name) in texts]
         if schema.keep_texts and read:
@@ -110,7 +110,7 @@ class ServerReader(Reader):
         return ServerRows.of(self, schema, unit)
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """The rows themselves, for those who may look at them."""
+        """The rows themselves, for users who may see them."""
         known = {column.name: column for column in self.columns}
         columns = [self.server.column(known[name]) for name in names]
         query = f"select {', '.join(column.sql for column in columns)} from {self.source(names)}"
@@ -118,7 +118,7 @@ class ServerReader(Reader):
 
 
 class GroupBatch(Batch):
-    """Groups of rows, with the answers to all terms that were asked."""
+    """Groups of rows, with the answers to all requested terms."""
 
     reads = False
     times: Integers
@@ -144,18 +144,18 @@ class GroupBatch(Batch):
 
 @dataclass(frozen=True, eq=False)
 class ServerRows(OwnedRows):
-    """The rows of a table in a server; of each unit, where there is one, as many as the schema allows.
+    """The rows of a table in a server; if there are units, at most as many rows of each as the schema allows.
 
-    Claim.  Of each unit at most ``rows_per_unit`` rows are kept, and which ones depends on that unit's rows alone.
-    Proof.  Every row has one unit, which is a function of that row. The rows of a unit are put in an order: by a digest
-    of the unit and of all columns of the schema, rows of the same digest by the columns themselves; the first
-    ``rows_per_unit`` stay. Rows that are the same in all columns are the same for everything that follows.  ∎
+    Claim.  At most ``rows_per_unit`` rows of each unit are kept, and which ones depends on that unit's rows alone.
+    Proof.  Every row has one unit, which is a function of that row. The rows of a unit are ordered by a digest of the
+    unit and of all columns of the schema, rows with the same digest by the columns themselves; the first
+    ``rows_per_unit`` are kept. Rows that are equal in all columns are interchangeable in everything that follows.  ∎
     """
 
     server: Server
     schema: Schema
     source: str
-    """What stands behind ``from``: rows with the columns a0, a1, … of the attributes, and u, the unit."""
+    """What follows ``from``: rows with the columns a0, a1, … of the attributes, and u, the unit."""
     columns: dict[str, StoredColumn]
     readers: Mapping[str, ValueReader]
     unit: StoredColumn | None = None
@@ -193,21 +193,21 @@ class ServerRows(OwnedRows):
         """The server, which says whether rows have changed, and ends queries."""
         return self.server
 
-    # ---- what is asked ----------------------------------------------------------------------------------------------
+    # ---- questions --------------------------------------------------------------------------------------------------
 
     def all(self, terms: Terms) -> Iterator[Batch]:
         """Groups of all rows."""
         return self.batches(terms, ())
 
     def batches(self, terms: Terms, rules: Sequence[Condition], *, whole: bool = False) -> Iterator[Batch]:
-        """Groups of the rows for which all conditions hold: in the server, where it can compute them."""
+        """Groups of the rows for which all conditions hold; the server evaluates the conditions that it can."""
         where, rest = self._conditions(rules)
         for batch, _ in self._grouped([*terms, *(term for rule in rest for term in rule.terms)], where, whole=whole):
             yield _kept(batch, rest)
 
     def packs(self, terms: Sequence[Terms], rules: Sequence[Condition]) -> Iterator[tuple[int, Batch]]:
-        """If the server can compute all terms, all rows are sent where that is fast and the sets are many, or one query
-        counts several sets. Else there is one query for each set."""
+        """If the server can compute all terms, all rows are sent where that is fast and there are many sets, or one
+        query counts several sets. Otherwise there is one query for each set."""
         every = list({term: None for part in terms for term in part})
         where, rest = self._conditions(rules)
         computed = not rest and all(self._expressions.code(term) is not None for term in every)
@@ -235,8 +235,8 @@ class ServerRows(OwnedRows):
             yield from self._together(together, where)
 
     def _together(self, sets: Sequence[tuple[int, _Key, int]], where: Sequence[str]) -> Iterator[tuple[int, Batch]]:
-        """Groups for several sets of terms by one query, in which a row has a key for each set: those of a set begin at
-        a number of its own."""
+        """Groups for several sets of terms by one query, in which a row has one key for each set: the keys of a set
+        begin at that set's own first number."""
         lines = self.server.unrolled(", ".join(f"cast({sql} as bigint) + {first}" for _, (sql, _), first in sets))
         query = f"select k, count(*) as times from ({self._coded([f'{lines} as k'], where)}) as coded group by k"
         for keys, times in self._numbers(query, 2):
@@ -252,18 +252,18 @@ class ServerRows(OwnedRows):
         return f"select {', '.join(selected)} from {self._rows()}" + (f" where {' and '.join(where)}" if where else "")
 
     def _numbers(self, query: str, width: int, *, many: bool = False) -> Iterator[list[Integers]]:
-        """The columns of a result that are whole numbers."""
+        """The columns of a result made of whole numbers."""
         for arrays in self.server.fetched(query, ["integer"] * width, many=many):
             if stopped():
                 raise KernelFailure
             yield [_whole(array) for array in arrays]
 
     def passing(self, terms: Terms) -> bool:
-        """Where the server sends numbers fast, and can compute all of them."""
+        """Only if the server sends numbers fast, and can compute all of them."""
         return self.server.streams and all(self._expressions.code(term) is not None for term in terms)
 
     def sums(self, terms: Terms, steps: Term, rules: Sequence[Condition]) -> Iterator[tuple[Batch, Sums]]:
-        """Added up in the server, where it can compute the steps and which rows are kept."""
+        """Added up in the server, if it can compute the steps and which rows are kept."""
         code = self._expressions.code(steps)
         where, rest = self._conditions(rules)
         if code is None or rest:
@@ -277,8 +277,8 @@ class ServerRows(OwnedRows):
             yield batch, (batch.times, *wholes)
 
     def by_unit(self, rules: Sequence[Condition]) -> Integers:
-        """Groups by the unit, and by the terms of conditions that the server cannot compute. Names stay there: what
-        comes back of a text is its digest."""
+        """Groups by the unit, and by the terms of conditions that the server cannot compute. Names that are texts stay
+        in the server, which returns their digests."""
         where, rest = self._conditions(rules)
         sizes: dict[Any, int] = {}
         for batch, (unit,) in self._grouped([term for rule in rest for term in rule.terms], where, unit=True):
@@ -297,12 +297,12 @@ class ServerRows(OwnedRows):
         return Expressions(self.server, self.columns)
 
     def _conditions(self, rules: Sequence[Condition]) -> tuple[list[str], list[Condition]]:
-        """Those that the server can compute, as expressions; and those that it cannot."""
+        """The conditions that the server can compute, as expressions; and those that it cannot."""
         pairs = [(rule, self._expressions.condition(rule)) for rule in rules]
         return [f"({own})" for _, own in pairs if own is not None], [rule for rule, own in pairs if own is None]
 
     def _rows(self) -> str:
-        """What stands behind ``from``: the rows that are kept of each unit or, without *cut*, all rows with a unit."""
+        """What follows ``from``: the rows that are kept of each unit or, without *cut*, all rows with a unit."""
         owned = "where u is not null" if self.unit is not None and self.schema.no_unit == DROP else ""
         if self.unit is None or not self.cut:
             return f"(select * from {self.source} {owned}) as owned" if owned else self.source
@@ -322,10 +322,10 @@ class ServerRows(OwnedRows):
         unit: bool = False,
         whole: bool = False,
     ) -> Iterator[tuple[GroupBatch, Sequence[Any]]]:
-        """Groups of rows, with *more* totals of each as texts; with *unit*, groups by the unit, too, which comes last.
+        """Groups of rows, with the totals in *more* as texts; with *unit*, also grouped by the unit, which comes last.
 
-        If *whole*, rows that lack one of the terms are not needed. Rows have the column *steps*, if there is one, and
-        are left out where that is negative.
+        If *whole*, rows without an answer to one of the terms are not needed. If *steps* is given, rows where it is
+        negative are left out.
         """
         coded, valued = self._computed(terms)
         known = {term: self._expressions.kept(term) for term in coded if whole and isinstance(term, Cell)}
@@ -365,7 +365,7 @@ class ServerRows(OwnedRows):
             yield GroupBatch(answers, times), rest
 
     def _computed(self, terms: Terms) -> tuple[dict[Question, str], dict[Term, str]]:
-        """The terms that the server can compute, and those for which it gives the value, with their expressions."""
+        """The terms that the server can compute, and those for which it returns the value, with their expressions."""
         coded: dict[Question, str] = {}
         valued: dict[Term, str] = {}
         waiting = list(dict.fromkeys(terms))
@@ -388,7 +388,7 @@ def _kept(batch: Batch, rules: Sequence[Condition]) -> Batch:
 
 
 def _answers(keys: Sequence[_Key], columns: Sequence[Integers]) -> dict[Question, Any]:
-    """The answers to terms, from the keys that they are joined in."""
+    """The answers to terms, taken from the keys that join them."""
     parts = [(column, part) for (_, own), column in zip(keys, columns, strict=True) for part in own]
     return {term: column // stride % size + first for column, (term, stride, size, first) in parts}
 
@@ -399,7 +399,7 @@ def _range(term: Question) -> tuple[int, int]:
 
 
 def _joined(codes: Sequence[tuple[Question, str]]) -> list[_Key]:
-    """Numbers of terms as few keys: an expression for each, and which terms are in it, by stride, size and first."""
+    """The answers to terms, joined into as few keys as possible."""
     keys: list[_Key] = []
     total = _MOST_KEYS
     for term, sql in codes:
@@ -416,7 +416,7 @@ def _joined(codes: Sequence[tuple[Question, str]]) -> list[_Key]:
 
 
 def arrow(values: Sequence[Any], kind: str) -> Any:
-    """An Arrow array of values of a kind, as :class:`StoredColumn` has them."""
+    """An Arrow array of values of a kind of :class:`StoredColumn`."""
     import pyarrow as pa
 
     if kind in ("date", "timestamp", "universal"):
@@ -425,7 +425,7 @@ def arrow(values: Sequence[Any], kind: str) -> Any:
     plain = {"integer": pa.int64(), "floating": pa.float64(), "interval": pa.float64(), "boolean": pa.bool_()}
     if kind in plain:
         return pa.array(values, plain[kind])
-    return pa.array(values, pa.large_binary()).view(pa.large_string())  # of bytes that need not be a text
+    return pa.array(values, pa.large_binary()).view(pa.large_string())  # the bytes need not be valid UTF-8
 
 
 def _whole(array: Any) -> Integers:
@@ -433,7 +433,7 @@ def _whole(array: Any) -> Integers:
 
 
 def _stored(server: Server, column: Column, attribute: Attribute) -> StoredColumn:
-    """How a column is read for an attribute: lengths of time in the attribute's unit."""
+    """How a column is read for an attribute; durations are in the attribute's unit."""
     own = server.column(column)
     if own.kind == "interval":
         seconds = attribute.seconds if isinstance(attribute, Duration) else 1.0

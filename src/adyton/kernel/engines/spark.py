@@ -2,22 +2,22 @@
 
 Claim.  No value of a column makes Spark fail, whether its arithmetic is set to raise errors (ANSI) or not. A query
 leaves nothing behind in a session: no name, no line in a log, and no setting.
-Proof.  Texts are cut to a public length and compared by their bytes. Every decimal can be turned into a double; sums
-are decimals, long enough for any number of rows. Times are taken apart into whole numbers by functions that are defined
-for every time, without the session's time zone. Frames have names of our own as long as a query runs.  ∎
+Proof.  Texts are cut to a public length and compared bytewise. Every decimal can be turned into a double; sums are
+decimals, long enough for any number of rows. Times are split into whole numbers by functions that are defined for every
+time, without the session's time zone. Frames have a name of our own only while a query runs.  ∎
 
 A frame is opened only if it shows stored rows as they are, all of them or some. In a classic session the analysed plan
-is walked, through views. Connect returns the plan as it was asked for: there a frame must be a stored table, or files
+is walked, through views. Connect returns the plan as it was requested: there a frame must be a stored table, or files
 that contain their types.
 
-Claim.  Each row of a frame that :func:`check_frame` accepts is a stored row, or some of its columns, and none makes
-it fail.
+Claim.  Each row of a frame that :func:`check_frame` accepts is a stored row, or some of its columns, and no stored row
+makes a query fail.
 Proof.  Relations on the list keep rows as they are or leave some out, by comparisons of columns with literals of their
 own type.  ∎
 
-Sessions of Connect that we open ourselves are kept for ever. Spark's client closes a session when Python collects it,
-and waits for a lock meanwhile. If that happens in the middle of a query of another session, the query has that lock
-already, and waits for ever.
+Connect sessions that we open ourselves are kept until the process ends. Spark's client closes a session when Python
+collects it, and waits for a lock meanwhile. If that happens in the middle of a query of another session, the query
+already holds that lock, and both wait for ever.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FAMILIES = {
 }
 _BYTES = "UTF8_BINARY"
 _WHITE = WHITE.encode().hex()
-_FOLDERS = "of folders' names, which Spark guesses (store the frame with df.write.saveAsTable(…), and open that)"
+_FOLDERS = "guessed by Spark from folder names (store the frame with df.write.saveAsTable(…), and open that)"
 _SECONDS = 15
 """How long to wait for a server that does not answer."""
 _ROWS_AT_A_TIME = 1 << 17
@@ -63,11 +63,11 @@ _answering: dict[str, Any] = {}
 
 
 class Spark(Server):
-    """A session of Spark."""
+    """A Spark session."""
 
     title = "Spark"
     keys_together = 1 << 14
-    """More are slow: Spark's fast hash table has room for 2^16 groups."""
+    """More keys are slow: Spark's fast hash table has room for 2^16 groups."""
     keys_at_once = 1 << 17
 
     def __init__(self, session: Any, frame: Any = None) -> None:
@@ -75,9 +75,9 @@ class Spark(Server):
         self._session, self._frame = session, frame
         self._remote = is_remote(session)
         self._by_rows = int(session.version.partition(".")[0]) < 4
-        """Whether results come row by row, where texts must be valid UTF-8."""
+        """Whether results arrive as rows, where texts must be valid UTF-8."""
         self.name = f"adyton_{uuid.uuid4().hex}"
-        """A name that nothing else has."""
+        """A unique name."""
         self._group = f"adyton-{uuid.uuid4()}"
 
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:
@@ -87,7 +87,7 @@ class Spark(Server):
         else:
             self._session.sparkContext.setJobGroup(self._group, "adyton", interruptOnCancel=True)
         with _quiet(), _failing_fast(self._session), self._named():
-            frame = self._session.sql(query.replace("${", "\\u0024{"))  # else Spark puts values of variables there
+            frame = self._session.sql(query.replace("${", "\\u0024{"))  # or Spark would insert variables
             if self._by_rows:
                 rows = frame.collect()
                 yield [arrow([row[place] for row in rows], kind) for place, kind in enumerate(kinds)]
@@ -98,7 +98,7 @@ class Spark(Server):
             yield [_plain(column, kind) for column, kind in zip(part.columns, kinds, strict=True)]
 
     def stop(self) -> None:
-        """The jobs with our tag are cancelled, and no others."""
+        """Cancel only the jobs with our tag."""
         if self._remote:
             self._session.interruptTag(self._group)
         else:
@@ -106,9 +106,10 @@ class Spark(Server):
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """The frame has its name as long as a query runs.
+        """Give the frame its name while a query runs.
 
-        If it fails, the server may have ended: the name is dropped in the background, as a client waits for minutes.
+        If the query fails, the server may be gone: the name is dropped in the background, as a client waits for
+        minutes.
         """
         if self._frame is None:
             yield
@@ -133,16 +134,16 @@ class Spark(Server):
     # ---- expressions ------------------------------------------------------------------------------------------------
 
     real = "double('{!r}')".format
-    divided = "({} div {})".format  # its plain quotient is a double
+    divided = "({} div {})".format  # with /, the quotient would be a double
     floor = "cast(floor({}) as bigint)".format
     double = "double({})".format
     is_nan = "isnan({})".format
     hidden = "sha2(cast({} as binary), 256)".format
-    total = "cast(coalesce(sum(cast({} as decimal(20, 0))), 0) as string)".format  # others would overflow
+    total = "cast(coalesce(sum(cast({} as decimal(20, 0))), 0) as string)".format  # a bigint would overflow
     unrolled = "explode(array({}))".format
 
     def column(self, column: Column) -> StoredColumn:
-        """Texts by their bytes, decimals as doubles, times as seconds."""
+        """Texts in bytewise collation, decimals as doubles, times as seconds."""
         name, kind = identifier(column.name, "`"), str(column.type)
         parts = {"day": 86_400.0, "hour": 3600.0, "minute": 60.0, "second": 1.0}
         length = " + ".join(f"double(date_part('{part}', {name})) * double('{size}')" for part, size in parts.items())
@@ -171,7 +172,7 @@ class Spark(Server):
         name, kind = identifier(column.name, "`"), str(column.type)
         if kind == "integer":
             return StoredColumn(f"bigint({name})", "integer")
-        if kind == "decimal":  # all of a column have as many digits behind the point
+        if kind == "decimal":  # all values of a column have the same number of decimals
             return StoredColumn(f"string({name})", "string")
         short = f"octet_length({name}) <= {LONGEST_NAME}"
         text = f"trim(both decode(unhex('{_WHITE}'), 'UTF-8') from {_by_bytes(name, column)})"
@@ -180,17 +181,17 @@ class Spark(Server):
         return StoredColumn(f"cast({name} as binary)" if self._by_rows else name, "string")
 
     def digest(self, columns: Sequence[StoredColumn]) -> str:
-        """By Spark's hash function for several columns."""
+        """Spark's hash of several columns."""
         return f"xxhash64({', '.join(own.sql for own in columns)})"
 
 
 def _by_bytes(name: str, column: Column) -> str:
-    """A text in the collation of its bytes."""
+    """A text in bytewise collation."""
     return f"collate({name}, '{_BYTES}')" if "collate" in column.engine_type.lower() else name
 
 
 def _plain(column: Any, kind: str) -> Any:
-    """A column of a result in the type that it is read in."""
+    """A column of a result, in the type in which it is read."""
     import pyarrow as pa
 
     target = arrow([], kind).type
@@ -201,12 +202,12 @@ def _plain(column: Any, kind: str) -> Any:
 
 
 class SparkReader(ServerReader):
-    """A frame of Spark, or what an expression shows of its tables."""
+    """A Spark frame, or an expression over tables of Spark."""
 
     ours = False
 
     def __init__(self, frame: Any, shown: str | None = None) -> None:
-        """*shown* is a query that was checked already; without it the frame is checked, and gets a name."""
+        """*shown* is a query that was already checked; without it the frame is checked, and gets a name."""
         if shown is None:
             check_frame(frame)
         schema = quietly(lambda: frame.schema)
@@ -251,7 +252,7 @@ def spark_reader(url: str, table: str) -> SparkReader:
 
 
 def session_at(address: str) -> Any | None:
-    """A session at an address whose server answers, the last one if it still does; None if there is none."""
+    """A session at an address whose server answers: the last session if it still works; None if there is none."""
     last = _answering.pop(address, None)
     session = last if last is not None and _answers(last) else quietly(lambda: _answering_session(address))
     if session is not None:
@@ -260,7 +261,7 @@ def session_at(address: str) -> Any | None:
 
 
 def _answering_session(address: str) -> Any | None:
-    """A new session. If its server does not answer it is closed at once: its threads would go on asking."""
+    """A new session. If its server does not answer it is closed at once: its threads would keep trying."""
     from pyspark.sql.connect.session import SparkSession
 
     session = SparkSession.builder.remote(address).create()
@@ -281,7 +282,7 @@ def _answers(session: Any) -> bool:
             ready.result(timeout=_SECONDS)
         finally:
             ready.cancel()
-        return str(session.conf.get("spark.sql.session.timeZone"))  # the version would be remembered
+        return str(session.conf.get("spark.sql.session.timeZone"))  # the client would remember the version
 
     quietly(lambda: _fail_fast(session))
     return not session.client.is_closed and quietly(asked) is not None
@@ -289,7 +290,7 @@ def _answers(session: Any) -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Spark's client logs errors, which may quote a row."""
+    """Switch off the log of Spark's client, whose errors may quote a row."""
     logger = logging.getLogger("SQLQueryContextLogger")
     disabled, logger.disabled = logger.disabled, True
     try:
@@ -299,7 +300,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _fail_fast(session: Any) -> None:
-    """A client of Connect retries for half a minute when its server has ended; by default, for ten minutes."""
+    """Make a Connect client retry for half a minute when its server is gone, instead of ten minutes."""
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
     session.client.set_retry_policies([DefaultPolicy(max_retries=6, max_backoff=10_000)])
@@ -307,7 +308,7 @@ def _fail_fast(session: Any) -> None:
 
 @contextmanager
 def _failing_fast(session: Any) -> Iterator[None]:
-    """The same for the time of a query."""
+    """The same while a query runs."""
     before = quietly(lambda: list(session.client.get_retry_policies())) if is_remote(session) else None
     if before is not None:
         quietly(lambda: _fail_fast(session))
@@ -322,14 +323,14 @@ def _failing_fast(session: Any) -> Iterator[None]:
 
 _FORMATS = ("Parquet", "ORC", "parquet", "orc", "delta", "iceberg")
 _TABLES = ("ParquetTable", "OrcTable", "SparkTable", "DeltaTableV2")
-"""The classes of tables of the second kind of sources: those of files, Iceberg's and Delta's."""
+"""The classes of tables of Spark's data source API, version 2: files, Iceberg and Delta."""
 _TEXT = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
-"""Hive's own way to write rows, in which a value that cannot be read is null; others fail."""
+"""Hive's own text format, in which an unreadable value is null; other formats fail."""
 _HIVE_FILES = (
     "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
     "org.apache.hadoop.hive.ql.io.orc.OrcSerde",
 )
-_CONNECTOR = "files or a database that must be read by a connector of Spark's"
+_CONNECTOR = "files or a database that must be read by a Spark connector"
 _ROW_BY_ROW = ("SubqueryAlias", "View", "Project", "Filter")
 _COMPARISONS = (
     "And Or Not EqualTo EqualNullSafe LessThan LessThanOrEqual GreaterThan GreaterThanOrEqual IsNull IsNotNull In "
@@ -345,9 +346,9 @@ _ADVICE = (
 
 
 def check_frame(frame: Any, name: str | None = None) -> None:
-    """An error unless a frame is a plain view of a stored table; *name* is the table's, if it has one."""
+    """Raise an error unless a frame is a plain view of a stored table; *name* is the table's name, if it has one."""
     if quietly(lambda: frame.isStreaming):
-        raise SchemaError(f"the frame is a stream, whose rows are never all there. {_ADVICE}")
+        raise SchemaError(f"the frame is a stream, whose rows are never complete. {_ADVICE}")
     plan = getattr(frame, "_jdf", None)
     if plan is not None and not is_remote(frame):
         problem = quietly(lambda: _problem(frame._jdf.queryExecution().analyzed()))
@@ -360,12 +361,12 @@ def check_frame(frame: Any, name: str | None = None) -> None:
 
 
 def is_remote(thing: Any) -> bool:
-    """Whether a session or a frame is one of Connect."""
+    """Whether a session or a frame belongs to Connect."""
     return ".connect" in type(thing).__module__
 
 
 def _problem(node: Any) -> str:
-    """What is wrong with a node of a plan, or with one below it; an empty text if nothing is."""
+    """What is wrong with a node of a plan, or with one below it; an empty text if nothing is wrong."""
     kind = node.getClass().getSimpleName()
     if kind not in _ROW_BY_ROW:
         return _leaf_problem(node, kind)
@@ -377,7 +378,7 @@ def _problem(node: Any) -> str:
 
 
 def _leaf_problem(node: Any, kind: str) -> str:
-    """What is wrong with a leaf of a plan; only stored tables and files are right."""
+    """What is wrong with a leaf of a plan; only stored tables and files are accepted."""
     if kind == "LogicalRelation":
         return _files_problem(node.relation())
     if kind in ("DataSourceV2Relation", "DataSourceV2ScanRelation"):
@@ -397,7 +398,7 @@ def _files_problem(relation: Any) -> str:
 def _twice(paths: Sequence[str]) -> str:
     """What is wrong with the places of files: a file in two of them would count twice."""
     if any("{" in path for path in paths):
-        return "a pattern with braces, which may stand for a file twice"
+        return "a pattern with braces, which may match a file twice"
     places = sorted(os.path.realpath(urlsplit(path).path).rstrip("/") + "/" for path in paths)
     return "a file twice" if any(after.startswith(place) for place, after in pairwise(places)) else ""
 
@@ -425,7 +426,7 @@ def _from_folders(node: Any) -> set[str]:
 
 
 def _is_column(expression: Any) -> bool:
-    """Whether an expression is a column as it is, perhaps under another name, or cast to the type that it has."""
+    """Whether an expression is an unchanged column, perhaps under another name or cast to its own type."""
     kind = expression.getClass().getSimpleName()
     if kind == "AttributeReference":
         return True

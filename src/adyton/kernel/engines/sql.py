@@ -1,21 +1,21 @@
-"""Questions about rows in SQL: one table, type of column × kind of attribute, of expressions that never fail.
+"""Questions about rows in SQL: expressions that never fail, by type of column and kind of attribute.
 
 ==================  ==================================  =========================================================
-type of the column  asked for                           expression
+type of the column  requested                           expression
 ==================  ==================================  =========================================================
 whole numbers       cells, steps, fits, comparisons     clamped to the bounds, then differences and whole quotients
 of integer and      of whole numbers; bins of equal     the same; doubles are clamped first, then rounded down
 numeric attributes  width, and a few unequal ones       ⌊(v − min + tolerance) · bins / width⌋, clamped before
-times               the same of dates and times         the beginning of the longest period in which nothing that is
-                                                        asked for changes: read by us like any other time
-all others          anything                            the value itself: read by us
+times               the same of dates and times         the beginning of the longest period in which no requested
+                                                        answer changes: read here like any other time
+all others          anything                            the value itself: read here
 ==================  ==================================  =========================================================
 
-Claim.  Every expression is a total function of the row: no value makes the server fail. What comes back for a row is
-what :mod:`~adyton.kernel.reading.cells` would say of its value.
-Proof.  Values are compared with public bounds and replaced by the nearer one before anything is computed with them, so
-that nothing overflows; products of doubles are kept away from numbers so small that a server refuses them. Where the
-bounds are too wide for that, the value itself is asked for. The rest are comparisons, and CASE.  ∎
+Claim.  Every expression is a total function of the row: no value makes a query fail. The result for a row is the one
+that :mod:`~adyton.kernel.reading.cells` gives for its value.
+Proof.  Values are clamped to public bounds before anything is computed with them, so that nothing overflows; factors
+of products of doubles are never so small that a server reports an underflow. Where the bounds are too wide for that,
+the value itself is requested. The rest are comparisons, and CASE.  ∎
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from adyton.schema.times import Times
 
 _WIDE = 1 << 62
 _TINY, _SMALL, _LARGE = 1e-60, 1e-50, 1e50
-"""Doubles are multiplied with numbers from the second to the third, and those below the first are taken for it."""
+"""Doubles below the first are replaced by it, and are multiplied by numbers between the second and the third."""
 _FEW_EDGES = 64
 _FEW_RUNS = 8
 _MOST_NODES = 2000
@@ -73,29 +73,29 @@ class StoredColumn:
 
 
 class Dialect:
-    """Where the SQL of servers differs: functions from expressions to an expression."""
+    """The differences between the SQL of servers: functions from expressions to an expression."""
 
     real: Callable[[float], str]
     """A double as a literal: its shortest text, converted."""
     divided: Callable[[str, int], str]
-    """The whole quotient of whole numbers of which none is negative."""
+    """The whole quotient of whole numbers, neither of them negative."""
     floor: Callable[[str], str]
     """A double within 63 bits rounded down to a whole number."""
     double: Callable[[str], str]
-    """A number as a double; every whole number has one."""
+    """A number as a double; this is possible for every whole number."""
     is_nan: Callable[[str], str]
     """Whether a double is not a number."""
     hidden: Callable[[str], str]
-    """The digest of a text: different for different texts, and nobody can find the text from it."""
+    """A cryptographic digest of a text."""
     total: Callable[[str], str]
-    """The sum of whole numbers over a group, however large, as a text."""
+    """The sum of whole numbers over a group, of any size, as a text."""
     unrolled: Callable[[str], str]
-    """A line of the result for each of the numbers in a list, where a server counts several sets of terms at once."""
+    """One line of the result for each number in a list, for servers that count several sets of terms at once."""
 
 
 @dataclass(frozen=True)
 class Expressions:
-    """The expressions for what is asked of rows with these columns."""
+    """The expressions for questions about rows with these columns."""
 
     dialect: Dialect
     columns: dict[str, StoredColumn]
@@ -119,7 +119,7 @@ class Expressions:
         return None
 
     def _number(self, asked: Term) -> _Number | None:
-        """The expressions for a column of numbers, if it is one that needs no reading of ours."""
+        """The expressions for a column of numbers, unless its values must be read here."""
         column, attribute = self.columns[asked.name], asked.attribute
         if column.kind not in ("integer", "floating") or not isinstance(attribute, Integer | Numeric):
             return None
@@ -127,7 +127,7 @@ class Expressions:
         return _Number(self.dialect, column, attribute) if reading.lookup is None and reading.first is None else None
 
     def kept(self, cell: Cell) -> tuple[str, str] | None:
-        """Which rows have a cell, and the cell of these: None where a row has one whatever its value is, or where that
+        """Which rows have a cell, and their cells: None where every row has one whatever its value is, or where that
         cannot be decided without reading the value."""
         own = self._number(cell)
         if own is None or not cell.attribute.drops_all or own.cell() is None:
@@ -136,7 +136,7 @@ class Expressions:
         return f"{only.inside()}{only.exceptions()}", str(only.base())
 
     def value(self, asked: Term) -> str:
-        """The value from which we read the answer to a term: as it is; of a time, the beginning of its period."""
+        """The value from which the answer to a term is read: as stored, or for a time the start of its period."""
         column = self.columns[asked.name]
         period = _period(asked, column)
         if period <= 1:
@@ -164,7 +164,7 @@ class Expressions:
         return " or ".join(f"{code} between {first} and {last}" for first, last in runs) or "false"
 
     def _predicate(self, predicate: Predicate, rule: Rule) -> str | None:
-        """In the server's own logic, in which what is unknown is null."""
+        """A predicate in the server's own logic, where unknown is null."""
         match predicate:
             case Not(part):
                 own = self._predicate(part, rule)
@@ -206,7 +206,7 @@ class Expressions:
         return f"({compared(part.operator, part.value)})"
 
     def _leaf(self, leaf: Leaf) -> str | None:
-        """The leaf by nested CASE, where the tree is small and all its cells are expressions."""
+        """The leaf as nested CASE expressions, if the tree is small and all its cells are expressions."""
         tree, codes = leaf.tree, {place: self.code(cell) for place, cell in leaf.cells.items()}
         if None in codes.values() or tree.split.size > _MOST_NODES:
             return None
@@ -231,7 +231,7 @@ class _Number:
     column: StoredColumn
     attribute: Integer | Numeric
     inside_only: bool = False
-    """Whether all values lie between the bounds, because others were left out before."""
+    """Whether all values lie between the bounds, because the others were left out before."""
 
     @property
     def _is_whole(self) -> bool:
@@ -243,7 +243,7 @@ class _Number:
         return " or ".join([f"{self.column.sql} is null", *parts, *self._words()])
 
     def exceptions(self) -> str:
-        """The numbers between the bounds that mean that there is no value, as more conditions."""
+        """Further conditions that leave out the numbers that mean missing."""
         return "".join(f" and not {word}" for word in self._words())
 
     def _words(self) -> list[str]:
@@ -279,7 +279,7 @@ class _Number:
         return f"(case when {self.none()} then {null}{beyond} else {base} end)"
 
     def base(self) -> str | None:
-        """The cell of a value between the bounds, and of every other that of the nearer one."""
+        """The cell of a value between the bounds; for any other value, the cell of the nearer bound."""
         own, last = self.attribute, self.attribute.base_size - 1
         if isinstance(own, Integer):
             return self._offset(own.min, own.max, own.step, last)
@@ -307,7 +307,7 @@ class _Number:
         return f"least(greatest({value}, {real(float(self.attribute.min))}), {real(float(self.attribute.max))})"
 
     def _whole(self, low: int, high: int) -> str | None:
-        """The value rounded down to a whole number between two others; None if these are far apart."""
+        """The value rounded down to a whole number and clamped to two bounds; None if these are too large."""
         if not (-_WIDE < low <= high < _WIDE):
             return None
         if self._is_whole or self.inside_only:
@@ -326,7 +326,7 @@ class _Number:
         return cell if (high - low) // step <= last else f"least({cell}, {last})"
 
     def _search(self, edges: Sequence[float], first: int) -> str:
-        """How many of the edges lie at or below the value, by halving."""
+        """How many of the edges lie at or below the value, by binary search."""
         if not edges:
             return str(first)
         middle = len(edges) // 2
@@ -359,7 +359,7 @@ class _Number:
 
 
 def _within_reach(number: float) -> int:
-    """A whole number, or an infinite one, clamped to the range of 64 bits and one beyond its ends."""
+    """A whole or infinite number, clamped to the range of 64 bits extended by one at both ends."""
     if number in (math.inf, -math.inf):
         return 1 << 63 if number > 0 else -(1 << 63) - 1
     return min(max(int(number), -(1 << 63) - 1), 1 << 63)
@@ -373,10 +373,10 @@ def _as_double(value: Any) -> float:
 
 
 def _period(asked: Term, column: StoredColumn) -> int:
-    """The longest period, in seconds, within which the answer for a time stays the same; 1 for what is no time.
+    """The longest period, in seconds, within which the answer for a time stays the same; 1 for anything but a time.
 
-    Every number at which what is asked for changes is a multiple of it: the borders of cells, the literals of a
-    comparison, the moments at which the clock of a zone changes, and how far it is ahead.
+    Every number at which the answer changes is a multiple of it: the borders of cells, the literals of a comparison,
+    the moments at which the clock of a zone changes, and its offsets.
     """
     attribute = asked.attribute
     if not isinstance(attribute, Times) or column.kind not in ("timestamp", "universal"):

@@ -1,6 +1,6 @@
-"""Arrow arrays: the numbers in their buffers, and the texts of values that are none, as a CSV file has them.
+"""Arrow arrays: the numbers in their buffers, and values of other types as texts, as in a CSV file.
 
-A value is converted by itself; one without a plain text is missing.
+Every value is converted independently of the others; a value without a plain text is missing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() - 719_163, date.max.toordinal() - 7
 
 
 def storage(array: Any) -> Any:
-    """One array of a type that is not made of others."""
+    """A single array, without chunks, run-end encoding or extension types."""
     import pyarrow
     from pyarrow import types
 
@@ -42,7 +42,7 @@ def storage(array: Any) -> Any:
 
 
 def raw_numbers(array: Any) -> tuple[Array, Flags]:
-    """The numbers of an array of fixed width as they stand in its buffer, and which of them are there."""
+    """The numbers of an array of fixed width as they are in its buffer, and which of them are not null."""
     width = array.type.bit_width // 8
     kind = np.dtype(array.type.to_pandas_dtype()) if is_number(array.type) else np.dtype(f"i{width}")
     buffer = array.buffers()[1]
@@ -52,7 +52,7 @@ def raw_numbers(array: Any) -> tuple[Array, Flags]:
 
 
 def known_in(array: Any) -> Flags:
-    """Which values of an array are there."""
+    """Which values of an array are not null."""
     return _bits(array, 0) if array.null_count else np.ones(len(array), dtype=bool)
 
 
@@ -62,14 +62,14 @@ def _bits(array: Any, buffer: int) -> Flags:
 
 
 def booleans(array: Any) -> tuple[Array, Flags]:
-    """The truth values of an array as 1 and 0, and which of them are there."""
+    """The truth values of an array as 1 and 0, and which of them are not null."""
     if not len(array):
         return np.zeros(0, np.int64), np.zeros(0, dtype=bool)
     return _bits(array, 1).astype(np.int64), known_in(array)
 
 
 def numbers(array: Any) -> tuple[Array, Flags]:
-    """Whole numbers of up to 63 bits as they are, of 32 or 64 bits; all others as doubles; and which are there."""
+    """Whole numbers in 32 or 64 bits, unsigned ones of 64 bits and all others as doubles; and which are not null."""
     from pyarrow import types
 
     if types.is_decimal(array.type):
@@ -81,7 +81,7 @@ def numbers(array: Any) -> tuple[Array, Flags]:
 
 
 def encoded(array: Any) -> tuple[Places, Any]:
-    """The place of each text in an array of distinct ones, or behind them for null."""
+    """The place of each text in an array of distinct texts (for null, the place after the last), and that array."""
     listed = as_bytes(array).dictionary_encode()
     places, known = raw_numbers(listed.indices)
     return np.where(known, places, len(listed.dictionary)) if listed.null_count else places, listed.dictionary
@@ -95,7 +95,7 @@ def as_bytes(array: Any) -> Any:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is one of texts, or of bytes that may be texts."""
+    """Whether an Arrow type holds texts, or bytes that may be texts."""
     from pyarrow import types
 
     return bool(
@@ -104,7 +104,7 @@ def is_text(kind: Any) -> bool:
 
 
 def is_number(kind: Any) -> bool:
-    """Whether an Arrow type is one of numbers."""
+    """Whether an Arrow type holds numbers."""
     from pyarrow import types
 
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
@@ -124,7 +124,7 @@ def as_texts(column: Any) -> Any:
         if not _has_text(column.type):
             return pyarrow.nulls(len(column), pyarrow.large_string())
         return _times(_in_years(column))
-    # of UUIDs Arrow would take the bytes for a text, where all of them happen to be one
+    # Arrow would take the bytes of UUIDs for texts if all of them happened to be valid UTF-8
     uuid = getattr(column.type, "extension_name", "") == "arrow.uuid"
     plain = None if uuid else quietly(lambda: column.cast(pyarrow.large_string()))
     return plain if plain is not None and _is_valid(plain) else texts(quietly(value.as_py) for value in column)
@@ -138,12 +138,12 @@ def texts(values: Iterable[object], text: Callable[[object], str | None] | None 
 
 
 def _is_valid(column: Any) -> bool:
-    """Whether an array is what it says it is: texts that are no UTF-8 would make the engine fail."""
+    """Whether an array is valid: texts that are not UTF-8 would cause errors later."""
     return quietly(lambda: column.validate(full=True) is None) is True
 
 
 def _has_text(kind: Any) -> bool:
-    """Whether dates or times of this type have a text: intervals and times in unknown time zones have none."""
+    """Whether dates or times of this type have a text: intervals and times in unknown time zones do not."""
     import pyarrow
     from pyarrow import types
 
@@ -155,7 +155,7 @@ def _has_text(kind: Any) -> bool:
 
 
 def _in_years(column: Any) -> Any:
-    """Dates and times without those before the year 1 and after the year 9999, whose texts other times have."""
+    """Dates and times, null before the year 1 and after the year 9999, where their texts would be ambiguous."""
     import pyarrow
     from pyarrow import compute, types
 
@@ -179,10 +179,10 @@ def _durations(column: Any) -> Any:
 
 
 def _times(column: Any) -> Any:
-    """Dates and times as Python would write them, without a fraction of zero.
+    """Dates and times as Python writes them, without a fraction of zero.
 
-    A time that cannot be written makes the conversion fail for all. It is found by halving, and is missing; what the
-    others become does not depend on it.
+    A time that cannot be written makes the whole conversion fail. It is found by halving the array, and is missing; the
+    texts of the other times do not depend on it.
     """
     import pyarrow
     from pyarrow import compute
@@ -197,12 +197,12 @@ def _times(column: Any) -> Any:
 
 
 def text_of(value: object) -> str | None:
-    """The plain text of a Python value, as a CSV file would have it; None for what has none."""
+    """The plain text of a Python value, as in a CSV file; None for a value without a plain text."""
     return quietly(lambda: _text(value))
 
 
 def own_text(value: object) -> str | None:
-    """A value that is a text itself; None for every other, and for half a character, which would become another."""
+    """A value that is a text; None for any other value, and for a text with an unpaired surrogate."""
     return quietly(lambda: value.encode("utf-8").decode("utf-8")) if isinstance(value, str) else None
 
 
@@ -222,7 +222,7 @@ def _text(value: object) -> str | None:
 
 
 def _number_text(value: Any) -> str | None:
-    """Digits alone for a whole number, whatever its type; None for what is not a number or is beyond any double."""
+    """The text of a number: digits only for a whole number of any type; None for not-a-number."""
     if isinstance(value, int | np.integer):
         return str(int(value)) if abs(int(value)) < 2**1000 else repr(float(value))
     number = float(value)

@@ -1,10 +1,10 @@
 """From values to whole numbers: cells, steps of sums, truth of predicates, and why a value does not match.
 
-Claim.  Each number depends on the row's own value and the schema, and nothing fails.
-Proof.  Values are compared with public bounds first; what is not between them, or is missing, is replaced by a bound
-before anything is computed. What follows are differences, quotients and floors of numbers, in 64 bits. A schema gives
-nothing but public numbers for them, and sees no value. Wherever numbers are counted or looked up, those that are not
-in their public range are put into it: so whatever a schema says, a row is counted once in each table.  ∎
+Claim.  Each number depends only on the row's own value and the schema, and no value causes an error.
+Proof.  Values are compared with public bounds first; a value that is not between them, or is missing, is replaced by a
+bound before anything is computed. What follows are differences, quotients and floors of numbers, in 64 bits. A schema
+supplies only public numbers for them, and sees no value. Wherever numbers are counted or looked up, those outside their
+public range are moved into it: so whatever a schema says, a row is counted once in each table.  ∎
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EXACT_CELLS = 1 << 31
 
 @by_value
 def cells(values: Values, attribute: CelledAttribute) -> Integers:
-    """The cell of each value by the schema's policies; −1 for one that is left out."""
+    """The cell of each value by the schema's policies; −1 for a value that is left out."""
     cell, inside = base_cells(values, attribute)
     if attribute.drops_all:
         return (cell if inside.all() else np.where(inside, cell, -1)).astype(np.int64, copy=False)
@@ -44,7 +44,7 @@ def cells(values: Values, attribute: CelledAttribute) -> Integers:
 
 
 def kept_cells(values: Values, attribute: CelledAttribute) -> tuple[Array, Flags]:
-    """The cell of each value, and which values are kept; the cell of one that is left out is not used."""
+    """The cell of each value, and which values are kept; the cell of a value that is left out is not used."""
     offsets = _offsets(values, attribute)
     if offsets is not None:
         return offsets.view(values.data.dtype), offsets < attribute.size
@@ -56,7 +56,7 @@ def kept_cells(values: Values, attribute: CelledAttribute) -> tuple[Array, Flags
 
 @by_value
 def codes(values: Values, attribute: CelledAttribute) -> Array:
-    """The cell of each value; the number of cells, or more, for one that is left out."""
+    """The cell of each value; the number of cells, or more, for a value that is left out."""
     offsets = _offsets(values, attribute)
     if offsets is not None:
         return offsets
@@ -65,8 +65,8 @@ def codes(values: Values, attribute: CelledAttribute) -> Array:
 
 
 def _offsets(values: Values, attribute: CelledAttribute) -> Array | None:
-    """How far whole numbers lie above the lower bound, modulo 2^32 or 2^64: below the number of cells for those between
-    the bounds, and for no others. None where cells are more than that."""
+    """How far whole numbers lie above the lower bound, modulo 2^32 or 2^64: less than the number of cells exactly for
+    those between the bounds. None where cells are not simply such offsets."""
     if not isinstance(attribute, Integer) or attribute.step > 1 or not attribute.drops_all:
         return None
     if isinstance(values, ListedValues) or values.states is not None or values.data.dtype.kind != "i":
@@ -79,7 +79,7 @@ def _offsets(values: Values, attribute: CelledAttribute) -> Array | None:
 
 
 def base_cells(values: Values, attribute: CelledAttribute) -> tuple[Integers, Flags]:
-    """The cell before the policies, and which values have one: the nearest one where a value lies beyond the bounds."""
+    """The cell before the policies (the nearest one for a value beyond the bounds), and which values are inside."""
     data = values.data
     if isinstance(attribute, Numeric) and attribute.outside == "drop" and attribute.edges is None:
         return _bins(data, values.known, attribute)
@@ -110,7 +110,7 @@ def _levels(data: Array, known: Flags, attribute: Categorical) -> tuple[Integers
     levels = np.array(
         [attribute.levels[place] for place in order], dtype=np.float64 if data.dtype.kind == "f" else None
     )
-    if levels.dtype == object:  # beyond 64 bits: no value of a column is one of these
+    if levels.dtype == object:  # beyond 64 bits: no value of a column equals such a level
         levels = levels.astype(np.float64)
     place = np.minimum(np.searchsorted(levels, np.where(known, data, 0)), len(levels) - 1)
     return order[place].astype(np.int64), known & (levels[place] == data)
@@ -137,7 +137,7 @@ def _integers(data: Array, known: Flags, low: int, high: int, step: int) -> tupl
 
 
 def _times(data: Array, known: Flags, attribute: Times) -> tuple[Integers, Flags]:
-    """Periods of equal length by arithmetic, months and years by search, parts as they are."""
+    """Periods of equal length by arithmetic, months and years by binary search, parts of a date or time unchanged."""
     first, last = attribute.span
     inside = known & (data >= first) & (data <= last)
     near = data.clip(first, last)
@@ -149,7 +149,7 @@ def _times(data: Array, known: Flags, attribute: Times) -> tuple[Integers, Flags
 
 
 def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integers, Flags]:
-    """Bins of equal width by arithmetic, or unequal ones by search. What is not a number is in none."""
+    """Bins of equal width by arithmetic, others by binary search. A value that is not a number is in no bin."""
     low, high, last, width = attribute.min, attribute.max, attribute.base_size - 1, attribute.width
     whole = low.is_integer() and width.is_integer() and width <= EXACT_BINS and attribute.bins <= EXACT_BINS
     if attribute.edges is None and data.dtype.kind == "i" and whole:
@@ -164,10 +164,10 @@ def _bins(data: Array, known: Flags | None, attribute: Numeric) -> tuple[Integer
     if attribute.edges is not None:
         return np.searchsorted(np.array(attribute.edges[1:-1]), near, side="right").astype(np.int64), inside
     tolerance = attribute.tolerance * width
-    at_once = abs(low) * 2**-52 < tolerance / 100  # else rounding would not leave the tolerance intact
+    at_once = abs(low) * 2**-52 < tolerance / 100  # otherwise rounding could exceed the tolerance
     above = near - (low - tolerance) if at_once else near - low + tolerance
     with np.errstate(invalid="ignore", over="ignore"):
-        cell = (above * (attribute.bins / (high - low))).astype(np.int64)  # rounds down: none is below 0
+        cell = (above * (attribute.bins / (high - low))).astype(np.int64)  # rounds down: none is negative
     return np.minimum(cell, last), inside
 
 
@@ -202,23 +202,23 @@ def steps(values: Values, attribute: Attribute) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A question about each row: a function of its value of one attribute."""
+    """A question about each row: a function of the row's value of one attribute."""
 
     name: str
     attribute: Attribute
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The attributes that are looked at."""
+        """The attributes that it depends on."""
         return (self.name,)
 
     def of(self, values: Values) -> Any:
-        """For each value a whole number; of a plain term, the values themselves."""
+        """A whole number for each value; a plain term returns the values themselves."""
         return values
 
 
 class Cell(Term):
-    """The cell; −1 for a row that has none."""
+    """The cell; −1 for a row without a cell."""
 
     attribute: CelledAttribute
 
@@ -234,15 +234,15 @@ class Cell(Term):
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """The leaf of a tree that a row belongs to, by its cells; −1 for a row that has none."""
+    """The leaf of a tree that a row belongs to, by its cells; −1 for a row without a leaf."""
 
     tree: RowTree
     cells: Mapping[int, Cell]
-    """By the number of the attribute, those that the tree looks at."""
+    """The cells that the tree depends on, by the number of their attribute."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The attributes that are looked at."""
+        """The attributes that it depends on."""
         return tuple(cell.name for cell in self.cells.values())
 
     @property
@@ -251,7 +251,7 @@ class Leaf:
         return len(self.tree.leaves)
 
     def at(self, rows: int, asked: Callable[[Term], Integers]) -> Integers:
-        """For this number of rows, given their cells."""
+        """The leaves of this number of rows, given their cells."""
         codes = np.full((rows, len(self.tree.attributes)), -1, dtype=np.int64)
         for place, cell in self.cells.items():
             codes[:, place] = asked(cell)
@@ -260,7 +260,7 @@ class Leaf:
 
 
 Question = Term | Leaf
-"""What can be asked of each row."""
+"""A question about each row."""
 Terms = Collection[Question]
 
 
@@ -268,7 +268,7 @@ class Steps(Term):
     """How many steps of the public grid a value lies above the lower bound; −1 for a row without a number."""
 
     def of(self, values: Values) -> Integers:
-        """Rounded."""
+        """The rounded number of steps."""
         return steps(values, self.attribute)
 
 
@@ -276,19 +276,19 @@ FITS, NOTHING, UNREADABLE, BEYOND = range(4)
 
 
 class Fit(Term):
-    """Whether a value matches, and why not: it is missing, unreadable, no level or beyond the bounds."""
+    """Whether a value matches, and if not, why: it is missing, unreadable, not a level or beyond the bounds."""
 
     attribute: CelledAttribute
 
     def of(self, values: Values) -> Integers:
-        """One of four numbers."""
+        """FITS, NOTHING, UNREADABLE or BEYOND."""
         _, inside = base_cells(values, self.attribute)
         fit = np.where(inside, FITS, BEYOND)
         return np.where(values.missing, np.where(values.state == UNREAD, UNREADABLE, NOTHING), fit)
 
 
 def misfit_codes(reason: str) -> tuple[int, ...]:
-    """The numbers of :class:`Fit` that a reason stands for."""
+    """The numbers of :class:`Fit` that correspond to a reason."""
     if reason == "missing":
         return (NOTHING, UNREADABLE)
     return (UNREADABLE,) if reason in ("unreadable", "no time") else (BEYOND,)
@@ -304,10 +304,10 @@ class Truth(Term):
     part: Compare | Between | In | IsNull
 
     def of(self, values: Values) -> Integers:
-        """One of three numbers."""
+        """FALSE, TRUE or UNKNOWN."""
         if isinstance(self.part, IsNull):
             return np.where(values.missing, TRUE, FALSE)
-        # what is neither true nor false is unknown
+        # a value that is neither true nor false is unknown
         known = values.state == KNOWN if is_boolean(self.attribute) else ~values.missing
         return np.where(known, np.where(_compared(self.part, values, self.attribute), TRUE, FALSE), UNKNOWN)
 
@@ -321,21 +321,21 @@ class Rule:
 
     @classmethod
     def of(cls, predicate: Predicate, attributes: Mapping[str, Attribute]) -> Rule:
-        """With a term for each comparison."""
+        """The rule of a predicate, with a term for each comparison."""
         parts = dict.fromkeys(comparisons_in(predicate))
         return cls(predicate, {part: Truth(part.column, attributes[part.column], part) for part in parts})
 
     @property
     def terms(self) -> Collection[Term]:
-        """What is asked of a row."""
+        """The questions about each row."""
         return self.leaves.values()
 
     def holds(self, asked: Callable[[Term], Integers]) -> Flags:
-        """The rows for which it is true, given the answers to its terms."""
+        """The rows for which the predicate is true, given the answers to its terms."""
         return self._truth(self.predicate, {part: asked(term) for part, term in self.leaves.items()})[0]
 
     def _truth(self, predicate: Predicate, truths: Mapping[Predicate, Integers]) -> tuple[Flags, Flags]:
-        """Where it is true, and where it is false; neither where it is unknown."""
+        """Where a predicate is true, and where it is false; neither where it is unknown."""
         match predicate:
             case Not(part):
                 true, false = self._truth(part, truths)
@@ -355,12 +355,12 @@ class Part:
 
     cell: Cell
     labels: Integers
-    """The group of each cell, and −1 at the end."""
+    """The group of each cell, followed by −1."""
     group: int
 
     @property
     def terms(self) -> Collection[Term]:
-        """What is asked of a row."""
+        """The questions about each row."""
         return (self.cell,)
 
     def holds(self, asked: Callable[[Term], Integers]) -> Flags:
@@ -374,7 +374,7 @@ Condition = Rule | Part
 
 def _compared(predicate: Compare | Between | In, own: Values, attribute: Attribute) -> Flags:
     data = own.data
-    inside: Flags = np.asarray(own.state == KNOWN)  # a text that is no level equals none
+    inside: Flags = np.asarray(own.state == KNOWN)  # a text that is not a level equals no literal
     match predicate:
         case Between(_, low, high):
             return inside & _order(data, ">=", low) & _order(data, "<=", high)
@@ -389,14 +389,14 @@ def _compared(predicate: Compare | Between | In, own: Values, attribute: Attribu
 
 
 def _number(value: Any, attribute: Attribute) -> Any:
-    """A literal as the number that stands for it among the attribute's values."""
+    """A literal as the number that represents it among the attribute's values."""
     if has_levels(attribute, str):
         return attribute.levels.index(value)
     return int(value) if isinstance(value, bool) else value
 
 
 def _order(data: Array, operator: str, value: Any) -> Flags:
-    """Numbers compared with a literal; whole ones exactly, also with a fraction."""
+    """Numbers compared with a literal; whole numbers are compared exactly, also with a fraction."""
     value = whole_literal(operator, value) if data.dtype.kind == "i" else value
     if value is None:
         return np.zeros(len(data), dtype=bool)
@@ -405,7 +405,7 @@ def _order(data: Array, operator: str, value: Any) -> Flags:
 
 
 def whole_literal(operator: str, value: Any) -> Any:
-    """A literal that whole numbers are compared with as a whole number; None for a fraction that none can equal."""
+    """A whole number that compares with whole numbers as the literal does; None for a fraction, which none equals."""
     if not isinstance(value, float) or not math.isfinite(value):
         return value
     if operator == "=":

@@ -1,14 +1,14 @@
-"""CSV files: one line, one row, and what stands in a line raises no error.
+"""CSV files: one line is one row, and nothing in a line raises an error.
 
 The first line names the columns and is public, unless it is a row. The file is read in blocks of whole lines, which are
 decompressed and turned into UTF-8 with line feeds; several threads cut blocks into fields. Everything is text: how a
-text becomes a number is decided in :mod:`adyton.kernel.reading.texts`. What can still fail is the file itself: a disk
-that cannot be read, a compressed file that is damaged, a file that was deleted.
+text becomes a number is decided in :mod:`adyton.kernel.reading.texts`. Errors can still come from the file itself: a
+disk that cannot be read, a damaged compressed file, a file that was deleted.
 
-Claim.  The bytes of a line depend on those of that line alone, whatever the lines around it hold.
-Proof.  Carriage returns and line feeds change places one by one, in files whose lines end with a return. UTF-16 is made
-of units of two bytes, and a unit that is half of nothing becomes U+FFFD by itself. In the other encodings no part of a
-letter is a line feed; where a block holds a byte that is none of theirs, each of its lines is decoded by itself.  ∎
+Claim.  The converted bytes of a line depend only on the stored bytes of that line, whatever the other lines hold.
+Proof.  In files whose lines end with a carriage return, returns and line feeds are exchanged byte by byte. UTF-16 is
+made of units of two bytes, and an unpaired surrogate becomes U+FFFD without affecting others. In the other encodings no
+part of a letter is a line feed; where a block has an invalid byte, each of its lines is decoded separately.  ∎
 """
 
 from __future__ import annotations
@@ -48,26 +48,26 @@ _BLANK = 32
 _QUOTE = 34
 
 LONGEST_LINE = 1 << 18
-"""Longer lines are read as empty ones: reading one line must not take noticeably longer than reading others."""
+"""In bytes. All fields of a longer line are missing: no line may take noticeably longer to read than others."""
 _BLOCK = 1 << 22
 _WORTH_COMPILING = 1 << 17
 _MOST_THREADS = 4
 
 
 class CsvReader(Reader):
-    """A CSV file in which nothing can be wrong: whatever cannot be read is missing.
+    """A CSV file. No line causes an error: whatever cannot be read is missing.
 
     Columns are taken from the header line, or from the schema; all values are read as text. A line end ends a row,
     whatever the line holds, unless *multiline* allows it inside quotes. Lines with too few fields are filled with
     missing values, surplus fields are ignored. In a line with an open quote, with more than blanks after a closing
-    quote, or of more than 256 KiB, all is missing. Bytes that are no text are replaced by U+FFFD. An empty field is
+    quote, or of more than 256 KiB, all fields are missing. Invalid bytes are replaced by U+FFFD. An empty field is
     missing, quoted or not.
     """
 
     is_text = True
 
     def __init__(self, path: str, *, multiline: bool = False, file: FileFormat = PLAIN) -> None:
-        self.files = [os.path.abspath(path)]  # read later, when the working directory may be another
+        self.files = [os.path.abspath(path)]  # read later, when the working directory may have changed
         self.multiline, self.file = multiline, file
         self.compression = compression_of(path, file)
         if self.compression == "zip":
@@ -77,7 +77,7 @@ class CsvReader(Reader):
         self.doubtful = file.header and looks_like_data(self.header.names)
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """The columns as texts, each cut out of the lines once."""
+        """The columns as texts; a column that is named twice is cut out of the lines only once."""
         wanted = list(dict.fromkeys([*names, *([] if unit is None else [unit])]))
         order = [wanted.index(name) for name in (*names, *([] if unit is None else [unit]))]
         slots = np.full(len(self.header.names), -1)
@@ -95,7 +95,7 @@ class CsvReader(Reader):
 
 
 def _blocks(file: IO[bytes], as_text: Callable[[bytes], bytes]) -> Iterator[bytes]:
-    """Whole lines, about *_BLOCK* bytes at a time; a line that is too long may come without its middle."""
+    """Whole lines, about *_BLOCK* bytes at a time; a line that is too long may lack its middle."""
     rest = b""
     enough = 2 * LONGEST_LINE + 8  # more bytes than a line may have, also in UTF-16 and with a byte order mark
     while block := file.read(_BLOCK):
@@ -112,11 +112,11 @@ def _blocks(file: IO[bytes], as_text: Callable[[bytes], bytes]) -> Iterator[byte
 
 
 Cut = Callable[[bytes, bool], tuple[list[Any], int]]
-"""The columns of a block's records, and how many of its bytes they are; the second argument says that the file ends."""
+"""The columns of a block's records, and how many bytes they took; the second argument says that the file ends."""
 
 
 def _side_by_side(blocks: Iterator[bytes], cut: Cut) -> Iterator[list[Any]]:
-    """The batches of all blocks in their order, cut by a few threads a few blocks ahead."""
+    """The batches of all blocks in their order; a few threads cut a few blocks ahead."""
     threads = min(_MOST_THREADS, os.cpu_count() or 1)
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[tuple[list[Any], int]]] = deque()
@@ -129,7 +129,7 @@ def _side_by_side(blocks: Iterator[bytes], cut: Cut) -> Iterator[list[Any]]:
 
 
 def _one_after_another(blocks: Iterator[bytes], cut: Cut) -> Iterator[list[Any]]:
-    """The batches where a row may go on in the next line, so that only reading finds where it ends."""
+    """The batches of a file whose rows may span several lines, so that only reading them finds where they end."""
     rest = b""
     for block in blocks:
         text = rest + block
@@ -143,7 +143,7 @@ def _one_after_another(blocks: Iterator[bytes], cut: Cut) -> Iterator[list[Any]]
 def _cut(
     block: bytes, final: bool, *, multiline: bool, delimiter: int, slots: Places, swift: bool
 ) -> tuple[list[Any], int]:
-    """The columns of a block's records, and how many of its bytes they are; *swift* compiles the loop first."""
+    """The columns of a block's records, and how many of its bytes they took; *swift* compiles the loop first."""
     if not swift and b'"' not in block and b"\r" not in block:
         return _split(block, delimiter, slots), len(block)
     width, most = int(slots.max()) + 1, block.count(b"\n")
@@ -164,10 +164,10 @@ def _cut(
 
 
 def _split(block: bytes, delimiter: int, slots: Places) -> list[Any]:
-    """The same for a short block without quotes and returns, as :func:`cut_records` would do it.
+    """What :func:`cut_records` does, for a short block without quotes and returns.
 
-    Claim.  As there: a line makes one record, and what is in it depends on the bytes of that line alone.
-    Proof.  Without a quote, all that ends a field is a delimiter or a newline, and each line is split by itself.  ∎
+    Claim.  As there: a line makes one record, and the record depends on the bytes of that line alone.
+    Proof.  Without a quote, only a delimiter or a newline ends a field, and each line is split separately.  ∎
     """
     lines = [line for line in block.split(b"\n")[:-1] if line or len(slots) == 1]
     records = [line.split(bytes([delimiter])) if len(line) <= LONGEST_LINE else [] for line in lines]
@@ -203,19 +203,19 @@ def cut_records(  # noqa: PLR0912, PLR0915
 ) -> tuple[int, int]:
     """Read records from whole lines; return how many there were, and how many bytes of *raw* they took.
 
-    A field is quoted if its first byte that is no blank is a quote: it ends at the next quote that is not doubled,
-    after which only blanks may follow. In other fields quotes stand for themselves. ``slots[column]`` says where the
-    fields of a column go, −1 for nowhere: their bytes to ``data[slot]``, the place behind them to ``ends[slot, record +
+    A field is quoted if its first byte that is not a blank is a quote: it ends at the next quote that is not doubled,
+    after which only blanks may follow. In other fields quotes are ordinary characters. ``slots[column]`` says where the
+    fields of a column go, −1 for nowhere: their bytes to ``data[slot]``, the place after them to ``ends[slot, record +
     1]``; ``filled[slot, record]`` is 0 where a field is empty or absent. A line that breaks these rules, or is longer
     than *longest*, is a record of absent fields. Bytes that are not taken begin a record whose end is not in *raw*.
 
-    Claim.  Without *multiline*, a line makes one record (none if it is empty and there are several columns), and what
-    is in the record depends on the bytes of that line alone.
-    Proof.  Every loop over bytes ends at the first newline at the latest, and a record begins with all of the variables
-    that its bytes are read by set to their initial values.  ∎
+    Claim.  Without *multiline*, a line makes one record (none if it is empty and there are several columns), and the
+    record depends on the bytes of that line alone.
+    Proof.  Every loop over bytes ends at the first newline at the latest, and all variables used to read a record are
+    set to their initial values where it begins.  ∎
 
-    With *multiline*, a newline inside quotes is part of a field. A quote that no other closes within *longest* bytes
-    makes its own line a record of absent fields, and the line after it begins the next.
+    With *multiline*, a newline inside quotes is part of a field. A quote that is not closed within *longest* bytes
+    makes its own line a record of absent fields, and the line after it begins the next record.
     """
     length, width, columns = len(raw), len(data), len(slots)
     start, record = 0, 0
@@ -302,13 +302,13 @@ _MARK = codecs.BOM_UTF8
 
 
 def without_ending(path: str) -> str:
-    """A file's name in small letters, without the ending that says how it is compressed."""
+    """A file's name in lower case, without the ending that says how it is compressed."""
     name = path.lower()
     return next((name.removesuffix(ending) for ending in _ENDINGS if name.endswith(ending)), name)
 
 
 def compression_of(path: str, file: FileFormat) -> str:
-    """How a file is compressed: as declared, else as its name says."""
+    """How a file is compressed: as declared, or otherwise as its name says."""
     if file.compression is not None:
         return file.compression
     return next((kind for ending, kind in _ENDINGS.items() if path.lower().endswith(ending)), "none")
@@ -346,7 +346,7 @@ def zip_member(path: str) -> str:
     files = [entry for entry in every or () if not entry.is_dir() and not entry.filename.startswith("__MACOSX/")]
     locked = any(entry.flag_bits & 1 for entry in files)
     if every is None or len(files) != 1 or locked:
-        has = "is no zip archive" if every is None else "needs a password" if locked else f"holds {len(files)} files"
+        has = "is not a zip archive" if every is None else "needs a password" if locked else f"holds {len(files)} files"
         raise SchemaError(f"{path!r} {has}. A table is one CSV file in an archive: unpack it, and open its files.")
     return files[0].filename
 
@@ -356,17 +356,17 @@ def _converted(file: Any, convert: Callable[[bytes, bool], bytes]) -> IO[bytes]:
 
 
 class _Conversion(io.RawIOBase):
-    """What a file holds, converted a piece at a time."""
+    """The bytes of a file, converted a piece at a time."""
 
     def __init__(self, file: Any, convert: Callable[[bytes, bool], bytes]) -> None:
         self._file, self._convert, self._rest, self._ended = file, convert, b"", False
 
     def readable(self) -> bool:
-        """Yes."""
+        """Always true."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as there is something; 0 at the end."""
+        """Fill the buffer with what is available, and return the number of bytes; 0 at the end."""
         while not self._rest and not self._ended:
             chunk = self._file.read(_CHUNK)
             self._ended = not chunk
@@ -383,9 +383,9 @@ class _Conversion(io.RawIOBase):
 
 
 def as_utf8(block: bytes, file: FileFormat) -> bytes:
-    """Whole lines as UTF-8; bytes that are no text become U+FFFD, which is no line end, quote or delimiter.
+    """Whole lines as UTF-8; invalid bytes become U+FFFD, which is not a line end, quote or delimiter.
 
-    In a file without a header, a byte order mark before a line is left out: before any, because each may be the first.
+    In a file without a header, a byte order mark before any line is left out, because any line may be the first.
     """
     encoding = "utf-8" if file.encoding.startswith("utf-16") else file.encoding
     try:
@@ -417,7 +417,7 @@ _VALUE = re.compile(
 
 @dataclass(frozen=True)
 class Header:
-    """What is known of a file before its rows are read."""
+    """What is known about a file before its rows are read."""
 
     names: tuple[str, ...]
     delimiter: str
@@ -427,7 +427,7 @@ class Header:
 def read_header(path: str, file: FileFormat = PLAIN) -> Header:
     """The names of the columns, the delimiter and the line end, from the first line alone.
 
-    Of a file without a header nothing is read: its first line is a row.
+    Nothing is read from a file without a header: its first line is a row.
     """
     tabs = without_ending(path).endswith((".tsv", ".tab"))
     if file.columns is not None:
@@ -441,7 +441,7 @@ def read_header(path: str, file: FileFormat = PLAIN) -> Header:
 
 
 def looks_like_data(names: Sequence[str]) -> bool:
-    """Whether the fields of a first line look like those of a row: a number, a date, an address, one value twice.
+    """Whether the fields of a first line look like those of a row: a number, a date, an address, a repeated value.
 
     >>> looks_like_data(["age", "sex"]), looks_like_data(["34", "F"])
     (False, True)
@@ -455,7 +455,7 @@ def looks_like_data(names: Sequence[str]) -> bool:
 
 
 def _first_line(path: str, file: FileFormat) -> tuple[str, str]:
-    """The first line, and what ends the lines: a return, if one stands in the first line before its line feed."""
+    """The first line, and what ends the lines: a return, if the first line has one before its line feed."""
     problem, raw, line_end = "", b"", file.line_end
     try:
         with open_lines(path, file, line_end) as opened:

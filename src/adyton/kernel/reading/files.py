@@ -1,8 +1,8 @@
-"""Paths, patterns and folders: which files they stand for, and several files or sheets as one table; Parquet files.
+"""Paths, patterns and folders: which files they name, and several files or sheets as one table; Parquet files.
 
-All parts of a table have the same columns. Each is read by itself, one after the other; whose a row is does not depend
-on where it is, so that the rows of a unit are cut over all parts together. The list of files is made at opening: a file
-that comes later is no part of the table, and one that changes is noticed.
+All parts of a table have the same columns. They are read one after the other; the unit of a row does not depend on the
+part that it is in, so the rows of a unit are limited over all parts together. The list of files is made at opening: a
+file that is added later is not part of the table, and a file that changes is noticed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class Place:
-    """A file, the table or sheet in it that is asked for, and the values that its folders give to all rows."""
+    """A file, the requested table or sheet in it, and the values that its folders give to all rows."""
 
     path: str
     table: str = ""
@@ -60,7 +60,7 @@ class Part:
 
 
 def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileFormat = PLAIN) -> Reader:
-    """The reader of files: paths, patterns or folders, with the names of tables or sheets behind a ``#``."""
+    """The reader of files: paths, patterns or folders, with the names of tables or sheets after a ``#``."""
     places = [place for text in given for place in _places(text)]
     said = ", ".join(given[:3])
     for place in places:
@@ -73,7 +73,7 @@ def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileForm
         endings = ", ".join(ending for own in _KINDS.values() for ending in own)
         raise SchemaError(f"the file {places[0].path!r} has no known ending ({endings}). {ADVICE}.")
     if kinds == {"Excel"}:
-        from adyton.kernel.reading.sheets import sheets_of  # loaded where there are any
+        from adyton.kernel.reading.sheets import sheets_of  # loaded only when needed
 
         places = [replace(place, table=name) for place in places for name in sheets_of(place.path, place.table)]
     if len({(os.path.realpath(place.path), place.table) for place in places}) < len(places):
@@ -90,11 +90,11 @@ def _part(place: Place, multiline: bool, file: FileFormat) -> Part:
         case "Parquet":
             reader = ParquetReader(place.path)
         case "Excel":
-            from adyton.kernel.reading.sheets import ExcelReader  # loaded where there are any
+            from adyton.kernel.reading.sheets import ExcelReader  # loaded only when needed
 
             reader = ExcelReader(place.path, place.table, file)
         case _:
-            from adyton.kernel.engines.databases import database_reader  # loaded where there are any
+            from adyton.kernel.engines.databases import database_reader  # loaded only when needed
 
             reader = database_reader(place.path, place.table)
     own = {column.name for column in reader.columns}
@@ -119,7 +119,7 @@ class ParquetReader(Reader):
         self.columns = [Column(field.name, type_name(field.type), family) for field, family in named]
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """Row group by row group. Each distinct text is read once per row group, where nearly all groups list them."""
+        """In batches of rows. Columns that are dictionary-encoded in nearly all row groups are read as dictionaries."""
         from pyarrow import parquet
 
         wanted = [*names, *([] if unit is None else [unit])]
@@ -155,7 +155,7 @@ class PartedReader(Reader):
         self.doubtful = any(part.reader.doubtful for part in parts)
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:
-        """Every part learns what will be asked of it."""
+        """Announce to every part which columns will be requested."""
         for part in self.parts:
             own = [name for name in names if name not in part.fixed]
             part.reader.declare(own, None if unit in part.fixed else unit)
@@ -178,8 +178,8 @@ def _columns(part: Part) -> list[Column]:
 
 
 def _compare(first: Part, other: Part) -> None:
-    """An error unless both have the same columns, of the same types, in any order. A first line is not repeated: it may
-    be a row."""
+    """Raise an error unless both have the same columns, of the same types, in any order. The message does not repeat
+    the first line of a text file: it may be a row."""
     ours, theirs = ({column.name: column for column in _columns(part)} for part in (first, other))
     same = "All files of a table have the same columns, of the same types, in any order."
     if len(_columns(first)) != len(_columns(other)) or {*ours} != {*theirs}:
@@ -199,7 +199,7 @@ def _compare(first: Part, other: Part) -> None:
 
 
 def _repeated(text: str | None, rows: int) -> Any:
-    """One text for all rows."""
+    """The same text for all rows."""
     import pyarrow
 
     if text is None:
@@ -208,7 +208,7 @@ def _repeated(text: str | None, rows: int) -> Any:
 
 
 def _places(text: str) -> list[Place]:
-    """The files that a path or a pattern stands for, in the order of their names."""
+    """The files that a path or a pattern names, in the order of their names."""
     base, _, table = text.rpartition("#")
     if not exists(text) and base and _kind(base) in _WITH_TABLES:
         return [replace(place, table=table) for place in _places(base)]
@@ -219,7 +219,7 @@ def _places(text: str) -> list[Place]:
         folders = [part for part in Path(text).parts[:-1] if not any(character in part for character in "*?[")]
         return [Place(path, fixed=_folder_values(Path(path).parts[len(folders) : -1])) for path in matching]
     if not exists(text) and base and exists(base):
-        raise SchemaError(f"{base!r} is one table, in which {table!r} names nothing. Leave the name of the table out.")
+        raise SchemaError(f"{base!r} is a single table, without a part {table!r}. Leave the name of the table out.")
     if not exists(text):
         raise SchemaError(f"the file {text!r} does not exist. {ADVICE}.")
     if not Path(text).is_dir():
@@ -234,13 +234,13 @@ def _places(text: str) -> list[Place]:
 
 
 def _folder_values(folders: Sequence[str]) -> dict[str, str | None]:
-    """The columns that folders called name=value stand for."""
+    """The columns that folders called name=value define."""
     pairs = (folder.split("=", 1) for folder in folders if "=" in folder)
     return {unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs}
 
 
 def _kind(name: str) -> str | None:
-    """What a file is, by its ending."""
+    """The kind of a file, by its ending."""
     plain = without_ending(name)
     if plain != name.lower() and name.lower().endswith(".zip") and not Path(plain).suffix:
         return "CSV"

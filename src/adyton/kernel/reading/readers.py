@@ -1,7 +1,7 @@
-"""Readers: one for each kind of table that can be opened; here those of frames.
+"""Readers: one for each kind of table that can be opened; this file has those of frames.
 
-A reader lists the columns with their types (public), and is asked for their rows. Messages come from the path, the
-header and the types; never from a row.
+A reader lists the columns with their types (public), and reads their rows on request. Messages are made from the path,
+the header and the types; never from a row.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _FAMILIES = {
     "null": ("null",),
     "binary": ("binary", "large_binary", "binary_view", "fixed_size_binary"),
 }
-"""The families of types, and Arrow's types in each. Besides there are ``uuid`` and ``unknown``."""
+"""The families of types, and Arrow's types in each. There are also ``uuid`` and ``unknown``."""
 _KINDS = {"boolean": "boolean", "integer": "integer", "floating": "numeric", "decimal": "numeric"}
 _KINDS |= {"string": "categorical", "date": "date", "timestamp": "datetime", "interval": "duration"}
 """The kind of attribute that suits a family."""
 
 
 def family_of(kind: Any) -> str:
-    """The family of an Arrow type; of a dictionary, that of its values."""
+    """The family of an Arrow type; for a dictionary, the family of its values."""
     import pyarrow
     from pyarrow import types
 
@@ -60,7 +60,7 @@ def family_of(kind: Any) -> str:
 
 
 def type_name(kind: Any) -> str:
-    """What people call an Arrow type."""
+    """The usual name of an Arrow type."""
     text, family = str(kind), family_of(kind)
     short = {"double": "float64", "float": "float32", "bool": "boolean", "large_string": "string"}
     return short.get(text, family if family in ("date", "timestamp", "time", "interval", "decimal") else text)
@@ -68,9 +68,9 @@ def type_name(kind: Any) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """What is public about a column: its name, what its engine calls its type, and the family of the type.
+    """What is public about a column: its name, the engine's name of its type, and the family of the type.
 
-    With *from_text*, values of any kind may stand in it; its type may have been *inferred* from rows.
+    With *from_text*, it may hold values of any kind; *inferred* says that its type may have been inferred from rows.
     """
 
     name: str
@@ -86,44 +86,44 @@ class Column:
 
 
 class Reader(ABC):
-    """A table that can be looked at and then read."""
+    """A table whose columns are listed first and whose rows are read later."""
 
     columns: Sequence[Column]
     is_text: bool = False
     """Whether all values are texts in any notation, as those of a CSV file are."""
     doubtful: bool = False
-    """Whether the names of the columns look like values: then they are not shown."""
+    """Whether the names of the columns look like values; if so, they are not shown."""
     files: Sequence[str] = ()
-    """What the rows are read from, whenever they are counted."""
+    """The files that are read whenever rows are counted."""
     ours: bool = True
-    """Whether no other program changes what the rows are read from."""
+    """Whether no other program changes the place from which the rows are read."""
 
     _declared: Sequence[tuple[str, bool]] = ()
 
     def declare(self, names: Sequence[str], unit: str | None) -> None:
-        """Announce what will be asked for: the columns of the schema, and the one that says whose row it is."""
+        """Announce the columns that will be requested: those of the schema, and the column of the unit."""
         self._declared = column_keys(names, unit)
 
     def elsewhere(self, schema: Schema, unit: str | None) -> Any | None:
-        """Rows that are counted where they are; None where they are read by us."""
+        """Rows that are counted where they are stored; None where they are read in this process."""
         return None
 
     @abstractmethod
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """The Arrow arrays of some columns, batch by batch, in the same order each time. The last one is that of the
-        column that says whose row it is, if there is a *unit*."""
+        """The Arrow arrays of some columns, batch by batch, in the same order each time. If there is a *unit*, its
+        column comes last."""
 
 
 def column_keys(names: Sequence[str], unit: str | None) -> list[tuple[str, bool]]:
-    """Columns by name, and whether each says whose row it is."""
+    """The names of columns, and for each whether it is read as the unit."""
     return [*((name, False) for name in names), *([] if unit is None else [(unit, True)])]
 
 
 def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
-    """Where the named columns are; an error that lists the columns there are if one is missing or there twice.
+    """The places of the named columns; an error that lists the existing columns if one is missing or occurs twice.
 
-    Names that look like values are not listed, nor those of a CSV file that has none of the schema's: its first line
-    may be a row.
+    Names that look like values are not listed, nor are those of a CSV file that names no column of the schema: its
+    first line may be a row.
     """
     present = [column.name for column in reader.columns]
     headed = all(column.engine_type == "text" for column in reader.columns)
@@ -151,7 +151,7 @@ def wanted_columns(reader: Reader, names: Sequence[str]) -> list[int]:
 
 
 def schema_for(reader: Reader, schema: Schema, unit: str | None = None) -> Schema:
-    """The schema with the table's columns in place of its patterns. Names that look like values are no columns."""
+    """The schema with the table's columns in place of its patterns; an error if their names look like values."""
     if schema.patterns and reader.doubtful:
         raise SchemaError(
             f"the first line of the file looks like a row of data, whose values the pattern {schema.patterns[0]!r} "
@@ -164,8 +164,8 @@ def schema_for(reader: Reader, schema: Schema, unit: str | None = None) -> Schem
 def unit_column(reader: Reader, schema: Schema, word: str | None) -> tuple[Schema, int | None]:
     """The schema with its unit, and the place of that column; None where there is no unit.
 
-    The schema's own unit must be a column. A *word* that is given beside the schema is a column if there is one of that
-    name, and else a word for people to read.
+    The schema's own unit must be a column. A *word* given in addition to the schema is a column if there is one of that
+    name, and otherwise just a word for people to read.
     """
     present = [column.name for column in reader.columns]
     if schema.unit is None:
@@ -199,14 +199,14 @@ def _advice(column: Column) -> str:
     """What to do about a column of another type."""
     if column.inferred and column.type == "floating":
         return (
-            "read the table again with this column as text or, in pandas, as Int64, which has missing values, too. "
-            "(What was rounded cannot be converted back.)"
+            "read the table again with this column as text or, in pandas, as Int64, which allows missing values, too. "
+            "(Rounded numbers cannot be converted back.)"
         )
-    return "convert the column where it is stored, and open that."
+    return "convert the column where it is stored, and open the table again."
 
 
 def file_identity(path: str) -> tuple[int, ...]:
-    """What changes when a file is written or replaced; nothing for one that is not there."""
+    """Facts that change when a file is written or replaced; none for a file that does not exist."""
     try:
         facts = os.stat(path)
     except OSError:
@@ -233,12 +233,12 @@ def frame_reader(data: Any) -> Reader | None:
 
 
 class FrameReader(Reader):
-    """What the three kinds of frames share: types are known at once, columns are copied when they are counted."""
+    """What the three kinds of frames share: types are known at once, columns are copied when first counted."""
 
     @cached_property
     def _taken(self) -> dict[tuple[str, bool], Any]:
         """All declared columns, copied when the first is counted, so that later changes of the frame do not mix rows.
-        Among objects, only texts name a unit."""
+        In a column of Python objects, only texts name a unit."""
         places = {column.name: place for place, column in reversed(list(enumerate(self.columns)))}
         objects = {column.name for column in self.columns if column.from_text}
         wanted = [(places[name], own_text if unit and name in objects else text_of) for name, unit in self._declared]
@@ -255,8 +255,8 @@ class FrameReader(Reader):
 
     @abstractmethod
     def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
-        """Columns as Arrow arrays, all at one moment, in memory that nobody else can change; *wanted* has the place of
-        each, and the function from an object to its text."""
+        """Columns as Arrow arrays, all taken at the same moment, in memory that nobody else can change; *wanted* has
+        the place of each column, and the function from an object to its text."""
 
 
 class ArrowReader(FrameReader):
@@ -281,7 +281,7 @@ class PolarsReader(FrameReader):
         self.frame = frame
         schema = quietly(frame.collect_schema)
         if schema is None:
-            raise SchemaError("polars cannot list the columns of the lazy frame. Collect it yourself, then open that.")
+            raise SchemaError("polars cannot list the columns of the lazy frame. Collect it, and open the result.")
         self.columns = []
         for name, dtype in schema.items():
             empty = polars.DataFrame(schema={"x": dtype})
@@ -292,7 +292,7 @@ class PolarsReader(FrameReader):
             self.columns.append(_column(name, arrow, str(dtype), objects=objects))
 
     def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
-        """A lazy frame is collected once. Where polars cannot make Arrow of a column, through Python's values."""
+        """A lazy frame is collected once. A column that polars cannot convert to Arrow is read as Python values."""
         import polars
 
         names = [self.columns[index].name for index, _ in wanted]
@@ -331,12 +331,12 @@ class PandasReader(FrameReader):
             codes = values.cat.codes.to_numpy()
             levels = self._array(values.cat.categories.to_series(), text)
             return levels.take(pyarrow.array(codes, mask=codes < 0))
-        values = _dense(values.copy())  # Arrow would look at the frame's own memory, which its owner can change
+        values = _dense(values.copy())  # Arrow would use the frame's own memory, which its owner can change
         return texts(values, text) if _are_objects(values) else _arrow(values)
 
 
 def _spelled_out(values: Any) -> Any:
-    """An empty series of the type of the values: of a category's levels, of a sparse column's values."""
+    """An empty series of the type of a category's levels or of a sparse column's values."""
     while hasattr(values.dtype, "categories"):
         values = values.dtype.categories[:0].to_series()
     return _dense(values)
@@ -358,6 +358,6 @@ def _dense(values: Any) -> Any:
 
 
 def _column(name: str, kind: Any, shown: str, *, objects: bool = False) -> Column:
-    """What is public about a column of a frame; of a dictionary, the type of its values."""
+    """What is public about a column of a frame; the type of a dictionary is that of its values."""
     family = "string" if objects else family_of(kind)
     return Column(name, shorten(shown).strip("'"), family, from_text=objects or family == "null", inferred=True)

@@ -1,11 +1,11 @@
-"""Sheets of Excel workbooks (.xlsx, .xlsm): one row of a sheet, one row, and no cell raises an error.
+"""Sheets of Excel workbooks (.xlsx, .xlsm): one row of a sheet is one row, and no cell raises an error.
 
 A workbook is a zip archive of XML, and both are read as a stream by Python's own libraries. (Libraries for workbooks
-hold the rectangle around all cells, so that one distant cell ends the process, or fail on a number that is no date.)
+hold the rectangle around all cells, so that one distant cell ends the process, or fail on a number that is not a date.)
 
-Claim.  What is in a row depends on the cells of that row alone, and on what they refer to: texts and formats.
-Proof.  A cell is converted when it ends, by its own type, text and format. A row ends with the cells that it has; one
-in which no cell holds a value is left out, so that the place of a row changes nothing.  ∎
+Claim.  A row depends only on its own cells and on the texts and formats that they refer to.
+Proof.  A cell is converted when it ends, by its own type, text and format. A row consists of the cells that it has; a
+row in which no cell holds a value is left out, so the position of a row does not matter.  ∎
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _COLUMN = re.compile("[A-Z]{1,3}")
 _LAST_DAY = 2_958_465
 """The number of 31 December 9999."""
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
-"""The formats of dates and times that every workbook has; that of hours beyond a day is 46."""
+"""The built-in formats of dates and times; format 46 shows hours beyond a day."""
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^]]*\]')
 
 
 def sheets_of(path: str, wanted: str) -> list[str]:
-    """The names of the sheets that are asked for: one by its name, several by a pattern, or the only one."""
+    """The names of the requested sheets: one by its name, several by a pattern, or the only sheet."""
     book = quietly(lambda: _Workbook(path))
     if book is None:
         raise SchemaError(
@@ -55,7 +55,7 @@ def sheets_of(path: str, wanted: str) -> list[str]:
         return [wanted]
     chosen = [name for name in names if fnmatchcase(name, wanted)] if wanted else names
     if not chosen or (not wanted and len(names) != 1):
-        asked = f"no sheet {wanted!r}" if wanted else "not exactly one sheet"
+        asked = f"no sheet {wanted!r}" if wanted else "more than one sheet, or none"
         raise SchemaError(
             f"{path!r} has {asked}. It has {listing(names) or 'none'}. Write {path + '#sheet'!r}, or {path + '#*'!r} "
             "for all of them as one table."
@@ -67,7 +67,7 @@ class ExcelReader(Reader):
     """A sheet of a workbook. Each cell becomes the text that a CSV file would have: a number, a date, True, a text.
 
     The first row with a value names the columns, unless the schema does; columns without a name are not read. Errors
-    such as #N/A are missing; of a formula, the stored value is read. Texts are held once they were counted.
+    such as #N/A are missing; formulas are read as their stored values. Texts stay in memory after the first count.
     """
 
     is_text = True
@@ -82,8 +82,8 @@ class ExcelReader(Reader):
             raise SchemaError(f"the sheet {sheet!r} of {path!r} cannot be read. Save the workbook again.")
         if merged:
             raise SchemaError(
-                f"the sheet {sheet!r} of {path!r} has merged cells, which belong to no one row or column. Unmerge "
-                "them, so that each row has its own values."
+                f"the sheet {sheet!r} of {path!r} has merged cells, which do not belong to a single row or column. "
+                "Unmerge them, so that each row has its own values."
             )
         named = enumerate(file.columns or ()) if file.columns is not None else sorted(first.items())
         self._names = {place: name for place, value in named if (name := (text_of(value) or "").strip())}
@@ -93,7 +93,7 @@ class ExcelReader(Reader):
         self.doubtful = file.header and looks_like_data(list(self._names.values()))
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:
-        """The columns as texts. All declared ones are read at once, and again when the file has changed."""
+        """The columns as texts. All declared columns are read at once, and again when the file has changed."""
         moment, keys = file_identity(self.files[0]), column_keys(names, unit)
         if self._held is None or self._held[0] != moment or not {*keys} <= {*self._held[1]}:
             wanted = tuple(dict.fromkeys([*self._declared, *keys]))
@@ -148,7 +148,7 @@ class _Workbook:
         self._parts = dict(related.values())
 
     def _elements(self, part: str | None) -> Iterator[tuple[str, Any]]:
-        """The elements of a part as they end, with their names; none of a part that is not there."""
+        """The elements of a part as they end, with their names; nothing if there is no such part."""
         if part is not None:
             with self._archive.open(part) as file:
                 for _, element in ElementTree.iterparse(file):
@@ -165,7 +165,7 @@ class _Workbook:
         return related
 
     def is_merged(self, sheet: str) -> bool:
-        """Whether any cells of a sheet are merged. It is read to its end: a file that is damaged is refused
+        """Whether any cells of a sheet are merged. The sheet is read to its end: a damaged file is refused
         before anything is counted."""
         before, merged, parser = b"", False, expat.ParserCreate()
         with self._archive.open(self.sheets[sheet]) as file:
@@ -188,7 +188,7 @@ class _Workbook:
         return texts
 
     def _formats(self) -> list[str]:
-        """What a number is in each format of cells: a number, a time, or hours beyond a day."""
+        """How each format of cells shows a number: as a number, a time, or a length of time."""
         kinds = dict.fromkeys(map(str, _DATES), "time") | {"46": "length"}
         formats: list[str] = []
         for name, element in self._elements(self._parts.get("styles")):
@@ -249,7 +249,7 @@ class _Workbook:
             parser.Parse(b"", True)
 
     def _value(self, raw: str, cell: Mapping[str, str], texts: Sequence[str], formats: Sequence[str]) -> object:
-        """What a cell holds; None for an error and for what is no value."""
+        """The value of a cell; None for an error and for anything that is not a value."""
         kind = cell.get("t", "n")
         if kind in ("str", "inlineStr", "d"):
             return raw
@@ -268,7 +268,7 @@ class _Workbook:
         return number if form == "number" else quietly(lambda: self._time(number, form))
 
     def _time(self, number: float, form: str) -> object:
-        """A number of days as the time that it shows; None where it shows none."""
+        """A number of days as the date, time or length of time that it means; None if it means none."""
         past = timedelta(milliseconds=round(number * 86_400_000))
         if form == "length":
             return past

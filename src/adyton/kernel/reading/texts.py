@@ -1,9 +1,9 @@
-"""What a text stands for: a number, a truth value, a level, a length of time. All texts are read here.
+"""What a text means: a number, a truth value, a level, a length of time. All texts are read here.
 
-Claim.  What a text stands for depends on that text and the schema alone, and no text makes it fail.
+Claim.  What a text means depends only on that text and the schema, and no text causes an error.
 Proof.  A text is cut to a public length, stripped, folded, compared with dictionaries that were made from the schema
 and from public files before any row was read, matched with regular expressions in which no run of characters can be
-shared out in several ways, and given to Python's ``float``, whose refusal is caught. All of these are functions of the
+divided in several ways, and given to Python's ``float``, whose error is caught. All of these are functions of the
 text.  ∎
 """
 
@@ -25,19 +25,19 @@ from adyton.schema.reading import compared, texts_of_levels
 from adyton.schema.time_formats import duration_in
 
 KNOWN, MISSING, UNREAD, OUTSIDE = range(4)
-"""The state of a value: known; missing; a text that cannot be read as the schema says; no level."""
+"""The state of a value: known; missing; a text that cannot be read as the schema says; not a level."""
 Read = tuple[int, float]
 """The state of a value, and the value: a number, the number of a level, or 1 for true."""
 LONGEST = 1 << 16
-"""In characters: what stands behind them is not looked at."""
+"""In characters; whatever follows them is ignored."""
 _NOTHING, _UNREAD, _OUTSIDE = (MISSING, 0.0), (UNREAD, 0.0), (OUTSIDE, 0.0)
 _TRUE, _FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 WHITE = " \t\n\r\v\f"
-"""White space that does not count around numbers and the names of units."""
+"""White space that is ignored around numbers and the names of units."""
 
 
 def reader_of(attribute: Attribute) -> Callable[[str], Read]:
-    """A function that reads the texts of an attribute without times. Look-up files are read now."""
+    """A function that reads the texts of an attribute that is not a date or time. Look-up files are read now."""
     translation = Translation.of(attribute)
     if has_levels(attribute, str):
         return _level_reader(attribute, translation)
@@ -70,7 +70,7 @@ def is_boolean(attribute: Attribute) -> bool:
 
 
 def key_reader(attribute: Attribute) -> Callable[[str], str | None]:
-    """A function from the texts of an identifier to those by which it is compared; None for what is missing."""
+    """A function from the texts of an identifier to the keys that are compared; None for a missing value."""
     translation = Translation.of(attribute) if isinstance(attribute, Identifier) else None
     return (
         (lambda text: text[:LONGEST]) if translation is None else (lambda text: translation.translate(text[:LONGEST]))
@@ -81,7 +81,7 @@ def key_reader(attribute: Attribute) -> Callable[[str], str | None]:
 
 
 def number_in(text: str) -> float | None:
-    """The double that a text of ASCII shows; None if it shows none. Words such as inf and nan are read, too.
+    """The double that an ASCII text shows; None if it is not a number. Words such as inf and nan are read, too.
 
     >>> number_in(" 1e2 "), number_in("1_000"), number_in("0x1F"), number_in("1,5")
     (100.0, 1000.0, None, None)
@@ -107,7 +107,7 @@ def _number_reader(reading: Reading) -> Callable[[str], Read]:
 
 
 def _read(number: float | None, text: str) -> Read:
-    """A number that a text shows, or not."""
+    """The state and the value of a text, given the number that it shows (None for no number)."""
     if number is None:
         return _UNREAD if text.strip() else _NOTHING
     return (KNOWN, number) if number == number else _NOTHING  # noqa: PLR0124 (not-a-number differs from itself)
@@ -128,7 +128,7 @@ _MINUS = "\u2212"
 
 @dataclass(frozen=True)
 class Amounts:
-    """Numbers as people write them for people, $1,250.50 or 1.250,50 €.
+    """Numbers as people write them: $1,250.50 or 1.250,50 €.
 
     >>> dollars = Amounts.of(Reading(currency="$", thousands=","))
     >>> dollars.plain(" $1,250.50 "), dollars.plain("1,25")
@@ -143,7 +143,7 @@ class Amounts:
     @classmethod
     @lru_cache(64)
     def of(cls, reading: Reading) -> Amounts:
-        """By what the schema says of them."""
+        """The notation that the schema declares."""
         point, digits, apart = re.escape(reading.decimal), "[0-9]+", ""
         if reading.thousands is not None:
             apart = _THOUSANDS.get(reading.thousands, reading.thousands)
@@ -163,7 +163,7 @@ class Amounts:
         )
 
     def plain(self, text: str) -> str | None:
-        """The number as programs write it; None where a text is none."""
+        """The number as programs write it; None if the text is not a number."""
         if len(text) > self.longest or self.shape.fullmatch(text) is None:
             return None
         return (text if self.money is None else self.money.sub("", text)).translate(self.exchanged)
@@ -193,21 +193,21 @@ def _level_reader(attribute: Categorical, translation: Translation | None) -> Ca
 
 
 def _no_level(text: str) -> Read:
-    """A text that is no level, with a number below 0 that distinguishes such texts where they are keys."""
+    """A text that is not a level, with a negative number that distinguishes such texts where they are keys."""
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).digest()
     return OUTSIDE, -1.0 - int.from_bytes(digest)
 
 
 @dataclass(frozen=True)
 class Meanings:
-    """What texts stand for: a text itself, or another spelling of the number, truth, date or time that it shows."""
+    """A dictionary of texts that also finds other spellings of the same number, truth value, date or time."""
 
     texts: Mapping[str, str]
     readings: Mapping[str, str]
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> Meanings:
-        """With the readings of all texts: the first text has it, where several have the same."""
+        """With the readings of all texts; where several texts have the same reading, the first one counts."""
         readings: dict[str, str] = {}
         for text, value in texts.items():
             shown = reading_of(text)
@@ -216,7 +216,7 @@ class Meanings:
         return cls(texts, readings)
 
     def get(self, text: str) -> str | None:
-        """What a text stands for; None if nothing is known of it."""
+        """What a text means; None if it is unknown."""
         value = self.texts.get(text)
         if value is not None or not self.readings:
             return value
@@ -225,21 +225,21 @@ class Meanings:
 
 @dataclass(frozen=True)
 class Translation:
-    """What texts become before they are read: trimmed, in small letters, looked up, recoded to their level."""
+    """How texts are changed before they are read: trimmed, in lower case, looked up, recoded to their level."""
 
     reading: Reading
     whole: Reading
-    """The same with all characters of a text."""
+    """The same reading, but of all characters of a text."""
     words: frozenset[str]
-    """What means missing."""
+    """The texts that mean missing."""
     values: Meanings | None = None
-    """What a look-up has for each key, if there is one."""
+    """The value of each key of the look-up, if there is one."""
     levels: Meanings | None = None
     """The level of each text, if the attribute has levels of text."""
 
     @classmethod
     def of(cls, attribute: Attribute) -> Translation | None:
-        """None if texts stay as they are."""
+        """The translation of an attribute; None if texts stay as they are."""
         reading = attribute.reading
         spellings = attribute.spellings if has_levels(attribute, str) else ()
         if not reading.textual and not spellings:
@@ -255,11 +255,11 @@ class Translation:
         return cls(reading, whole, words, values, levels)
 
     def translate(self, text: str) -> str | None:
-        """What one text stands for; None if it is missing. What no level stands for is no level's text."""
+        """What a text means; None if it is missing. A text that means no level becomes one that equals no level."""
         if self.words and self.whole.normal(text) in self.words:
             return None
         shown = self.reading.normal(text)
-        if shown == "\1":  # as on servers, where it stands for what is missing
+        if shown == "\1":  # as on servers, where it means missing
             return None
         if self.values is not None:
             value = self.values.get(shown)
@@ -278,7 +278,7 @@ _MOMENT = re.compile(rf"\d{{4}}-\d\d-\d\d([T ]{_CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?",
 
 
 def reading_of(text: str) -> str | None:
-    """One text for all spellings of a truth, a number up to 2^53, a date or a time; None for every other text.
+    """One text for all spellings of a truth value, a number up to 2^53, a date or a time; None for any other text.
 
     >>> [reading_of(text) for text in ("TRUE", "007", "1.50", "2020-01-31", "2020-01-31T11:00+01:00", "10:00", "A7")]
     ['true', '7', '1.5', '2020-01-31 00:00:00', '2020-01-31 10:00:00+00:00', '10:00:00', None]

@@ -1,4 +1,4 @@
-"""The values of an attribute in some rows, read from an Arrow array: one table says what is read from which type.
+"""The values of an attribute in some rows, read from an Arrow array; this table says how each type is read.
 
 ======================  ===================  =======================  ==================  =====================
 type of the column      integer, numeric,    categorical of texts,    boolean             date, datetime
@@ -12,9 +12,9 @@ dates, times            as their text        their text               as their t
 durations               as their text        their text               as their text       missing
 ======================  ===================  =======================  ==================  =====================
 
-Claim.  A row's value depends on its own bits, the type of its column and the schema, and no bits make it fail.
-Proof.  Numbers are taken as they stand in the array's buffer, or converted by NumPy between types in which every value
-of the first has a value; times are compared with bounds before anything is computed with them; texts are read one by
+Claim.  A row's value depends on its own bits, the type of its column and the schema, and no bits cause an error.
+Proof.  Numbers are taken as they are in the array's buffer, or converted by NumPy to a type in which every value of the
+first type has a value; times are compared with bounds before anything is computed with them; texts are read one by
 one (:mod:`~adyton.kernel.reading.texts`), each distinct text once.  ∎
 """
 
@@ -64,25 +64,25 @@ from adyton.schema.times import Times, time_zone
 
 Rest = ParamSpec("Rest")
 _REMEMBERED = 1 << 16
-"""At most so many texts are remembered with their values, and 256 times as many bytes."""
+"""The largest number of texts that are remembered with their values; times 256, the largest number of bytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Values of one attribute: whole numbers or doubles; the numbers of levels; seconds; 1 and 0; places of keys."""
+    """Values of one attribute: whole numbers or doubles; numbers of levels; seconds; 1 and 0; places of keys."""
 
     data: Array
     states: Array | None = None
-    """The state of each value: see :mod:`~adyton.kernel.reading.texts`; none where all are known. A double that is not
+    """The state of each value, see :mod:`~adyton.kernel.reading.texts`; None where all are known. A double that is not
     a number is missing, whatever its state is here."""
     keys: Sequence[str] = ()
-    """The texts that *data* are places in, for identifiers."""
+    """For identifiers: the texts to which the places in *data* refer."""
 
     def __len__(self) -> int:
         return len(self.data)
 
     def kept(self, rows: Flags | Places) -> Values:
-        """Those of some rows."""
+        """The values of some rows."""
         states = None if self.states is None else self.states[rows]
         return replace(self, data=self.data[rows], states=states)
 
@@ -97,19 +97,19 @@ class Values:
 
     @cached_property
     def missing(self) -> Flags:
-        """Where there is no value, or none that could be read."""
+        """Where there is no value, or an unreadable one."""
         return np.asarray((self.state == MISSING) | (self.state == UNREAD))
 
     @property
     def known(self) -> Flags | None:
-        """Where there is a value, unless it is not a number; none where there is one everywhere."""
+        """Where there is a value (which may still be not-a-number); None where there is one everywhere."""
         return None if self.states is None else self.states == KNOWN
 
 
 class ListedValues(Values):
-    """Values that stand in a list, and for each row the place of its value; the last of the list is missing.
+    """A list of values, and for each row the place of its value in the list; the last value of the list is missing.
 
-    What follows from a value alone is found once for each that is listed (:func:`by_value`).
+    A function of single values is computed once for each value in the list (:func:`by_value`).
     """
 
     listed: Values
@@ -123,32 +123,32 @@ class ListedValues(Values):
         return len(self.places)
 
     def kept(self, rows: Flags | Places) -> Values:
-        """Those of some rows."""
+        """The values of some rows."""
         return ListedValues(self.listed, self.places[rows])
 
     @cached_property
     def data(self) -> Array:
-        """Of every row."""
+        """The value of every row."""
         return self.listed.data[self.places]
 
     @cached_property
     def state(self) -> Array:
-        """Of every row."""
+        """The state of every row's value."""
         return self.listed.state[self.places]
 
     @property
     def states(self) -> Array:
-        """Of every row."""
+        """The state of every row's value."""
         return self.state
 
     @property
     def keys(self) -> Sequence[str]:
-        """Those of the list."""
+        """The keys of the list."""
         return self.listed.keys
 
 
 def by_value(function: Callable[Concatenate[Values, Rest], Array]) -> Callable[Concatenate[Values, Rest], Array]:
-    """A function of each value alone, which is asked once for each value that is listed."""
+    """A function of single values, computed only once for each value in a list."""
 
     def once(values: Values, /, *rest: Rest.args, **named: Rest.kwargs) -> Array:
         if isinstance(values, ListedValues):
@@ -171,7 +171,7 @@ class ValueReader:
         self._numbers_for_none = [number for number in words if number is not None]
 
     def read(self, array: Any, *, listed: bool = False) -> Values:
-        """The values of an Arrow array; with *listed*, most of its values differ."""
+        """The values of an Arrow array; *listed* says that most of its values are distinct."""
         from pyarrow import types
 
         array = storage(array)
@@ -191,7 +191,7 @@ class ValueReader:
         return self._numbers(array)
 
     def _spelled_out(self, array: Any) -> Values:
-        """Each value of the dictionary once; an index that is none of the dictionary's is missing."""
+        """Each value of the dictionary is read once; an index outside the dictionary means missing."""
         if self._dictionary is None or not self._dictionary[0].equals(array.dictionary):  # batches share it
             self._dictionary = array.dictionary, _ended(self.read(array.dictionary, listed=True))
         own = self._dictionary[1]
@@ -222,7 +222,7 @@ class ValueReader:
         return Values(data, state)
 
     def _texts(self, array: Any, *, listed: bool = False) -> Values:
-        """Each text of the array once."""
+        """Each distinct text of the array is read once."""
         assert not isinstance(self.attribute, Times)
         if self._key is not None:
             return self._keys(array)
@@ -236,7 +236,7 @@ class ValueReader:
         return ListedValues(_ended(self._once(texts)), places)
 
     def _once(self, texts: Any) -> Values:
-        """The values of texts. Those that were read before are looked up by their bytes."""
+        """The values of texts. Texts that were read before are looked up by their bytes."""
         import pyarrow
         from pyarrow import compute
 
@@ -269,7 +269,7 @@ class ValueReader:
     # ---- times ------------------------------------------------------------------------------------------------------
 
     def _times(self, array: Any) -> Values:
-        """Seconds on the attribute's clock, or the number of the part."""
+        """Seconds on the attribute's clock, or the number of the hour, weekday or month."""
         from pyarrow import types
 
         attribute, kind = self.attribute, array.type
@@ -288,7 +288,7 @@ class ValueReader:
         return self._written_times(array, attribute)
 
     def _written_times(self, array: Any, attribute: Times) -> Values:
-        """Texts of the usual shape are read all at once; of the others, each distinct one once."""
+        """Texts of the usual shape are read all at once; every other distinct text is read once."""
         formats, named = tuple(attribute.format or ()), part_numbers(attribute.by)
         words = frozenset(str(text_of(word)).strip() for word in attribute.reading.missing)
         seconds, others = (np.full(len(array), NO_TIME), array) if formats or words else iso_seconds(_plain(array))
@@ -309,14 +309,14 @@ class ValueReader:
 
 
 def _timed(value: Integers, written: Flags) -> Values:
-    """Times, and where a text was given that shows none."""
+    """Times; where there is none, *written* says that an unreadable text was given."""
     none = value == NO_TIME
     state = np.where(none, np.where(written, UNREAD, MISSING), KNOWN).astype(np.uint8)
     return Values(np.where(none, 0, value), state)
 
 
 def _in_seconds(data: Integers, kind: Any) -> Integers:
-    """Dates and times of any unit as seconds; beyond the years 1 to 9999 as none."""
+    """Dates and times of any unit as seconds; dates outside the years 1 to 9999 as :data:`NO_TIME`."""
     from pyarrow import types
 
     data = data.astype(np.int64)
@@ -346,7 +346,7 @@ def _finished(seconds: Integers, attribute: Times, universal: Flags) -> Integers
 
 
 def _lengths(array: Any, attribute: Duration) -> Values:
-    """Durations as numbers of the attribute's unit."""
+    """Durations in the attribute's unit."""
     data, known = raw_numbers(array)
     lengths = data / float(PER_SECOND[array.type.unit]) / attribute.seconds
     return Values(lengths, np.where(known, KNOWN, MISSING).astype(np.uint8))
@@ -372,7 +372,7 @@ def on_clock(seconds: Integers, zone: str) -> Integers:
 
 @lru_cache(64)
 def clock_changes(zone: str) -> tuple[Integers, Integers]:
-    """The moments at which the clock of a zone changes, and how far ahead it is before the first and after each."""
+    """The moments at which the clock of a zone changes, and its offset before the first and after each of them."""
     rules, second = time_zone(zone), timedelta(seconds=1)
     start = datetime(1970, 1, 1, tzinfo=rules)  # fromutc takes its numbers for those of universal time
 
@@ -395,7 +395,7 @@ def clock_changes(zone: str) -> tuple[Integers, Integers]:
 
 
 NO_TIME = -(1 << 62)
-"""Means that there is no time."""
+"""A number that means "no time"."""
 _SHAPES = (b"0000-00-00", b"0000-00-00 00:00:00")
 _MONTH_LENGTHS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
@@ -427,7 +427,7 @@ def _of_shape(texts: Any, shape: bytes) -> Integers:
     pattern = np.frombuffer(shape, np.uint8)
     digit = pattern == ord("0")
     numbers = raw.astype(np.int64) - ord("0")
-    between = (raw == pattern) | ((pattern == ord(" ")) & (raw == ord("T")))  # a T may stand for the blank
+    between = (raw == pattern) | ((pattern == ord(" ")) & (raw == ord("T")))  # a T may replace the blank
     fits: Flags = np.asarray(np.where(digit, (numbers >= 0) & (numbers <= 9), between).all(axis=1))
     numbers = np.where(fits[:, None], numbers, 0)
     year, month, day = (_number(numbers, *part) for part in ((0, 4), (5, 7), (8, 10)))
@@ -460,7 +460,7 @@ def _ended(values: Values) -> Values:
 
 
 def _plain(array: Any) -> Any:
-    """Texts one after the other in memory, as Arrow's functions take them."""
+    """Texts stored contiguously, as Arrow's functions need them."""
     import pyarrow
 
     return array.cast(pyarrow.large_string()) if pyarrow.types.is_string_view(array.type) else array
@@ -472,17 +472,17 @@ def _text(raw: bytes) -> str:
 
 
 def _all_plain(array: Any) -> Any | None:
-    """Texts as doubles, where all of them are plain numbers that need no reading of ours; else None.
+    """Texts as doubles, if Arrow can convert all of them, none to not-a-number; otherwise None.
 
-    Arrow takes a text for the same double as :func:`~adyton.kernel.reading.texts.number_in`, or for none, but for some
-    that are not a number: ``nan(x)``. So it makes no difference to a text which others there are.
+    Arrow reads a text as the same double as :func:`~adyton.kernel.reading.texts.number_in`, or not at all, except for
+    some that are not a number: ``nan(x)``. So the value of a text does not depend on the other texts.
     """
     doubles = quietly(lambda: array.cast("float64"))
     return None if doubles is None or np.isnan(raw_numbers(doubles)[0][known_in(doubles)]).any() else doubles
 
 
 def _as_texts(array: Any, attribute: Attribute) -> Any:
-    """Numbers as people write them, 1 and not 1.0; truths as the levels spell them; times as ISO 8601."""
+    """Numbers as people write them, 1 and not 1.0; truth values as the levels spell them; times as ISO 8601."""
     import pyarrow
     from pyarrow import types
 
