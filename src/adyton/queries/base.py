@@ -116,7 +116,7 @@ class Queries(Coefficients):
         An error if a coefficient need not be whole, because the norm is then known only up to rounding.
         """
         if not self.whole:
-            raise BadInput("weighted queries are answered from an estimate. To measure them, give the weights separately.")
+            raise BadInput("weighted queries are answered from an estimate. To measure, give weights separately.")
         return self._plain_sensitivity() if weights is None else int(self.column_sums(weights).max())
 
     def _plain_sensitivity(self) -> int:
