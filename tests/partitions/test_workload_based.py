@@ -116,7 +116,7 @@ def test_cells_that_nobody_counts_may_be_left_out():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: reduce_workload(Prefix(4), Partition([0, 0, 1, 1])), "tells cells of one group apart"),
+        (lambda: reduce_workload(Prefix(4), Partition([0, 0, 1, 1])), "distinguishes cells of a group"),
         (lambda: reduce_workload(Ranges(4, [0], [1]), Partition([0, -1, 1, 1])), "counts cells that are in no group"),
         (lambda: reduce_workload(Weighted(Total(2), 0.5), Partition([0, -1])), "counts cells that are in no group"),
         (lambda: reduce_workload(Total(4), Partition([0, 0])), "labels 2 cells"),
