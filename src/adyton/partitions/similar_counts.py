@@ -36,7 +36,7 @@ def similar_counts(counts: npt.ArrayLike, noise: float, floor: float = -math.inf
     """
     values = np.asarray(counts, dtype=np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise BadInput(f"counts are finite numbers along one axis, given an array of shape {values.shape}.")
+        raise BadInput(f"counts must be finite numbers along one axis, given an array of shape {values.shape}.")
     if not (math.isfinite(noise) and noise >= 0):
         raise BadInput(f"noise must be a variance, a finite number of at least 0, given {shorten(noise)}.")
     kept = np.where(values <= floor, 0.0, values)
@@ -157,7 +157,7 @@ def kd_partition(counts: npt.ArrayLike, domain: int | Sequence[int], price: floa
     if len(sides) > 2:
         raise BadInput(f"boxes are cut in one or two dimensions, given the domain {sides}.")
     if values.size != math.prod(sides) or not np.isfinite(values).all():
-        raise BadInput(f"counts are {math.prod(sides)} finite numbers, given an array of shape {values.shape}.")
+        raise BadInput(f"counts must be {math.prod(sides)} finite numbers, given an array of shape {values.shape}.")
     if not (math.isfinite(price) and price >= 0):
         raise BadInput(f"price must be a finite number of at least 0, given {shorten(price)}.")
     rows, columns = sides if len(sides) == 2 else (1, sides[0])

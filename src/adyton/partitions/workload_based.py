@@ -91,7 +91,7 @@ def lift(estimate: npt.ArrayLike, partition: Partition) -> Reals:
 
 def _check(workload: Queries) -> None:
     if not isinstance(workload, Queries):
-        raise BadInput(f"a workload is a query set, given {shorten(workload)}.")
+        raise BadInput(f"a workload must be a query set, given {shorten(workload)}.")
 
 
 ByAxis = tuple[Partition, ...]

@@ -148,7 +148,7 @@ def whole_number(given: object, name: str) -> int:
 
 
 Share: TypeAlias = Annotated[Fraction, share]
-"""A part of a budget: greater than 0 and less than 1."""
+"""A share of a budget: greater than 0 and less than 1."""
 Positive: TypeAlias = Annotated[Fraction, positive]
 """A number greater than 0."""
 Whole: TypeAlias = Annotated[int, Within(whole_number, 1)]
@@ -196,7 +196,7 @@ def _reader(kind: Any) -> Reader | None:
 
 def _flag(given: object, name: str) -> bool:
     if not isinstance(given, bool | np.bool_):
-        raise BadInput(f"{name} is true or false, given {shorten(given)}.")
+        raise BadInput(f"{name} must be true or false, given {shorten(given)}.")
     return bool(given)
 
 

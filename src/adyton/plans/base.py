@@ -88,7 +88,7 @@ class Tasks:
 
 
 class Outcome(NamedTuple):
-    """What a run returns."""
+    """The result of a run."""
 
     algorithm: str
     """The algorithm that ran."""
@@ -126,7 +126,7 @@ class Plan(Algorithm[VectorSource, Queries]):
     nonnegative: bool = False
     """Make the estimate non-negative, keeping its total."""
     total: Annotated[int, Within(whole_number, 0, SAFE)] | None = None
-    """The number of rows, where it is public: the estimate then adds up to it."""
+    """The number of rows, if it is public: the estimate then adds up to it."""
     rows: Annotated[Measurement, _noisy_total] | None = None
     """A noisy number of rows that was measured before: a plan that needs one does not measure it again."""
     reduce: bool = False
@@ -140,9 +140,9 @@ class Plan(Algorithm[VectorSource, Queries]):
         """Check that the plan serves the workload, and that it is about the cells of this vector."""
         self.check(workload)
         if workload.domain != x.shape:
-            raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
+            raise BadInput(f"the workload asks about a domain of shape {workload.domain}; the vector has {x.shape}.")
         if self.rows is not None and self.rows.queries.domain != x.shape:
-            raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}, the vector has {x.shape}.")
+            raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}; the vector has {x.shape}.")
 
     def check_run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Callable[[], Outcome]:
         """Check the size, on the merged cells."""
@@ -208,7 +208,7 @@ class Plan(Algorithm[VectorSource, Queries]):
         ndim = len(workload.domain)
         if not self.serves.serves(ndim):
             raise BadInput(
-                f"{self.name} serves {self.serves} dimensions, the domain {workload.domain} has {ndim}. "
+                f"{self.name} serves {self.serves} dimensions; the domain {workload.domain} has {ndim}. "
                 "Leave the algorithm to auto, or name one that serves any number of them, such as identity or hb."
             )
 
@@ -259,7 +259,7 @@ class Rows(NamedTuple):
     """The number of rows, exact or noisy, and the remaining budget."""
 
     number: float
-    """At least 1."""
+    """The number of rows, at least 1."""
     left: Fraction
     measured: tuple[Measurement, ...]
     """The measurement of the total, to be used again in least squares; empty if the total is public."""
@@ -302,7 +302,7 @@ class Merging:
     groups: Partition | None
     """None if no cells are merged."""
     workload: Queries
-    """On the groups."""
+    """The workload on the groups."""
 
     @classmethod
     def of(cls, workload: Queries, groups: Partition) -> Merging:

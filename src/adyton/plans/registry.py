@@ -296,11 +296,11 @@ def public_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Whole numbers of at least 0, or an error."""
     counts = np.asarray(x)
     if counts.ndim == 0 or counts.size == 0:
-        raise BadInput(f"counts are an array with at least one cell, given an array of shape {counts.shape}.")
+        raise BadInput(f"counts must be an array with at least one cell, given an array of shape {counts.shape}.")
     if counts.dtype.kind == "f" and np.isfinite(counts).all() and (counts == np.rint(counts)).all():
-        raise BadInput("counts are whole numbers, given floating-point numbers. Convert them with x.astype(int).")
+        raise BadInput("counts must be whole numbers, given floating-point numbers. Convert them with x.astype(int).")
     if counts.dtype.kind not in "iu":
-        raise BadInput(f"counts are whole numbers, given an array of {counts.dtype} with other values.")
+        raise BadInput(f"counts must be whole numbers, given an array of {counts.dtype} with other values.")
     if int(counts.min()) < 0:
-        raise BadInput(f"counts are at least 0, given {int(counts.min())}.")
+        raise BadInput(f"counts must be at least 0, given {int(counts.min())}.")
     return counts

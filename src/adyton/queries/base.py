@@ -93,7 +93,7 @@ class Queries(Coefficients):
         return narrow(self._apply(widen(_whole_numbers(flat, "cells"), self.largest_row_sum())))
 
     def transpose(self, answers: npt.ArrayLike) -> Array:
-        """Wᵀ·y: for each cell the sum of the answers of the queries that count it, times their coefficients."""
+        """Wᵀ·y: for each cell, the sum of the answers to the queries that count it, times their coefficients."""
         array = np.asarray(answers)
         if not array.ndim or array.shape[-1] != self.count:
             raise BadInput(f"there are {self.count} queries, given answers of shape {array.shape}: give one per query.")
@@ -155,7 +155,7 @@ def _whole_numbers(values: Array, name: str) -> IntegerArray:
 
 
 def scatter(values: Array, places: Integers, length: int) -> Array:
-    """For each of *length* places the sum of the values that go there, along the last axis.
+    """For each of *length* places, the sum of the values that belong there, along the last axis.
 
     >>> scatter(np.array([1, 2, 4]), np.array([1, 0, 1]), 2)
     array([2, 5])
@@ -209,7 +209,7 @@ def _gigabytes(numbers: int) -> str:
 
 
 def _rounded(steps: int) -> str:
-    """In billions, as words.
+    """The number of steps in billions, in words.
 
     >>> _rounded(8_589_934_592), _rounded(51_000_000_000_000)
     ('9 billion', '51,000 billion')

@@ -62,7 +62,7 @@ class Identity(DomainQueries):
         return 1
 
     def largest_row_sum(self) -> int:
-        """One cell, once."""
+        """Each query counts one cell."""
         return 1
 
     def column_groups(self) -> Partition:
@@ -87,7 +87,7 @@ class Total(DomainQueries):
 
     @property
     def count(self) -> int:
-        """One."""
+        """One query."""
         return 1
 
     def _apply(self, cells: Array) -> Array:
@@ -124,7 +124,7 @@ class Reduction(Queries):
         object.__setattr__(self, "partition", partition)
         object.__setattr__(self, "domain", as_shape(partition.cells if domain is None else domain))
         if self.cells != partition.cells:
-            raise BadInput(f"the partition labels {partition.cells} cells, the domain has {self.cells}.")
+            raise BadInput(f"the partition labels {partition.cells} cells; the domain has {self.cells}.")
 
     @property
     def count(self) -> int:

@@ -212,7 +212,7 @@ class Product(Queries):
     def __init__(self, outer: Queries, inner: Queries) -> None:
         outer, inner = check_queries([outer, inner], "outer and inner")
         if outer.cells != inner.count:
-            raise BadInput(f"the outer queries ask about {outer.cells} cells, there are {inner.count} inner queries.")
+            raise BadInput(f"the outer queries ask about {outer.cells} cells; there are {inner.count} inner queries.")
         object.__setattr__(self, "domain", inner.domain)
         object.__setattr__(self, "outer", outer)
         object.__setattr__(self, "inner", inner)
@@ -342,7 +342,7 @@ class Explicit(Queries):
         return self._weigh(weights, np.abs(self.coefficients.astype(weights.dtype)))
 
     def _weigh(self, answers: Array, coefficients: Array) -> Array:
-        """For each cell the sum of coefficient · answer, in the number type of the answers."""
+        """For each cell, the sum of coefficient · answer, in the number type of the answers."""
         if answers.dtype == object:
             return scatter(coefficients.astype(object) * answers[..., self.places], self.columns, self.cells)
         return _along_last(self._sparse(coefficients, answers.dtype).T, answers)
@@ -364,7 +364,7 @@ class Explicit(Queries):
         return Size(4 * self.places.size + 3 * self.length, 4 * (self.places.size + self.length + self.cells))
 
     def largest_row_sum(self) -> int:
-        """A bound: the largest coefficient times the most coefficients in a row."""
+        """An upper bound: the largest coefficient times the most coefficients in a row."""
         return self.largest_coefficient() * int(np.bincount(self.places, minlength=1).max())
 
     def largest_coefficient(self) -> int:

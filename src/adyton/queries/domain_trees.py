@@ -251,7 +251,7 @@ class Layout:
 
     @cached_property
     def offsets(self) -> Places:
-        """The number of the first child of each block above the finest level, and at the end the number of blocks."""
+        """The number of the first child of each block above the finest level, followed by the number of blocks."""
         below = zip(self.children[:-1], self.level_starts[1:], strict=False)
         return np.concatenate([*(children[:-1] + first for children, first in below), self.level_starts[-1:]])
 
@@ -266,5 +266,5 @@ class Layout:
         return self.levels * int(self.boundaries[0][-1]) + self.starts
 
     def blocks_at(self, levels: Places, places: Places) -> Places:
-        """The blocks of these levels that hold these places."""
+        """The blocks of these levels that contain these places."""
         return np.searchsorted(self._keys, levels * int(self.boundaries[0][-1]) + places, side="right") - 1

@@ -50,7 +50,7 @@ class BlockTree:
             raise BadInput("a hierarchy needs at least one level, given none.")
         for level in levels:
             if level.size < 2 or level[0] != 0 or level[-1] != self.cells or not rises(level):
-                raise BadInput(f"the boundaries of a level rise from 0 to the number of cells, {self.cells}.")
+                raise BadInput(f"the boundaries of a level must rise from 0 to the number of cells, {self.cells}.")
         children = [freeze(np.searchsorted(fine, coarse), "children") for coarse, fine in itertools.pairwise(levels)]
         if not all(
             np.array_equal(levels[number][first], levels[number - 1]) for number, first in enumerate(children, 1)
@@ -60,7 +60,7 @@ class BlockTree:
         if places is not None and (
             places.size != self.cells or not np.array_equal(np.sort(places), np.arange(self.cells))
         ):
-            raise BadInput(f"an order lists each of the {self.cells} cells once.")
+            raise BadInput(f"an order must list each of the {self.cells} cells once.")
         self._keep(levels, places, (*children, levels[-1]))
 
     def _keep(self, boundaries: tuple[Places, ...], order: Places | None, children: tuple[Places, ...]) -> None:
@@ -135,7 +135,7 @@ def block_sums(values: Array, starts: Places) -> Array:
 
 
 def spread(values: Array, starts: Places) -> Array:
-    """Each value repeated over its block; the opposite of :func:`block_sums`."""
+    """Each value repeated over its block; the transpose of :func:`block_sums`."""
     return spread_of(values, starts, even(starts))
 
 
@@ -196,7 +196,7 @@ class Hierarchy(BlockTree, Queries):
         if queries is not None and (
             not queries.size or queries[0] < 0 or queries[-1] >= self.blocks or not rises(queries)
         ):
-            raise BadInput(f"measured lists at least one of the {self.blocks} blocks, in ascending order.")
+            raise BadInput(f"measured must list at least one of the {self.blocks} blocks, in ascending order.")
         object.__setattr__(self, "measured", queries)
 
     @classmethod
@@ -216,7 +216,7 @@ class Hierarchy(BlockTree, Queries):
         height = len(tree.boundaries)
         chosen = sorted({whole(level, "levels", 0) for level in (range(height) if levels is None else levels)})
         if not chosen or chosen[-1] >= height:
-            raise BadInput(f"levels are at least one of 0 … {height - 1}, given {shorten(levels)}.")
+            raise BadInput(f"levels must be at least one of 0 … {height - 1}, given {shorten(levels)}.")
         starts = tree.level_starts
         numbers = np.concatenate([np.arange(starts[level], starts[level + 1]) for level in chosen])
         return cls(tree.domain, tree.boundaries, tree.order, None if len(chosen) == height else numbers)

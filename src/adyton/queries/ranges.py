@@ -84,7 +84,7 @@ class Grid(Queries):
             axis.size < 2 or axis[0] != 0 or axis[-1] != side or not rises(axis)
             for axis, side in zip(frozen, self.domain, strict=False)
         ):
-            raise BadInput(f"edges rise from 0 to the side along each axis of the domain {self.domain}.")
+            raise BadInput(f"edges must rise from 0 to the side along each axis of the domain {self.domain}.")
         object.__setattr__(self, "edges", frozen)
 
     @classmethod
@@ -363,7 +363,7 @@ def RandomRanges(  # noqa: N802
     if kind not in KINDS:
         raise BadInput(no_such("kind of random range", kind, KINDS))
     if spread is not None and kind != "clustered":
-        raise BadInput(f"spread belongs to clustered ranges, given together with kind = {kind!r}.")
+        raise BadInput(f"spread is only for clustered ranges, given together with kind = {kind!r}.")
     random = np.random.default_rng(None if seed is None else whole(seed, "seed", 0))
     chosen = random.integers(0, _CENTRES if kind == "clustered" else 3, number)  # the same along all axes of a box
     bounds = [_bounds(random, side, kind, chosen, spread) for side in sides]
@@ -422,9 +422,9 @@ class OnGroups(Queries):
     def __init__(self, queries: Queries, partition: Partition, sides: tuple[int, ...] | None = None) -> None:
         (queries,) = check_queries([queries], "queries")
         if not isinstance(partition, Partition):
-            raise BadInput(f"groups of cells are given as a Partition, given {shorten(partition)}.")
+            raise BadInput(f"groups of cells must be a Partition, given {shorten(partition)}.")
         if partition.cells != queries.cells:
-            raise BadInput(f"the partition labels {partition.cells} cells, the queries ask about {queries.cells}.")
+            raise BadInput(f"the partition labels {partition.cells} cells; the queries ask about {queries.cells}.")
         groups, first = np.unique(partition.labels, return_index=True)
         first = first[groups >= 0]
         if first.size < partition.groups:

@@ -356,7 +356,7 @@ class StripedSolver:
         return self._inner.exact
 
     def solve(self, answers: Array) -> Reals:
-        """Stripe by stripe, all at once."""
+        """All stripes at once."""
         cells = self._inner.solve(stripes_of(answers, self._asked, self._axis))
         return whole_of(cells, self._domain, self._axis)
 

@@ -174,7 +174,7 @@ class BlockAnswers:
         if places.size and (places.min() < 0 or places.max() >= self.tree.blocks):
             raise BadInput(f"blocks are numbered from 0 to {self.tree.blocks - 1}.")
         if not (np.isfinite(given).all() and (noise >= 0).all()) or not (rises(places) or rises(np.sort(places))):
-            raise BadInput("answers are finite numbers with variances of at least 0, and blocks must not repeat.")
+            raise BadInput("answers must be finite numbers with variances of at least 0, and blocks must not repeat.")
         added = 1 / np.maximum(noise, _LEAST_VARIANCE)
         every, precisions = self.answers.copy(), self.precisions.copy()
         precisions[places] += added

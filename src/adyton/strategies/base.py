@@ -107,7 +107,7 @@ def _average_variance(b: int, cells: int) -> float:
 def _box_error(domain: tuple[int, ...], b: int) -> float:
     """The mean squared error over all boxes, in units of the noise, as if all blocks of a level were equal.
 
-    With u the variance of a block's sum from what was measured inside it, and U that of its children's sum, the error
+    With u the variance of a block's sum from the measurements inside it, and U that of its children's sum, the error
     is Σ_levels (u − U)·(mean energy of the level): see :mod:`adyton.solving.trees`.
     """
     height = 1

@@ -291,8 +291,8 @@ def weighted_marginals(workload: Queries) -> tuple[Strategy, float] | None:
 
 
 def optimal_weights(domain: tuple[int, ...], energies: Reals) -> tuple[Reals, float]:
-    """θ for every set of axes, numbered by its bits, with sum 1, and the squared error; sets that hardly matter have
-    weight 0."""
+    """θ for every set of axes, numbered by its bits, with sum 1, and the squared error; negligible sets have weight
+    0."""
     from scipy.optimize import Bounds, minimize
 
     energies = np.where(energies > _NOTHING * energies.max(), energies, 0.0)
@@ -383,7 +383,7 @@ def one_order(workload: Queries, bits: int = BITS) -> tuple[Strategy, float]:
 
 
 def _problem(tree: WeightedTree, depth: int) -> tuple[Problem, list[Places]]:
-    """Θ over the blocks of the tree at a depth, on top of what the tree measures inside them; and coarser stages."""
+    """Θ over the blocks of the tree at a depth, above the tree's queries inside them; and coarser stages."""
     filled = np.arange(1 << depth) if depth < tree.depth else slots_of(tree.tree)
     inside, variances, energies = tree.states[depth][:, filled]
     gram = tree.overlap.gram(depth)[np.ix_(filled, filled)]

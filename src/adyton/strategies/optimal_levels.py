@@ -221,9 +221,9 @@ def level_strategy(tree: BlockTree, weights: npt.ArrayLike) -> Strategy:
 
 
 _SIGNALS = (25.0, 100.0, 400.0, 1600.0, 6400.0, 25600.0, 102400.0)
-"""ε·rows."""
+"""ε·rows, for each row of the table."""
 _DEPTHS = (2.0, 5.0, 8.0, 12.0)
-"""How often the domain is halved to get a block."""
+"""How often the domain is halved to get a block, for each column of the table."""
 _WEIGHTS = (
     (0.769, 0.231, 0.0, 0.0),
     (0.625, 0.281, 0.094, 0.0),

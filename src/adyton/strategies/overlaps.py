@@ -98,7 +98,7 @@ class ConstantOverlap(Overlap):
         self.pairs = 1 << max(0, tree.depth - 1)
 
     def cross(self) -> Reals:
-        """0 or 1."""
+        """0 for the identity, 1 for the total."""
         return np.full(self.pairs, self.value)
 
     def merge(self, left: Reals, right: Reals) -> None:

@@ -95,7 +95,7 @@ class StagedBlocks:
     stages: LevelWeights
     costs: Reals
     epsilon: float
-    """For all stages together."""
+    """The budget for all stages together."""
     stage: int
     left: Fraction
     """The share of epsilon that the open cells still have."""

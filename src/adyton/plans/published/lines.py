@@ -32,7 +32,7 @@ _CELLS_A_BUCKET = 20
 _MOST_PLACES = 1 << 13
 """In longer lines, buckets can begin only at every second cell, every third, and so on."""
 _LONGER = 4
-"""By default a bucket has at most four times as many cells as buckets have on average."""
+"""By default a bucket has at most four times the average number of cells."""
 _CLIP = 4
 """By default counts are clipped at four times the mean count."""
 _BUCKET_PARTS = (0.125, 0.25, 0.5, 0.75)

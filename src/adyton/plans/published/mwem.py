@@ -69,7 +69,7 @@ class WorstFirst(CountsRows):
         return history.maximum_entropy(self.sweeps)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """The total; then choose, measure and fit, round after round."""
+        """The total; then in each round choose, measure and fit."""
         queries = workload._whole_form()
         rows = self.count_rows(x, epsilon)
         rounds = self.number_of_rounds(len(x.shape), rows.number * float(epsilon))

@@ -29,7 +29,7 @@ from adyton.strategies.greedy_h import greedy_h
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels, prefix_energy
 
 _TALLEST = 10
-"""How often a quadtree halves every axis, at most."""
+"""The most times that a quadtree halves every axis."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +70,8 @@ class Quadtree(FixedStrategyPlan):
 class Workload(StrategyPlan):
     """Laplace noise on the answers to the workload itself, made consistent by least squares.
 
-    Cormode, "Personal privacy vs population privacy", KDD 2011, with the least squares that Zhang et al., "εKTELO",
-    SIGMOD 2018, put after it.
+    Cormode, "Personal privacy vs population privacy", KDD 2011, followed by least squares as in Zhang et al., "εKTELO",
+    SIGMOD 2018.
     """
 
     name = "workload"
