@@ -255,7 +255,7 @@ def whole_of(stripes: Array, shape: tuple[int, ...], axis: int) -> Array:
 
 
 def _stripes_of_product(workload: Kronecker, along: int) -> Parts | None:
-    """The factor that the axis belongs to, asked as often as the squared norms of the other factors multiply to."""
+    """The factor that the axis belongs to, asked as often as the product of the other factors' squared norms."""
     first, others, own = 0, 1.0, None
     for factor in workload.factors:
         if first <= along < first + len(factor.domain):

@@ -1,7 +1,7 @@
 """Cosine waves with whole coefficients: the queries of a discrete cosine transform on a grid.
 
-Sums of products are computed for int32, int64 and double-precision numbers, those of 32-bit numbers in 64 bits; a check
-before makes sure that no sum can overflow.
+Sums of products are computed for int32, int64 and double-precision numbers, those of 32-bit numbers in 64 bits; callers
+check beforehand that no sum can overflow.
 """
 
 from __future__ import annotations

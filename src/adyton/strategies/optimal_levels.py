@@ -20,7 +20,7 @@ again, so the error is the same with the size of a block of level j in place of 
 box covers parts of blocks: tr(W·P_l·Wᵀ) = Σ_q Π_axes Σ_blocks overlap²/size, without any matrix. Two to four levels
 suffice: for all boxes of 128 × 128 cells, 1 × 1, 8 × 8 and the whole have 0.60 of the error of the cells alone.
 Denoising after measuring, as in :func:`adyton.denoising.top_down.top_down`, already removes much of the error on the
-finest levels, where nearly all blocks are empty: T_l counts by a factor of 0.4 for the cells, and fully from l = 3 on.
+finest levels, where nearly all blocks are empty: T_l is multiplied by 0.4 for the cells, and counts fully from l = 3.
 """
 
 from __future__ import annotations
@@ -355,9 +355,9 @@ def halving_energies(workload: Queries) -> tuple[float, ...]:
 def quadtree_stages(workload: Queries, signal: float) -> LevelWeights:
     """The finest block size and the share of each stage, the last stage first, for ε·rows per cell = *signal*.
 
-    These are the levels of :func:`quadtree_levels` without the whole domain, with the T_l of the finest level reduced
-    by a factor d and those above by less: with few rows, little can be learnt about small blocks, and most of the cells
-    are finished early. d is the signal itself, limited to between 1/100 and 2/5.
+    These are the levels of :func:`quadtree_levels` without the whole domain, with the T_l of the finest level
+    multiplied by d and those above reduced less: with few rows, little can be learnt about small blocks, and most of
+    the cells are finished early. d is the signal itself, limited to between 1/100 and 2/5.
     """
     return _stages(workload, round(_GRAIN * math.log(min(max(signal, _SCARCE), _DENOISED))))
 

@@ -167,7 +167,7 @@ class PrivateResolution(CountsRows):
     selection_share: Share = Fraction(3, 100)
     """The share of the remaining budget that chooses between blocks and cells."""
     plenty: Positive = Fraction(60)
-    """From this (noisy) ε·rows on, cells are best, and nothing is spent on a choice."""
+    """From this ε·rows on (noisy, unless public), cells are best, and nothing is spent on a choice."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, resolution, then a tree."""
