@@ -235,7 +235,7 @@ def test_a_plan_of_ones_own_takes_part(room: Path, tmp_path: Path):
         ("1 / 0", "failed: ZeroDivisionError"),
         ("def (", "failed: SyntaxError"),
         ("raise SystemExit(0)", "failed: SystemExit"),
-        (OWN_PLAN.replace("answers-nothing", "hb"), "there is a plan named 'hb' already"),
+        (OWN_PLAN.replace("answers-nothing", "hb"), "there is already a plan named 'hb'"),
     ],
 )
 def test_scripts_that_register_nothing_are_refused(room: Path, tmp_path: Path, text: str, words: str):

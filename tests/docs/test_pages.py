@@ -157,7 +157,7 @@ def test_the_catalogue_is_the_registry(hooks):
     for name in ad.algorithms():
         assert len(re.findall(rf"^## `{re.escape(name)}`(?: \{{|$)", page, re.MULTILINE)) == 1
         assert page.count(f"| [`{name}`](#") == 1
-    assert "| `partition_share` | `0.85` | The part of the budget that finds the groups: ρ in the paper. |" in page
+    assert "| `partition_share` | `0.85` | The share of the budget that finds the groups: ρ in the paper. |" in page
     assert re.search(r"\[`hb`\]\(#hb\) \| any \| no \| exact \|", page)
     assert re.search(r"\[`dawa`\]\(#dawa\) \| 1 or 2 \| yes \| no \|", page)
     assert "\n*Source:* Zhang et al., " in page

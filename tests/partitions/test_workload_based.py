@@ -116,14 +116,14 @@ def test_cells_that_nobody_counts_may_be_left_out():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: reduce_workload(Prefix(4), Partition([0, 0, 1, 1])), "tells cells of one group apart"),
+        (lambda: reduce_workload(Prefix(4), Partition([0, 0, 1, 1])), "distinguishes cells of a group"),
         (lambda: reduce_workload(Ranges(4, [0], [1]), Partition([0, -1, 1, 1])), "counts cells that are in no group"),
         (lambda: reduce_workload(Weighted(Total(2), 0.5), Partition([0, -1])), "counts cells that are in no group"),
         (lambda: reduce_workload(Total(4), Partition([0, 0])), "labels 2 cells"),
-        (lambda: reduce_workload(Total(2), [0, 0]), "given as a Partition"),
+        (lambda: reduce_workload(Total(2), [0, 0]), "must be a Partition"),
         (lambda: reduce_workload(Total(3), Partition([0, 2, 2])), "every group needs a cell"),
-        (lambda: reduce_workload(np.eye(2), Partition([0, 1])), "a workload is a query set"),
-        (lambda: workload_partition([[1, 0]]), "a workload is a query set"),
+        (lambda: reduce_workload(np.eye(2), Partition([0, 1])), "a workload must be a query set"),
+        (lambda: workload_partition([[1, 0]]), "a workload must be a query set"),
         (lambda: lift([1.0, 2.0], Partition([0, 0])), "there are 1 groups"),
         (lambda: lift(1.0, Partition([0, 0])), "there are 1 groups"),
     ],

@@ -340,7 +340,7 @@ def test_dimensions_that_are_not_served(name):
             x = np.ones((2,) * ndim, dtype=int)
             with pytest.raises(
                 BadInput,
-                match=f"{re.escape(name)} serves .* dimensions, the domain .* has {ndim}\\. Leave the algorithm",
+                match=f"{re.escape(name)} serves .* dimensions; the domain .* has {ndim}\\. Leave the algorithm",
             ):
                 simulate(name, x, Identity(x.shape), 1)
 

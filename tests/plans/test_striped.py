@@ -149,7 +149,7 @@ def test_values_that_no_query_tells_apart_are_merged_before(counts):
 
 def test_too_many_stripes_are_refused_before_anything_is_spent():
     kernel = Kernel.simulated(np.zeros((5000, 4), dtype=int), epsilon=1, seed=0)
-    with pytest.raises(BadInput, match=r"up to 4,096 stripes, along axis 1 there are 5,000.*hb-striped"):
+    with pytest.raises(BadInput, match=r"up to 4,096 stripes; along axis 1 there are 5,000.*hb-striped"):
         plan_named("dawa-striped", axis=1).estimate(kernel.root, Identity((5000, 4)), 1)
     with pytest.raises(BadInput, match="axes are numbered 0 … 1"):
         plan_named("dawa-striped", axis=2).estimate(kernel.root, Identity((5000, 4)), 1)

@@ -163,7 +163,7 @@ def test_fractional_queries_have_no_exact_sensitivity(name):
     queries, matrix = CASES[name]
     assert not queries.whole
     assert np.allclose(queries.column_sums(), np.abs(matrix).sum(axis=0))
-    with pytest.raises(BadInput, match="weights beside"):
+    with pytest.raises(BadInput, match="weights separately"):
         queries.sensitivity()
 
 

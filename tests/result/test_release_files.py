@@ -142,7 +142,7 @@ def test_numbers_of_every_kind_are_written_plainly(tmp_path, task, algorithm, op
         (NAMED, ["options"], {"depth": 3}, "no option 'depth'"),
         (NAMED, ["options"], {"total": {"a": 1}}, "total must be"),
         (NAMED, ["options"], {"rows": 3}, "rows must be a measurement"),
-        (NAMED, ["options"], {"reduce": "yes"}, "reduce is true or false"),
+        (NAMED, ["options"], {"reduce": "yes"}, "reduce must be true or false"),
         (NAMED, ["epsilon", "exact"], "0", "greater than 0"),
         (NAMED, ["epsilon", "exact"], "1/0", "finite number"),
         (NAMED, ["epsilon", "exact"], "2", "at most 1, given 2"),

@@ -199,9 +199,9 @@ def test_each_release_has_its_own_entries(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"nonnegative": "False"}, "nonnegative is true or false"),
-        ({"nonnegative": float("nan")}, "nonnegative is true or false"),
-        ({"reduce": 1}, "reduce is true or false"),
+        ({"nonnegative": "False"}, "nonnegative must be true or false"),
+        ({"nonnegative": float("nan")}, "nonnegative must be true or false"),
+        ({"reduce": 1}, "reduce must be true or false"),
         ({"algorithm": "hb", "rows": 3}, "rows is for plans"),
         ({"algorithm": "mwem", "epsilon": F(2**2039 + 1, 2**2041)}, "too many digits"),
         ({"algorithm": "ahp", "epsilon": "1e-30"}, "at least 2\\^-40"),

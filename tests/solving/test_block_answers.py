@@ -95,7 +95,7 @@ def test_nothing_measured():
     ],
 )
 def test_refusals(blocks, answers, variances):
-    with pytest.raises(BadInput, match=r"blocks are numbered|answers are finite"):
+    with pytest.raises(BadInput, match=r"blocks are numbered|answers must be finite"):
         BlockAnswers.none(tree_of_halves(5)).with_answers(blocks, answers, variances)
 
 

@@ -1,6 +1,6 @@
 """Partitions of the cells that cost no privacy: from the domain or the workload alone, or from noisy counts.
 
-Start with :func:`workload_partition`, the cells that a workload treats alike.
+Start with :func:`workload_partition`, which groups the cells that a workload does not distinguish.
 """
 
 from adyton.partitions.similar_counts import kd_partition, similar_counts

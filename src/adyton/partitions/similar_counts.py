@@ -1,4 +1,6 @@
-"""Groups of cells with similar counts, wherever they lie: found on noisy counts, so that they cost nothing more."""
+"""Groups of cells with similar counts, wherever they lie, found on noisy counts: post-processing, which costs no
+privacy.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,15 @@ from adyton.whole import as_shape
 
 
 def similar_counts(counts: npt.ArrayLike, noise: float, floor: float = -math.inf) -> Partition:
-    """The groups that cost least if each cell is replaced by its group's mean, and each group's sum is noisy.
+    """The groups with the least cost if each cell is replaced by its group's mean, and each group's sum is noisy.
 
-    A group G costs Σ_{i ∈ G} (y_i − mean)² + noise/|G|: what the mean hides, and what noise of this variance in the
-    group's sum adds to its cells. Counts of at most *floor* are taken for 0 first. Groups are numbered from small to
-    large counts. This is the clustering of AHP (Zhang et al., "Towards accurate histogram publication under
-    differential privacy", SDM 2014), but with the least cost of all where the paper's greedy steps only come near.
+    A group G costs Σ_{i ∈ G} (y_i − mean)² + noise/|G|: the deviations that the mean hides, and the error that noise of
+    this variance in the group's sum adds to its cells. Counts of at most *floor* are first set to 0. Groups are
+    numbered from small to large counts. This is the clustering of AHP (Zhang et al., "Towards accurate histogram
+    publication under differential privacy", SDM 2014), but optimal where the paper's greedy steps are approximate.
 
     The best groups are runs of the sorted counts. A run's cost satisfies the quadrangle inequality (1/m is convex in
-    m), so the last cut before each place moves only to the right, and all are found in O(n log n) steps (Galil and
+    m), so the last cut before each place moves only to the right, and all cuts are found in O(n log n) steps (Galil and
     Giancarlo, "Speeding up dynamic programming", 1989).
 
     >>> similar_counts([0, 90, 1, 0, 93], noise=20).labels.tolist()
@@ -34,7 +36,7 @@ def similar_counts(counts: npt.ArrayLike, noise: float, floor: float = -math.inf
     """
     values = np.asarray(counts, dtype=np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise BadInput(f"counts are finite numbers along one axis, given an array of shape {values.shape}.")
+        raise BadInput(f"counts must be finite numbers along one axis, given an array of shape {values.shape}.")
     if not (math.isfinite(noise) and noise >= 0):
         raise BadInput(f"noise must be a variance, a finite number of at least 0, given {shorten(noise)}.")
     kept = np.where(values <= floor, 0.0, values)
@@ -46,11 +48,11 @@ def similar_counts(counts: npt.ArrayLike, noise: float, floor: float = -math.inf
 
 @compiled
 def _best_runs(values: Reals, noise: float) -> Places:
-    """The number of the run that each of the rising *values* belongs to, for the least Σ (SSE + noise/length).
+    """The number of the run that each of the sorted *values* belongs to, for the least Σ (SSE + noise/length).
 
     Cutting a run where two neighbours are g apart saves at least g²/2 (|A|·|B|/(|A| + |B|) ≥ ½) and costs less than
-    2·noise, so wide gaps are always cut. What lies between them is close together, and its sums of squares, taken from
-    its first value, lose no digits even beside counts of 10¹².
+    2·noise, so wide gaps are always cut. The values between two gaps are close together, and their sums of squares,
+    relative to the first value, lose no digits even next to counts of 10¹².
     """
     length = values.size
     opens = np.zeros(length, np.bool_)
@@ -72,10 +74,10 @@ def _best_runs(values: Reals, noise: float) -> Places:
 
 @compiled
 def _cut(values: Reals, noise: float, opens: Flags) -> None:
-    """Mark where the best runs of these values open.
+    """Mark where the best runs of these values start.
 
-    least[j] = min_i least[i] + cost(i, j). The queue holds the starts i that are best for some end to come, and from
-    which end on: by the quadrangle inequality a later start, once better, stays better.
+    least[j] = min_i least[i] + cost(i, j). The queue holds the starts i that are best for some later end, and the end
+    from which on they are: by the quadrangle inequality a later start, once better, stays better.
     """
     length = values.size
     sums, squares = np.zeros(length + 1), np.zeros(length + 1)
@@ -134,17 +136,17 @@ def _cost(sums: Reals, squares: Reals, start: int, end: int, noise: float) -> fl
 
 
 _WHOLE, _ROWS, _COLUMNS = 0, 1, 2
-"""What becomes of a box: it is kept whole, or its rows or columns are halved."""
+"""What to do with a box: keep it whole, or halve its rows or its columns."""
 
 
 def kd_partition(counts: npt.ArrayLike, domain: int | Sequence[int], price: float) -> Partition:
-    """The boxes, got by halving a domain of one or two dimensions along either axis again and again, with the least
-    Σ_boxes (Σ (y_i − mean)² + price).
+    """The boxes with the least Σ_boxes (Σ (y_i − mean)² + price), among all that repeated halving of a domain of one or
+    two dimensions along either axis can produce.
 
-    DPCube stops halving where a threshold says so (Xiao, Xiong and Yuan, "Differentially private data release through
+    DPCube stops halving at a threshold (Xiao, Xiong and Yuan, "Differentially private data release through
     multidimensional partitioning", 2010). Here the best of all such trees is found from the cells upwards: there are
-    fewer than 4n boxes, and each is either kept whole or cut the cheaper way. Groups are numbered in the order in which
-    the halves follow each other.
+    fewer than 4n boxes, and each is either kept whole or cut in the cheaper way. Groups are numbered in the order of
+    the halves.
 
     >>> kd_partition([[1, 0, 9, 9], [0, 1, 9, 8]], (2, 4), price=3).labels.reshape(2, 4)
     array([[0, 0, 1, 1],
@@ -155,7 +157,7 @@ def kd_partition(counts: npt.ArrayLike, domain: int | Sequence[int], price: floa
     if len(sides) > 2:
         raise BadInput(f"boxes are cut in one or two dimensions, given the domain {sides}.")
     if values.size != math.prod(sides) or not np.isfinite(values).all():
-        raise BadInput(f"counts are {math.prod(sides)} finite numbers, given an array of shape {values.shape}.")
+        raise BadInput(f"counts must be {math.prod(sides)} finite numbers, given an array of shape {values.shape}.")
     if not (math.isfinite(price) and price >= 0):
         raise BadInput(f"price must be a finite number of at least 0, given {shorten(price)}.")
     rows, columns = sides if len(sides) == 2 else (1, sides[0])
@@ -165,10 +167,10 @@ def kd_partition(counts: npt.ArrayLike, domain: int | Sequence[int], price: floa
 
 @lru_cache(maxsize=64)
 def _halves(side: int) -> tuple[Places, Places]:
-    """All the intervals that halving an axis yields, each before its halves: (start, end), and the number of the first
-    of its two halves, or -1 for a single cell."""
+    """All the intervals that halving an axis produces, each before its halves: (start, end), and the number of the
+    first of its two halves, or -1 for a single cell."""
     spans, first = [(0, side)], []
-    for start, end in spans:  # grows while it is read
+    for start, end in spans:  # the list grows during the loop
         first.append(len(spans) if end - start > 1 else -1)
         if end - start > 1:
             middle = (start + end) // 2
@@ -182,8 +184,8 @@ def _best_boxes(
 ) -> Places:
     """The number of the box that each cell belongs to, for the least Σ (SSE + price).
 
-    Boxes are pairs of an interval of rows and one of columns; halves come after what they are halves of, so that from
-    the last to the first everything needed is there. The sums of squares of two halves become that of the whole by
+    Boxes are pairs of an interval of rows and one of columns; halves come after their whole, so that going from the
+    last to the first finds everything computed. The sums of squares of two halves combine to that of the whole by
     SSE + SSE′ + (m·m′/(m + m′))·(mean − mean′)²: nothing large is subtracted.
     """
     tall, wide = row_halves.size, column_halves.size
@@ -223,7 +225,7 @@ def _best_boxes(
 def _number(
     cuts: npt.NDArray[np.int8], row_spans: Places, row_halves: Places, column_spans: Places, column_halves: Places
 ) -> Places:
-    """Number the boxes that the cuts leave whole, first halves first."""
+    """Number the boxes that are kept whole, first halves first."""
     labels = np.empty((row_spans[0, 1], column_spans[0, 1]), np.int64)
     waiting = np.empty((row_halves.size + column_halves.size, 2), np.int64)
     waiting[0] = 0

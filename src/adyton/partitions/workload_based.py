@@ -1,5 +1,5 @@
-"""Partitions that follow from public facts: cells that no query of a workload tells apart, with or without keeping the
-axes (lossless reduction), the boxes of a grid, the cells of a marginal, stripes along one axis.
+"""Partitions that follow from public information: cells that no query of a workload distinguishes, with or without
+keeping the axes (lossless reduction), the boxes of a grid, the cells of a marginal, stripes along one axis.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def workload_partition(workload: Queries) -> Partition:
 
 
 def reduce_workload(workload: Queries, partition: Partition) -> Queries:
-    """The workload W′ over the groups that has W′·(P·x) = W·x for every x, where P sums up the groups.
+    """The workload W′ over the groups with W′·(P·x) = W·x for every x, where P sums each group.
 
-    The cells of a group must have equal columns in W, and cells without a group columns of zeros; what
-    :func:`workload_partition` returns does, and every finer partition. W′ stays implicit: intervals over groups of
-    neighbours stay intervals, and a partition into single cells changes nothing.
+    The cells of a group must have equal columns in W, and cells without a group columns of zeros; this holds for
+    :func:`workload_partition` and every finer partition. W′ stays implicit: intervals over groups of neighbours stay
+    intervals, and a partition into single cells changes nothing.
 
     >>> from adyton.queries import Ranges, Reduction
     >>> workload = Ranges(4, [[0]], [[1]])
@@ -51,7 +51,7 @@ def reduce_workload(workload: Queries, partition: Partition) -> Queries:
     if kept.all() and first.size == labels.size:
         return workload if np.array_equal(labels, np.arange(labels.size)) else reduced
     if tells_apart(workload, partition):
-        raise BadInput("the workload tells cells of one group apart. Use workload_partition(workload), or a finer one.")
+        raise BadInput("the workload distinguishes cells of a group. Use workload_partition(workload) or a finer one.")
     if workload.column_sums()[~kept].any():
         raise BadInput("the workload counts cells that are in no group. Give every cell that it counts a group.")
     if isinstance(workload, Ranges) and len(workload.domain) == 1 and labels[0] == 0 and _neighbours(labels):
@@ -75,8 +75,8 @@ def _neighbours(labels: Integers) -> bool:
 def lift(estimate: npt.ArrayLike, partition: Partition) -> Reals:
     """P⁺·y: an estimate over the groups, each spread evenly over its cells; cells without a group get 0.
 
-    The last axis holds the groups, any others are independent estimates. P·(P⁺·y) = y wherever a group has cells, so
-    that a workload that does not tell the cells of a group apart is answered as on the groups.
+    The last axis holds the groups, any others are independent estimates. P·(P⁺·y) = y wherever a group has cells, so a
+    workload that does not distinguish the cells of a group has the same answers as on the groups.
 
     >>> lift([6, 1], Partition([0, 0, 1, -1]))
     array([3., 3., 1., 0.])
@@ -91,15 +91,15 @@ def lift(estimate: npt.ArrayLike, partition: Partition) -> Reals:
 
 def _check(workload: Queries) -> None:
     if not isinstance(workload, Queries):
-        raise BadInput(f"a workload is a query set, given {shorten(workload)}.")
+        raise BadInput(f"a workload must be a query set, given {shorten(workload)}.")
 
 
 ByAxis = tuple[Partition, ...]
-"""For each axis the groups of its values."""
+"""For each axis, the groups of its values."""
 
 
 def groups_by_axis(workload: Queries) -> ByAxis:
-    """For each axis, the values that can be exchanged without changing any answer, in the order of their first.
+    """For each axis, groups of values that can be exchanged without changing any answer, in the order of their first.
 
     >>> [groups.labels.tolist() for groups in groups_by_axis(Marginals((2, 3), [(1,)]))]
     [[0, 0], [0, 1, 2]]
@@ -120,7 +120,7 @@ def product_partition(by_axis: ByAxis) -> Partition:
 
 
 def reduce_by_axis(workload: Queries, by_axis: ByAxis) -> Queries:  # noqa: PLR0911
-    """The workload about a domain with one value for each group: what :func:`reduce_workload` does, with axes kept.
+    """The workload on a domain with one value for each group: like :func:`reduce_workload`, but with the axes kept.
 
     >>> reduce_by_axis(Marginals((2, 3), [(1,)]), groups_by_axis(Marginals((2, 3), [(1,)]))).domain
     (1, 3)
@@ -154,7 +154,7 @@ def _factor(factor: Queries, own: ByAxis) -> Queries:
 
 
 def _alike(slices: npt.NDArray[np.int64]) -> Partition:
-    """Groups of equal rows, numbered in the order of their first."""
+    """Groups of equal rows, numbered in the order of their first row."""
     _, first, inverse = np.unique(slices, axis=0, return_index=True, return_inverse=True)
     return Partition(np.argsort(np.argsort(first))[inverse.reshape(-1)])
 
@@ -164,9 +164,9 @@ def _plain(groups: Partition) -> bool:
 
 
 def grid_partition(domain: int | Sequence[int], blocks: int | Sequence[int]) -> Partition:
-    """One group per box of a grid with this many blocks along each axis, as equal as they can be, in row-major order.
+    """One group per box of a grid with this many blocks along each axis, as equal as possible, in row-major order.
 
-    At most one block per cell is made. With this partition a plan for fine grids works on coarse counts.
+    There is at most one block per cell. With this partition a plan for fine grids works on coarse counts.
 
     >>> grid_partition((2, 4), (1, 2)).labels.reshape(2, 4)
     array([[0, 0, 1, 1],
@@ -176,10 +176,10 @@ def grid_partition(domain: int | Sequence[int], blocks: int | Sequence[int]) -> 
 
 
 def marginal_partition(domain: int | Sequence[int], axes: Sequence[int]) -> Partition:
-    """One group per cell of the marginal over these axes (ascending), in row-major order; all else is summed up.
+    """One group per cell of the marginal over these axes (ascending), in row-major order; the other axes are summed.
 
-    Reducing by it leaves the histogram of some attributes, as the naive-Bayes plans do with one attribute and the
-    label (Zhang et al., εKTELO, SIGMOD 2018, §7.2 and Algorithm 5). No axes make one group of all cells.
+    Reducing by it gives the histogram of some attributes, as the naive-Bayes plans do with one attribute and the label
+    (Zhang et al., εKTELO, SIGMOD 2018, §7.2 and Algorithm 5). Without axes, all cells form one group.
 
     >>> marginal_partition((2, 3), [1]).labels.reshape(2, 3)
     array([[0, 1, 2],
@@ -191,7 +191,7 @@ def marginal_partition(domain: int | Sequence[int], axes: Sequence[int]) -> Part
 def stripe_partition(domain: int | Sequence[int], axis: int) -> Partition:
     """One group per combination of the other attributes, in row-major order; its cells run along *axis*.
 
-    A split by it gives one-dimensional vectors that share no rows, so that a plan for one dimension can spend the
+    Splitting by it gives one-dimensional vectors that share no rows, so that a plan for one dimension can spend the
     whole ε on each (Zhang et al., εKTELO, SIGMOD 2018, §7.1 and Algorithm 3).
 
     >>> stripe_partition((2, 3), 0).labels.reshape(2, 3)
@@ -206,5 +206,5 @@ def stripe_partition(domain: int | Sequence[int], axis: int) -> Partition:
 
 
 def _one_group_per_query(queries: Queries) -> Partition:
-    """The cells that each query counts, where every cell is counted by one query."""
+    """The cells that each query counts, for queries that together count every cell exactly once."""
     return Partition(queries.transpose(np.arange(queries.count)))

@@ -1,4 +1,4 @@
-"""Plans: every algorithm for counts, as a short program of operators; ``published`` has those that auto never takes.
+"""Plans: every algorithm for counts, as a short program of operators; ``published`` has those that auto never chooses.
 
 Start with :class:`adyton.plans.base.Plan`; :mod:`adyton.plans.registry` lists all plans by name.
 """

@@ -1,12 +1,11 @@
 """An algorithm: anything that can be run on a source, with its options and the checks before it runs.
 
-Plans, programs for many tables, programs for numbers and learners differ in what they are asked for and in what they
-return, not in how they are checked. Memory and time are checked before the first measurement, because nothing that was
-spent comes back.
+Plans, programs for many tables, programs for numbers and learners differ in their requests and results, not in how they
+are checked. Memory and time are checked before the first measurement, because spent budget cannot be recovered.
 
-Options are fields, and a field's type says what may be given for it. All are read once, when an algorithm is made:
+Options are fields, and a field's type says which values are allowed. All are read once, when an algorithm is created:
 ``partition_share: Share = Fraction(1, 4)`` takes ``0.25``, ``"1/4"`` or ``Decimal("0.25")`` and is a fraction from then
-on; ``longest: Whole | None = None`` may be left out. Anything else is refused, with the option's name.
+on; ``longest: Whole | None = None`` may be left out. Anything else is an error that names the option.
 """
 
 from __future__ import annotations
@@ -44,15 +43,15 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 MOST_CELLS = 1 << 22
-"""How many cells a plan can have that looks at its answers cell by cell: minutes of work."""
+"""The most cells for a plan that processes its answers cell by cell: minutes of work."""
 MOST_LONG_CELLS = 1 << 24
-"""How many cells a plan can have that looks at them block by block."""
+"""The most cells for a plan that processes its answers block by block."""
 MOST_PLAIN_CELLS = 1 << 25
-"""How many cells a plan can have that only adds noise and solves for the cells."""
+"""The most cells for a plan that only adds noise and solves for the cells."""
 MOST_STRIPES = 1 << 12
-"""How many stripes are measured one after the other: each takes some hundredths of a second."""
+"""The most stripes that are measured one after the other: each takes some hundredths of a second."""
 STEPS_INSIDE = 24
-"""How many transformations, one after the other, a plan may make."""
+"""How many successive transformations a plan may make."""
 SMALLEST_EPSILON = Fraction(1, 1 << 40)
 _MOST_BITS = 1000
 
@@ -62,10 +61,11 @@ Question = TypeVar("Question")
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(ABC, Generic[Input, Question]):
-    """A frozen value whose fields are the options. :meth:`check_run` returns what runs.
+    """A frozen value whose fields are the options. :meth:`check_run` returns the function to run.
 
-    It cannot tell whether a source is private, with exact noise, or public, with simulated noise: one text serves for
-    both. *epsilon* is for one row, as everywhere below a session; a source of stability s is charged s times as much.
+    An algorithm cannot see whether a source is private, with exact noise, or public, with simulated noise: the same
+    code serves both. *epsilon* is for one row, as everywhere below a session; a source of stability s is charged s
+    times as much.
     """
 
     name: ClassVar[str]
@@ -75,14 +75,13 @@ class Algorithm(ABC, Generic[Input, Question]):
 
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
-        """The names of its options. An algorithm that is chosen may have only some of those that the choice was
-        given."""
+        """The names of its options. A chosen algorithm may have only some of the options given to the choice."""
         return tuple(option.name for option in fields(cls))
 
     def prepared(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
-        """Make sure that it can be run to its end with this budget: else nothing is spent.
+        """Make sure that it can run to completion with this budget; otherwise nothing is spent.
 
-        Returns what runs then, and again in a replay: it does not look at what is left of a budget.
+        Returns the function that runs it, now and in a replay: it does not depend on the remaining budget.
         """
         check_reach(epsilon)
         self.check_asked(source, asked)
@@ -91,44 +90,44 @@ class Algorithm(ABC, Generic[Input, Question]):
         return self.check_run(source, asked, epsilon)
 
     def admit(self, source: Input, asked: Question, epsilon: Fraction, /) -> None:
-        """Make sure that it can be run to its end with this budget: else nothing is spent."""
+        """Make sure that it can run to completion with this budget; otherwise nothing is spent."""
         self.prepared(source, asked, epsilon)
 
     def admitted(self, source: Input, asked: Question, epsilon: Rational, /) -> Fraction:
-        """The budget as an exact number, once it was admitted."""
+        """The budget as an exact number, after :meth:`admit`."""
         amount = positive(epsilon, "epsilon", computed=True)
         self.admit(source, asked, amount)
         return amount
 
     @abstractmethod
     def check_asked(self, source: Input, asked: Question, /) -> None:
-        """Refuse what does not fit the source, or is not served, whatever the budget."""
+        """Raise an error if the request does not fit the source or is not supported, whatever the budget."""
 
     @abstractmethod
     def check_run(self, source: Input, asked: Question, epsilon: Fraction, /) -> Callable[[], Any]:
-        """Refuse what could not be carried out to its end. Sources may be derived for it, and nothing is measured.
+        """Raise an error if the run could not be completed. Sources may be derived for this, but nothing is measured.
 
-        Returns what runs then.
+        Returns the function that runs it.
         """
 
 
 def check_reach(epsilon: Fraction) -> None:
-    """Refuse a budget with which a plan that divides it further could fail in the middle."""
+    """Raise an error for a budget with which a plan that divides it further could fail halfway."""
     if epsilon < SMALLEST_EPSILON:
         raise BadInput(
-            "epsilon must be at least 2^-40 for every row that a person has: below that, answers are nothing but noise."
+            "epsilon must be at least 2^-40 for every row of a person: below that, answers are nothing but noise."
         )
     if max(epsilon.numerator.bit_length(), epsilon.denominator.bit_length()) > _MOST_BITS:
         raise BadInput(f"epsilon has more than {_MOST_BITS} bits. Write it with fewer digits.")
 
 
 Reader: TypeAlias = Callable[[object, str], Any]
-"""From what was given, and the name of the option, to its value; or an error."""
+"""A function from the given value and the name of the option to the option's value, or an error."""
 
 
 @dataclass(frozen=True)
 class Within:
-    """Reads a number by *read* and refuses it below *least*, or above *most* if there is such a bound."""
+    """Reads a number by *read*; an error if it is below *least*, or above *most* if there is such a bound."""
 
     read: Reader
     least: Fraction | int
@@ -149,7 +148,7 @@ def whole_number(given: object, name: str) -> int:
 
 
 Share: TypeAlias = Annotated[Fraction, share]
-"""A part of a budget: greater than 0 and less than 1."""
+"""A share of a budget: greater than 0 and less than 1."""
 Positive: TypeAlias = Annotated[Fraction, positive]
 """A number greater than 0."""
 Whole: TypeAlias = Annotated[int, Within(whole_number, 1)]
@@ -157,7 +156,7 @@ Whole: TypeAlias = Annotated[int, Within(whole_number, 1)]
 
 
 def read_options(plan: DataclassInstance) -> None:
-    """Replace what was given for each option, or its default, by the value that was read from it."""
+    """Replace the given value of each option, or its default, by the value read from it."""
     readers = _readers(type(plan))
     for field in fields(plan):
         given = getattr(plan, field.name)
@@ -169,13 +168,13 @@ def read_options(plan: DataclassInstance) -> None:
 
 @lru_cache(maxsize=256)
 def _readers(plan: type[DataclassInstance]) -> dict[str, Reader]:
-    """How options are read, by name, where their types say it."""
+    """The readers of options by name, for the options whose types define one."""
     readers = {name: _reader(hint) for name, hint in _hints(plan).items()}
     return {name: reader for name, reader in readers.items() if reader is not None}
 
 
 def _hints(plan: type) -> dict[str, Any]:
-    """The types of all fields; of those above a class whose own types only a type checker knows."""
+    """The types of all fields; for a class whose types only a type checker can resolve, those of its base class."""
     try:
         return get_type_hints(plan, include_extras=True)
     except NameError:
@@ -183,7 +182,8 @@ def _hints(plan: type) -> dict[str, Any]:
 
 
 def _reader(kind: Any) -> Reader | None:
-    """By the type of a field: a flag, one of some words, a type that says how it is read, or such a type or None."""
+    """The reader for the type of a field: a flag, one of some words, a type with its own reader, or one of these or
+    None."""
     if kind is bool:
         return _flag
     if get_origin(kind) is Literal:
@@ -196,7 +196,7 @@ def _reader(kind: Any) -> Reader | None:
 
 def _flag(given: object, name: str) -> bool:
     if not isinstance(given, bool | np.bool_):
-        raise BadInput(f"{name} is true or false, given {shorten(given)}.")
+        raise BadInput(f"{name} must be true or false, given {shorten(given)}.")
     return bool(given)
 
 

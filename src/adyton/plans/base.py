@@ -1,5 +1,5 @@
 """A plan: an algorithm that estimates the counts of all cells, as a short program of operators; with the domains and
-workloads that it serves, the cells that it merges, its limits, and the error to expect of it.
+workloads that it serves, the cells that it merges, its limits, and its expected error.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ from adyton.solving.nonnegative import project_to_simplex, project_to_total
 from adyton.whole import SAFE
 
 Estimate: TypeAlias = Reals
-"""An estimated count for every cell. The last axes are the domain; an axis in front counts simulated trials."""
+"""An estimated count for every cell. The last axes are the domain; a leading axis counts simulated trials."""
 LARGEST_COEFFICIENT = 1 << 40
 _LEVELS = 8
 Effort: TypeAlias = Literal["light", "usual", "search", "dense"]
-"""How much work it is to find the queries that a plan measures, and its error: hardly any, a look at every coefficient,
-a numerical optimisation, or equations for all cells at once."""
+"""How much work it is to find the queries that a plan measures, and its error: hardly any, reading every coefficient, a
+numerical optimisation, or solving equations for all cells at once."""
 _MOST_COEFFICIENTS = 1 << 24
 _MOST_SEARCHED, _MOST_SEARCHED_BY_AXES = 1 << 14, 1 << 21
-"""Up to how many cells an optimisation takes a short time. The weights of marginals are found on sets of axes, those of
-products on each axis by itself, not on cells."""
+"""The most cells for which an optimisation takes a short time. The weights of marginals are found on sets of axes,
+those of products on each axis separately, not on cells."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +69,9 @@ class Tasks:
     dimensions: tuple[int, ...] | None = None
     """The numbers of dimensions that it serves; None for any."""
     data_dependent: bool = False
-    """Whether what it measures depends on the data."""
+    """Whether the measured queries depend on the data."""
     ordered: bool = False
-    """Whether it relies on neighbouring cells being alike, and so is not chosen where the cells have no order."""
+    """Whether it relies on neighbouring cells being similar, and so is not chosen where the cells have no order."""
     sums: bool = False
     """Whether it is made for queries that add up many cells, and so is not chosen where all ask about single cells."""
 
@@ -88,13 +88,13 @@ class Tasks:
 
 
 class Outcome(NamedTuple):
-    """What a run returns."""
+    """The result of a run."""
 
     algorithm: str
     """The algorithm that ran."""
     estimate: Estimate
     choice: Any = None
-    """How it was chosen, if it was: a :class:`adyton.choice.decision.Choice`, of which this room knows nothing."""
+    """How it was chosen, if it was: a :class:`adyton.choice.decision.Choice`, which this package does not import."""
 
 
 def _noisy_total(given: object, name: str) -> Measurement:
@@ -105,57 +105,57 @@ def _noisy_total(given: object, name: str) -> Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Algorithm[VectorSource, Queries]):
-    """An algorithm that estimates the counts of all cells: :meth:`run` is its text, a short program of operators."""
+    """An algorithm that estimates the counts of all cells: :meth:`run` is a short program of operators."""
 
     serves: ClassVar[Tasks]
     simulates_many: ClassVar[bool] = True
     """Whether :meth:`run` works on many simulated trials at once; if not, they run one after the other."""
     minds_workload: ClassVar[bool] = True
-    """Whether :meth:`run` depends on the workload. If not, one run serves to measure the error on many of them."""
+    """Whether :meth:`run` depends on the workload. If not, one run can measure the error on many workloads."""
     most_cells: ClassVar[int] = MOST_CELLS
-    """How many cells a domain can have, after those were merged that are merged."""
+    """The most cells that a domain can have, counted after merging."""
     effort: ClassVar[Effort] = "usual"
-    """How much work it is to find what is measured, and its error."""
+    """How much work it is to find the queries to measure, and the error."""
     buys_total: ClassVar[bool] = False
-    """Whether a noisy number of rows is bought, unless there is one already."""
+    """Whether the plan spends budget on a noisy number of rows, unless there is one already."""
     chooses: ClassVar[bool] = False
-    """Whether another plan is chosen, and run."""
+    """Whether the plan chooses another plan and runs it."""
     variant: ClassVar[bool] = False
     """Whether it exists for comparison with another plan: selectors are trained to choose it only on request."""
 
     nonnegative: bool = False
     """Make the estimate non-negative, keeping its total."""
     total: Annotated[int, Within(whole_number, 0, SAFE)] | None = None
-    """The number of rows, where it is public: the estimate then adds up to it."""
+    """The number of rows, if it is public: the estimate then adds up to it."""
     rows: Annotated[Measurement, _noisy_total] | None = None
-    """A noisy number of rows that was bought before: a plan that needs one does not buy it again."""
+    """A noisy number of rows that was measured before: a plan that needs one does not measure it again."""
     reduce: bool = False
-    """Merge the cells that the workload cannot tell apart, and answer on the groups."""
+    """Merge the cells that the workload does not distinguish, and answer on the groups."""
 
     def estimate(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Estimate:
         """Run on a source, spending *epsilon*, and return the estimate in the shape of the domain."""
         return self.carry_out(x, workload, self.admitted(x, workload, epsilon)).estimate
 
     def check_asked(self, x: VectorSource, workload: Queries) -> None:
-        """A workload that the plan serves, about the cells of this vector."""
+        """Check that the plan serves the workload, and that it is about the cells of this vector."""
         self.check(workload)
         if workload.domain != x.shape:
-            raise BadInput(f"the workload asks about a domain of shape {workload.domain}, the vector has {x.shape}.")
+            raise BadInput(f"the workload asks about a domain of shape {workload.domain}; the vector has {x.shape}.")
         if self.rows is not None and self.rows.queries.domain != x.shape:
-            raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}, the vector has {x.shape}.")
+            raise BadInput(f"rows counts a domain of shape {self.rows.queries.domain}; the vector has {x.shape}.")
 
     def check_run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Callable[[], Outcome]:
-        """Refuse what is too large, on the merged cells."""
+        """Check the size, on the merged cells."""
         self.check_size(self.merging(workload).workload, epsilon)
         return partial(self.carry_out, x, workload, epsilon)
 
     def carry_out(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Outcome:
-        """Run what was admitted."""
+        """Run an admitted request."""
         merging = self.merging(workload)
         return Outcome(self.name, self.finish(self.run(merging.source(x), merging.workload, epsilon), workload))
 
     def finish(self, cells: Reals, workload: Queries) -> Estimate:
-        """From the merged cells, flat, to the estimate that was asked for, in the shape of the domain."""
+        """The requested estimate in the shape of the domain, from the merged cells, which are flat."""
         cells = self.merging(workload).lift(cells)
         if self.total is not None:
             cells = project_to_total(cells, float(self.total))
@@ -164,15 +164,15 @@ class Plan(Algorithm[VectorSource, Queries]):
         return cells.reshape(*cells.shape[:-1], *workload.domain)
 
     def candidates(self, workload: Queries) -> dict[str, Plan]:
-        """What could run, by name: the plan itself, unless it chooses."""
+        """The plans that could run, by name: the plan itself, unless it chooses."""
         return {self.name: self}
 
     def choice_share(self, workload: Queries) -> Fraction:
-        """The part of the budget that a choice may cost."""
+        """The share of the budget that a choice may cost."""
         return Fraction(0)
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """Refuse what would take too much memory or time; plans with costly measurements check those as well."""
+        """An error if the run would take too much memory or time; plans with costly measurements check these too."""
         check_cells(self, workload)
         if self.serves.data_dependent and self.minds_workload:
             Size(0, _LEVELS * _coefficients(workload)).check(
@@ -181,7 +181,7 @@ class Plan(Algorithm[VectorSource, Queries]):
             )
 
     def minds(self, workload: Queries) -> object:
-        """What of the workload :meth:`run` depends on: workloads that agree in it can share one run."""
+        """The part of the workload that :meth:`run` depends on: workloads that agree in it can share one run."""
         return workload if self.minds_workload else None
 
     @abstractmethod
@@ -190,7 +190,7 @@ class Plan(Algorithm[VectorSource, Queries]):
 
     @staticmethod
     def alike(workload: Queries) -> Partition:
-        """Groups of cells that the workload cannot tell apart, in the order that suits the plan."""
+        """Groups of cells that the workload does not distinguish, in the order that suits the plan."""
         return workload_partition(workload)
 
     def merging(self, workload: Queries) -> Merging:
@@ -198,7 +198,7 @@ class Plan(Algorithm[VectorSource, Queries]):
         return _merging(self.alike, workload) if self.reduce else Merging(None, workload)
 
     def check(self, workload: Queries) -> None:
-        """Refuse what the plan does not serve, and numbers that are too large for floating-point arithmetic."""
+        """An error for workloads that the plan does not serve, or with numbers too large for floating point."""
         if not isinstance(workload, Queries):
             raise BadInput(f"a workload is a query set such as ad.workloads.Prefix(n), given {shorten(workload)}.")
         if workload.largest_coefficient() > LARGEST_COEFFICIENT:
@@ -208,12 +208,12 @@ class Plan(Algorithm[VectorSource, Queries]):
         ndim = len(workload.domain)
         if not self.serves.serves(ndim):
             raise BadInput(
-                f"{self.name} serves {self.serves} dimensions, the domain {workload.domain} has {ndim}. "
+                f"{self.name} serves {self.serves} dimensions; the domain {workload.domain} has {ndim}. "
                 "Leave the algorithm to auto, or name one that serves any number of them, such as identity or hb."
             )
 
     def predicts_soon(self, workload: Queries) -> bool:
-        """Whether the expected error on merged cells, where it has a closed form, can be computed in a short time."""
+        """Whether the expected error on merged cells, if it has a closed form, can be computed in a short time."""
         few = workload.cells * workload.count <= _MOST_COEFFICIENTS
         match self.effort:
             case "light":
@@ -227,40 +227,42 @@ class Plan(Algorithm[VectorSource, Queries]):
                 return few
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
-        """The error to expect on a workload; for biased plans exactly so only on public data *x*."""
+        """The expected error on a workload; for biased plans, it is exact only on public data *x*."""
         raise BadInput(f"the error of {self.name} depends on the data and has no closed form. Simulate it.")
 
     def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
-        """Whether the noise in the answers to *queries* has one law on all data, if the plan runs for *workload*."""
+        """Whether the noise in the answers to *queries*, in a run for *workload*, has one distribution on all data."""
         return False
 
     def moments(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
-        """How the noise in the answers to *queries* is spread, where it has one law on all data and a closed form."""
+        """The moments of the noise in the answers to *queries*; None unless they are the same on all data and have a
+        closed form."""
         return None
 
     def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
-        """Those of the answers to *queries*, where their noise has one law on all data."""
+        """The variances of the answers to *queries*, if their noise has the same distribution on all data."""
         raise BadInput(f"the error of {self.name} depends on the data and has no closed form. Simulate it.")
 
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
-        """Whether the answers to *queries* could follow from what is measured for *workload*: not those that tell
-        merged cells apart."""
+        """Whether the measurements for *workload* could determine the answers to *queries*: not if these distinguish
+        merged cells."""
         return self.merging(workload).on_groups(queries) is not None
 
     @property
     def linear(self) -> bool:
-        """Whether the estimate is not changed afterwards. A public total is linear too, but it could be wrong."""
+        """Whether nothing changes the estimate after :meth:`run`. Fitting a public total is linear too, but the total
+        could be wrong."""
         return not self.nonnegative and self.total is None
 
 
 class Rows(NamedTuple):
-    """The number of rows, as far as it is known, and what is left of the budget."""
+    """The number of rows, exact or noisy, and the remaining budget."""
 
     number: float
-    """At least 1."""
+    """The number of rows, at least 1."""
     left: Fraction
     measured: tuple[Measurement, ...]
-    """The measurement of the total, to be used again in least squares; none if the total is public."""
+    """The measurement of the total, to be used again in least squares; empty if the total is public."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,14 +272,14 @@ class CountsRows(Plan):
     buys_total = True
 
     total_share: Share = Fraction(1, 50)
-    """The part of the budget that buys the total, if it is not public."""
+    """The share of the budget for the total, if it is not public."""
 
     def count_rows(self, x: VectorSource, epsilon: Fraction) -> Rows:
-        """The public number of rows, or the noisy one that was bought before, or else one for its part of *epsilon*."""
+        """The public number of rows, or the noisy one measured before, or else a new one for its share of *epsilon*."""
         if self.total is not None:
             return Rows(max(1.0, float(self.total)), epsilon, ())
         if self.rows is not None:
-            here = self.rows.queries.domain == x.shape  # if cells were merged, only the number can be used
+            here = self.rows.queries.domain == x.shape  # if cells were merged, only the number itself can be used
             return Rows(max(1.0, float(self.rows.value)), epsilon, (self.rows,) if here else ())
         total = x.measure(Total(x.shape), self.total_share * epsilon)
         return Rows(max(1.0, float(total.value)), (1 - self.total_share) * epsilon, (total,))
@@ -285,40 +287,40 @@ class CountsRows(Plan):
 
 @lru_cache(maxsize=16)
 def _merging(alike: Callable[[Queries], Partition], workload: Queries) -> Merging:
-    """Once for all plans that merge in the same way. Axes are kept where no order of the groups is asked for."""
+    """Cached for all plans that merge in the same way. Axes are kept if the plan needs no order of the groups."""
     groups = alike(workload)
     return Merging.keeping_axes(workload, groups) if alike is Plan.alike else Merging.of(workload, groups)
 
 
 @dataclass(frozen=True, eq=False)
 class Merging:
-    """The groups of cells that a plan sees in place of the cells, and the workload on them.
+    """The groups of cells that replace the cells for a plan, and the workload on the groups.
 
-    The run, the expected error and the simulated noise all use this one value.
+    The run, the expected error and the simulated noise all use this value.
     """
 
     groups: Partition | None
-    """None where every cell stays by itself."""
+    """None if no cells are merged."""
     workload: Queries
-    """On the groups."""
+    """The workload on the groups."""
 
     @classmethod
     def of(cls, workload: Queries, groups: Partition) -> Merging:
-        """The cells of each group become one; single cells stay as and where they are."""
+        """The cells of each group become one; if all groups are single cells, nothing changes."""
         if groups.groups == groups.cells:
             return cls(None, workload)
         return cls(groups, reduce_workload(workload, groups))
 
     @classmethod
     def by_axis(cls, workload: Queries) -> Merging:
-        """Values of an attribute become one, so that axes stay axes and stripes stay stripes."""
+        """Merge values of each attribute, so that axes stay axes and stripes stay stripes."""
         by_axis = groups_by_axis(workload)
         groups = product_partition(by_axis)
         return cls(None if groups.groups == groups.cells else groups, reduce_by_axis(workload, by_axis))
 
     @classmethod
     def keeping_axes(cls, workload: Queries, groups: Partition) -> Merging:
-        """By axis where as many cells are merged as in these groups, the fewest; else these groups."""
+        """Merge by axis if that gives as few groups as the given ones; otherwise use the given groups."""
         if len(workload.domain) > 1 and groups.groups < groups.cells:
             merged = cls.by_axis(workload)
             if merged.groups is not None and merged.groups.groups == groups.groups:
@@ -339,7 +341,7 @@ class Merging:
         return estimate if self.groups is None else lift(estimate, self.groups)
 
     def on_groups(self, queries: Queries) -> Queries | None:
-        """Any queries about cells as queries about the groups; None if they tell merged cells apart."""
+        """Any queries about cells as queries about the groups; None if they distinguish merged cells."""
         if self.groups is None:
             return queries
         return None if tells_apart(queries, self.groups) else reduce_workload(queries, self.groups)
@@ -347,7 +349,7 @@ class Merging:
 
 @lru_cache(maxsize=16)
 def _by_axes(workload: Queries) -> bool:
-    """Whether it is made of marginals, or of products with short axes."""
+    """Whether the workload consists of marginals, or of products with short axes."""
     parts = product_parts(workload) if len(workload.domain) > 1 else None
     return isinstance(workload, Marginals) or (
         parts is not None and all(factor.cells <= _MOST_SEARCHED >> 1 for part in parts for factor in part.factors)
@@ -355,7 +357,7 @@ def _by_axes(workload: Queries) -> bool:
 
 
 def check_cells(plan: Plan, workload: Queries) -> None:
-    """Refuse domains that are too large for the plan."""
+    """Raise an error for domains that are too large for the plan."""
     if workload.cells > plan.most_cells:
         others = "" if plan.most_cells == MOST_PLAIN_CELLS else ', or name an algorithm such as "identity" or "hb"'
         raise BadInput(
@@ -370,7 +372,7 @@ def _asks(workload: Queries) -> bool:
 
 
 def _coefficients(workload: Queries) -> int:
-    """How many are written out: none for query sets that have a shorter way."""
+    """How many coefficients are written out: none for query sets with a faster way."""
     match workload:
         case Identity() | Total() | Prefix() | AllRange() | Ranges():
             return 0
@@ -393,20 +395,20 @@ MEANINGS: dict[ErrorKind, str] = {
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """The error to expect, before anything is spent: the square root of E‖W·x̂ − W·x‖².
+    """The expected error, before anything is spent: the square root of E‖W·x̂ − W·x‖².
 
     ``kind`` says what the figure is: ``exact``; an ``estimate`` (by random probes, or for the least budget that a
-    private choice leaves); an ``upper mark``, the error of least squares alone, where post-processing follows that is
-    meant to improve on it by an amount that depends on the data (it can also make it worse, on workloads that it is not
-    made for); or ``noise only`` where not all that is asked follows from what is measured: then there is also a bias,
-    which depends on the data. Of a release, it can also be ``resampled`` from the estimate.
+    private choice leaves); an ``upper mark``, the error of least squares alone, if post-processing follows that should
+    reduce it by an amount that depends on the data (it can also increase it, on workloads that it is not made for); or
+    ``noise only`` if the measurements do not determine all answers: then there is also a bias, which depends on the
+    data. For a release, it can also be ``resampled`` from the estimate.
     """
 
     total: float
     queries: int
     kind: ErrorKind
     runs: int | None = None
-    """How many simulated runs a resampled figure comes from, if they were fewer than planned."""
+    """The number of simulated runs behind a resampled figure, if it is smaller than planned."""
 
     @property
     def per_query(self) -> float:

@@ -1,6 +1,6 @@
-"""Trees of counts, on a line and on a plane: those that measure the levels that pay, with the best weights, and those
-that adapt to how much data there is, and to where it is, as far as noisy answers have shown it; and HDMM, which looks
-for the best queries of all.
+"""Trees of counts, on a line and on a plane: plans that measure only the most useful levels, with the best weights;
+plans that adapt to the amount and the location of the data, as far as noisy answers show them; and HDMM, which searches
+for the best queries of all kinds.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from adyton.whole import halvings
 
 @dataclass(frozen=True, kw_only=True)
 class OptimalHierarchy(StrategyPlan):
-    """A binary tree of counts of which only a few levels are measured: those, with those weights, that have the least
-    error on the workload, in closed form.
+    """A binary tree of counts of which only a few levels are measured: the levels and weights with the least error on
+    the workload, in closed form.
 
     After Qardaji, Yang and Li, "Understanding hierarchical methods for differentially private histograms", PVLDB 2013,
     and Li et al., "Optimizing linear counting queries under differential privacy", PODS 2010.
@@ -66,8 +66,8 @@ class OptimalHierarchy(StrategyPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class MonotoneHierarchy(DenoisingPlan, OptimalHierarchy):
-    """The optimal hierarchy, after which differences inside blocks that look like noise are shrunk away, and the prefix
-    sums are made to rise. Good for prefix sums and ranges when a free improvement is wanted and nothing else.
+    """The optimal hierarchy, then differences inside blocks that look like noise are shrunk, and the prefix sums are
+    made monotone. Good for prefix sums and ranges: an improvement at no cost in privacy.
 
     After James and Stein, "Estimation with quadratic loss", 1961, and Ayer et al., "An empirical distribution function
     for sampling with incomplete information", 1955.
@@ -85,8 +85,8 @@ class MonotoneHierarchy(DenoisingPlan, OptimalHierarchy):
 
 @dataclass(frozen=True, kw_only=True)
 class OptimalQuadtree(StrategyPlan):
-    """Counts of squares inside squares, of two to four sizes only: those, with those weights, that have the least error
-    on the workload.
+    """Counts of squares inside squares, of two to four sizes only: the sizes and weights with the least error on the
+    workload.
 
     After Cormode et al., "Differentially private spatial decompositions", ICDE 2012, and Li et al., "Optimizing linear
     counting queries under differential privacy", PODS 2010.
@@ -104,7 +104,7 @@ class OptimalQuadtree(StrategyPlan):
 class DenoisedTree(DenoisingPlan):
     """Counts of blocks inside blocks, of a few sizes, then empirical Bayes down the tree: how blocks divide their rows
     among their parts is learnt from all the answers, and parts always add up. On a map the blocks are squares. The best
-    all-rounder: good for cells, prefix sums and boxes alike.
+    all-rounder: good for cells, prefix sums and boxes.
 
     After Kolaczyk, "Bayesian multiscale models for Poisson processes", 1999.
     """
@@ -113,7 +113,7 @@ class DenoisedTree(DenoisingPlan):
     serves = Tasks(dimensions=(1, 2), ordered=True)
 
     def strategy(self, workload: Queries) -> Strategy:
-        """The levels that are best when denoising follows."""
+        """The levels that are best before denoising."""
         return _strategy(workload, denoised=True)
 
     def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
@@ -131,8 +131,8 @@ def _strategy(workload: Queries, *, denoised: bool) -> Strategy:
 
 @dataclass(frozen=True, kw_only=True)
 class HDMM(StrategyPlan):
-    """Queries and weights found by numerical optimisation for the workload: slow to prepare, hard to beat by strategies
-    that do not know the data.
+    """Queries and weights found by numerical optimisation for the workload: slow to prepare, hard to beat by other
+    strategies that do not depend on the data.
 
     McKenna et al., "Optimizing error of high-dimensional statistical queries under differential privacy", PVLDB 2018.
     """
@@ -156,7 +156,7 @@ def _optimised(workload: Queries) -> Strategy:
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveHierarchy(CountsRows):
     """A noisy total decides which levels of a tree are worth measuring; then the differences between halves of blocks
-    are estimated by empirical Bayes, and the prefix sums are made to rise.
+    are estimated by empirical Bayes, and the prefix sums are made monotone.
 
     After Ferguson, "Prior distributions on spaces of probability measures", 1974, and Kolaczyk, "Bayesian multiscale
     models for Poisson processes", 1999.
@@ -177,9 +177,9 @@ class AdaptiveHierarchy(CountsRows):
 
 @dataclass(frozen=True, kw_only=True)
 class StagedHierarchy(CountsRows):
-    """Coarse blocks first; then, in each part of the domain, finer blocks or one last precise look, whichever gains
-    more, judging by the answers so far. The estimate is for the most part the posterior mean under a law, learnt from
-    the answers, of how blocks divide their rows, and for the rest least squares with prefix sums that rise.
+    """Coarse blocks first; then, in each part of the domain, finer blocks or one last precise measurement, whichever
+    gains more, judging by the answers so far. The estimate is mostly the posterior mean under a distribution, learnt
+    from the answers, of how blocks divide their rows; the rest is least squares with monotone prefix sums.
 
     After Cormode et al., "Differentially private spatial decompositions", ICDE 2012, and Kolaczyk, "Bayesian multiscale
     models for Poisson processes", 1999.
@@ -197,15 +197,15 @@ class StagedHierarchy(CountsRows):
 
 
 _PLENTY = 3.0
-"""From this many ε·rows per cell on, nearly all parts of a map are worth small squares: levels are measured at once."""
+"""From this ε·rows per cell on, small squares are worthwhile almost everywhere: all levels are measured at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StagedQuadtree(CountsRows):
-    """Large squares first; then, in each part of the map, smaller ones or one last precise look, whichever gains more,
-    judging by the answers so far. Posterior means follow, under a law, learnt from the answers, of how squares divide
-    their rows. Strong on boxes where rows are few; where there are many, all squares of a few sizes are measured at
-    once.
+    """Large squares first; then, in each part of the map, smaller ones or one last precise measurement, whichever gains
+    more, judging by the answers so far. Posterior means follow, under a distribution, learnt from the answers, of how
+    squares divide their rows. Strong on boxes when rows are few; when there are many, all squares of a few sizes are
+    measured at once.
 
     After Cormode et al., "Differentially private spatial decompositions", ICDE 2012, and Kolaczyk, "Bayesian multiscale
     models for Poisson processes", 1999.
@@ -218,7 +218,7 @@ class StagedQuadtree(CountsRows):
     total_share: Share = Fraction(1, 100)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Total, then stages or levels along the tree, posterior means."""
+        """A noisy total, then stages or levels along the tree, posterior means."""
         tree, energy = halved_boxes(x.shape), halving_energies(workload)
         rows = self.count_rows(x, epsilon)
         known = BlockAnswers.none(tree, rows.measured)
@@ -232,7 +232,7 @@ class StagedQuadtree(CountsRows):
 
 
 _LEARNT = 0.75
-"""The weight of posterior means in the estimate; the errors of the two estimates are nearly as large, but not alike."""
+"""The weight of posterior means in the estimate; the two estimates have errors of similar size that partly cancel."""
 
 
 def staged_estimate(known: BlockAnswers) -> Reals:
@@ -247,7 +247,7 @@ def measure_in_stages(
     rows: float,
     measured: Sequence[Measurement] = (),
 ) -> BlockAnswers:
-    """Measure a vector of about *rows* rows in stages for exactly *epsilon*; *measured* are totals known already."""
+    """Measure a vector of about *rows* rows in stages for exactly *epsilon*; *measured* are totals measured before."""
     energy, levels = np.asarray(level_energy, dtype=np.float64), halvings(x.cells) + 1
     if energy.shape != (levels,):
         raise BadInput(f"level_energy must be {levels} numbers, given an array of {energy.shape}.")

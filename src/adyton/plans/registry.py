@@ -1,8 +1,8 @@
 """Registries: classes by their names, the registry of all plans, and simulation of a plan on public data.
 
-A class is imported when its name is asked for, and no other is. The plans of this package are listed in a table.
-Another package declares its own as entry points of the group ``adyton.plans``, by name and place; a script registers
-them. From then on they are like any other.
+A class is imported only when its name is requested. The plans of this package are listed in a table. Other packages
+declare theirs as entry points of the group ``adyton.plans``, by name and place; scripts register theirs. All plans are
+then treated alike.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _LONGEST = 85
 
 
 class Registry(Generic[Kind]):
-    """The classes of one kind of thing, by the name that each has as an attribute.
+    """The classes of one kind, by the name that each has as an attribute.
 
     Those of this package are listed with their places. Others are registered, or declared by other packages as entry
-    points of a group. From then on they are like any other; none takes the name of another.
+    points of a group, and are then treated alike. Names are unique.
 
     >>> families = Registry("family", {"knapsack": "configuration.greedy:Knapsack"})
     >>> families.names(), "knapsack" in families, families["knapsack"].__name__
@@ -61,12 +61,12 @@ class Registry(Generic[Kind]):
     ) -> None:
         self._what, self._noun, self._key, self._group, self._base = what, noun or what, key, group, base
         self.places = places
-        """Where those of this package are: ``module:class``, the module below ``adyton``."""
+        """The places of this package's classes: ``module:class``, with the module below ``adyton``."""
         self.added: dict[str, type[Kind]] = {}
-        """Those that were registered, or loaded from other packages."""
+        """Classes that were registered, or loaded from other packages."""
 
     def names(self) -> list[str]:
-        """The names of all, whether they were imported yet or not: those of this package first."""
+        """All names, whether the classes are imported yet or not, those of this package first."""
         return list(dict.fromkeys([*self.places, *self.added, *self.declared()]))
 
     def __iter__(self) -> Iterator[str]:
@@ -88,7 +88,7 @@ class Registry(Generic[Kind]):
         return self.added[name] if name in self.added else self._loaded(self.declared()[name])
 
     def named(self, name: object, /, **options: Any) -> Kind:
-        """The class of this name, made with these options; options that it does not have are refused."""
+        """An instance of the class of this name, with these options; an error for options that it does not have."""
         kind = self[name]
         allowed = [field.name for field in fields(kind) if field.init]  # type: ignore[arg-type]
         for option in options:
@@ -98,20 +98,20 @@ class Registry(Generic[Kind]):
         return kind(**options)
 
     def what_it_does(self, name: str) -> str:
-        """The beginning of its own description, in a few words; empty for an unknown name."""
+        """The beginning of its docstring, in a few words; empty for an unknown name."""
         words = " ".join((inspect.getdoc(self[name]) or "").split("\n\n")[0].split()) if name in self else ""
         return textwrap.shorten(re.split(r"[.:;](?:\s|$)", words)[0], _LONGEST, placeholder=" …")
 
     def register(self, kind: Added) -> Added:
-        """Enter a class under its name."""
+        """Register a class under its name."""
         name = getattr(kind, self._key)
         if name in self.places or (name in self.added and self.added[name].__qualname__ != kind.__qualname__):
-            raise BadInput(f"there is a {self._noun} named {name!r} already. Choose another name.")
+            raise BadInput(f"there is already a {self._noun} named {name!r}. Choose another name.")
         self.added[name] = kind
         return kind
 
     def declared(self) -> dict[str, EntryPoint]:
-        """Those that other packages declare; none that has a name of this package."""
+        """Entry points of other packages, without those that use a name of this package."""
         if not self._group:
             return {}
         return {
@@ -119,7 +119,7 @@ class Registry(Generic[Kind]):
         }
 
     def _loaded(self, entry: EntryPoint) -> type[Kind]:
-        """Import what another package declares, and register it if it did not do so itself."""
+        """Import a class that another package declares, and register it if the package did not do so itself."""
         try:
             kind = entry.load()
         except Exception as problem:
@@ -128,7 +128,7 @@ class Registry(Generic[Kind]):
             isinstance(kind, type) and issubclass(kind, self._base) and getattr(kind, self._key, None) == entry.name
         ):
             raise BadInput(
-                f"{entry.value} is declared as the {self._noun} {entry.name!r}, and is not one of that name."
+                f"{entry.value} is declared as the {self._noun} {entry.name!r}, but is not one of that name."
             )
         self.register(kind)
         return self.added[entry.name]
@@ -142,7 +142,7 @@ def standing(place: str) -> Any:
 
 @lru_cache(maxsize=4)
 def _entries(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """What other packages declare, as long as packages are looked for in the same folders."""
+    """The entry points of other packages, cached as long as the search path is the same."""
     return {entry.name: entry for entry in entry_points(group=group)}
 
 
@@ -198,17 +198,17 @@ _PLACES: dict[str, tuple[str, tuple[int, ...] | None]] = {
     "uniform-grid": ("plans.published.maps:UniformGrid", _PLANE),
     "workload": ("plans.published.strategies:Workload", _ANY),
 }
-"""Where each plan of this package is, and the numbers of dimensions that it serves."""
+"""The place of each plan of this package, and the numbers of dimensions that it serves."""
 
 ALGORITHMS = Registry[Plan](
     "algorithm", {name: place for name, (place, _) in _PLACES.items()}, noun="plan", group=GROUP, base=Plan
 )
 PLANS = ALGORITHMS.added
-"""The plans that are not of this package, as far as they were registered or loaded, by name."""
+"""Plans from outside this package that were registered or loaded, by name."""
 
 
 def register(plan: Added) -> Added:
-    """Enter a plan under its name; from then on it is listed, simulated, tested and chosen like any other."""
+    """Register a plan under its name; from then on it is listed, simulated, tested and chosen like any other."""
     return ALGORITHMS.register(plan)
 
 
@@ -226,9 +226,9 @@ def algorithms(ndim: int | None = None) -> list[str]:
 
 
 def check_name(algorithm: object) -> None:
-    """Refuse what is no name: the algorithm itself, or a list of several."""
+    """Raise an error for anything but a name, such as an algorithm itself or a list of several."""
     if not isinstance(algorithm, str):
-        raise BadInput(f'algorithm is "auto" or a name, with options beside it, given {shorten(algorithm)}.')
+        raise BadInput(f'algorithm must be "auto" or a name; options are given separately. Given {shorten(algorithm)}.')
 
 
 def plan_type(name: str) -> type[Plan]:
@@ -248,7 +248,7 @@ def plan_named(name: str, **options: Any) -> Plan:
 
 
 def _serves(name: str, ndim: int) -> bool:
-    """By the table; only plans of other packages are loaded to find out, and left out if they cannot be loaded."""
+    """Decided by the table; only plans of other packages are loaded, and left out if they cannot be loaded."""
     if name in _PLACES:
         dimensions = _PLACES[name][-1]
         return dimensions is None or ndim in dimensions
@@ -271,7 +271,7 @@ def simulate(
 ) -> Estimate:
     """Estimates of *public* counts by an algorithm, with simulated noise: in the shape of *x*, or (trials, \\*x.shape).
 
-    They protect nobody. For private data, open a kernel or a session.
+    They protect nobody. For private data, use a kernel or a session.
 
     >>> import adyton as ad
     >>> ad.simulate("hb", [3, 0, 5, 1], ad.workloads.Prefix(4), 1.0, seed=0, trials=10).shape
@@ -296,11 +296,11 @@ def public_counts(x: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Whole numbers of at least 0, or an error."""
     counts = np.asarray(x)
     if counts.ndim == 0 or counts.size == 0:
-        raise BadInput(f"counts are an array with at least one cell, given an array of shape {counts.shape}.")
+        raise BadInput(f"counts must be an array with at least one cell, given an array of shape {counts.shape}.")
     if counts.dtype.kind == "f" and np.isfinite(counts).all() and (counts == np.rint(counts)).all():
-        raise BadInput("counts are whole numbers, given floating-point ones. Convert them with x.astype(int).")
+        raise BadInput("counts must be whole numbers, given floating-point numbers. Convert them with x.astype(int).")
     if counts.dtype.kind not in "iu":
-        raise BadInput(f"counts are whole numbers, given an array of {counts.dtype} with other values.")
+        raise BadInput(f"counts must be whole numbers, given an array of {counts.dtype} with other values.")
     if int(counts.min()) < 0:
-        raise BadInput(f"counts are at least 0, given {int(counts.min())}.")
+        raise BadInput(f"counts must be at least 0, given {int(counts.min())}.")
     return counts

@@ -1,7 +1,7 @@
-"""Plans that measure queries which are chosen without data, and solve for the cells.
+"""Plans that choose the queries to measure without the data, and solve for the cells.
 
-Those of this chapter measure the same queries for every workload: cells, a total, a wavelet, a tree of counts. Some
-measure every cell and then take the noise out again: the cells themselves show what the data are like.
+The plans in this file measure the same queries for every workload: cells, a total, a wavelet, a tree of counts. Some
+measure every cell and then remove noise, with a distribution learnt from the noisy cells themselves.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class StrategyPlan(Plan):
         return self.cells_from(self.strategy(workload).measure(x, epsilon).answers, workload, epsilon)
 
     def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
-        """The cells from the answers to the strategy, by least squares; axes in front are independent trials."""
+        """The cells from the answers to the strategy, by least squares; leading axes are independent trials."""
         return self.strategy(workload).solver(epsilon).solve(answers)
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
@@ -61,7 +61,7 @@ class StrategyPlan(Plan):
         return ExpectedError(math.sqrt(squared), asked.count, self._kind(strategy, asked, amount, biased=x is None))
 
     def one_law(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
-        """Where they follow from what was measured, and nothing but least squares is done."""
+        """If the measurements determine the answers, and there is no step but least squares."""
         return self.linear and self.determines(workload, epsilon, queries)
 
     def moments(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
@@ -73,26 +73,26 @@ class StrategyPlan(Plan):
         return noise_moments(strategy.solver(epsilon), asked) if strategy.determines(asked, epsilon) else None
 
     def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
-        """Those of the answers by least squares; the queries must follow from what was measured."""
+        """The variances of least squares; the measurements must determine the answers."""
         asked = self.merging(workload).on_groups(queries)
         assert asked is not None
         size = asked.count * asked.cells
         if size > _MOST_WRITTEN:
             raise BadInput(
-                f"standard errors of {asked.count:,} answers from {asked.cells:,} cells take {size:,} coefficients, "
+                f"standard errors of {asked.count:,} answers from {asked.cells:,} cells take {size:,} coefficients; "
                 f"the limit is {_MOST_WRITTEN:,}. Ask for a smaller table."
             )
         solver = self.strategy(self.merging(workload).workload).solver(epsilon)
         return np.concatenate([solver.variances(rows) for rows in asked.rows()])
 
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
-        """Whether they are sums of multiples of what is measured."""
+        """Whether the queries are linear combinations of the measured ones."""
         asked = self.merging(workload).on_groups(queries)
         return asked is not None and self.strategy(self.merging(workload).workload).determines(asked, epsilon)
 
     @property
     def linear(self) -> bool:
-        """Least squares is linear; another program need not be."""
+        """Least squares is linear; plans with other steps need not be."""
         plain = type(self).run is StrategyPlan.run and type(self).cells_from is StrategyPlan.cells_from
         return super().linear and plain
 
@@ -117,7 +117,7 @@ class FixedStrategyPlan(StrategyPlan):
         """The queries to measure on this domain."""
 
     def strategy(self, workload: Queries) -> Strategy:
-        """Found once for each domain."""
+        """The queries for the workload's domain, found once for each domain."""
         return _on(type(self), workload.domain)
 
 
@@ -128,7 +128,7 @@ def _on(plan: type[FixedStrategyPlan], domain: tuple[int, ...]) -> Strategy:
 
 @dataclass(frozen=True, kw_only=True)
 class DenoisingPlan(StrategyPlan):
-    """A strategy plan with free, non-linear post-processing after (or instead of) least squares."""
+    """A strategy plan with non-linear post-processing after (or instead of) least squares."""
 
     def expected_error(self, workload: Queries, epsilon: Rational, x: npt.ArrayLike | None = None) -> ExpectedError:
         """The error of least squares alone: an upper mark."""
@@ -154,7 +154,7 @@ class IdentityPlan(FixedStrategyPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(FixedStrategyPlan):
-    """A noisy total, spread evenly over the domain: the baseline that knows nothing else.
+    """A noisy total, spread evenly over the domain: the baseline that uses nothing else.
 
     Hay et al., "Principled evaluation of differentially private algorithms using DPBench", SIGMOD 2016.
     """
@@ -223,8 +223,9 @@ def _single_cells(workload: Queries) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class DenoisedCells(DenoisedCellsPlan):
     """Noise on every cell, then empirical Bayes: how often each count occurs is learnt from the noisy counts, and each
-    becomes what it is on average under that distribution. Good for sparse data without order. Where every query asks
-    about one cell, a measured count is kept if nothing better is known; on few cells the estimate stays close to it.
+    noisy count is replaced by its posterior mean under that distribution. Good for sparse data without order. If every
+    query asks about one cell, a measured count is kept if nothing better is known; on few cells the estimate stays
+    close to it.
 
     After Robbins, "An empirical Bayes approach to statistics", 1956.
     """
@@ -239,10 +240,9 @@ class DenoisedCells(DenoisedCellsPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangePoints(DenoisedCellsPlan):
-    """Noise on every cell, then a hidden Markov chain along the cells: runs of alike cells are averaged, jumps and
-    spikes are kept. In two dimensions chains run along the rows, the columns and a Hilbert curve. Where every query
-    asks about one cell, a measured count is kept if nothing better is known; on few cells the estimate stays close to
-    it.
+    """Noise on every cell, then a hidden Markov chain along the cells: runs of similar cells are averaged, jumps and
+    spikes are kept. In two dimensions chains run along the rows, the columns and a Hilbert curve. If every query asks
+    about one cell, a measured count is kept if nothing better is known; on few cells the estimate stays close to it.
 
     After Baum et al., "A maximization technique occurring in the statistical analysis of probabilistic functions of
     Markov chains", 1970.
@@ -264,7 +264,7 @@ class ChangePoints(DenoisedCellsPlan):
 
 @lru_cache(maxsize=16)
 def _ways(domain: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
-    """The ways through a domain of two dimensions."""
+    """The orders of the cells of a two-dimensional domain along which chains run; None for a line."""
     if len(domain) == 1:
         return None
     return np.stack([snake_order(domain, 0), snake_order(domain, 1), hilbert_order(domain)])

@@ -1,7 +1,8 @@
-"""Striped plans: the domain falls into lines along one attribute, and each gets a plan for one dimension and all of ε.
+"""Striped plans: the domain is split into lines along one attribute, and a plan for one dimension runs in each with all
+of ε.
 
-The stripes hold different rows, so that what is spent on each is spent once (parallel composition, which the kernel
-applies where it splits a vector). Zhang et al., "εKTELO", SIGMOD 2018, §7.1 and Algorithm 3.
+The stripes hold different rows, so the budget is spent only once (parallel composition, which the kernel applies when
+it splits a vector). Zhang et al., "εKTELO", SIGMOD 2018, §7.1 and Algorithm 3.
 """
 
 from __future__ import annotations
@@ -40,23 +41,23 @@ class StripedPlan(Plan):
     @property
     @abstractmethod
     def along(self) -> Plan:
-        """What runs in a stripe."""
+        """The plan that runs in a stripe."""
 
     def axis_of(self, domain: tuple[int, ...]) -> int:
-        """Along which axis the stripes run."""
+        """The axis along which the stripes run."""
         return along_axis(domain, int(np.argmax(domain)) if self.axis is None else self.axis)
 
     def line(self, workload: Queries) -> Queries:
-        """What is asked of a stripe."""
+        """The workload of a stripe."""
         return _line(workload, self.axis_of(workload.domain))
 
     def check(self, workload: Queries) -> None:
-        """Refuse what has no such axis."""
+        """Also raise an error if the domain has no such axis."""
         super().check(workload)
         self.axis_of(workload.domain)
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """What a stripe takes: nothing that is as large as all queries is written out."""
+        """Check the size of a stripe: the queries about the whole domain are never written out."""
         check_cells(self, workload)
         self.along.check_size(self.line(workload), epsilon)
 
@@ -70,7 +71,7 @@ class StripedStrategyPlan(StripedPlan, StrategyPlan):
     """A strategy for one dimension, measured in all stripes at once."""
 
     along: ClassVar[StrategyPlan]
-    """What runs in a stripe."""
+    """The plan that runs in a stripe."""
 
     def strategy(self, workload: Queries) -> Strategy:
         """The queries of the inner plan, asked of every stripe."""
@@ -80,7 +81,7 @@ class StripedStrategyPlan(StripedPlan, StrategyPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class HBStriped(StripedStrategyPlan):
-    """In every stripe along one attribute a tree of counts, made consistent by least squares.
+    """In every stripe along one attribute, a tree of counts, made consistent by least squares.
 
     Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, plan 14.
     """
@@ -94,7 +95,7 @@ class HBStriped(StripedStrategyPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangePointsStriped(StripedStrategyPlan, DenoisingPlan):
-    """Noise on every cell, then a hidden Markov chain along each stripe: runs of alike cells are averaged, jumps and
+    """Noise on every cell, then a hidden Markov chain along each stripe: runs of similar cells are averaged, jumps and
     spikes are kept. Good for single cells of large tables with one attribute that has many ordered values.
 
     After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``change-points`` in place of DAWA.
@@ -105,11 +106,11 @@ class ChangePointsStriped(StripedStrategyPlan, DenoisingPlan):
     along = ChangePoints()
 
     def minds(self, workload: Queries) -> object:
-        """What the inner plan minds, and where the stripes run."""
+        """What the inner plan depends on, and the axis of the stripes."""
         return self.axis_of(workload.domain), self.along.minds(self.line(workload))
 
     def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
-        """Each stripe by itself, as the inner plan does."""
+        """Each stripe separately, as the inner plan does."""
         axis, line = self.axis_of(workload.domain), self.line(workload)
         asked = self.along.strategy(line).queries.count
         shape = tuple(asked if place == axis else side for place, side in enumerate(workload.domain))
@@ -124,18 +125,18 @@ class OneByOne(StripedPlan):
     simulates_many = False
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """There must not be too many stripes."""
+        """Also raise an error if there are too many stripes."""
         super().check_size(workload, epsilon)
         axis = self.axis_of(workload.domain)
         stripes = workload.cells // workload.domain[axis]
         if stripes > MOST_STRIPES:
             raise BadInput(
-                f"{self.name} takes up to {MOST_STRIPES:,} stripes, along axis {axis} there are {stripes:,}. Choose "
+                f"{self.name} takes up to {MOST_STRIPES:,} stripes; along axis {axis} there are {stripes:,}. Choose "
                 'another axis or fewer attributes, or name "hb-striped" or "change-points-striped".'
             )
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Split, and run the plan in each part."""
+        """Split the vector, and run the plan in each part."""
         axis, line, plan = self.axis_of(workload.domain), self.line(workload), self.along
         parts = x.split(stripe_partition(workload.domain, axis))
         cells = [plan.carry_out(part, line, epsilon).estimate for part in parts]
@@ -144,8 +145,8 @@ class OneByOne(StripedPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class StagedHierarchyStriped(OneByOne):
-    """In every stripe along one attribute coarse blocks first, then finer ones where they gain most: few
-    answers where there are few rows. Good for prefix sums and ranges along an attribute with many ordered values.
+    """In every stripe along one attribute, coarse blocks first, then finer ones where they gain most: few answers where
+    there are few rows. Good for prefix sums and ranges along an attribute with many ordered values.
 
     After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``staged-hierarchy`` in place of DAWA.
     """
@@ -162,7 +163,7 @@ def _line(workload: Queries, axis: int) -> Queries:
 
 @lru_cache(maxsize=16)
 def _merged_by_axis(workload: Queries) -> Merging:
-    """Once for all plans that keep the axes."""
+    """Cached for all plans that keep the axes."""
     return Merging.by_axis(workload)
 
 

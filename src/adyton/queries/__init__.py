@@ -1,6 +1,6 @@
-"""Query matrices that are never written out, partitions of cells, and measurements: the public side of every question.
+"""Query matrices that are never written out, partitions of cells, and measurements; nothing here reads private data.
 
-Start with :mod:`adyton.queries.base`; the plainest query sets are in :mod:`adyton.queries.basic`.
+Start with :mod:`adyton.queries.base`; the simplest query sets are in :mod:`adyton.queries.basic`.
 """
 
 from adyton.queries.base import Queries

@@ -1,8 +1,8 @@
-"""What a workload asks along the axes of its domain: as a union of products, of each set of axes, and of stripes.
+"""What a workload asks along the axes of its domain: as a union of products, about each set of axes, about stripes.
 
-Functions of the cells fall apart into 2^d orthogonal spaces for d axes, one for every set T of axes: those that vary
-along each axis of T with mean zero, and are constant along all others. P_T is the projection on that space. Strategies
-of marginals have one variance in each, so that their error on W follows from the energies tr(P_T·WᵀW).
+For d axes, the functions of the cells decompose into 2^d orthogonal spaces, one for every set T of axes: the functions
+that vary along each axis of T with mean zero and are constant along all other axes. P_T is the projection onto that
+space. A strategy of marginals has one variance in each space, so its error on W follows from the energies tr(P_T·WᵀW).
 
 Stripes are the lines of cells along one axis, all other attributes fixed.
 """
@@ -28,11 +28,11 @@ from adyton.whole import whole
 
 @dataclass(frozen=True, eq=False)
 class ProductPart:
-    """The products of one query from every factor, all with one weight."""
+    """The products of one query from every factor, all with the same weight."""
 
     weight: float
     factors: tuple[Queries, ...]
-    """One for each axis."""
+    """One query set for each axis."""
 
 
 def product_parts(workload: Queries) -> list[ProductPart] | None:  # noqa: PLR0911
@@ -72,7 +72,7 @@ def _product_of(parts: tuple[ProductPart, ...]) -> ProductPart:
 
 
 def _weighted_parts(workload: Weighted) -> list[ProductPart] | None:
-    """Where all queries of a part have the same weight; a part's queries follow one another."""
+    """The parts, if all queries of each part have the same weight; the queries of a part are consecutive."""
     parts = product_parts(workload.queries) if not isinstance(workload.queries, Kronecker) else None
     if np.ptp(workload.weights) == 0:
         parts = product_parts(workload.queries)
@@ -93,7 +93,7 @@ _MOST_NUMBERS = 1 << 22
 
 
 def energies_by_axes(workload: Queries) -> Reals | None:  # noqa: PLR0911
-    """tr(P_T·WᵀW) for every set T of axes, numbered by its bits; None where it is not known without writing W out.
+    """tr(P_T·WᵀW) for every set T of axes, numbered by its bits; None if it cannot be computed without writing W out.
 
     >>> energies_by_axes(Marginals((2, 3), way=1))  # of no axis, the first, the second, both
     array([5., 3., 4., 0.])
@@ -142,7 +142,7 @@ def _energies_of_product(factors: Sequence[Reals]) -> Reals:
 
 
 def _energies_of_boxes(workload: Ranges, weights: Reals) -> Reals:
-    """A side of length k out of n has k²/n and k − k²/n."""
+    """A side of length k on an axis of n cells has the energies k²/n and k − k²/n."""
     lengths = (workload.upper - workload.lower + 1).astype(np.float64)
     total = np.zeros(1 << len(workload.domain))
     for first in range(0, workload.count, chunk := max(1, _MOST_NUMBERS >> len(workload.domain))):
@@ -156,15 +156,15 @@ def _energies_of_boxes(workload: Ranges, weights: Reals) -> Reals:
 
 
 Parts = list[tuple[int, Queries]]
-"""Queries about one stripe, each with how often it is asked over all stripes."""
+"""Query sets about one stripe, each with the number of times that it is asked over all stripes."""
 _MOST_KINDS = 64
-"""Ranges that count more different numbers of stripes are weighted one by one."""
+"""Ranges with more different numbers of stripes than this are weighted individually."""
 _MOST_REPEATED = 64
-"""The most copies by which a part that counts more often is repeated; beyond that, it is weighted."""
+"""Parts that are asked more often are repeated if this makes at most this many copies in all; otherwise weighted."""
 
 
 def along_axis(domain: tuple[int, ...], axis: int) -> int:
-    """The number of an axis, or an error where the domain has no such axis."""
+    """The number of an axis, or an error if the domain has no such axis."""
     along = whole(axis, "axis", 0)
     if along >= len(domain):
         raise BadInput(f"axes are numbered 0 … {len(domain) - 1} for the domain {domain}, given {along}.")
@@ -172,8 +172,8 @@ def along_axis(domain: tuple[int, ...], axis: int) -> int:
 
 
 def stripe_parts(workload: Queries, axis: int) -> Parts | None:  # noqa: PLR0911
-    """What is asked about single stripes along *axis*: if the errors of all stripes have mean zero, are independent and
-    follow one law, then E‖W·e‖² = Σ (how often)·E‖part·e′‖², for e′ the error of one stripe.
+    """The queries about single stripes along *axis*: if the errors of all stripes are independent and identically
+    distributed with mean zero, then E‖W·e‖² = Σ (times asked)·E‖part·e′‖², for e′ the error of one stripe.
 
     For stripe s let W_s be the columns of W in it. Then E‖W·e‖² = Σ_s E‖W_s·e_s‖², and for products, marginals and
     boxes the W_s are copies of a few query sets. None for other workloads.
@@ -211,8 +211,8 @@ def stripe_parts(workload: Queries, axis: int) -> Parts | None:  # noqa: PLR0911
 
 
 def stripe_workload(workload: Queries, axis: int) -> Queries:
-    """A workload for one stripe that represents all that is asked of the stripes: in the same proportions where they
-    are known, and all prefix sums where they are not.
+    """A workload for one stripe that represents the queries about all stripes: in the same proportions where these
+    are known, otherwise all prefix sums.
 
     >>> str(stripe_workload(Kronecker([Prefix(4), Identity(3)]), 0))
     'prefix sums of 4 cells'
@@ -230,7 +230,7 @@ def stripe_workload(workload: Queries, axis: int) -> Queries:
 
 
 def stripes_of(values: Array, shape: tuple[int, ...], axis: int) -> Array:
-    """Flat values of this shape, as one row for each stripe along an axis; axes in front are kept.
+    """Flat values of this shape as one row for each stripe along an axis; leading axes are kept.
 
     >>> stripes_of(np.arange(6), (2, 3), 0)
     array([[0, 3],
@@ -243,7 +243,7 @@ def stripes_of(values: Array, shape: tuple[int, ...], axis: int) -> Array:
 
 
 def whole_of(stripes: Array, shape: tuple[int, ...], axis: int) -> Array:
-    """The way back from :func:`stripes_of`.
+    """The inverse of :func:`stripes_of`.
 
     >>> whole_of(np.array([[0, 3], [1, 4], [2, 5]]), (2, 3), 0)
     array([0, 1, 2, 3, 4, 5])
@@ -255,7 +255,7 @@ def whole_of(stripes: Array, shape: tuple[int, ...], axis: int) -> Array:
 
 
 def _stripes_of_product(workload: Kronecker, along: int) -> Parts | None:
-    """The factor that the axis belongs to, as often as the others ask: Σ over their columns of the squared norms."""
+    """The factor that the axis belongs to, asked as often as the product of the other factors' squared norms."""
     first, others, own = 0, 1.0, None
     for factor in workload.factors:
         if first <= along < first + len(factor.domain):
@@ -269,7 +269,8 @@ def _stripes_of_product(workload: Kronecker, along: int) -> Parts | None:
 
 
 def _stripes_of_boxes(workload: Ranges, along: int) -> Parts | None:
-    """A box asks each stripe that it meets for the same interval. Boxes that meet equally many stripes go together."""
+    """A box asks each stripe that it meets for the same interval. Boxes that meet the same number of stripes form one
+    part."""
     sides = np.delete(workload.upper - workload.lower + 1, along, axis=1)
     met = sides.prod(axis=1)
     numbers = np.unique(met)
@@ -281,7 +282,7 @@ def _stripes_of_boxes(workload: Ranges, along: int) -> Parts | None:
 
 
 def _added_up(lists: Iterable[Parts]) -> Parts:
-    """All parts; single cells and totals, which compare as equal, are counted together."""
+    """All parts; query sets that compare equal (single cells, totals) are counted together."""
     times: dict[Queries, int] = {}
     for number, queries in (pair for parts in lists for pair in parts):
         times[queries] = times.get(queries, 0) + number

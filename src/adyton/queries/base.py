@@ -1,7 +1,7 @@
 """Queries: linear counting queries over the cells of a domain, as a matrix that is never written out.
 
-The chapter ends with the memory and the time that a request takes: public bounds, known before anything is paid, and
-the limits for them.
+At the end of the file: bounds on the memory and time of a request, which are public and known before any budget is
+spent, and the limits on them.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from adyton.queries.partition import made_of, rebuild
 from adyton.whole import IntegerArray, maybe_whole, narrow, whole_array, widen
 
 MOST_NUMBERS = 1 << 28
-"""How many numbers a request may hold in memory beside the counts themselves: two gigabytes of them."""
+"""How many numbers a request may hold in memory besides the counts themselves: two gigabytes."""
 MOST_STEPS = 1 << 33
 """How many steps of arithmetic a request may take: about a minute."""
 SLOW_DRAW = 1 << 12
-"""As many steps take as long as one draw of noise whose scale is too long for machine arithmetic."""
+"""One draw of noise whose scale is too long for machine arithmetic takes as long as this many steps."""
 
 
 class Queries(Coefficients):
-    """A set of linear counting queries: one row per query, one coefficient per cell, whole numbers as a rule.
+    """A set of linear counting queries: one row per query, one coefficient per cell, usually whole numbers.
 
-    Subclasses are frozen values. They work on arrays of int64, float64 or Python integers alike, whose last axis holds
-    the cells (or the answers) and whose other axes are independent vectors; the public methods here choose a number
-    type in which nothing can wrap around.
+    Subclasses are frozen values. They work on arrays of int64, float64 or Python integers, whose last axis holds the
+    cells (or the answers) and whose other axes are independent vectors; the public methods here choose a number type
+    that cannot overflow.
     """
 
     def _absolute_transpose(self, weights: Array) -> Array:
-        """For each cell i, Σ_q |q_i|·weight_q. Query sets with negative coefficients have their own."""
+        """For each cell i, Σ_q |q_i|·weight_q. Query sets with negative coefficients override this."""
         return self._transpose(weights)
 
     def largest_row_sum(self) -> int:
-        """max_q Σ_i |q_i|, or a bound on it: how far an answer can exceed the largest cell."""
+        """max_q Σ_i |q_i|, or a bound on it: by what factor an answer can exceed the largest cell."""
         return self.cells * self.largest_coefficient()
 
     def largest_coefficient(self) -> int:
@@ -50,7 +50,7 @@ class Queries(Coefficients):
         return 1
 
     def size(self) -> Size:
-        """The memory and time to answer all of them once. As a rule every cell and every answer is used a few times."""
+        """The memory and time to answer all queries once. Usually every cell and every answer is used a few times."""
         count = self.count
         return Size(2 * count, 2 * (self.cells + count))
 
@@ -66,19 +66,19 @@ class Queries(Coefficients):
 
     @abstractmethod
     def __str__(self) -> str:
-        """What is asked, in words."""
+        """A description of the queries in words."""
 
     def __len__(self) -> int:
         return self.count
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are made by the constructor, which checks and freezes again."""
+        """Copying and unpickling call the constructor, which checks and freezes again."""
         return rebuild, (type(self), made_of(self))
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
         """The true answers on a public vector *x*, flat or in the shape of the domain; exact for whole numbers.
 
-        Further axes in front are independent vectors.
+        Leading axes are independent vectors.
         """
         array = np.asarray(x)
         axes = len(self.domain)
@@ -93,7 +93,7 @@ class Queries(Coefficients):
         return narrow(self._apply(widen(_whole_numbers(flat, "cells"), self.largest_row_sum())))
 
     def transpose(self, answers: npt.ArrayLike) -> Array:
-        """Wᵀ·y: for each cell the sum of the answers of the queries that count it, times their coefficients."""
+        """Wᵀ·y: for each cell, the sum of the answers to the queries that count it, times their coefficients."""
         array = np.asarray(answers)
         if not array.ndim or array.shape[-1] != self.count:
             raise BadInput(f"there are {self.count} queries, given answers of shape {array.shape}: give one per query.")
@@ -111,12 +111,12 @@ class Queries(Coefficients):
         return narrow(self._absolute_transpose(widen(_whole_numbers(rows, "weights"), self._reach())))
 
     def sensitivity(self, weights: IntegerArray | None = None) -> int:
-        """The largest (weighted) L1 norm of a column: how far one row more or less can move all the answers.
+        """The largest (weighted) L1 norm of a column: how much one row more or less can change the answers in total.
 
-        Refused where a coefficient need not be whole, because then it is only known up to rounding.
+        An error if a coefficient need not be whole, because the norm is then known only up to rounding.
         """
         if not self.whole:
-            raise BadInput("weighted queries are answered from an estimate. Measure them plain, with weights beside.")
+            raise BadInput("weighted queries are answered from an estimate. To measure, give weights separately.")
         return self._plain_sensitivity() if weights is None else int(self.column_sums(weights).max())
 
     def _plain_sensitivity(self) -> int:
@@ -128,16 +128,16 @@ class Queries(Coefficients):
         return self._whole_form() is self
 
     def _whole_form(self) -> Queries:
-        """Queries with whole coefficients that tell apart all cells that these do: themselves, if they are whole."""
+        """Queries with whole coefficients that distinguish all cells that these do; *self* if all are whole."""
         return self
 
     def _reach(self) -> int:
-        """How far a cell of Wᵀ·y can exceed the largest of the answers y."""
+        """By what factor a cell of Wᵀ·y can exceed the largest of the answers y."""
         return max(1, self.count * self.largest_coefficient())
 
 
 def check_queries(given: Sequence[Queries], name: str) -> tuple[Queries, ...]:
-    """Query sets, at least one, or an error."""
+    """The query sets as a tuple; an error unless there is at least one."""
     parts = tuple(given) if isinstance(given, Iterable) else ()
     if not parts or not all(isinstance(part, Queries) for part in parts):
         raise BadInput(f"{name} must be query sets, at least one, given {shorten(given)}.")
@@ -145,7 +145,7 @@ def check_queries(given: Sequence[Queries], name: str) -> tuple[Queries, ...]:
 
 
 def _whole_numbers(values: Array, name: str) -> IntegerArray:
-    """Whole numbers of any type, those in an array of objects as Python integers; an error for anything else."""
+    """Whole numbers of any type, with those in an object array as Python integers; an error for anything else."""
     if values.dtype.kind in "biu":
         return values
     numbers = [maybe_whole(value) for value in values.flat] if values.dtype.kind == "O" else [None]
@@ -155,7 +155,7 @@ def _whole_numbers(values: Array, name: str) -> IntegerArray:
 
 
 def scatter(values: Array, places: Integers, length: int) -> Array:
-    """For each of *length* places the sum of the values that go there, along the last axis.
+    """For each of *length* places, the sum of the values that belong there, along the last axis.
 
     >>> scatter(np.array([1, 2, 4]), np.array([1, 0, 1]), 2)
     array([2, 5])
@@ -174,18 +174,18 @@ def add_at(sums: Array, places: Integers, values: Array) -> None:
 
 
 class Size(NamedTuple):
-    """Upper bounds on how many numbers are held at one time, and on the steps of arithmetic. They are rough: they must
-    only make sure that no allowed request exhausts the memory or runs without end."""
+    """Upper bounds on how many numbers are held at the same time and on the steps of arithmetic. They are rough: they
+    only ensure that no permitted request exhausts the memory or runs forever."""
 
     numbers: int
     steps: int
 
     def then(self, other: Size) -> Size:
-        """One after the other: the memory of the first is free again."""
+        """One after the other: the memory of the first is free when the second starts."""
         return Size(max(self.numbers, other.numbers), self.steps + other.steps)
 
     def check(self, what: Callable[[], str], advice: str) -> None:
-        """Refuse what is too large, with a sentence about *what*, which is called only then.
+        """Raise an error if this is too large; *what* is called only then and names the request in the message.
 
         >>> Size(1 << 40, 1).check(lambda: "this histogram", "Ask for less.")
         Traceback (most recent call last):
@@ -209,7 +209,7 @@ def _gigabytes(numbers: int) -> str:
 
 
 def _rounded(steps: int) -> str:
-    """In billions, as words.
+    """The number of steps in billions, in words.
 
     >>> _rounded(8_589_934_592), _rounded(51_000_000_000_000)
     ('9 billion', '51,000 billion')

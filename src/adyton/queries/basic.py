@@ -1,5 +1,5 @@
-"""The plainest query sets: every cell, the total, some of the cells, sums of groups of cells; and marginals, which
-count over some attributes and sum over the others.
+"""The simplest query sets: every cell, the total, some of the cells, sums over groups of cells; and marginals, which
+count the combinations of some attributes and sum over the others.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from adyton.whole import as_shape, freeze, whole
 
 @dataclass(frozen=True, init=False)
 class DomainQueries(Queries):
-    """A query set that follows from its domain alone."""
+    """A query set that is determined by its domain."""
 
     domain: tuple[int, ...]
     one_axis: ClassVar[str] = ""
-    """The message for a domain of several axes where only one is allowed; empty where any number is."""
+    """The message for a domain of several axes where only one is allowed; empty where any number of axes is."""
 
     def __init__(self, domain: int | Sequence[int]) -> None:
         object.__setattr__(self, "domain", as_shape(domain))
@@ -46,7 +46,7 @@ class Identity(DomainQueries):
 
     @property
     def count(self) -> int:
-        """As many as there are cells."""
+        """The number of cells."""
         return self.cells
 
     def _apply(self, cells: Array) -> Array:
@@ -62,24 +62,24 @@ class Identity(DomainQueries):
         return 1
 
     def largest_row_sum(self) -> int:
-        """One cell, once."""
+        """Each query counts one cell."""
         return 1
 
     def column_groups(self) -> Partition:
-        """Every cell by itself."""
+        """Every cell is its own group."""
         return Partition(np.arange(self.cells))
 
     def _gram(self) -> Reals:
         return np.eye(self.cells)
 
     def squared_norm(self) -> float:
-        """One for each cell."""
+        """1 for each cell."""
         return float(self.cells)
 
 
 @dataclass(frozen=True, init=False)
 class Total(DomainQueries):
-    """One query: how many rows there are in all.
+    """One query: the total number of rows.
 
     >>> Total((2, 2)) @ [[1, 2], [3, 4]]
     array([10])
@@ -87,7 +87,7 @@ class Total(DomainQueries):
 
     @property
     def count(self) -> int:
-        """One."""
+        """One query."""
         return 1
 
     def _apply(self, cells: Array) -> Array:
@@ -103,7 +103,7 @@ class Total(DomainQueries):
         return 1
 
     def squared_norm(self) -> float:
-        """One for each cell."""
+        """1 for each cell."""
         return float(self.cells)
 
 
@@ -124,7 +124,7 @@ class Reduction(Queries):
         object.__setattr__(self, "partition", partition)
         object.__setattr__(self, "domain", as_shape(partition.cells if domain is None else domain))
         if self.cells != partition.cells:
-            raise BadInput(f"the partition labels {partition.cells} cells, the domain has {self.cells}.")
+            raise BadInput(f"the partition labels {partition.cells} cells; the domain has {self.cells}.")
 
     @property
     def count(self) -> int:
@@ -172,7 +172,7 @@ class Cells(Queries):
 
     @property
     def count(self) -> int:
-        """As many as were named."""
+        """The number of cells listed."""
         return int(self.places.size)
 
     def _apply(self, cells: Array) -> Array:
@@ -185,11 +185,11 @@ class Cells(Queries):
         return f"{self.count:,} of {self.cells:,} cells"
 
     def largest_row_sum(self) -> int:
-        """One cell each."""
+        """Each query counts one cell."""
         return 1
 
     def squared_norm(self) -> float:
-        """One cell each."""
+        """Each query counts one cell."""
         return float(self.count)
 
 
@@ -246,7 +246,7 @@ class Marginals(Queries):
 
     @property
     def count(self) -> int:
-        """The cells of all the marginals."""
+        """The number of cells of all marginals together."""
         return sum(self.sizes)
 
     def _apply(self, cells: Array) -> Array:
@@ -288,7 +288,7 @@ class Marginals(Queries):
         return Size(2 * self.count + self.cells, len(self.axes) * self.cells + 2 * self.count)
 
     def largest_row_sum(self) -> int:
-        """As many cells as the smallest marginal sums up in one of its own."""
+        """The number of cells that one cell of the smallest marginal sums up."""
         return self.cells // min(self.sizes)
 
     def squared_norm(self) -> float:

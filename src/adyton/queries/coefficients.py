@@ -1,4 +1,4 @@
-"""The coefficients of queries, written out, for those who plan, solve and estimate. A measurement needs none of it."""
+"""The coefficients of queries, written out for planning, solving and estimation. Measuring needs nothing from here."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from adyton.queries.partition import Partition
 from adyton.whole import IntegerArray, whole
 
 _CHUNK = 1 << 22
-"""How many coefficients are written out at a time, where rows have to be."""
+"""How many coefficients are written out at a time where rows are needed."""
 _CERTAINTY, _FEWEST_BITS = 128, 16
-"""Bits of the numbers that tell columns apart: of all together, and of each product in machine arithmetic."""
+"""Bits of the random numbers that distinguish columns: in total, and the fewest per product in machine arithmetic."""
 _LARGEST_GRAM = 1 << 14
 _LARGEST_REAL = 1 << 52
 """Whole numbers below this, and the sum of two of them, are exact in double precision."""
 
 
 class Coefficients(ABC):
-    """A matrix that is never written out as a whole, and what can be said about it; query sets with a shorter way have
-    their own."""
+    """A matrix that is never written out as a whole, with general methods to read its properties; query sets override
+    those that they can compute faster."""
 
     domain: tuple[int, ...]
 
@@ -57,7 +57,7 @@ class Coefficients(ABC):
 
     @abstractmethod
     def _whole_form(self) -> Coefficients:
-        """Queries with whole coefficients that tell apart all cells that these do."""
+        """Queries with whole coefficients that distinguish all cells that these do."""
 
     def largest_pair(self) -> int:
         """max_i |q_i| + |r_i| over two different queries q and r, or a bound on it.
@@ -89,19 +89,19 @@ class Coefficients(ABC):
         return self._apply(unit)
 
     def rows(self) -> Iterator[Reals]:
-        """All the coefficients, some rows at a time: never the whole matrix, if it is large."""
+        """All the coefficients, some rows at a time, so that a large matrix is never held as a whole."""
         step = max(1, _CHUNK // self.cells)
         for start in range(0, self.count, step):
             yield self._rows(np.arange(start, min(self.count, start + step)))
 
     def _rows(self, numbers: Integers) -> Reals:
-        """The coefficients of the queries with these numbers; Wᵀ·e_q for those that have no shorter way."""
+        """The coefficients of the queries with these numbers: Wᵀ·e_q, unless a subclass has a faster way."""
         step = max(1, _CHUNK // self.count)
         parts = [numbers[start : start + step] for start in range(0, numbers.size, step)]
         return np.concatenate([self._transpose(_units(part, self.count)) for part in parts])
 
     def gram(self) -> Reals:
-        """WᵀW as a table of cells × cells; only for domains that are small enough to have one."""
+        """WᵀW as a table of cells × cells; an error for domains that are too large."""
         if self.cells > _LARGEST_GRAM:
             raise BadInput(f"a table of {self.cells:,}² numbers is too large to be written out.")
         return self._gram()
@@ -117,10 +117,10 @@ class Coefficients(ABC):
         return float(sum(np.square(rows).sum() for rows in self.rows()))
 
     def column_groups(self) -> Partition:
-        """Cells that every query treats alike, as groups numbered in the order of their first cells.
+        """Groups of cells with the same coefficient in every query, numbered in the order of their first cells.
 
         W is never written out (see :meth:`column_products`). Where coefficients need not be whole, the groups can be
-        smaller than they have to be, never larger.
+        smaller than necessary, never larger.
         """
         labels, first = np.zeros(self.cells, dtype=np.int64), np.zeros(1, dtype=np.int64)
         for products in self.column_products():
@@ -131,11 +131,12 @@ class Coefficients(ABC):
         return Partition(labels)
 
     def column_products(self) -> Iterator[IntegerArray]:
-        """Products v·W with random v, in whole numbers: cells with equal columns, and only such cells, agree in all.
+        """Products v·W with random v, in whole numbers: cells with equal columns agree in all products, other cells
+        with negligible probability.
 
         Zhang et al., εKTELO, SIGMOD 2018, Algorithm 2, in exact arithmetic. If two columns differ in the coefficient of
-        query q, then whatever the other numbers are, at most one value of v_q makes their products equal: a chance of
-        at most 2^-b for numbers of b bits, and of at most 2^-128 for all products.
+        query q, then for any values of the other numbers at most one value of v_q makes their products equal: a
+        probability of at most 2^-b for numbers of b bits, and of at most 2^-128 for all products.
         """
         queries = self._whole_form()
         room = 62 - queries._plain_sensitivity().bit_length()  # |v·W| < 2^b · sensitivity
@@ -148,7 +149,7 @@ class Coefficients(ABC):
 def by_part(numbers: Integers, lengths: Sequence[int]) -> Iterator[tuple[int, Integers, Integers]]:
     """For each part of a list cut into parts: which of the *numbers* lie in it, and their places in the part.
 
-    Parts in which none of them lies are left out.
+    Parts that contain none of the numbers are left out.
 
     >>> [(part, own.tolist(), within.tolist()) for part, own, within in by_part(np.array([0, 4, 3]), [2, 1, 2])]
     [(0, [0], [0]), (2, [1, 2], [1, 0])]
@@ -169,7 +170,7 @@ def _units(places: Integers, length: int) -> Reals:
 
 
 def _refine(labels: Integers, products: npt.NDArray[Any]) -> tuple[Any, Any]:
-    """Groups of cells that had equal labels and have equal products, and the first cell of each."""
+    """Groups of cells with equal labels and equal products, and the first cell of each group."""
     keys = products
     if labels.any():
         kinds = np.unique(products, return_inverse=True)[1]

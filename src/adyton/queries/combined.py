@@ -1,5 +1,5 @@
-"""Queries made of others: one for each axis, one set after the other, and queries about the answers of queries; and any
-list of integer queries, kept as their non-zero coefficients.
+"""Queries made of other query sets: products over the axes, several sets stacked, and queries about the answers of
+queries; and any list of integer queries, stored as their non-zero coefficients.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from adyton.queries.coefficients import by_part
 from adyton.whole import SAFE, as_shape, freeze, largest, whole
 
 _WRITTEN_OUT = 1 << 20
-"""Products of no more coefficients than this are written out to find their column sums."""
+"""Products of at most this many coefficients are written out to find their column sums."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kronecker(Queries):
-    """Every combination of one query per factor, each about its own axes: coefficients multiply.
+    """Every combination of one query per factor; each factor has its own axes, and coefficients multiply.
 
     >>> from adyton.queries import Identity, Total
     >>> Kronecker([Total(2), Identity(3)]) @ [[1, 2, 3], [4, 5, 6]]
@@ -46,7 +46,7 @@ class Kronecker(Queries):
 
     @property
     def count(self) -> int:
-        """The product of the factors' numbers."""
+        """The product of the factors' counts."""
         return math.prod(factor.count for factor in self.factors)
 
     def _apply(self, cells: Array) -> Array:
@@ -72,7 +72,7 @@ class Kronecker(Queries):
         return self if all(map(operator.is_, forms, self.factors)) else Kronecker(forms)
 
     def _along(self, sides: list[int], values: Array, steps: Sequence[Callable[[Array], Array]]) -> Array:
-        """Each step along its own axis; a step that shortens its axis comes before one that lengthens it."""
+        """Apply each step along its own axis; steps that shorten an axis come before steps that lengthen one."""
         leading, shape = values.shape[:-1], list(sides)
         growth = [factor.count / factor.cells for factor in self.factors]
         if sides != [factor.cells for factor in self.factors]:
@@ -90,7 +90,7 @@ class Kronecker(Queries):
         return " × ".join(str(factor) for factor in self.factors)
 
     def size(self) -> Size:
-        """Axis by axis, in the order of :meth:`_along`: each factor as often as the other axes are long by then."""
+        """Axis by axis, in the order of :meth:`_along`: each factor once for every line along its axis at that time."""
         sides, total = [factor.cells for factor in self.factors], Size(0, 0)
         for axis in sorted(range(len(sides)), key=lambda axis: Fraction(self.factors[axis].count, sides[axis])):
             own, others = self.factors[axis].size(), math.prod(sides) // sides[axis]
@@ -100,15 +100,15 @@ class Kronecker(Queries):
         return total
 
     def _plain_sensitivity(self) -> int:
-        """Column norms multiply, and the factors' cells are combined freely."""
+        """Column norms multiply, and every combination of the factors' cells occurs."""
         return math.prod(factor.sensitivity() for factor in self.factors)
 
     def largest_row_sum(self) -> int:
-        """Products of sums of absolute values."""
+        """The product of the factors' row sums."""
         return math.prod(factor.largest_row_sum() for factor in self.factors)
 
     def largest_coefficient(self) -> int:
-        """The product of the factors' largest."""
+        """The product of the factors' largest coefficients."""
         return math.prod(factor.largest_coefficient() for factor in self.factors)
 
     def _gram(self) -> Reals:
@@ -135,12 +135,12 @@ class Stack(Queries):
         object.__setattr__(self, "parts", check_queries(parts, "parts"))
         domains = {part.domain for part in self.parts}
         if len(domains) > 1:
-            raise BadInput(f"query sets can be stacked that ask about one domain, given {sorted(domains)}.")
+            raise BadInput(f"only query sets about the same domain can be stacked, given {sorted(domains)}.")
         object.__setattr__(self, "domain", self.parts[0].domain)
 
     @property
     def count(self) -> int:
-        """The sum of the parts' numbers."""
+        """The sum of the parts' counts."""
         return sum(part.count for part in self.parts)
 
     def _apply(self, cells: Array) -> Array:
@@ -173,16 +173,16 @@ class Stack(Queries):
         return " and ".join(str(part) for part in self.parts)
 
     def size(self) -> Size:
-        """One part after the other, and all answers side by side."""
+        """One part after the other, and the answers of all parts together."""
         parts = functools.reduce(Size.then, (part.size() for part in self.parts))
         return Size(parts.numbers + 2 * self.count + self.cells, parts.steps + self.count)
 
     def largest_row_sum(self) -> int:
-        """The largest of the parts'."""
+        """The largest row sum of the parts."""
         return max(part.largest_row_sum() for part in self.parts)
 
     def largest_coefficient(self) -> int:
-        """The largest of the parts'."""
+        """The largest coefficient of the parts."""
         return max(part.largest_coefficient() for part in self.parts)
 
     def _gram(self) -> Reals:
@@ -195,10 +195,10 @@ class Stack(Queries):
 
 @dataclass(frozen=True, eq=False)
 class Product(Queries):
-    """Queries about the answers of other queries: ``outer`` after ``inner``, the matrix product of both.
+    """Queries about the answers of other queries: the matrix product of ``outer`` and ``inner``.
 
-    Column sums are those of |outer·inner| where every cell counts in one inner query at most (a reduction), and where
-    the product is small enough to be written out; else they are those of |outer|·|inner|, an upper bound.
+    Column sums are those of |outer·inner| where every cell is in at most one inner query (a reduction) and where the
+    product is small enough to be written out; otherwise they are those of |outer|·|inner|, an upper bound.
 
     >>> from adyton.queries import Partition, Prefix
     >>> Product(Prefix(2), Reduction(Partition([0, 0, 1]))) @ [4, 5, 6]
@@ -212,14 +212,14 @@ class Product(Queries):
     def __init__(self, outer: Queries, inner: Queries) -> None:
         outer, inner = check_queries([outer, inner], "outer and inner")
         if outer.cells != inner.count:
-            raise BadInput(f"the outer queries ask about {outer.cells} cells, there are {inner.count} inner queries.")
+            raise BadInput(f"the outer queries ask about {outer.cells} cells; there are {inner.count} inner queries.")
         object.__setattr__(self, "domain", inner.domain)
         object.__setattr__(self, "outer", outer)
         object.__setattr__(self, "inner", inner)
 
     @property
     def count(self) -> int:
-        """As many as the outer queries."""
+        """The number of outer queries."""
         return self.outer.count
 
     def _apply(self, cells: Array) -> Array:
@@ -240,7 +240,7 @@ class Product(Queries):
         return self.inner._transpose(self.outer._rows(numbers))
 
     def _whole_form(self) -> Queries:
-        """Cells that all inner queries treat alike are alike in the product too."""
+        """Cells with the same coefficients in all inner queries have the same coefficients in the product too."""
         if not self.inner.whole:
             return self.inner._whole_form()
         return self if self.outer.whole else Product(self.outer._whole_form(), self.inner)
@@ -249,26 +249,26 @@ class Product(Queries):
         return f"{self.outer} of {self.inner}"
 
     def size(self) -> Size:
-        """The inner answers first, which are held, then the outer ones."""
+        """The inner answers, which are kept, then the outer ones."""
         inner, outer = self.inner.size(), self.outer.size()
         return Size(max(inner.numbers, outer.numbers) + self.inner.count, inner.steps + outer.steps)
 
     def largest_row_sum(self) -> int:
-        """A bound."""
+        """An upper bound."""
         return self.outer.largest_row_sum() * self.inner.largest_row_sum()
 
     def largest_coefficient(self) -> int:
-        """A bound."""
+        """An upper bound."""
         return self.outer.largest_row_sum() * self.inner.largest_coefficient()
 
 
 _LONGEST = 1 << 27
-"""As many queries as a domain may have cells."""
+"""The most queries: as many as the most cells of a domain."""
 
 
 @dataclass(frozen=True, eq=False)
 class Explicit(Queries):
-    """Any integer queries, kept as their non-zero coefficients (row, column, coefficient).
+    """Any integer queries, stored as their non-zero coefficients (row, column, coefficient).
 
     >>> Explicit.from_rows([[1, 1, 0], [0, 1, -2]]) @ [4, 5, 6]
     array([ 9, -7])
@@ -342,7 +342,7 @@ class Explicit(Queries):
         return self._weigh(weights, np.abs(self.coefficients.astype(weights.dtype)))
 
     def _weigh(self, answers: Array, coefficients: Array) -> Array:
-        """For each cell the sum of coefficient · answer, in the number type of the answers."""
+        """For each cell, the sum of coefficient · answer, in the number type of the answers."""
         if answers.dtype == object:
             return scatter(coefficients.astype(object) * answers[..., self.places], self.columns, self.cells)
         return _along_last(self._sparse(coefficients, answers.dtype).T, answers)
@@ -360,11 +360,11 @@ class Explicit(Queries):
         return f"{self.length:,} queries on {self.cells:,} cells"
 
     def size(self) -> Size:
-        """Every coefficient that is not 0, and every query."""
+        """Every non-zero coefficient, and every query."""
         return Size(4 * self.places.size + 3 * self.length, 4 * (self.places.size + self.length + self.cells))
 
     def largest_row_sum(self) -> int:
-        """A bound: the largest coefficient times the most coefficients in a row."""
+        """An upper bound: the largest coefficient times the most coefficients in a row."""
         return self.largest_coefficient() * int(np.bincount(self.places, minlength=1).max())
 
     def largest_coefficient(self) -> int:

@@ -1,7 +1,7 @@
 """Cosine waves with whole coefficients: the queries of a discrete cosine transform on a grid.
 
-Sums of products are taken of int32, int64 and double-precision numbers alike, those of 32-bit numbers in 64 bits; it is
-checked before that no sum can wrap around.
+Sums of products are computed for int32, int64 and double-precision numbers, those of 32-bit numbers in 64 bits; callers
+check beforehand that no sum can overflow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adyton.whole import SAFE, IntegerArray, as_shape, freeze, largest, whole
 
 _BITS = 24
 _FEW = 8
-"""Fewer than one in this many rows are added up one by one."""
+"""If fewer than one in this many odd rows are present, they are summed directly."""
 _DIRECT = 1 << 14
 """With fewer products than this, folding takes longer than it saves."""
 
@@ -30,10 +30,10 @@ class Cosines(Queries):
     """The slowest *frequencies* cosine waves: the orthonormal DCT-II times 2^bits, each coefficient rounded.
 
     Row k has the coefficients c_k·2^bits·cos(π(2j + 1)k/2n), c_0 = √(1/n) and c_k = √(2/n), rounded to whole numbers
-    that depend on (2j + 1)k modulo 4n alone and have the cosine's symmetries exactly. So the even rows are the same
-    problem on half the cells, after cell j was added to cell n − 1 − j, and the odd rows are sums over differences of
+    that depend only on (2j + 1)k modulo 4n and have the cosine's symmetries exactly. So the even rows are the same
+    problem on half the cells, after adding cell j to cell n − 1 − j, and the odd rows are sums over differences of
     such cells: about n²/3 products for all rows. If n is a power of 2, the odd numbers modulo 4n are ±5^a, which
-    turns these sums into Σ_a x_a·t_(a+c), over neighbouring entries of one small table.
+    turns these sums into Σ_a x_a·t_(a+c), over consecutive entries of one small table.
 
     >>> Cosines(4, 2) @ [1, 2, 3, 5]
     array([184549376, -96761720])
@@ -52,12 +52,12 @@ class Cosines(Queries):
 
     @property
     def bits(self) -> int:
-        """An orthonormal coefficient of 1 stands as 2^bits: fine enough for 24 bits of every entry."""
+        """An orthonormal coefficient of 1 is stored as 2^bits: fine enough for 24 bits of every entry."""
         return _BITS + ((self.cells - 1).bit_length() + 1) // 2
 
     @property
     def count(self) -> int:
-        """One for each frequency."""
+        """One query for each frequency."""
         return self.frequencies
 
     def _apply(self, cells: Array) -> Array:
@@ -101,7 +101,7 @@ class Cosines(Queries):
         return int(((high.astype(object) << _BITS) + low).max())
 
     def _spread(self, answers: Array, table: Array, *, signed: bool) -> Array:
-        """For each cell j, Σ_k y_k·table[(2j + 1)k]; in a table that is not signed, mirrored cells are alike."""
+        """For each cell j, Σ_k y_k·table[(2j + 1)k]; in an unsigned table, mirrored cells have equal entries."""
         if answers.dtype == object:
             return _by_digits(lambda part: self._spread(part, table, signed=signed), answers, self._reach())
         flat = answers.reshape(-1, self.count)
@@ -110,7 +110,7 @@ class Cosines(Queries):
         return cells.reshape(*answers.shape[:-1], self.cells)
 
     def _unfold(self, rows: Array, table: Array, size: int, step: int, signed: bool) -> Array:
-        """What the rows step, 2·step, … give to the cells of a domain that was folded to this size.
+        """What the rows step, 2·step, … contribute to the cells of a domain folded to this size.
 
         Odd rows are 0 in the middle of an odd number of cells.
         """
@@ -145,24 +145,24 @@ class Cosines(Queries):
         return f"{self.frequencies:,} cosine waves of {self.cells:,} cells"
 
     def size(self) -> Size:
-        """All products; about a quarter of them, and those in order, if the domain is a power of 2."""
+        """All products; about a quarter of them, in consecutive memory, if the domain is a power of 2."""
         products = self.cells * self.count
         return Size(16 * self.cells, products // 4 if self.cells & (self.cells - 1) == 0 else products)
 
     def largest_coefficient(self) -> int:
-        """The top of a wave."""
+        """The peak of a wave."""
         return max(_constant(self.cells, self.bits), int(_table(self.cells, self.bits)[0]) if self.count > 1 else 0)
 
 
 @lru_cache(maxsize=256)
 def _sensitivity(waves: Cosines) -> int:
-    """Public, and asked for again with every measurement of as many waves."""
+    """Cached: it is public, and every measurement of the same waves needs it."""
     return int(waves.column_sums().max())
 
 
 @lru_cache(maxsize=8)
 def _table(cells: int, bits: int) -> Integers:
-    """√(2/n)·2^bits·cos(πm/2n), rounded, for m = 0 … 4n − 1: a quarter of the wave and its mirror images."""
+    """√(2/n)·2^bits·cos(πm/2n), rounded, for m = 0 … 4n − 1: a quarter of the period and its mirror images."""
     quarter = np.rint(np.ldexp(np.sqrt(2 / cells), bits) * np.cos(np.pi * np.arange(cells) / (2 * cells)))
     half = np.concatenate([quarter, [0], -quarter[:0:-1]])
     return freeze(np.concatenate([half, -half]).astype(np.int64), "table")
@@ -177,7 +177,7 @@ def _constant(cells: int, bits: int) -> int:
 def _powers(size: int) -> tuple[Integers, Integers, Integers]:
     """For a power of 2: 5^a modulo 4·size, a < size; and for 1, 3, … < size, the a < size/2 with ±5^a equal to it.
 
-    Last, −1 where it is 2·size ∓ 5^a instead, at which odd rows of cosines have the opposite sign.
+    Last, the sign: −1 where it is 2·size ∓ 5^a instead, where odd rows of cosines have the opposite sign.
     """
     powers = np.ones(1, dtype=np.int64)
     while powers.size < size:
@@ -213,7 +213,7 @@ def _odd_cells(table: Array, rows: Array, size: int, step: int, signed: bool) ->
 
 
 def _by_digits(work: Callable[[IntegerArray], IntegerArray], values: IntegerArray, reach: int) -> IntegerArray:
-    """A linear map of Python integers, in digits so small that 64 bits hold whatever it makes of them."""
+    """A linear map of Python integers, computed on digits small enough that all results fit into 64 bits."""
     width = SAFE.bit_length() - 1 - reach.bit_length()
     signs, digits = np.where(values < 0, -1, 1), np.abs(values)
     result, shift = work((signs * (digits & ((1 << width) - 1))).astype(np.int64)).astype(object), 0
@@ -241,7 +241,7 @@ def sums_around(table: Array, values: Array, factors: Places, first: int, stride
 
 
 def _alike(table: Array, values: Array) -> tuple[Array, Array]:
-    """Both in one number type, of 32 bits where they fit: products of those are fast, and made in 64 bits."""
+    """Both in the same number type, 32 bits where they fit: products of these are fast, and computed in 64 bits."""
     if values.dtype != np.float64 and largest(values) < _SMALL and largest(table) < _SMALL:
         return np.ascontiguousarray(table, dtype=np.int32), np.ascontiguousarray(values, dtype=np.int32)
     return np.ascontiguousarray(table, dtype=values.dtype), np.ascontiguousarray(values)

@@ -1,7 +1,7 @@
-"""Trees of blocks and orders of cells, for those who plan and solve: trees that cut the axes of a domain again and
-again, orders along which boxes are intervals, trees above given blocks, and where the blocks of a tree are.
+"""Trees of blocks and orders of cells, for planning and solving: trees that cut the axes of a domain repeatedly,
+orders of cells along a curve, trees above given blocks, and the positions of a tree's blocks.
 
-A measurement needs none of it: what is measured is checked by the constructors of :mod:`adyton.queries.hierarchy`.
+Measuring needs nothing from here: the constructors of :mod:`adyton.queries.hierarchy` check the queries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adyton.whole import as_shape, halvings, whole
 def boxes_in_boxes(domain: int | Sequence[int], branching: int = 2) -> BlockTree:
     """Cut every axis into *branching* nearly equal parts, and each part again, down to cells.
 
-    The order is the n-dimensional Morton order, for powers of two.
+    For sides that are powers of two, the order of the cells is the n-dimensional Morton order.
 
     >>> tree = boxes_in_boxes((2, 4))
     >>> tree.order.tolist(), [level.tolist() for level in tree.boundaries]
@@ -64,7 +64,7 @@ def _boxes_in_boxes(sides: tuple[int, ...], branching: int) -> BlockTree:
 
 
 def _intervals_in_intervals(cells: int, branching: int) -> list[Places]:
-    """The boundaries of each level on a line: block q of p on a level begins at the first cell i with i·p ≥ q·cells."""
+    """The boundaries of each level on a line: block q of p begins at the first cell i with i·p ≥ q·cells."""
     levels, parts = [], 1
     while parts < cells:
         levels.append(-(-np.arange(parts + 1) * cells // parts))
@@ -73,7 +73,7 @@ def _intervals_in_intervals(cells: int, branching: int) -> list[Places]:
 
 
 def halved_boxes(domain: int | Sequence[int]) -> BlockTree:
-    """The boxes of :func:`boxes_in_boxes`, halved along one axis at a time, as :func:`halving_axes` says.
+    """The boxes of :func:`boxes_in_boxes`, halved along one axis at a time, in the order of :func:`halving_axes`.
 
     >>> tree = halved_boxes((2, 3))
     >>> tree.order.tolist(), [level.tolist() for level in tree.boundaries]
@@ -107,7 +107,7 @@ def halving_axes(domain: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _digits(side: int, branching: int) -> Places:
-    """For each cut of an axis, from the first, which part each cell falls into (cuts × cells)."""
+    """For each cut of an axis, starting with the first, the part that each cell falls into (cuts × cells)."""
     depth = 0
     while branching**depth < side:
         depth += 1
@@ -122,9 +122,9 @@ def _along(values: Places, axis: int, ndim: int) -> Places:
 
 
 def hilbert_order(domain: int | Sequence[int]) -> Places:
-    """The cells of a two-dimensional domain along a Hilbert curve, on which neighbours stay neighbours.
+    """The cells of a two-dimensional domain along a Hilbert curve, which keeps neighbouring cells close.
 
-    The curve of the smallest square of side 2^k that holds the domain is drawn, and cells outside are left out.
+    The curve is that of the smallest square of side 2^k that contains the domain, without the cells outside.
 
     >>> hilbert_order((2, 2)).tolist()
     [0, 1, 3, 2]
@@ -149,25 +149,25 @@ def hilbert_order(domain: int | Sequence[int]) -> Places:
 
 @lru_cache(maxsize=16)
 def curve(domain: tuple[int, ...]) -> Places | None:
-    """The order of the cells along a Hilbert curve: None for a line, which is in order already."""
+    """The order of the cells along a Hilbert curve; None for a line, whose cells are already in order."""
     return None if len(domain) == 1 else hilbert_order(domain)
 
 
 @lru_cache(maxsize=16)
 def along_curve(domain: tuple[int, ...]) -> Partition:
-    """Each cell as a group of its own, numbered along the curve: reducing by it puts the cells in order."""
+    """Each cell as its own group, numbered along the curve: reducing by it puts the cells in order."""
     return Partition(np.argsort(hilbert_order(domain)))
 
 
 def snake_order(domain: Sequence[int], axis: int) -> Places:
-    """The cells of a two-dimensional domain line by line along an axis, to and fro, so that each step is one cell.
+    """The cells of a two-dimensional domain line by line along an axis, back and forth, so that each step is one cell.
 
     >>> snake_order((2, 3), 0).tolist(), snake_order((2, 3), 1).tolist()
     ([0, 3, 4, 1, 2, 5], [0, 1, 2, 5, 4, 3])
     """
     sides = as_shape(tuple(domain))
     if len(sides) != 2 or axis not in (0, 1):
-        raise BadInput(f"an order to and fro needs axis 0 or 1 of two dimensions, given axis {axis} of {sides}.")
+        raise BadInput(f"a back-and-forth order needs axis 0 or 1 of two dimensions, given axis {axis} of {sides}.")
     table = np.arange(math.prod(sides)).reshape(sides)
     lines = (table.T if axis == 0 else table).copy()
     lines[1::2] = lines[1::2, ::-1]
@@ -175,7 +175,7 @@ def snake_order(domain: Sequence[int], axis: int) -> Places:
 
 
 def tree_of_halves(cells: int) -> BlockTree:
-    """Blocks of … 8, 4, 2 and 1 cells inside the whole domain, the last of each level cut where the domain ends."""
+    """Blocks of … 8, 4, 2 and 1 cells below the whole domain; the last block of each level ends with the domain."""
     return _halves(whole(cells, "cells", 1))
 
 
@@ -210,7 +210,7 @@ def from_root_to_cells(tree: BlockTree) -> BlockTree:
 
 
 def _fitting(tree: BlockTree, boundaries: Sequence[Places], children: Sequence[Places]) -> BlockTree:
-    """Other levels on the same cells, which are known to fit each other: nothing is checked again."""
+    """A tree with other levels on the same cells; the levels are known to be nested and are not checked again."""
     other: BlockTree = object.__new__(BlockTree)
     object.__setattr__(other, "domain", tree.domain)
     other._keep(tuple(boundaries), tree.order, tuple(children))
@@ -218,7 +218,7 @@ def _fitting(tree: BlockTree, boundaries: Sequence[Places], children: Sequence[P
 
 
 def layout(tree: BlockTree) -> Layout:
-    """Where the blocks of a tree are, kept beside the tree: what is measured holds its own fields only."""
+    """The positions of a tree's blocks, cached outside the tree, so that measured queries hold no further fields."""
     if tree not in _LAYOUTS:
         _LAYOUTS[tree] = Layout(tree.boundaries, tree.children, tree.level_starts)
     return _LAYOUTS[tree]
@@ -229,7 +229,7 @@ _LAYOUTS: WeakKeyDictionary[BlockTree, Layout] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What follows for every block from where the levels are cut, computed when it is first asked for.
+    """Properties of every block that follow from the boundaries of the levels, computed on first use.
 
     >>> layout(tree_of_halves(4)).sizes.tolist()
     [4, 2, 2, 1, 1, 1, 1]
@@ -251,7 +251,7 @@ class Layout:
 
     @cached_property
     def offsets(self) -> Places:
-        """The number of the first child of each block above the finest level, and at the end the number of blocks."""
+        """The number of the first child of each block above the finest level, followed by the number of blocks."""
         below = zip(self.children[:-1], self.level_starts[1:], strict=False)
         return np.concatenate([*(children[:-1] + first for children, first in below), self.level_starts[-1:]])
 
@@ -262,9 +262,9 @@ class Layout:
 
     @cached_property
     def _keys(self) -> Places:
-        """Levels and starts as one number, which rises from block to block."""
+        """Level and start of each block as one number, which increases from block to block."""
         return self.levels * int(self.boundaries[0][-1]) + self.starts
 
     def blocks_at(self, levels: Places, places: Places) -> Places:
-        """The blocks of these levels that hold these places."""
+        """The blocks of these levels that contain these places."""
         return np.searchsorted(self._keys, levels * int(self.boundaries[0][-1]) + places, side="right") - 1

@@ -30,15 +30,16 @@ class BlockTree:
 
     domain: tuple[int, ...]
     boundaries: tuple[Places, ...]
-    """For each level where its blocks start, and at the end the number of cells."""
+    """For each level, where its blocks start, followed by the number of cells."""
     order: Places | None = None
     """Which cell is at each place; row-major order if None."""
     children: tuple[Places, ...] = field(init=False)
-    """For each level the first part of each block on the level below, or among the cells; at the end their number."""
+    """For each level, the first child of each block on the level below (or among the cells), followed by the number of
+    children."""
     even: tuple[int, ...] = field(init=False)
-    """For each level how many parts every block has, though the last one may have fewer; 0 if they differ."""
+    """For each level, how many children every block has (the last one may have fewer); 0 if they differ."""
     level_starts: tuple[int, ...] = field(init=False)
-    """The number of the first block of each level, and the number of blocks at the end."""
+    """The number of the first block of each level, followed by the number of blocks."""
 
     def __init__(
         self, domain: int | Sequence[int], boundaries: Sequence[npt.ArrayLike], order: npt.ArrayLike | None = None
@@ -49,7 +50,7 @@ class BlockTree:
             raise BadInput("a hierarchy needs at least one level, given none.")
         for level in levels:
             if level.size < 2 or level[0] != 0 or level[-1] != self.cells or not rises(level):
-                raise BadInput(f"the boundaries of a level rise from 0 to the number of cells, {self.cells}.")
+                raise BadInput(f"the boundaries of a level must rise from 0 to the number of cells, {self.cells}.")
         children = [freeze(np.searchsorted(fine, coarse), "children") for coarse, fine in itertools.pairwise(levels)]
         if not all(
             np.array_equal(levels[number][first], levels[number - 1]) for number, first in enumerate(children, 1)
@@ -59,7 +60,7 @@ class BlockTree:
         if places is not None and (
             places.size != self.cells or not np.array_equal(np.sort(places), np.arange(self.cells))
         ):
-            raise BadInput(f"an order lists each of the {self.cells} cells once.")
+            raise BadInput(f"an order must list each of the {self.cells} cells once.")
         self._keep(levels, places, (*children, levels[-1]))
 
     def _keep(self, boundaries: tuple[Places, ...], order: Places | None, children: tuple[Places, ...]) -> None:
@@ -71,9 +72,9 @@ class BlockTree:
 
     @staticmethod
     def of_sizes(cells: int, sizes: Sequence[int], *, root: bool = True) -> BlockTree:
-        """Equal blocks of the given sizes, each size a multiple of the next, the last one cut where the domain ends.
+        """Equal blocks of the given sizes, each size a multiple of the next; the last block ends with the domain.
 
-        The whole domain stands above them if *root*.
+        The whole domain is the first level if *root*.
 
         >>> BlockTree.of_sizes(5, [2, 1]).boundaries
         (array([0, 5]), array([0, 2, 4, 5]), array([0, 1, 2, 3, 4, 5]))
@@ -116,36 +117,36 @@ class BlockTree:
         return result
 
     def sums(self, values: Array, level: int) -> Array:
-        """What the parts of each block of a level add up to: values of the next level, or of the cells."""
+        """For each block of a level, the sum over its children: values of the next level, or of the cells."""
         return sums_of(values, self.children[level], self.even[level])
 
     def spread(self, values: Array, level: int) -> Array:
-        """The value of each block of a level, for each of its parts."""
+        """The value of each block of a level, repeated for each of its children."""
         return spread_of(values, self.children[level], self.even[level])
 
 
 _SHORT = 8
-"""Blocks of at most this many parts are summed part by part for all blocks at once."""
+"""Blocks of at most this many children are summed child by child, for all blocks at once."""
 
 
 def block_sums(values: Array, starts: Places) -> Array:
-    """The sums over blocks that begin at *starts* (the end of the last one listed too), along the last axis."""
+    """The sums over blocks that begin at *starts* (which also lists the end of the last block), along the last axis."""
     return sums_of(values, starts, even(starts))
 
 
 def spread(values: Array, starts: Places) -> Array:
-    """Each value repeated over its block; the opposite of :func:`block_sums`."""
+    """Each value repeated over its block; the transpose of :func:`block_sums`."""
     return spread_of(values, starts, even(starts))
 
 
 def even(starts: Places) -> int:
-    """The size of all blocks, of which the last one may be shorter; 0 where they differ."""
+    """The common size of all blocks (the last one may be shorter); 0 if they differ."""
     size, blocks = int(starts[1]), starts.size - 1
     return size if starts[-1] <= size * blocks and np.array_equal(starts[:-1], np.arange(blocks) * size) else 0
 
 
 def sums_of(values: Array, starts: Places, size: int) -> Array:
-    """The same, where it is known how :func:`even` the blocks are."""
+    """:func:`block_sums` for blocks whose common size (:func:`even`) is known."""
     if size == 0:
         return np.add.reduceat(values, starts[:-1], axis=-1)
     if size == 1:
@@ -163,7 +164,7 @@ def sums_of(values: Array, starts: Places, size: int) -> Array:
 
 
 def spread_of(values: Array, starts: Places, size: int) -> Array:
-    """The same, where it is known how :func:`even` the blocks are."""
+    """:func:`spread` for blocks whose common size (:func:`even`) is known."""
     if size and starts[-1] == size * (starts.size - 1):
         return np.repeat(values, size, axis=-1)
     return np.repeat(values, np.diff(starts), axis=-1)
@@ -173,7 +174,7 @@ def spread_of(values: Array, starts: Places, size: int) -> Array:
 class Hierarchy(BlockTree, Queries):
     """The blocks of a tree: each is a query, unless ``measured`` leaves it out; queries are numbered level by level.
 
-    ``boundaries`` lists for each level, from the coarsest to the finest, where its blocks start, and at the end the
+    ``boundaries`` lists for each level, from the coarsest to the finest, where its blocks start, followed by the
     number of cells; ``order`` says which cell is at each place (row-major order if None).
 
     >>> Hierarchy(4, [[0, 4], [0, 2, 4]]) @ [1, 2, 3, 4]
@@ -195,14 +196,14 @@ class Hierarchy(BlockTree, Queries):
         if queries is not None and (
             not queries.size or queries[0] < 0 or queries[-1] >= self.blocks or not rises(queries)
         ):
-            raise BadInput(f"measured lists at least one of the {self.blocks} blocks, in ascending order.")
+            raise BadInput(f"measured must list at least one of the {self.blocks} blocks, in ascending order.")
         object.__setattr__(self, "measured", queries)
 
     @classmethod
     def of_blocks(cls, cells: int, sizes: Sequence[int], *, root: bool = True) -> Hierarchy:
-        """Equal blocks of the given sizes, each size a multiple of the next, the last one cut where the domain ends.
+        """Equal blocks of the given sizes, each size a multiple of the next; the last block ends with the domain.
 
-        The whole domain stands above them if *root*.
+        The whole domain is the first level if *root*.
 
         >>> Hierarchy.of_blocks(5, [2, 1]) @ [1, 2, 3, 4, 5]
         array([15,  3,  7,  5,  1,  2,  3,  4,  5])
@@ -211,11 +212,11 @@ class Hierarchy(BlockTree, Queries):
 
     @classmethod
     def of_tree(cls, tree: BlockTree, levels: Sequence[int] | None = None) -> Hierarchy:
-        """All the blocks of these levels (0 is the coarsest) as queries, or of all levels if None."""
+        """All the blocks of these levels (0 is the coarsest) as queries; of all levels if None."""
         height = len(tree.boundaries)
         chosen = sorted({whole(level, "levels", 0) for level in (range(height) if levels is None else levels)})
         if not chosen or chosen[-1] >= height:
-            raise BadInput(f"levels are at least one of 0 … {height - 1}, given {shorten(levels)}.")
+            raise BadInput(f"levels must be at least one of 0 … {height - 1}, given {shorten(levels)}.")
         starts = tree.level_starts
         numbers = np.concatenate([np.arange(starts[level], starts[level + 1]) for level in chosen])
         return cls(tree.domain, tree.boundaries, tree.order, None if len(chosen) == height else numbers)
@@ -231,7 +232,7 @@ class Hierarchy(BlockTree, Queries):
         return levels if self.measured is None else levels[self.measured]
 
     def for_every_block(self, answers: Array) -> Array:
-        """The answers to the queries along the last axis, with zeros for the blocks that are none."""
+        """The answers to the queries along the last axis, with zeros for the blocks that are not queries."""
         if self.measured is None:
             return answers
         every = np.zeros((*answers.shape[:-1], self.blocks), dtype=answers.dtype)
@@ -260,11 +261,11 @@ class Hierarchy(BlockTree, Queries):
         return len(self.boundaries) if self.measured is None else super()._plain_sensitivity()
 
     def size(self) -> Size:
-        """Every block once, and on the way back every cell on every level."""
+        """Every block once, and for the transpose every cell on every level."""
         return Size(2 * (self.blocks + self.cells), 2 * self.blocks + self.cells * len(self.boundaries))
 
     def squared_norm(self) -> float:
-        """The sizes of the measured blocks together."""
+        """The sum of the sizes of the measured blocks."""
         if self.measured is None:
             return float(len(self.boundaries) * self.cells)
         return float(np.concatenate([np.diff(level) for level in self.boundaries])[self.measured].sum())
@@ -274,8 +275,8 @@ class Hierarchy(BlockTree, Queries):
 class Haar(DomainQueries):
     """The total, then for every dyadic block from the whole domain down to pairs: its left half minus its right half.
 
-    A domain that is no power of two is continued with cells that are always empty; blocks that hold no real cell are
-    left out.
+    A domain whose size is not a power of two is padded with cells that are always empty; blocks without a real cell
+    are left out.
 
     >>> Haar(4) @ [1, 2, 3, 5]
     array([11, -5, -1, -2])
@@ -290,7 +291,7 @@ class Haar(DomainQueries):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        """How many blocks of each level hold a real cell, from the whole domain down to pairs."""
+        """How many blocks of each level contain a real cell, from the whole domain down to pairs."""
         return _blocks(self.cells)
 
     @property
@@ -332,7 +333,7 @@ class Haar(DomainQueries):
         return self._spread(answers / self.sizes, signed=True)
 
     def inverse_transpose(self, cells: Reals) -> Reals:
-        """(A⁻¹)ᵀ·q for coefficients q over the cells: what each answer contributes to a query."""
+        """(A⁻¹)ᵀ·q for coefficients q over the cells: the coefficient of each answer in a query."""
         return self._apply(cells) / self.sizes
 
     @property
@@ -366,7 +367,7 @@ def _sizes(cells: int) -> Reals:
 
 
 def _halves(values: Array) -> tuple[Array, Array]:
-    """The even and the odd entries; an odd number of them is continued with a zero."""
+    """The entries at even and at odd places; an odd number of entries is padded with a zero."""
     left, right = values[..., ::2], values[..., 1::2]
     if left.shape[-1] > right.shape[-1]:
         empty = np.zeros((*values.shape[:-1], 1), dtype=values.dtype)

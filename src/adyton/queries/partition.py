@@ -1,4 +1,4 @@
-"""Groups of cells that queries may be asked about."""
+"""Partitions: groups of cells that queries may be asked about."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from adyton.whole import freeze, whole
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Cell i belongs to group ``labels[i]``; the label -1 leaves a cell out.
+    """Cell i belongs to group ``labels[i]``; cells with the label -1 are left out.
 
-    Groups are disjoint by construction, because a cell has one label.
+    Groups are disjoint by construction, because every cell has exactly one label.
 
     >>> Partition([0, 0, 1, -1]).sizes
     array([2, 1])
@@ -43,7 +43,7 @@ class Partition:
 
     @property
     def cells(self) -> int:
-        """How many cells carry a label."""
+        """How many cells there are, including those left out."""
         return int(self.labels.size)
 
     @property
@@ -55,7 +55,7 @@ class Partition:
         return self.groups
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are made by the constructor, which checks and freezes again."""
+        """Copying and unpickling call the constructor, which checks and freezes again."""
         return rebuild, (type(self), made_of(self))
 
     def parts(self) -> list[Integers]:
@@ -70,10 +70,10 @@ class Partition:
 
 
 def made_of(value: Any) -> dict[str, Any]:
-    """What the constructor of a frozen value was given."""
+    """The constructor arguments of a frozen value."""
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
 
 
 def rebuild(kind: type, fields: dict[str, Any]) -> Any:
-    """A frozen value from what its constructor takes."""
+    """A frozen value from its constructor arguments."""
     return kind(**fields)

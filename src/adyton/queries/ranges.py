@@ -1,8 +1,8 @@
-"""Prefixes, grids, and ranges, which are boxes of neighbouring cells; and forms that workloads take. As a rule they are
-answered from an estimate; only a plan that names them measures them.
+"""Prefixes, grids, and ranges, which are boxes of neighbouring cells; and workloads over groups or with weights.
+Usually they are answered from an estimate; only a plan that names them measures them.
 
-Ranges are answered from summed-area tables. A workload can ask about groups of cells that all its queries treat alike,
-and can give some queries more weight than others.
+Ranges are answered from summed-area tables. A workload can ask about groups of cells that have the same coefficient in
+all its queries, and can give some queries more weight than others.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Prefix(DomainQueries):
 
     @property
     def count(self) -> int:
-        """As many as there are cells."""
+        """The number of cells."""
         return self.cells
 
     def _apply(self, cells: Array) -> Array:
@@ -52,11 +52,11 @@ class Prefix(DomainQueries):
         return f"prefix sums of {self.cells:,} cells"
 
     def column_groups(self) -> Partition:
-        """Every cell by itself: a prefix ends between any two of them."""
+        """Every cell is its own group: a prefix ends between any two cells."""
         return Partition(np.arange(self.cells))
 
     def _gram(self) -> Reals:
-        """Cells i and j are both counted by the prefixes from max(i, j) on."""
+        """Prefixes from max(i, j) on count both cells i and j."""
         places = np.arange(self.cells)
         return (self.cells - np.maximum.outer(places, places)).astype(np.float64)
 
@@ -67,7 +67,7 @@ class Prefix(DomainQueries):
 
 @dataclass(frozen=True, eq=False)
 class Grid(Queries):
-    """The sums over a grid of boxes: along each axis, blocks that start where its ``edges`` say.
+    """The sums over a grid of boxes: along each axis, ``edges`` lists where the blocks start.
 
     >>> Grid.of_blocks((2, 4), (1, 2)) @ [[1, 2, 3, 4], [5, 6, 7, 8]]
     array([14, 22])
@@ -75,7 +75,7 @@ class Grid(Queries):
 
     domain: tuple[int, ...]
     edges: tuple[Integers, ...]
-    """For each axis the first cell of each block, and the number of cells at the end."""
+    """For each axis, the first cell of each block, followed by the number of cells along the axis."""
 
     def __init__(self, domain: int | Sequence[int], edges: Sequence[npt.ArrayLike]) -> None:
         object.__setattr__(self, "domain", as_shape(domain))
@@ -84,12 +84,12 @@ class Grid(Queries):
             axis.size < 2 or axis[0] != 0 or axis[-1] != side or not rises(axis)
             for axis, side in zip(frozen, self.domain, strict=False)
         ):
-            raise BadInput(f"edges rise from 0 to the side along each axis of the domain {self.domain}.")
+            raise BadInput(f"edges must rise from 0 to the side along each axis of the domain {self.domain}.")
         object.__setattr__(self, "edges", frozen)
 
     @classmethod
     def of_blocks(cls, domain: int | Sequence[int], blocks: int | Sequence[int]) -> Grid:
-        """A grid with this many blocks along each axis, as equal as they can be; at most one block per cell."""
+        """A grid with this many blocks along each axis, as equal as possible; at most one block per cell."""
         sides, numbers = as_shape(domain), as_shape(blocks, "blocks")
         if len(numbers) != len(sides):
             raise BadInput(f"the domain {sides} needs one number of blocks per axis, given {numbers}.")
@@ -182,12 +182,12 @@ class Ranges(Queries):
         return len(self.lower)
 
     def side(self, axis: int) -> Ranges:
-        """What the boxes span along one axis: each box is the product of its sides."""
+        """The intervals that the boxes span along one axis: each box is the product of its sides."""
         return Ranges(self.domain[axis], self.lower[:, axis], self.upper[:, axis])
 
     @property
     def _many_corners(self) -> bool:
-        """Whether a summed-area table would be many times larger than the domain: with many short axes it would."""
+        """Whether a summed-area table would be many times larger than the domain, as with many short axes."""
         return math.prod(side + 1 for side in self.domain) > _MOST_PADDING * self.cells
 
     def _some_rows(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
@@ -267,13 +267,13 @@ class Ranges(Queries):
         return self.cells
 
     def squared_norm(self) -> float:
-        """The sizes of all boxes together."""
+        """The sum of the sizes of all boxes."""
         return float((self.upper - self.lower + 1.0).prod(axis=1).sum())
 
 
 @dataclass(frozen=True, init=False)
 class AllRange(DomainQueries):
-    """Every interval of an ordered domain, n(n+1)/2 of them: all that start at cell 0, then all that start at 1, …
+    """All n(n+1)/2 intervals of an ordered domain: those that start at cell 0, then those that start at cell 1, …
 
     >>> AllRange(3) @ [4, 5, 6]
     array([ 4,  9, 15,  5, 11,  6])
@@ -313,7 +313,7 @@ class AllRange(DomainQueries):
         return narrow((places + 1) * (self.cells - places))
 
     def column_groups(self) -> Partition:
-        """Every cell by itself: an interval ends between any two of them."""
+        """Every cell is its own group: an interval ends between any two cells."""
         return Partition(np.arange(self.cells))
 
     def __str__(self) -> str:
@@ -325,7 +325,7 @@ class AllRange(DomainQueries):
         return np.asarray((np.minimum.outer(places, places) + 1) * (self.cells - np.maximum.outer(places, places)))
 
     def squared_norm(self) -> float:
-        """n(n+1)(n+2)/6: the lengths of all intervals together."""
+        """n(n+1)(n+2)/6: the sum of the lengths of all intervals."""
         return self.cells * (self.cells + 1) * (self.cells + 2) / 6
 
 
@@ -349,9 +349,9 @@ def RandomRanges(  # noqa: N802
     """*count* random boxes.
 
     ``uniform``: along each axis two cells are drawn and put in order. ``any-length``: along each axis a length is
-    drawn, then a place for it, which makes larger boxes. ``clustered``: around one of five random centres, each bound
-    at a normal distance of standard deviation *spread* (a sixteenth of the side by default), as in the evaluation of
-    DAWA (Li et al., PVLDB 2014). ``short``, ``medium`` and ``long``: lengths along each axis below
+    drawn, then a place for it, which gives larger boxes. ``clustered``: around one of five random centres, each bound
+    at a normally distributed distance of standard deviation *spread* (a sixteenth of the side by default), as in the
+    evaluation of DAWA (Li et al., PVLDB 2014). ``short``, ``medium`` and ``long``: lengths along each axis below
     1/16 of the side (but at least one cell), from there to below 1/4, and from there to the side; ``mixed``: each box
     of one of these three kinds, as in the evaluation of Pythia (Kotsogiannis et al., SIGMOD 2017).
 
@@ -363,7 +363,7 @@ def RandomRanges(  # noqa: N802
     if kind not in KINDS:
         raise BadInput(no_such("kind of random range", kind, KINDS))
     if spread is not None and kind != "clustered":
-        raise BadInput(f"spread belongs to clustered ranges, given together with kind = {kind!r}.")
+        raise BadInput(f"spread is only for clustered ranges, given together with kind = {kind!r}.")
     random = np.random.default_rng(None if seed is None else whole(seed, "seed", 0))
     chosen = random.integers(0, _CENTRES if kind == "clustered" else 3, number)  # the same along all axes of a box
     bounds = [_bounds(random, side, kind, chosen, spread) for side in sides]
@@ -400,11 +400,11 @@ _SMALLEST = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class OnGroups(Queries):
-    """The queries restricted to one cell of each group: W′ = W·Eᵀ, for E that picks the first cell of every group.
+    """The queries restricted to one cell of each group: W′ = W·Eᵀ, where E selects the first cell of every group.
 
     Where all cells of a group have equal columns in W, and cells without a group have a column of zeros, this is the
-    workload W·P⁺ over the groups: W′·(P·x) = W·x (Zhang et al., εKTELO, SIGMOD 2018, Proposition A.2). Nothing is
-    checked here; :func:`adyton.partitions.reduce_workload` does.
+    workload W·P⁺ over the groups: W′·(P·x) = W·x (Zhang et al., εKTELO, SIGMOD 2018, Proposition A.2). This class does
+    not check that; :func:`adyton.partitions.reduce_workload` does.
 
     >>> from adyton.queries import Ranges
     >>> OnGroups(Ranges(4, [[0]], [[1]]), Partition([0, 0, 1, 1])) @ [5, 3]
@@ -422,13 +422,13 @@ class OnGroups(Queries):
     def __init__(self, queries: Queries, partition: Partition, sides: tuple[int, ...] | None = None) -> None:
         (queries,) = check_queries([queries], "queries")
         if not isinstance(partition, Partition):
-            raise BadInput(f"groups of cells are given as a Partition, given {shorten(partition)}.")
+            raise BadInput(f"groups of cells must be a Partition, given {shorten(partition)}.")
         if partition.cells != queries.cells:
-            raise BadInput(f"the partition labels {partition.cells} cells, the queries ask about {queries.cells}.")
+            raise BadInput(f"the partition labels {partition.cells} cells; the queries ask about {queries.cells}.")
         groups, first = np.unique(partition.labels, return_index=True)
         first = first[groups >= 0]
         if first.size < partition.groups:
-            raise BadInput(f"every group needs a cell, and only {first.size} of {partition.groups} have one.")
+            raise BadInput(f"every group needs a cell, but only {first.size} of {partition.groups} groups have one.")
         shape = as_shape(partition.groups if sides is None else sides)
         if math.prod(shape) != partition.groups:
             raise BadInput(f"there are {partition.groups} groups, given the shape {shape}.")
@@ -440,7 +440,7 @@ class OnGroups(Queries):
 
     @property
     def count(self) -> int:
-        """As many as there were."""
+        """The number of queries is unchanged."""
         return self.queries.count
 
     def _apply(self, cells: Array) -> Array:
@@ -469,19 +469,19 @@ class OnGroups(Queries):
         return Size(own.numbers + 2 * self.queries.cells, own.steps + 2 * self.queries.cells)
 
     def largest_row_sum(self) -> int:
-        """A bound: that of the queries about cells."""
+        """An upper bound: that of the queries about cells."""
         return self.queries.largest_row_sum()
 
     def largest_coefficient(self) -> int:
-        """A bound: that of the queries about cells."""
+        """An upper bound: that of the queries about cells."""
         return self.queries.largest_coefficient()
 
 
 @dataclass(frozen=True, eq=False)
 class Weighted(Queries):
-    """The same queries, each multiplied by a weight: for workloads in which some queries matter more.
+    """The same queries, each multiplied by a weight, for workloads in which some queries matter more.
 
-    Weights can be any finite numbers, so such a set is answered from an estimate and is never measured itself.
+    Weights need not be whole numbers, so such a set is answered from an estimate and never measured itself.
 
     >>> from adyton.queries import Identity
     >>> Weighted(Identity(2), [0.5, 2]) @ [4, 5]
@@ -511,7 +511,7 @@ class Weighted(Queries):
 
     @property
     def count(self) -> int:
-        """As many as there were."""
+        """The number of queries is unchanged."""
         return self.queries.count
 
     def _apply(self, cells: Array) -> Array:
@@ -527,7 +527,7 @@ class Weighted(Queries):
         return np.asarray(self.queries._rows(numbers) * self.weights[numbers, None])
 
     def _whole_form(self) -> Queries:
-        """A query of weight 0 tells nothing apart; any other tells as much as with weight 1."""
+        """A query of weight 0 distinguishes no cells; any other weight distinguishes the same cells as weight 1."""
         kept = np.flatnonzero(self.weights)
         if not kept.size:
             return Explicit(self.domain, [], [], [], 1)
@@ -539,14 +539,14 @@ class Weighted(Queries):
         return f"weighted {self.queries}"
 
     def size(self) -> Size:
-        """The queries, and a product for each."""
+        """The queries, and one multiplication for each."""
         own = self.queries.size()
         return Size(own.numbers + self.count, own.steps + self.count)
 
     def largest_row_sum(self) -> int:
-        """A bound."""
+        """An upper bound."""
         return self.queries.largest_row_sum() * math.ceil(float(np.abs(self.weights).max()))
 
     def largest_coefficient(self) -> int:
-        """A bound."""
+        """An upper bound."""
         return self.queries.largest_coefficient() * math.ceil(float(np.abs(self.weights).max()))

@@ -1,8 +1,8 @@
 """A growing history of noisy sums over disjoint cells, and histograms that fit it.
 
 Every round adds one set of linear queries that share no cell, with their noisy answers. Cells that no query so far
-tells apart are kept as one group, so that a few ranges on a long domain take little time. The sets are
-replayed by multiplicative updates.
+distinguishes are kept as one group, so that a few ranges on a long domain take little time. The sets are replayed by
+multiplicative updates.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from adyton.compiling import compiled
 from adyton.solving.nonnegative import nonnegative_least_squares
 
 PULL = 0.05
-"""How strongly exponents are drawn to 0, in standard deviations of the noise per unit of exponent."""
+"""How strongly exponents are pulled to 0, in standard deviations of the noise per unit of exponent."""
 _CLOSE = 0.02
-"""Replays end when answers move by less than this part of the noise's standard deviation."""
+"""Replays end when answers move by less than this fraction of the noise's standard deviation."""
 _WORK = 4_000_000
-"""About how many groups are visited in one fit: long histories on many groups are replayed a few times only."""
+"""About how many groups are visited in one fit: long histories on many groups are replayed only a few times."""
 _LEAST_SWEEPS = 3
 _FEW = 160
-"""Up to this many groups and answers are solved for densely."""
+"""Up to this many groups and answers, the solution is computed densely."""
 _LITTLE = 1e-6
-"""How much less than an answer the last fit counts in a dense solution, before squaring."""
+"""The weight of the last fit relative to an answer in a dense solution, before squaring."""
 _KNOWN = 1e-3
-"""A known total is taken as an answer with this part of the smallest standard deviation."""
+"""A known total counts as an answer with this fraction of the smallest standard deviation."""
 
 
 class DisjointSums:
-    """The history: sets of sums over disjoint cells, and the total as it is known so far.
+    """The history: sets of sums over disjoint cells, and the best estimate of the total so far.
 
-    ``total`` has the variance ``total_variance``, 0 for a total that is public. Sets that count every cell once are
-    answers about the total, too: it is then the mean of all of these, weighted by precision.
+    ``total`` has the variance ``total_variance``, 0 for a public total. Sets that count every cell once are also
+    answers about the total, which is then the mean of all these answers, weighted by precision.
     """
 
     def __init__(self, cells: int, total: float, total_variance: float = 0.0) -> None:
@@ -56,11 +56,11 @@ class DisjointSums:
 
     @property
     def total(self) -> float:
-        """What is known of the total, at least 1."""
+        """The best estimate of the total so far, at least 1."""
         return max(1.0, self._known[0] / self._known[1] if self._total_variance else self._first)
 
     def add(self, labels: Integers, coefficients: Reals, answers: npt.ArrayLike, variance: float) -> None:
-        """One more set: cell i counts ``coefficients[i]`` times in sum ``labels[i]``, or nowhere if that is −1."""
+        """Add a set: cell i counts ``coefficients[i]`` times in sum ``labels[i]``, or in no sum if that is −1."""
         values = np.asarray(answers, dtype=np.float64).reshape(-1)
         self._refine(labels, coefficients)
         plain = bool((coefficients[labels >= 0] == 1).all())
@@ -75,7 +75,7 @@ class DisjointSums:
         self._exponents.append(np.zeros(values.size))
 
     def _refine(self, labels: Integers, coefficients: Reals) -> None:
-        """Cut the groups where the new set tells their cells apart."""
+        """Split the groups where the new set distinguishes their cells."""
         kinds, kind = np.unique(coefficients, return_inverse=True)
         keys = (self._group * (int(labels.max()) + 2) + labels + 1) * kinds.size + kind
         bound = self._sizes.size * (int(labels.max()) + 2) * kinds.size
@@ -95,23 +95,24 @@ class DisjointSums:
         self._group, self._sizes = group, sizes
 
     def cells(self) -> Reals:
-        """The last fit, as an estimate of every cell; an even spread before the first."""
+        """The last fit, as an estimate of every cell; before the first fit, all cells are equal."""
         return np.asarray((self._mass / self._mass.sum() * self.total / self._sizes)[self._group])
 
     def maximum_entropy(self, sweeps: int, pull: float = PULL) -> Reals:
-        """The cells of this total nearest to an even spread, in relative entropy, that fit the answers well.
+        """The cells with this total that fit the answers well, nearest in relative entropy to a uniform distribution.
 
-        Multiplicative weights (Hardt, Ligett and McSherry, NIPS 2012), the whole history replayed up to *sweeps*
-        times (less often where that would take long): x_i ← x_i·exp(q_i·η), rescaled to the total. The published
-        step η = (y − q·x)/2·total is a cautious one towards the point where q·x = y; here it is Newton's, so that few
-        replays do what hundreds did. An exponent λ is drawn back by *pull* standard deviations of the noise: the
-        replays end where y − q·x = pull·σ·λ for every answer: relative entropy plus a penalty on residuals is least.
+        Multiplicative weights (Hardt, Ligett and McSherry, NIPS 2012), with the whole history replayed up to *sweeps*
+        times (fewer where that would take long): x_i ← x_i·exp(q_i·η), rescaled to the total. The published step
+        η = (y − q·x)/2·total is a cautious step towards the point where q·x = y; here it is a Newton step, so that a
+        few replays do the work of hundreds. An exponent λ is pulled back by *pull* standard deviations of the noise:
+        the replays converge to y − q·x = pull·σ·λ for every answer, where relative entropy plus a penalty on residuals
+        is least.
         """
         total = self.total
         answers, starts, labels = [], [0], self._labels.astype(np.int32, order="C")
         for own, values, covers in zip(labels, self._answers, self._covers, strict=True):
             goals = values
-            if covers:  # what is known of the total improves each answer, and makes the last one superfluous
+            if covers:  # the estimate of the total improves each answer, and makes the last one redundant
                 goals = (values + (total - values.sum()) / values.size)[:-1]
                 own[own == goals.size] = -1
             answers.append(goals)
@@ -140,12 +141,12 @@ class DisjointSums:
         return self.cells()
 
     def nonnegative_least_squares(self, tolerance: float = 1e-3) -> Reals:
-        """The cells of at least 0 that fit the answers best, the total with them; of many, one near the last fit."""
+        """The non-negative cells that fit the answers and the total best; if there are many, one near the last fit."""
         starts = np.concatenate([[1], 1 + np.cumsum([values.size for values in self._answers])])
         sets, places = np.nonzero(self._labels >= 0)
         rows = np.concatenate([np.zeros(self._sizes.size, dtype=np.int64), starts[sets] + self._labels[sets, places]])
         columns = np.concatenate([np.arange(self._sizes.size), places])
-        scale = np.sqrt(self._sizes)  # in these units a short way for groups is a short way for their cells
+        scale = np.sqrt(self._sizes)  # in these units a short distance for groups is a short distance for their cells
         coefficients = np.concatenate([scale, self._coefficients[sets, places] * scale[places]])
         smallest = min(self._deviations)
         first = math.sqrt(self._total_variance) if self._total_variance else _KNOWN * smallest
@@ -166,7 +167,7 @@ class DisjointSums:
 
 
 def _few(table: Reals, answers: Reals, start: Reals) -> Reals | None:
-    """min ‖A·z − y‖² + a little of ‖z − start‖² over z ≥ 0, by active sets (Lawson and Hanson); None if that cycles."""
+    """min ‖A·z − y‖² + little·‖z − start‖² over z ≥ 0, by active sets (Lawson and Hanson); None if that cycles."""
     from scipy.optimize import nnls
 
     little = _LITTLE * max(1e-300, float(np.abs(table).max()))
@@ -186,7 +187,7 @@ def _many(
     start: Reals,
     tolerance: float,
 ) -> Reals:
-    """The same by conjugate gradients inside block pivoting, which stay near the start of themselves."""
+    """The same by conjugate gradients inside block pivoting, which naturally stay near the start."""
     from scipy import sparse
 
     table: Any = sparse.csr_array((coefficients, (rows, columns)), shape=(answers.size, start.size))
@@ -206,11 +207,11 @@ def _many(
 Labels = npt.NDArray[np.int32]
 
 _LONGEST = 1.0
-"""No update changes a group by more than a factor e."""
+"""No update changes a group by more than a factor of e."""
 _STEEPEST = 60.0
-"""No answer changes a group by more than a factor e^60 in all."""
+"""No answer changes a group by more than a factor of e^60 in total."""
 _LEAST = 1e-280
-"""No mass vanishes, so that what is left can be rescaled."""
+"""No mass falls below this, so that the masses can always be rescaled."""
 
 
 @compiled
@@ -230,9 +231,9 @@ def replay_sets(
 ) -> None:
     """Replay all the sets (rows of *labels*) until no answer moves by more than *tolerance*, at most *sweeps* times.
 
-    Label l ≥ 0 in row j stands for the sum with the answer ``answers[starts[j] + l]``; *x* are masses of groups of
-    cells, changed in place with the *exponents*, and end at the total. A set is *plain* if its coefficients are 1.
-    *spare* has room for four numbers for each sum of a set.
+    Label l ≥ 0 in row j means the sum with the answer ``answers[starts[j] + l]``; *x* are masses of groups of cells,
+    changed in place together with the *exponents*; at the end they sum to the total. A set is *plain* if its
+    coefficients are 1. *spare* is a buffer of four numbers for each sum of a set.
     """
     mass = 0.0
     for i in range(x.size):
@@ -283,14 +284,14 @@ def add_up(labels: Labels, coefficients: Reals, plain: int, x: Reals, count: int
 def choose_steps(
     count: int, pull: float, total: float, mass: float, answers: Reals, exponents: Reals, spare: Reals
 ) -> None:
-    """Newton's steps of the exponents of a set, into the third row of *spare*, and their factors into the fourth."""
+    """Newton steps of the exponents of a set, into the third row of *spare*, and their factors into the fourth."""
     scale = total / mass
     for place in range(count):
         spare[0, place] *= scale
         spare[1, place] *= scale
         held = spare[0, place]
         slope = spare[1, place] + pull
-        if count == 1:  # a sum on its own gives to the rest what it loses, and takes what it gains
+        if count == 1:  # what a single sum loses or gains goes to or comes from the remaining cells
             slope -= held * held / total
         exponent = exponents[place]
         step = (answers[place] - held - pull * exponent) / max(slope, 1e-12 * total)

@@ -1,8 +1,8 @@
-"""How much a workload asks about each block of a tree: Σ_q α², for α the weighted mean of q over the block.
+"""The energy of a workload on each block of a tree: Σ_q α², for α the weighted mean of q over the block.
 
-This is all that the expected error of a hierarchy needs to know about a workload. Prefixes and intervals have closed
-forms, ranges need the two blocks per level in which they begin and end, and any other workload is read some rows at a
-time.
+The expected error of a hierarchy depends on the workload only through these energies. Prefixes and intervals have
+closed forms, ranges need the two blocks per level in which they begin and end, and any other workload is read some rows
+at a time.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def tree_energies(  # noqa: PLR0911
 
 
 def held_energies(workload: Queries, tree: BlockTree) -> Reals:
-    """What the vectors that are constant on the blocks of a level hold of the trace of WᵀW, for each level of a tree
-    from the finest upwards: Σ_blocks (cells of the block)·Σ_q α_q², α_q the mean of q over the block.
+    """The part of the trace of WᵀW on vectors that are constant on the blocks of a level, for each level of a tree from
+    the finest upwards: Σ_blocks (cells of the block)·Σ_q α_q², with α_q the mean of q over the block.
 
     >>> from adyton.queries.domain_trees import tree_of_halves
     >>> held_energies(Identity(4), tree_of_halves(4))
@@ -66,10 +66,10 @@ def held_energies(workload: Queries, tree: BlockTree) -> Reals:
 
 
 def _energies_of_boxes(workload: Ranges, levels: Levels, profile: Reals, order: Order) -> list[Reals] | None:
-    """Ranges over blocks that are boxes: with an even profile, α is the product of what the range covers of both
-    sides; with an uneven one it follows from the sums of the profile up to the corners.
+    """Ranges over blocks that are boxes: with a uniform profile, α is the product of the fractions of both sides that
+    the range covers; otherwise it follows from the sums of the profile up to the corners.
 
-    None where some block is no box, or where the profile is uneven and the boxes of a level are no grid.
+    None if some block is not a box, or if the profile is not uniform and the boxes of a level are not a grid.
     """
     cells = np.arange(profile.size) if order is None else order
     places = np.unravel_index(cells, workload.domain)
@@ -98,7 +98,7 @@ def _energies_of_boxes(workload: Ranges, levels: Levels, profile: Reals, order: 
 
 
 def _covered(workload: Ranges, axis: int, intervals: Places) -> Reals:
-    """The square of the part that each range covers of each interval of an axis."""
+    """The square of the fraction that each range covers of each interval of an axis."""
     lower = np.maximum(workload.lower[:, axis, None], intervals[0])
     upper = np.minimum(workload.upper[:, axis, None], intervals[1])
     return np.asarray(np.square(np.maximum(0, upper - lower + 1) / (intervals[1] - intervals[0] + 1)))
@@ -117,9 +117,10 @@ def _sums_to_corners(profile: Reals, cells: Places, domain: tuple[int, ...]) -> 
 def _add_ranges(
     sums: Reals, rows: Places, columns: Places, lower: Places, upper: Places, energies: Reals, covering: Reals
 ) -> None:
-    """Add α² of every range to the boxes that it covers in part, and 1 to those between, as a difference.
+    """Add α² of every range to *energies* at the boxes on its border, and 1 for the boxes inside to *covering*, as
+    differences.
 
-    *rows* and *columns* are the edges of a grid of boxes; ranges go from *lower* up to, without, *upper*.
+    *rows* and *columns* are the edges of a grid of boxes; ranges go from *lower* (included) to *upper* (excluded).
     """
     for query in range(lower.shape[0]):
         first, last = lower[query], upper[query]
@@ -154,15 +155,15 @@ def _energies_by_rows(workload: Queries, levels: Levels, profile: Reals, order: 
 
 
 def _of_prefixes(cells: int, profile: Reals, level: Places) -> Reals:
-    """The prefixes that end in v have α = C_i, the weighted part of v up to i; those that end later have α = 1."""
+    """Prefixes that end in v have α = C_i, the weighted part of v up to i; prefixes that end later have α = 1."""
     return np.asarray(block_sums(np.square(_cumulative(profile, level)), level) + (cells - level[1:]))
 
 
 def _of_intervals(cells: int, profile: Reals, level: Places) -> Reals:
     """Intervals that begin before v and end in it, begin before and end after, begin in it and end after, or lie in it.
 
-    With D = (0, C_1, …, C_L = 1): ΣD², before and after; Σ(1 − D)² for those that begin in v; and inside
-    Σ_{a<b} (D_b − D_a)² = (L + 1)·ΣD² − (ΣD)².
+    With D = (0, C_1, …, C_L = 1), for each possible other end: ΣD² for those that end in v, 1 for those that cover it,
+    Σ(1 − D)² for those that begin in it; and inside, Σ_{a<b} (D_b − D_a)² = (L + 1)·ΣD² − (ΣD)².
     """
     part, sizes = _cumulative(profile, level), np.diff(level)
     before, after = level[:-1], cells - level[1:]
@@ -173,7 +174,7 @@ def _of_intervals(cells: int, profile: Reals, level: Places) -> Reals:
 
 
 def _of_ranges(workload: Ranges, profile: Reals, level: Places) -> Reals:
-    """A range begins in one block, ends in another (or the same), and covers those between."""
+    """A range begins in one block, ends in another (or the same), and covers the blocks between."""
     lower, upper = workload.lower[:, 0], workload.upper[:, 0]
     part = _cumulative(profile, level)
     before = part - profile / spread(block_sums(profile, level), level)  # the part of the block before cell i
@@ -189,7 +190,7 @@ def _of_ranges(workload: Ranges, profile: Reals, level: Places) -> Reals:
 
 
 def _cumulative(profile: Reals, level: Places) -> Reals:
-    """For each cell, which part of its block (by profile) lies in it or before it inside the block."""
+    """For each cell, the part of its block (by profile) up to and including the cell."""
     running = profile.cumsum()
     start = np.concatenate([[0.0], running])[level[:-1]]
     return np.asarray((running - spread(start, level)) / spread(block_sums(profile, level), level))

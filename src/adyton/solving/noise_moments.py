@@ -1,20 +1,21 @@
-"""How the noise of an estimated answer is spread: its variance and its fourth cumulant, in closed form.
+"""The distribution of the noise in an estimated answer: its variance and its fourth cumulant, in closed form.
 
-An answer by least squares is off by Σ_j a_j·L_j, with independent discrete Laplace noises L_j and coefficients a_j that
-follow from what was measured. Cumulants add up: the second is Σ a_j²·v_j, the variance, and the fourth Σ a_j⁴·v_j²·k_j,
-where k is the excess kurtosis of the noise: 3, or a little more where the noise is so small that most of it is 0.
+The error of a least-squares answer is Σ_j a_j·L_j, with independent discrete Laplace noises L_j and coefficients a_j
+that follow from the measured queries. Cumulants add up: the second is Σ a_j²·v_j, the variance, and the fourth
+Σ a_j⁴·v_j²·k_j, where k is the excess kurtosis of the noise: 3, or a little more where the noise is so small that it is
+mostly 0.
 
-This holds for answers that follow from what was measured (``determined``): queries lie in the row space of the measured
-ones if W = M·A for some M. Then W·x̂ − W·x is noise, of one law on all data. If not, a bias comes on top that depends
-on the data, and that no noise accounts for.
+This holds for answers that the measured queries determine (``determined``): queries lie in the row space of the
+measured ones if W = M·A for some M. Then W·x̂ − W·x is noise with the same distribution on all data. If not, there is
+also a bias, which depends on the data and is not part of the noise.
 
-**Tables.** Residual least squares have coefficients of their own. Of the tables S that were measured with cell
-variances v_S, a cell q of the table Q takes from the cell c of S
+**Tables.** Residual least squares has its own coefficients. If the tables S were measured with cell variances v_S, the
+coefficient of the cell c of S in the cell q of the table Q is
 
     Σ_{T ⊆ S∩Q} V_T/(v_S·Π_{S∖T} n_i·Π_{Q∖T} n_i) · Π_{i ∈ T} (1[c_i = q_i] − 1/n_i),
 
-with the variances V_T of the parts, see :mod:`adyton.solving.residuals`. It depends only on where c and q agree: there
-is one coefficient for each subset of S∩Q, and a known number of cells that have it.
+with the variances V_T of the parts, see :mod:`adyton.solving.residuals`. It depends only on the axes along which c and
+q agree: there is one coefficient for each subset of S∩Q, and a known number of cells that have it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from adyton.solving.residuals import MarginalsSolver
 from adyton.solving.solvers import CellSolver, Solver
 
 _MOST_WRITTEN = 1 << 28
-"""How many coefficients of queries are looked at one by one."""
+"""The most coefficients of queries that are read individually."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +46,18 @@ class Moments:
     variances: Reals
     fourths: Reals
     at_most: bool = False
-    """Whether the fourth cumulants are known to be at most these, and no more."""
+    """Whether the fourth cumulants are only upper bounds."""
 
     @property
     def excess(self) -> Reals:
-        """The excess kurtosis: 0 for a normal law, 3 for Laplace's."""
+        """The excess kurtosis: 0 for a normal distribution, 3 for Laplace."""
         safe = np.maximum(np.square(self.variances), 1e-300)
         return np.asarray(np.where(self.variances > 0, self.fourths / safe, 0.0))
 
 
 def noise_moments(solver: Solver, queries: Queries) -> Moments | None:  # noqa: PLR0911
-    """Of the answers to some queries; None where no closed form is known, or too many coefficients had to be read."""
+    """The moments of the answers to some queries; None if no closed form is known or too many coefficients would have
+    to be read."""
     if isinstance(queries, Stack):
         parts = [noise_moments(solver, part) for part in queries.parts]
         known = [part for part in parts if part is not None]
@@ -95,7 +97,7 @@ def _summed(queries: Marginals | Ranges) -> Reals:
 
 
 def _of_ranges(solver: MarginalsSolver, queries: Ranges) -> Moments:
-    """Of a box of cells: its variance, and at most the kurtosis of a single cell of its table."""
+    """The variances of boxes of cells, with the kurtosis of a single cell of the table as an upper bound."""
     law, groups = TableMoments(solver.sides, solver.measured, solver.parts), narrowed(queries)
     cells = {axes: law.of(tuple(map(str, axes))) for axes in set(groups)}
     excess = {axes: four / two**2 if two else 0.0 for axes, (two, four) in cells.items()}
@@ -113,17 +115,17 @@ def _of_marginals(solver: MarginalsSolver, queries: Marginals) -> Moments:
 _PROBES = 2
 _SEED = 20180610
 TOLERANCE = 1e-9
-"""A count of a billion may be off by one."""
+"""Relative: a count of a billion may be off by one."""
 
 
 def determined(measured: Queries, solver: Solver, asked: Queries) -> bool:
-    """Whether least squares return the true answers to *asked* from true answers to *measured*, whatever the data.
+    """Whether least squares returns the true answers to *asked* from true answers to *measured*, on all data.
 
-    By structure where it is known. Otherwise by trial: true answers about cells drawn from a normal law are solved, and
-    the answers to *asked* compared. Let x̂ = G·x be the solution, in which all rows of G lie in the row space of what
-    was measured. A query q that does not lie there has q·G ≠ q, so that q·x̂ − q·x has a normal law of deviation
-    ‖q·G − q‖: it is practically impossible that two trials are right to nine digits by chance. A solver that
-    stops before it has nine digits fails too: what it returns depends on the data by more than that.
+    Decided by structure where it is known. Otherwise by trial: cells are drawn from a normal distribution, estimated
+    from their true answers, and the answers to *asked* compared. Let x̂ = G·x be the solution, where all rows of G lie
+    in the row space of the measured queries. A query q outside it has q·G ≠ q, so that q·x̂ − q·x is normal with
+    standard deviation ‖q·G − q‖: it is practically impossible that two trials agree to nine digits by chance. A solver
+    that stops before it has nine digits fails too: its error depends on the data by more than that.
 
     >>> from adyton.solving.solvers import solver
     >>> from adyton.queries import Ranges, Total
@@ -140,7 +142,7 @@ def determined(measured: Queries, solver: Solver, asked: Queries) -> bool:
 
 
 def narrowed(asked: Ranges) -> list[tuple[int, ...]]:
-    """For each range the axes along which it does not count everything.
+    """For each range, the axes along which it does not count all cells.
 
     >>> narrowed(Ranges((2, 3), [[0, 0], [1, 0]], [[1, 1], [1, 2]]))
     [(1,), (0,)]
@@ -150,7 +152,8 @@ def narrowed(asked: Ranges) -> list[tuple[int, ...]]:
 
 
 def among(measured: Queries, asked: Queries) -> bool:
-    """Whether the structure alone shows that each query is a sum of measured ones, or a multiple of one."""
+    """Whether the structure of the query sets shows that each query is a sum of measured queries, or a multiple of
+    such."""
     if asked is measured:
         return True
     match asked:
@@ -177,7 +180,7 @@ def laplace_excess(variance: npt.ArrayLike) -> Reals:
 
 
 class TableMoments:
-    """For measured tables, given by groups and cell variances, the noise of any table that follows from them.
+    """For measured tables, given by groups and cell variances, the noise of any table that they determine.
 
     >>> law = TableMoments({"a": 2, "b": 3}, [(("a", "b"), 200.0)], {(): 1200.0, ("a",): 600.0})
     >>> law.of(("a",))[0]
@@ -199,7 +202,7 @@ class TableMoments:
         self._two, self._four = (math.fsum(pair[place] for pair in apart) for place in (0, 1))
 
     def of(self, group: Group) -> tuple[float, float]:
-        """The variance and the fourth cumulant of each cell; parts that nothing was measured of count as 0."""
+        """The variance and the fourth cumulant of each cell; parts that were not measured count as 0."""
         asked = tuple(sorted(group, key=self._order.__getitem__))
         near = {number for name in asked for number in self._with[name]}
         two, four = self._two, self._four
@@ -215,12 +218,13 @@ class TableMoments:
         return variance, fourth
 
     def of_sums(self, attribute: str, rows: Reals, others: Mapping[str, Reals]) -> tuple[Reals, Reals]:
-        """The variance and the fourth cumulant of weighted sums over a table: a weight for each cell of one attribute
-        in every row, times one for each cell of each of the others.
+        """The variance and the fourth cumulant of weighted sums over a table: each row has a weight for each cell of
+        one attribute, multiplied by a weight for each cell of each of the others.
 
         By the same formula, with w_i − mean(w_i) for 1[c_i = q_i] − 1/n_i and mean(w_i) for 1/n_i, the cell c of a
-        measured table counts x·u + m·w: x and m are weights along the attribute, less their mean, and the mean; u and w
-        are what the parts with and without it say along the others. So powers are summed along each by itself.
+        measured table has the coefficient x·u + m·w: x are the weights along the attribute minus their mean m; u and w
+        are the contributions along the others of the parts with and without the attribute. So powers are summed along
+        each of them separately.
 
         >>> law = TableMoments({"a": 2, "b": 3}, [(("a", "b"), 200.0)], {(): 1200.0, ("a",): 600.0})
         >>> law.of_sums("a", np.eye(2), {})[0].tolist(), law.of_sums("a", np.ones((1, 2)), {})[0].tolist()
@@ -251,8 +255,8 @@ class TableMoments:
         return two, four
 
     def _along(self, group: Group, attribute: str, others: Mapping[str, Reals]) -> tuple[Reals, Reals]:
-        """What parts with the attribute and without it say of the cells of a measured table along the others, times
-        the variance of its noise."""
+        """The coefficients of the cells of a measured table along the others, from the parts with the attribute and
+        from those without it, times the variance of the table's noise."""
         shared = [name for name in group if name in others]
         own, rest = (np.zeros([self._sides[name] for name in shared]) for _ in range(2))
         for chosen in itertools.product((False, True), repeat=len(shared)):
@@ -269,14 +273,14 @@ class TableMoments:
         return own, rest
 
     def _apart(self, number: int) -> tuple[float, float]:
-        """What a table adds that has no attribute in common with the one asked, for V_∅/Π_Q n_i = 1."""
+        """The contribution of a table that has no attribute in common with the requested one, for V_∅/Π_Q n_i = 1."""
         group, noise = self._measured[number]
         cells = float(math.prod(self._sides[name] for name in group))
         coefficient = 1 / (noise * cells)
         return cells * coefficient**2 * noise, cells * coefficient**4 * noise**2 * self._excess[number]
 
     def _coefficients(self, number: int, asked: Group) -> list[tuple[float, float]]:
-        """The coefficients of the cells of a measured table, and how many have each."""
+        """The coefficients of the cells of a measured table, and the number of cells with each."""
         group, noise = self._measured[number]
         shared = [name for name in group if name in asked]
         subsets: list[Group] = [()]

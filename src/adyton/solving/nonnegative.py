@@ -1,16 +1,16 @@
 """Non-negative least squares on queries that are never written out.
 
-Block principal pivoting: guess which cells are free, solve least squares on them by conjugate gradients, hold the cells
-that came out negative at zero, free those at zero that the gradient pulls up, and repeat until nothing moves (Kim and
-Park, "Fast nonnegative matrix factorization: an active-set-like method and comparisons", SIAM J. Sci. Comput. 2011). A
-handful of rounds does for counting queries; on hierarchies, where the inverse of AᵀA is an M-matrix, no cell ever has
-to be freed again. When pivoting cycles, projected Newton steps take over from the best point seen (Bertsekas,
-"Projected Newton methods for optimization problems with simple constraints", SIAM J. Control Optim. 1982): each of
-them lowers the misfit.
+Block principal pivoting: guess which cells are free, solve least squares on them by conjugate gradients, fix negative
+cells at zero, free the cells at zero that the gradient pulls up, and repeat until nothing changes (Kim and Park, "Fast
+nonnegative matrix factorization: an active-set-like method and comparisons", SIAM J. Sci. Comput. 2011). A handful of
+rounds suffices for counting queries; on hierarchies, where the inverse of AᵀA is an M-matrix, no cell ever has to be
+freed again. If pivoting cycles, projected Newton steps continue from the best point found (Bertsekas, "Projected Newton
+methods for optimization problems with simple constraints", SIAM J. Control Optim. 1982): each of them lowers the
+misfit.
 
 **Projections.** The nearest point with a given total, with a given total and no negative cell, or with a bounded sum of
-absolute values. With Gaussian noise of one variance, the nearest point of a set that holds the truth is the most likely
-one. All functions take trials along leading axes.
+absolute values. With Gaussian noise of equal variance, the nearest point of a set that contains the truth is the most
+likely one. All functions accept trials along leading axes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adyton.arrays import Flags, Reals
 from adyton.errors import BadInput
 
 PATIENCE = 12
-"""Rounds of pivoting without fewer misplaced cells than ever before, until projected Newton steps take over."""
+"""After this many rounds of pivoting without a new minimum of misplaced cells, projected Newton steps take over."""
 
 
 _COARSE, _FINE = 1e-3, 1e-5
@@ -49,9 +49,9 @@ def nonnegative_least_squares(
     """The cells x ≥ 0 with the least Σ_q precision_q · (q·x − answer_q)².
 
     ``forward`` maps cells to the answers A·x, ``adjoint`` maps rows back to Aᵀ·y; both act on the last axis of float
-    arrays with one leading axis of trials. A precision is 1/variance. Stops when
-    :func:`optimality` is at most ``tolerance``, and warns if that takes more than ``rounds`` rounds. With fewer queries
-    than cells the solution is one of many.
+    arrays with one leading axis of trials. A precision is 1/variance. Stops when :func:`optimality` is at most
+    ``tolerance``, and warns if that is not reached in ``rounds`` rounds. With fewer queries than cells the solution is
+    one of many.
 
     >>> queries = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     >>> nonnegative_least_squares(lambda x: x @ queries.T, lambda y: y @ queries, [3, 5, -2])
@@ -73,7 +73,7 @@ def nonnegative_least_squares(
         x[trial], reached[trial] = _descend(fit.only(chosen), x[chosen], tolerance, rounds)
     if (reached > tolerance).any():
         warnings.warn(
-            f"non-negative least squares stopped at optimality {reached.max():.1e} of {tolerance:.1e} asked for. "
+            f"non-negative least squares stopped at optimality {reached.max():.1e}; the tolerance is {tolerance:.1e}. "
             "The estimate is usable; allow more rounds to come closer.",
             RuntimeWarning,
             stacklevel=2,
@@ -90,14 +90,14 @@ def optimality(
     *,
     absolute_adjoint: Operator | None = None,
 ) -> Reals:
-    """How far an estimate is from the non-negative optimum, between 0 (there) and 1; one number per trial.
+    """How far an estimate is from the non-negative optimum, from 0 (at the optimum) to 1; one number per trial.
 
     It is ‖projected gradient‖ / ‖|A|ᵀ(precision · |residual|)‖: the gradient Aᵀ(precision · residual) must vanish where
     x > 0 and not be negative where x = 0 (the Karush–Kuhn–Tucker conditions), and is compared with the size it would
-    have if no residual cancelled another. So it does not depend on the units of the counts or of the precisions, and it
-    is stricter than to compare with the gradient at x = 0 when the counts are large against the noise. Residuals below
-    10⁻⁸ of the answers count as rounding. ``absolute_adjoint`` maps rows by |A|ᵀ; it is needed only for queries with
-    negative coefficients, to be exact. A negative cell is not allowed: its optimality is infinite.
+    have if residuals did not cancel. So it does not depend on the units of the counts or of the precisions, and it is
+    stricter than a comparison with the gradient at x = 0 when the counts are large relative to the noise. Residuals
+    below 10⁻⁸ of the answers count as rounding. ``absolute_adjoint`` maps rows by |A|ᵀ; it is needed only for queries
+    with negative coefficients, to be exact. An estimate with a negative cell has an optimality of infinity.
     """
     x = np.asarray(estimate, dtype=np.float64)
     fit = Fit.of(forward, adjoint, answers, precisions, absolute_adjoint)
@@ -106,7 +106,7 @@ def optimality(
 
 
 def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals, Reals]:
-    """Block principal pivoting on all trials side by side; the best x ≥ 0 of each and its optimality."""
+    """Block principal pivoting on all trials at once; the best x ≥ 0 of each trial and its optimality."""
     best, reached = start.copy(), fit.optimality(start)
     trials = np.flatnonzero(reached > tolerance)
     part, x = fit.only(trials), start[trials]
@@ -136,7 +136,7 @@ def _pivot(fit: Fit, start: Reals, tolerance: float, rounds: int) -> tuple[Reals
 
 
 def _descend(fit: Fit, x: Reals, tolerance: float, rounds: int) -> tuple[Reals, float]:
-    """Projected Newton steps on one trial; each takes the best of some paths max(0, x + step · direction)."""
+    """Projected Newton steps on one trial; each takes the best point on some paths max(0, x + step · direction)."""
     distance = float(fit.optimality(x)[0])
     best, reached = x, distance
     for _ in range(rounds):
@@ -164,16 +164,16 @@ Operator = Callable[[Reals], Reals]
 
 
 ROUNDING = 1e-8
-"""A residual below this part of the answer may come from rounding: no gradient is judged against less."""
+"""A residual below this fraction of the answer may come from rounding: gradients are not compared with less."""
 
 
 MOST_STEPS = 2000
-"""Conjugate gradients stop here at the latest."""
+"""The most steps of conjugate gradients."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """½ Σ_q precision_q · (q·x − answer_q)²; one trial a row."""
+    """½ Σ_q precision_q · (q·x − answer_q)²; one trial per row."""
 
     forward: Operator
     adjoint: Operator
@@ -190,13 +190,13 @@ class Fit:
         precisions: npt.ArrayLike,
         absolute_adjoint: Operator | None,
     ) -> Fit:
-        """Check the numbers and put the trials into rows."""
+        """Check the numbers and arrange the trials in rows."""
         values, weights = np.asarray(answers, dtype=np.float64), np.asarray(precisions, dtype=np.float64)
         if values.ndim == 0 or not np.isfinite(values).all():
             raise BadInput("answers must be finite numbers, one per query along the last axis.")
         if not ((weights >= 0) & np.isfinite(weights)).all():
             raise BadInput(
-                "precisions (1/variance) must be finite and at least 0: measure a known answer as very precise."
+                "precisions (1/variance) must be finite and at least 0: give a known answer a very large precision."
             )
         try:
             rows = np.broadcast_to(weights, values.shape).reshape(-1, values.shape[-1])
@@ -217,7 +217,7 @@ class Fit:
         return replace(self, answers=self.answers[trials], precisions=self.precisions[trials])
 
     def residual(self, x: Reals) -> Reals:
-        """What the cells leave of the answers."""
+        """The answers minus those of the cells."""
         return self.answers - self.forward(x)
 
     def gradient(self, residual: Reals) -> Reals:
@@ -230,13 +230,13 @@ class Fit:
         return dot(self.precisions * change, change)
 
     def scale(self, residual: Reals) -> Reals:
-        """The length that the gradient would have if nothing in it cancelled: |A|ᵀ(precision · |residual|)."""
+        """The length that the gradient would have without cancellation: |A|ᵀ(precision · |residual|)."""
         parts = self.absolute_adjoint(self.precisions * np.abs(residual))
         whole = self.absolute_adjoint(self.precisions * np.abs(self.answers))
         return length(parts) + ROUNDING * length(whole)
 
     def optimality(self, x: Reals) -> Reals:
-        """The projected gradient at x ≥ 0, as a part of :meth:`scale`; one number per trial."""
+        """The projected gradient at x ≥ 0, relative to :meth:`scale`; one number per trial."""
         residual = self.residual(x)
         gradient = self.gradient(residual)
         projected = np.where(x > 0, gradient, np.minimum(gradient, 0))
@@ -286,7 +286,7 @@ def length(values: Reals) -> Reals:
 
 
 def project_to_total(estimates: npt.ArrayLike, total: npt.ArrayLike) -> Reals:
-    """Share out among all cells, evenly, what is missing from a known total.
+    """Distribute what is missing from a known total evenly among all cells.
 
     >>> project_to_total([4, 5], total=12)
     array([5.5, 6.5])
@@ -300,8 +300,8 @@ def project_to_total(estimates: npt.ArrayLike, total: npt.ArrayLike) -> Reals:
 def project_to_simplex(estimates: npt.ArrayLike, total: npt.ArrayLike) -> Reals:
     """The nearest x ≥ 0 with Σ x_i = total; all zeros for a total of at most 0.
 
-    x_i = max(0, y_i − price), where the price makes the sum right (Held, Wolfe and Crowder, "Validation of subgradient
-    optimization", 1974). Sorted by y_i, the cells above zero come first. O(n log n).
+    x_i = max(0, y_i − price), with the price at which the sum is the total (Held, Wolfe and Crowder, "Validation of
+    subgradient optimization", 1974). Sorted by descending y_i, the cells above zero come first. O(n log n).
 
     >>> project_to_simplex([4, 3, -2], total=5)
     array([3., 2., 0.])
@@ -320,7 +320,7 @@ def project_to_simplex(estimates: npt.ArrayLike, total: npt.ArrayLike) -> Reals:
 
 
 def project_to_ball(estimates: npt.ArrayLike, radius: npt.ArrayLike) -> Reals:
-    """The nearest point with Σ |x_i| ≤ radius: unchanged inside the ball, else shrunk towards zero by one amount.
+    """The nearest point with Σ |x_i| ≤ radius: unchanged inside the ball, otherwise all |x_i| shrink by one amount.
 
     Duchi et al., "Efficient projections onto the ℓ1-ball for learning in high dimensions", ICML 2008.
 

@@ -1,9 +1,9 @@
-"""Least squares for products over the axes of a domain, axis by axis, and for a tree with some further queries: the
+"""Least squares for products over the axes of a domain, axis by axis, and for a tree with some additional queries: the
 strategies of HDMM.
 
-Let C be the covariance of the estimate x from the tree alone, and let the further queries R have answers y with
+Let C be the covariance of the estimate x from the tree alone, and let the additional queries R have answers y with
 variances S. By Woodbury's identity the estimate from both is x + CRᵀ(S + RCRᵀ)⁻¹(y − Rx), and its covariance is
-C − CRᵀ(S + RCRᵀ)⁻¹RC: linear in the cells times the number of further queries, and exact.
+C − CRᵀ(S + RCRᵀ)⁻¹RC. This is exact and takes time linear in the cells times the number of additional queries.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from adyton.queries.hierarchy import block_sums, spread
 from adyton.solving.trees import TreeSolver
 
 LARGEST_FACTOR, LARGEST_SOLVED = 4096, 8192
-"""The longest axis whose inverse is written out: from all coefficients, and by a solver for trees and the like."""
+"""The longest axis whose inverse is written out: from all coefficients, and by a solver that takes linear time."""
 _NEARLY = 1e-3
 
 
 def noise_by_axis(queries: Kronecker, noise: Reals) -> list[Reals] | None:
     """One factor per axis whose products are the variances of the answers.
 
-    None where they are no products, or an axis is too long for its inverse to be written out.
+    None if the variances are not products, or if an axis is too long for its inverse to be written out.
     """
     if any(factor.cells > (LARGEST_SOLVED if _solved(factor) else LARGEST_FACTOR) for factor in queries.factors):
         return None
@@ -46,7 +46,7 @@ def noise_by_axis(queries: Kronecker, noise: Reals) -> list[Reals] | None:
 
 
 class KroneckerSolver:
-    """A product of axes whose noise is one too: (A₁ ⊗ A₂)⁺ = A₁⁺ ⊗ A₂⁺, so that each axis is solved for itself."""
+    """A product over axes whose noise is a product too: (A₁ ⊗ A₂)⁺ = A₁⁺ ⊗ A₂⁺, so each axis is solved separately."""
 
     exact = True
 
@@ -62,7 +62,7 @@ class KroneckerSolver:
 
     @cached_property
     def complete(self) -> bool:
-        """Whether each axis is determined."""
+        """Whether every axis is determined."""
         pairs = zip(self._inverses, self._known, strict=True)
         return all(
             np.linalg.matrix_rank(inverse) == inverse.shape[0] if known is None else known for inverse, known in pairs
@@ -88,7 +88,7 @@ class KroneckerSolver:
         return np.asarray(np.square(table).sum(axis=axes))
 
     def table_moments(self, axes: Collection[int]) -> tuple[Reals, Reals]:
-        """For every cell of a marginal over some axes Σ (a_j·σ_j)² and Σ (a_j·σ_j)⁴ over the noises: products, too."""
+        """For every cell of a marginal over some axes, Σ (a_j·σ_j)² and Σ (a_j·σ_j)⁴ over the noises: also products."""
         rows = [
             inverse if axis in axes else inverse.sum(axis=0, keepdims=True)
             for axis, inverse in enumerate(self._spreads)
@@ -100,7 +100,7 @@ class KroneckerSolver:
         return two, four
 
     def total_variance(self, workload: Queries) -> float:
-        """A query that is a product of axes has a variance that is one too."""
+        """The variance of a query that is a product over axes is a product too."""
         match workload:
             case Identity():
                 return math.prod(float(np.square(spread).sum()) for spread in self._spreads)
@@ -129,7 +129,7 @@ def _solved(factor: Queries) -> bool:
 
 
 def _inverse(factor: Queries, noise: Reals) -> tuple[Reals, bool | None]:
-    """The weighted A⁺ as a table, cells × answers; and whether it determines every cell, where that is known."""
+    """The weighted A⁺ as a table, cells × answers; and whether it determines every cell (None if not known)."""
     if isinstance(factor, Haar):
         return np.asarray(factor.inverse(np.eye(factor.count)).T), True
     if isinstance(factor, Identity):
@@ -146,9 +146,9 @@ _CHUNK = 1 << 22
 
 
 class AugmentedSolver:
-    """Least squares for a stack of two parts: a hierarchy or all cells, and at most 512 queries more.
+    """Least squares for a stack of two parts: a hierarchy or all cells, and at most 512 additional queries.
 
-    Where the hierarchy does not tell cells apart, neither may the queries.
+    Cells that the hierarchy does not distinguish must not be distinguished by the additional queries either.
     """
 
     exact = True
@@ -165,7 +165,7 @@ class AugmentedSolver:
 
     def __init__(self, queries: Queries, variances: npt.ArrayLike) -> None:
         if not self.suits(queries) or not isinstance(queries, Stack):
-            raise BadInput("this solver needs a stack of a hierarchy or all cells, and at most 512 queries more.")
+            raise BadInput("this solver needs a stack of a hierarchy or all cells, and at most 512 additional queries.")
         self._queries = queries
         base, self._more = queries.parts
         noise = np.broadcast_to(np.asarray(variances, dtype=np.float64), (queries.count,))
@@ -177,16 +177,16 @@ class AugmentedSolver:
         covariances = self._base.solve(_answers_for(base, noise[: base.count], rows))  # RC
         middle = np.diag(noise[base.count :]) + rows @ covariances.T
         root = np.linalg.inv(np.linalg.cholesky((middle + middle.T) / 2))
-        self._factor = root @ covariances  # its square is what the further queries take off the covariance
+        self._factor = root @ covariances  # its square is the reduction of the covariance by the additional queries
         self._gain = root.T @ self._factor
 
     @property
     def complete(self) -> bool:
-        """As far as the hierarchy alone determines every cell."""
+        """Whether the hierarchy alone determines every cell."""
         return self._base.complete
 
     def solve(self, answers: Array) -> Reals:
-        """The estimate of the cells, in row-major order; further axes in front are independent trials."""
+        """The estimate of the cells, in row-major order; leading axes are independent trials."""
         first, more = self._queries.split(np.asarray(answers, dtype=np.float64))
         cells = self._base.solve(first)
         return np.asarray(cells + (more - self._more._apply(cells)) @ self._gain)
@@ -196,15 +196,15 @@ class AugmentedSolver:
         return np.asarray(self._base.variances(rows) - np.square(rows @ self._factor.T).sum(axis=-1))
 
     def total_variance(self, workload: Queries) -> float:
-        """Σ_q of the variances of the workload's answers."""
+        """The sum of the variances of the workload's answers."""
         return self._base.total_variance(workload) - _squared_answers(workload, self._factor)
 
 
 def _answers_for(tree: Hierarchy, noise: Reals, rows: Reals) -> Reals:
-    """Answers y with LᵀV⁻¹y = rᵀ for each row r, for which least squares return C·rᵀ; L the tree, V its noise.
+    """Answers y with LᵀV⁻¹y = rᵀ for each row r, for which least squares returns C·rᵀ; L is the tree, V its noise.
 
     Along the path to a cell, the y/V of its blocks must add up to the cell's coefficient: from the coarsest level down,
-    each block that is the last one measured above some cell takes what is missing there.
+    each block that is the last measured block above some cell supplies what is missing there.
     """
     wanted = tree.ordered(rows)
     numbers = np.arange(tree.blocks) if tree.measured is None else tree.measured

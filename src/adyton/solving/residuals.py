@@ -1,16 +1,16 @@
 """Least squares from measured tables to every table, part by part, never over the whole domain.
 
-The counts of a table over the attributes S fall apart into one part r_T for every subset T ⊆ S: sum over S∖T, then
-subtract the mean along each axis of T. The parts of different subsets are orthogonal, whatever table they come from, so
-that generalised least squares on all measured tables separates: of every part it takes the average of what the tables
-say about it, weighted by the inverse of their variances. A table over S with cell variance v says the part T with a
-variance of v·Π_{S∖T} n_i in the units of r_T, times the projection that takes out the means. With V_T = 1/Σ weights,
+The counts of a table over the attributes S decompose into one part r_T for every subset T ⊆ S: sum over S∖T, then
+subtract the mean along each axis of T. The parts of different subsets are orthogonal, whichever table they come from,
+so generalised least squares on all measured tables separates: every part is the average of its estimates from the
+tables, weighted by the inverse of their variances. A table over S with cell variance v estimates the part T with a
+variance of v·Π_{S∖T} n_i in the units of r_T, times the projection that removes the means. With V_T = 1/Σ weights,
 
     the table over Q is Σ_{T ⊆ Q} r_T / Π_{Q∖T} n_i, and each of its cells has the variance
     Σ_{T ⊆ Q} V_T · Π_T (1 − 1/n_i) · Π_{Q∖T} n_i⁻².
 
 After Xiao, He, Zhang and Kifer, "An optimal and scalable matrix mechanism for noisy marginals under convex loss
-functions", NeurIPS 2023, who measure the parts. Here whole tables are measured: a row is in one cell of each.
+functions", NeurIPS 2023, who measure the parts. Here whole tables are measured: a row is in one cell of each table.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from adyton.queries.measurement import Group, MeasuredTable
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """All that measured tables say, in parts: any table that they determine can be rebuilt from it.
+    """The information in measured tables, as parts: any table that they determine can be rebuilt from these.
 
     >>> pair = MeasuredTable(("age", "sex"), [[4, 2], [1, 3], [0, 2]], 2.0)
     >>> fit = residuals({"age": 3, "sex": 2, "city": 4}, [pair, MeasuredTable(("age",), [5, 5, 2], 2.0)])
@@ -47,15 +47,14 @@ class Residuals:
 
     sides: Mapping[str, int]
     parts: Mapping[Group, Reals]
-    """For every set of attributes of which something was measured, in the order of *sides*: r_T. Axes in front are
-    independent trials."""
+    """r_T for every measured set of attributes, in the order of *sides*. Leading axes are independent trials."""
     variances: Mapping[Group, float]
-    """V_T for each of them."""
+    """V_T for each of these sets."""
 
     def table(self, *group: str, fill: bool = False) -> Reals:
-        """The counts over a group, its axes in the order given, by least squares.
+        """The counts over a group by least squares, with its axes in the given order.
 
-        Parts that nothing was measured of are refused; with *fill* they count as 0, so that what is not known is even.
+        Parts that were not measured are an error; with *fill* they count as 0, that is, as uniform.
         """
         sorted_group = in_order(group, self.sides)
         lacking = self.missing(*group)
@@ -73,14 +72,14 @@ class Residuals:
         return counts.transpose((*range(len(leading)), *order))
 
     def variance(self, *group: str) -> float:
-        """The variance of each cell of the table of a group; infinite where the table is not determined."""
+        """The variance of each cell of the table of a group; infinite if the table is not determined."""
         return self.mean_variance(group, {})
 
     def mean_variance(self, group: Group, energies: Mapping[str, tuple[float, float]]) -> float:
-        """The mean variance of many sums over a table, which are all products of weights along its attributes.
+        """The mean variance of many sums over a table whose weights are products of weights along its attributes.
 
-        *energies* has for each attribute the means over its weights of Σ(w_i − mean)² and of mean²; those that it does
-        not name are asked about cell by cell.
+        *energies* has for each attribute the means over its weights of Σ(w_i − mean)² and of mean²; attributes that it
+        does not name are asked about cell by cell.
         """
         names = in_order(group, self.sides)
         along = {name: energies.get(name, (1 - 1 / self.sides[name], self.sides[name] ** -2.0)) for name in names}
@@ -92,17 +91,17 @@ class Residuals:
         return total
 
     def missing(self, *group: str) -> tuple[Group, ...]:
-        """The parts of a table of which nothing was measured; none if the table is determined."""
+        """The parts of a table that were not measured; empty if the table is determined."""
         names = in_order(group, self.sides)
         trivial = {name for name in names if self.sides[name] == 1}  # an axis of one cell has no part of its own
         return tuple(subset for subset in _subsets(names) if subset not in self.variances and not trivial & set(subset))
 
 
 def residuals(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> Residuals:
-    """What measured tables of any order say together; a group may be measured several times.
+    """The combined information of measured tables in any order; a group may be measured several times.
 
-    *sides* are the numbers of cells of all attributes, in the order that groups are sorted by. Counts may have axes in
-    front for independent trials, the same ones in every table.
+    *sides* are the numbers of cells of all attributes, in the order by which groups are sorted. Counts may have leading
+    axes for independent trials, the same in every table.
     """
     weights: dict[Group, float] = {}
     sums: dict[Group, Reals] = {}
@@ -122,7 +121,7 @@ def residuals(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> Re
 
 
 def part_variances(sides: Mapping[str, int], variances: Iterable[tuple[Group, float]]) -> Residuals:
-    """The same without counts: what the variances will be if groups are measured with these cell variances.
+    """The same without counts: the variances that result if groups are measured with these cell variances.
 
     >>> part_variances({"age": 3, "sex": 2}, [(("age", "sex"), 2.0)]).variance("age")
     4.0
@@ -137,7 +136,7 @@ def part_variances(sides: Mapping[str, int], variances: Iterable[tuple[Group, fl
 
 
 def residual(table: npt.ArrayLike) -> Reals:
-    """The part of a table that its smaller tables say nothing about: the mean along each axis is taken out.
+    """The part of a table that its smaller tables do not determine: the mean along each axis is subtracted.
 
     >>> residual([[4.0, 0.0], [1.0, 3.0]]).tolist()
     [[1.5, -1.5], [-1.5, 1.5]]
@@ -176,7 +175,7 @@ def _read(sides: Mapping[str, int], table: MeasuredTable) -> tuple[Group, Reals]
 
 
 def _split(group: Group, counts: Reals, sides: Mapping[str, int]) -> Iterator[tuple[Group, Reals, int]]:
-    """Every subset of a group, its part, and how many cells were added up for each number of it."""
+    """Every subset of a group, its part, and how many cells are summed in each number of the part."""
     leading = counts.ndim - len(group)
     parts: list[tuple[Group, Reals, int]] = [((), counts, 1)]
     for place, name in enumerate(group):
@@ -198,7 +197,7 @@ def _subsets(group: Group) -> Iterator[Group]:
 
 def _undetermined(group: Group, lacking: tuple[Group, ...]) -> str:
     if () in lacking:
-        return "nothing was measured that tells the number of rows. Measure a table first."
+        return "no measurement determines the number of rows. Measure a table first."
     largest = max(lacking, key=len)
     return (
         f"the table of {listing(group)} is not determined: no measured table has {listing(largest)}"
@@ -211,15 +210,15 @@ _NEARLY = 1e-9
 
 
 class MarginalsSolver:
-    """Marginals of a domain that fits in memory, each with noise of its own variance: exact, and linear in the cells.
+    """Marginals of a domain that fits in memory, each with its own noise variance: exact, and linear in the cells.
 
     Let the marginal over the axes S have variance v_S. Then Aᵀ·D⁻¹·A has one eigenvalue for every set T of axes, on the
-    functions that depend on these axes together (:mod:`adyton.queries.axes`):
+    functions that depend on these axes jointly (:mod:`adyton.queries.axes`):
 
         λ_T = Σ_{S ⊇ T} (1/v_S)·Π_{i ∉ S} n_i.
 
-    So the estimate is Σ_T P_T·Aᵀ·D⁻¹·y/λ_T, and its error on a workload Σ_T tr(P_T·WᵀW)/λ_T. Along one axis, a mean in
-    the first place and differences from it in all others tell the two kinds of functions apart.
+    So the estimate is Σ_T P_T·Aᵀ·D⁻¹·y/λ_T, and its error on a workload Σ_T tr(P_T·WᵀW)/λ_T. Along one axis, the mean
+    in the first place and differences from it in all other places separate the two kinds of functions.
     """
 
     exact = True
@@ -233,16 +232,16 @@ class MarginalsSolver:
         groups = [tuple(map(str, axes)) for axes in queries.axes]
         noises = [float(own[0]) for own in _by_marginal(queries, noise)]
         self.measured = list(zip(groups, noises, strict=True))
-        """What was measured, in the words of :mod:`adyton.solving.residuals`: sets of axes and variances."""
+        """The measured groups as :mod:`adyton.solving.residuals` expects them: sets of axes and variances."""
 
     @cached_property
     def parts(self) -> dict[Group, float]:
-        """The variance of each part of which something was measured."""
+        """The variance of each measured part."""
         return dict(part_variances(self.sides, self.measured).variances)
 
     @classmethod
     def of(cls, queries: Queries, noise: Reals) -> MarginalsSolver | None:
-        """For marginals whose cells have equal noise; None for others."""
+        """The solver for marginals whose cells have equal noise; None for other queries."""
         if not isinstance(queries, Marginals) or len(queries.domain) > MOST_AXES:
             return None
         even = all(np.ptp(own) <= _NEARLY * own[0] for own in _by_marginal(queries, noise))
@@ -250,11 +249,11 @@ class MarginalsSolver:
 
     @property
     def complete(self) -> bool:
-        """Whether the marginal over all axes that have more than one value was measured."""
+        """Whether the marginal over all axes with more than one value was measured."""
         return bool((self._inverse[self._there] > 0).all())
 
     def solve(self, answers: Array) -> Reals:
-        """One step forth and one back along every axis."""
+        """One transformation and its inverse along every axis."""
         return self._divided(self._queries.transpose(np.asarray(answers, dtype=np.float64) / self._noise))
 
     def variances(self, rows: Reals) -> Reals:
@@ -273,7 +272,7 @@ class MarginalsSolver:
         return variances
 
     def total_variance(self, workload: Queries) -> float:
-        """By sets of axes where the energies are known, else query by query."""
+        """By sets of axes where the energies are known, otherwise query by query."""
         energies = energies_by_axes(workload) if workload.domain == self._queries.domain else None
         if energies is not None:
             return float(energies @ self._inverse)
@@ -310,7 +309,7 @@ def precisions(domain: tuple[int, ...], sets: tuple[tuple[int, ...], ...], weigh
 
 
 def over_supersets(values: Reals) -> Reals:
-    """For every set the sum over all sets that contain it."""
+    """For every set, the sum over all sets that contain it."""
     table = values.reshape((2,) * (values.size.bit_length() - 1)).astype(np.float64)
     for axis in range(table.ndim):
         table = np.flip(np.flip(table, axis).cumsum(axis=axis), axis)
@@ -322,12 +321,12 @@ def _by_marginal(queries: Marginals, noise: Reals) -> list[Reals]:
 
 
 def _dimensions(domain: tuple[int, ...]) -> Reals:
-    """Of the space of every set of axes."""
+    """The dimension of the space of every set of axes."""
     numbers = np.arange(1 << len(domain))
     members = (numbers[:, None] >> np.arange(len(domain)) & 1).astype(bool)
     return np.asarray(np.where(members, np.array(domain, dtype=np.float64) - 1, 1.0).prod(axis=1))
 
 
 def _first(dimensions: int, axis: int) -> tuple[slice, ...]:
-    """The first place along an axis, which is kept."""
+    """An index for the first place along an axis, which keeps the axis."""
     return tuple(slice(0, 1) if other == axis else slice(None) for other in range(dimensions))

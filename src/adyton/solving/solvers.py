@@ -1,8 +1,8 @@
-"""Least squares on everything that was measured, and prepared for one set of queries and noise, with the error it has.
+"""Least squares on any measurements; and solvers prepared for one set of queries and noise, with their errors.
 
-Structure decides: single cells need nothing, hierarchies take linear time, Haar queries are inverted, marginals are
-solved by sets of axes, stripes one by one, products axis by axis, small domains densely, and everything else by LSMR
-(Fong and Saunders, 2011) on the implicit matrix.
+The structure of the queries decides: single cells need no solving, hierarchies take linear time, Haar queries are
+inverted, marginals are solved by sets of axes, stripes separately, products axis by axis, small domains densely, and
+everything else by LSMR (Fong and Saunders, 2011) on the implicit matrix.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from adyton.solving.trees import TreeSolver, nonnegative_tree_least_squares
 def least_squares(*measurements: Measurement, nonnegative: bool = False, local: bool = False) -> Reals:
     """The cells that fit all the answers best, each answer weighted by its noise: an estimate of the first vector.
 
-    What was measured on reduced or split vectors is read as a measurement of the vector that they came from. Cells
-    that no answer tells apart get equal shares. With *nonnegative*, the best fit among cells of at least 0; ranges
+    Measurements of reduced or split vectors count as measurements of the vector that these were derived from. Cells
+    that no answer distinguishes get equal shares. With *nonnegative*, the best fit among non-negative cells; ranges
     over many empty cells are then biased upwards. With *local*, the measured vector itself is estimated, which must be
-    the same for all the measurements.
+    the same for all measurements.
 
     >>> import adyton as ad
     >>> x = ad.Kernel.simulated([5, 6, 7], epsilon=1, seed=0).root
@@ -70,7 +70,7 @@ def _nonnegative(queries: Queries, variances: Reals, answers: Array) -> Reals:
 
 
 class Solver(Protocol):
-    """Weighted least squares for one set of queries, of smallest norm where the queries leave a choice."""
+    """Weighted least squares for one set of queries; the solution of smallest norm if there are several."""
 
     @property
     def complete(self) -> bool:
@@ -78,10 +78,10 @@ class Solver(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Whether the variances are computed and not estimated."""
+        """Whether the variances are computed exactly rather than estimated."""
 
     def solve(self, answers: Array) -> Reals:
-        """The estimate of the cells; axes in front are independent trials."""
+        """The estimate of the cells; leading axes are independent trials."""
 
     def variances(self, rows: Reals) -> Reals:
         """The variance of the estimated answer to each query, given by its coefficients."""
@@ -118,7 +118,7 @@ def solver(queries: Queries, variances: npt.ArrayLike) -> Solver:  # noqa: PLR09
 
 
 def as_tree(queries: Queries) -> Hierarchy | None:
-    """The same queries as a hierarchy, in the same order, where they are one."""
+    """The same queries as a hierarchy, in the same order; None if they are not one."""
     match queries:
         case Hierarchy():
             return queries
@@ -134,7 +134,7 @@ def as_tree(queries: Queries) -> Hierarchy | None:
 
 
 def _groups(domain: tuple[int, ...], labels: npt.NDArray[np.int64]) -> Hierarchy:
-    """The groups of a partition as blocks; cells without a group form a block of their own that is not a query."""
+    """The groups of a partition as blocks; cells without a group form a separate block that is not a query."""
     named = np.where(labels < 0, labels.max() + 1, labels)
     order = np.argsort(named, kind="stable")
     starts = np.flatnonzero(np.diff(named[order], prepend=-1))
@@ -143,7 +143,7 @@ def _groups(domain: tuple[int, ...], labels: npt.NDArray[np.int64]) -> Hierarchy
 
 
 class CellSolver:
-    """Every cell was measured on its own."""
+    """Every cell was measured individually."""
 
     complete = exact = True
 
@@ -195,7 +195,7 @@ class TotalSolver:
 
 
 class HaarSolver:
-    """Haar queries are orthogonal on the padded domain, so their inverse is written down."""
+    """Haar queries are orthogonal on the padded domain, so their inverse has a closed form."""
 
     complete = exact = True
 
@@ -227,7 +227,7 @@ LARGEST_DENSE = 2048
 _TOLERANCE = 1e-10
 _PROBES = 64
 _FEWEST = 50
-"""So many iterations are made in any case; more only as long as they do not take too long."""
+"""At least this many iterations are allowed; more only if they do not take too long."""
 
 
 class DenseSolver:
@@ -277,7 +277,7 @@ class IterativeSolver:
 
     @property
     def complete(self) -> bool:
-        """Not known."""
+        """Not known, so False."""
         return False
 
     def solve(self, answers: Array) -> Reals:
@@ -307,7 +307,7 @@ class IterativeSolver:
         return np.asarray(np.square(np.array(solutions)).sum(axis=-1).reshape(rows.shape[:-1]))
 
     def total_variance(self, workload: Queries) -> float:
-        """E‖z‖² over workloads combined with random signs (Hutchinson), or the sum itself for few queries."""
+        """E‖z‖² over combinations of the workload's queries with random signs (Hutchinson); for few queries the sum."""
         if workload.count <= _PROBES:
             return float(sum(self.variances(rows).sum() for rows in workload.rows()))
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (_PROBES, workload.count))
@@ -322,7 +322,7 @@ _NEARLY = 1e-12
 
 
 class StripedSolver:
-    """One solver for one stripe, used for all of them at once."""
+    """A solver for one stripe, applied to all stripes at once."""
 
     def __init__(self, queries: Kronecker, axis: int, inner: Solver) -> None:
         self._axis, self._inner = axis, inner
@@ -331,8 +331,8 @@ class StripedSolver:
 
     @classmethod
     def of(cls, queries: Queries, noise: Reals) -> StripedSolver | None:
-        """For a product that asks the same of every stripe along an axis, because all other factors are single cells,
-        and whose noise is the same in every stripe; None for others."""
+        """The solver for a product that asks the same queries in every stripe along an axis, because all other factors
+        are single cells, and whose noise is the same in every stripe; None for other queries."""
         if not isinstance(queries, Kronecker) or any(len(factor.domain) > 1 for factor in queries.factors):
             return None
         others = [axis for axis, factor in enumerate(queries.factors) if not isinstance(factor, Identity)]
@@ -352,22 +352,22 @@ class StripedSolver:
 
     @property
     def exact(self) -> bool:
-        """As for one stripe."""
+        """Whether the solver of a stripe is exact."""
         return self._inner.exact
 
     def solve(self, answers: Array) -> Reals:
-        """Stripe by stripe, all at once."""
+        """All stripes at once."""
         cells = self._inner.solve(stripes_of(answers, self._asked, self._axis))
         return whole_of(cells, self._domain, self._axis)
 
     def variances(self, rows: Reals) -> Reals:
-        """The variances of what is asked of the stripes, added up."""
+        """The sum of the variances over the stripes."""
         parts = stripes_of(np.asarray(rows), self._domain, self._axis)
         flat = parts.reshape(-1, parts.shape[-1])
         return np.asarray(self._inner.variances(flat).reshape(parts.shape[:-1]).sum(axis=-1))
 
     def total_variance(self, workload: Queries) -> float:
-        """By what is asked of single stripes, where that is known."""
+        """From the queries about single stripes where these are known, otherwise query by query."""
         parts = stripe_parts(workload, self._axis) if workload.domain == self._domain else None
         if parts is None:
             return float(sum(self.variances(rows).sum() for rows in workload.rows()))

@@ -1,33 +1,33 @@
 """Least squares on a tree of blocks: one pass up and one down, in time linear in the number of blocks, with any noise.
 
-Every block has an answer with its own precision, 1/variance, or none. Upwards, each block's sum is estimated from what
-was measured inside it: the children's estimates add up, with variance U = Σ u_c, and are averaged with the block's own
-answer. Downwards, what a block is found to hold more or less than its children's sum is divided among them in
-proportion to their variances u_c. This is exact generalised least squares (Hay et al., "Boosting the accuracy of
-differentially private histograms through consistency", PVLDB 2010, for unequal noise), and where cells cannot be told
-apart it is the solution that treats them alike: as long as a block has cells that nothing is known about, they take its
-whole surplus, in equal parts.
+Every block has an answer with its own precision, 1/variance, or none. Upwards, each block's sum is estimated from the
+measurements inside it: the children's estimates add up, with variance U = Σ u_c, and are averaged with the block's own
+answer. Downwards, the surplus of a block over its children's sum, positive or negative, is divided among the children
+in proportion to their variances u_c. This is exact generalised least squares (Hay et al., "Boosting the accuracy of
+differentially private histograms through consistency", PVLDB 2010, for unequal noise), and where cells are not
+distinguished it is the solution in which they are equal: as long as a block has cells about which nothing is known,
+they take its whole surplus, in equal parts.
 
-**The error.** Given a block's sum, the sums of its children have covariance diag(u) − uuᵀ/U, and what happens in one
-subtree is independent of the rest. So the estimate of a query q has the variance u_root·α_root² plus, for every block
+**The error.** Given a block's sum, the sums of its children have covariance diag(u) − uuᵀ/U, and the errors inside one
+subtree are independent of the rest. So the estimate of a query q has the variance u_root·α_root² plus, for every block
 v, Σ_c u_c·(α_c − α_v)² over its children, where α_v is the mean of q over the cells of v, weighted with the shares that
 they take of a surplus of v.
 
-**No negative cells.** Wanted are the cells x ≥ 0 with the least Σ_b (Σ_{i∈b} x_i − y_b)² / variance_b. For a block let
-total(price) be the sum of its cells when its cells minimise (misfit inside the block) − price·sum. At zero price a leaf
-without measurement takes anything; below it, nothing. Two rules climb the tree:
+**No negative cells.** The task is to find the cells x ≥ 0 with the least Σ_b (Σ_{i∈b} x_i − y_b)² / variance_b. For a
+block let total(price) be the sum of its cells when they minimise (misfit inside the block) − price·sum. At price zero a
+leaf without measurement can hold any amount; below it, nothing. Two rules lead up the tree:
 
 - the totals of siblings add up, at the same price;
 - a measurement y with precision p shifts the price: price′ = price + p·(total − y).
 
-So total(price) is continuous, rising and piecewise linear, with one corner per leaf: the price at which this leaf rises
-above zero. Both rules keep the order of the corners, hence a block's corners are its children's corners, merged. At the
-root the price is zero, and the corners below it name the leaves above zero: the active set of the optimum, found in
+So total(price) is continuous, increasing and piecewise linear, with one corner per leaf: the price at which this leaf
+rises above zero. Both rules keep the order of the corners, so a block's corners are its children's corners, merged. At
+the root the price is zero, and the corners below it give the leaves above zero: the active set of the optimum, found in
 O(cells · height) without iterating. One pass of least squares on it, O(cells), gives the cells.
 
-Blocks keep a list of corners by rising price, *corners[0]* the prices and *corners[1]* the steps, with the *names* of
-their leaves: at that price the leaf rises above zero, and the slope of total(price) grows by the step. A leaf alone has
-an endless step at price 0, behind which nothing is ever reached.
+Blocks keep a list of corners by increasing price, *corners[0]* the prices and *corners[1]* the steps, with the *names*
+of their leaves: at that price the leaf rises above zero, and the slope of total(price) grows by the step. A leaf
+without measurement has an infinite step at price 0, beyond which no corner is ever reached.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class TreeSolver:
         self._mixed = bool((self._fit.shares == 0).any())
 
     def _in_tree(self, values: Reals) -> Reals:
-        """Values of the queries, for every block of the tree, the root and the cells included; 0 for those that have
-        none."""
+        """Values of the queries for every block of the tree, including the root and the cells; 0 for blocks without a
+        query."""
         every = np.zeros((*values.shape[:-1], self.tree.blocks))
-        first = int(self.tree.boundaries[0].size < self.queries.boundaries[0].size)  # where the root is new
+        first = int(self.tree.boundaries[0].size < self.queries.boundaries[0].size)  # 1 if the root was added
         every[..., first : first + self.queries.blocks] = self.queries.for_every_block(values)
         return every
 
     def solve(self, answers: Array) -> Reals:
-        """The estimate of the cells, in row-major order; further axes in front are independent trials."""
+        """The estimate of the cells, in row-major order; leading axes are independent trials."""
         every = self._fit.estimates(self._in_tree(np.asarray(answers, dtype=np.float64)))
         return np.ascontiguousarray(self.tree.unordered(every[..., -self.tree.cells :]))
 
@@ -80,7 +80,7 @@ class TreeSolver:
     def complete(self) -> bool:
         """Whether every cell is determined: otherwise the estimate has a bias that depends on the data.
 
-        One cell per block may be known from the rest alone, if the block itself is known.
+        One cell per block may follow from the other cells if the block itself is known.
         """
         known = [np.isfinite(level) for level in self._known]
         below = enumerate(zip(known, self._unknown[1:], strict=False))
@@ -91,8 +91,8 @@ class TreeSolver:
     def variances(self, rows: Reals) -> Reals:
         """The variance of the estimated answer to each of these queries (rows of coefficients).
 
-        Where a block is not known from inside, what happens in it is compared with the next block above that is: the
-        surplus comes from there.
+        Where a block is not known from inside, the means inside it are compared with that of the next block above that
+        is known: its surplus comes from there.
         """
         tree, last = self.tree, len(self._known) - 1
         means = [tree.ordered(rows)]
@@ -108,7 +108,7 @@ class TreeSolver:
         return result
 
     def total_variance(self, workload: Queries) -> float:
-        """Σ_q of the variances of the workload's answers, tr(W·Cov·Wᵀ)."""
+        """The sum of the variances of the workload's answers, tr(W·Cov·Wᵀ)."""
         if self._mixed:
             return float(sum(self.variances(rows).sum() for rows in workload.rows()))
         energies = tree_energies(workload, self.tree.boundaries, self._profile(), self.tree.order)
@@ -116,7 +116,7 @@ class TreeSolver:
         return float(sum(weights @ energy for weights, energy in pairs))
 
     def _block_weights(self) -> list[Reals]:
-        """What the squared mean of a query over a block adds to its variance: Σ_v (Σ_c u_c·α_c² − U_v·α_v²), sorted
+        """The coefficient of a query's squared mean over a block in its variance: Σ_v (Σ_c u_c·α_c² − U_v·α_v²), sorted
         by block, gives u_v − U_v, with U = 0 where nothing is known below."""
         inside = [self.tree.sums(known, level) for level, known in enumerate(self._known[1:])]
         pairs = zip(self._known, [*inside, np.zeros(1)], strict=True)
@@ -139,9 +139,9 @@ _LEAST_VARIANCE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class BlockAnswers:
-    """Answers on the blocks of a tree whose first level is the whole domain and whose last level are the cells.
+    """Answers on the blocks of a tree whose first level is the whole domain and whose last level is the cells.
 
-    Cells that no answer distinguishes get equal shares. Where blocks inside a block are measured, they cover it.
+    Cells that no answer distinguishes get equal shares. If blocks inside a block are measured, they must cover it.
 
     >>> from adyton.queries.domain_trees import tree_of_halves
     >>> known = BlockAnswers.none(tree_of_halves(3)).with_answers([0], [9.0], 2.0)
@@ -155,26 +155,26 @@ class BlockAnswers:
 
     @classmethod
     def none(cls, tree: BlockTree, totals: Sequence[Measurement] = ()) -> BlockAnswers:
-        """A tree of which nothing is known, but perhaps some totals."""
+        """A tree without answers, except for the given totals."""
         known = cls(tree, np.zeros(tree.blocks), np.zeros(tree.blocks))
         for total in totals:
             known = known.with_level(0, total)
         return known
 
     def with_level(self, level: int, measured: Measurement) -> BlockAnswers:
-        """These and the answers on all blocks of a level, in the order of the tree."""
+        """These answers and those on all blocks of a level, in the order of the tree."""
         first, end = self.tree.level_starts[level : level + 2]
         return self.with_answers(np.arange(first, end), measured.answers, measured.variances)
 
     def with_answers(self, blocks: npt.ArrayLike, answers: npt.ArrayLike, variances: npt.ArrayLike) -> BlockAnswers:
-        """These and further answers, which are averaged with those that the blocks have, by precision."""
+        """These answers and further ones, which are averaged with the answers that the blocks have, by precision."""
         places = np.asarray(blocks, dtype=np.int64).reshape(-1)
         given = np.broadcast_to(np.asarray(answers, dtype=np.float64), places.shape)
         noise = np.broadcast_to(np.asarray(variances, dtype=np.float64), places.shape)
         if places.size and (places.min() < 0 or places.max() >= self.tree.blocks):
             raise BadInput(f"blocks are numbered from 0 to {self.tree.blocks - 1}.")
         if not (np.isfinite(given).all() and (noise >= 0).all()) or not (rises(places) or rises(np.sort(places))):
-            raise BadInput("answers are finite numbers with variances of at least 0, one for each of different blocks.")
+            raise BadInput("answers must be finite numbers with variances of at least 0, and blocks must not repeat.")
         added = 1 / np.maximum(noise, _LEAST_VARIANCE)
         every, precisions = self.answers.copy(), self.precisions.copy()
         precisions[places] += added
@@ -182,7 +182,7 @@ class BlockAnswers:
         return BlockAnswers(self.tree, every, precisions)
 
     def estimates(self) -> tuple[Reals, Reals]:
-        """For every block, the least-squares estimate of its sum, and the variance of what was measured inside it."""
+        """For every block, the least-squares estimate of its sum, and the variance of the estimate from inside it."""
         fit = BlockFit.of(layout(self.tree).offsets, self.precisions, np.ones(self.tree.cells))
         return fit.estimates(self.answers), fit.variances
 
@@ -193,22 +193,22 @@ class BlockAnswers:
 
 @dataclass(frozen=True, eq=False)
 class BlockFit:
-    """The passes for one tree and one set of precisions, prepared once for any number of answers."""
+    """Both passes for one tree and one set of precisions, prepared once for any number of answers."""
 
     offsets: Places
     """The first child of each block that has children, as in :attr:`adyton.queries.domain_trees.Layout.offsets`."""
     variances: Reals
-    """How well each block's sum is known from what was measured inside it, infinite where it is not."""
+    """The variance of each block's sum estimated from the measurements inside it; infinite where it is not known."""
     gains: Reals
-    """The weight of each block's own answer against what its children say."""
+    """The weight of each block's own answer relative to its children's estimate."""
     shares: Reals
     """The share that each block takes of its parent's surplus."""
     unknown: Reals
-    """How many cells of each block nothing is known about, counted as 0 where the block's sum is known."""
+    """The number of cells of each block about which nothing is known; 0 where the block's sum is known."""
 
     @classmethod
     def of(cls, offsets: Places, precisions: Reals, sizes: Reals) -> BlockFit:
-        """*precisions* are 0 where there is no answer, and infinite where it is known; *sizes* are those of leaves."""
+        """*precisions* are 0 for a missing answer and infinite for an exact one; *sizes* are those of the leaves."""
         blocks, inner = precisions.size, offsets.size - 1
         unknown = np.zeros(blocks)
         unknown[inner:] = sizes
@@ -217,7 +217,7 @@ class BlockFit:
         return fit
 
     def estimates(self, answers: Reals) -> Reals:
-        """The least-squares estimate of every block; axes in front are independent trials."""
+        """The least-squares estimate of every block; leading axes are independent trials."""
         every = np.array(answers, dtype=np.float64, order="C")
         rows = every.reshape(-1, every.shape[-1])
         combine(self.offsets, self.gains, self.shares, rows, np.empty(self.offsets.size - 1))
@@ -226,14 +226,14 @@ class BlockFit:
 
 @compiled
 def weigh(offsets: Places, precisions: Reals, variances: Reals, gains: Reals, shares: Reals, unknown: Reals) -> None:
-    """Fill what :class:`BlockFit` holds, from the leaves upwards; *unknown* holds the leaves' cells."""
+    """Fill the arrays of :class:`BlockFit`, from the leaves upwards; *unknown* holds the sizes of the leaves."""
     inner = offsets.size - 1
     for block in range(precisions.size - 1, -1, -1):
         variance, missing = np.inf, unknown[block]
         if block < inner:
             variance = 0.0
             for child in range(offsets[block], offsets[block + 1]):
-                variance += variances[child]  # infinite where something is missing
+                variance += variances[child]  # infinite if a child is not known
                 missing += unknown[child]
             for child in range(offsets[block], offsets[block + 1]):
                 if missing > 0:
@@ -241,7 +241,7 @@ def weigh(offsets: Places, precisions: Reals, variances: Reals, gains: Reals, sh
                 else:
                     shares[child] = variances[child] / variance if variance > 0 else 0.0
         own = precisions[block]
-        if variance == 0.0:  # all is known exactly
+        if variance == 0.0:  # the sum is known exactly
             gains[block] = variances[block] = 0.0
         elif own == np.inf:
             gains[block], variances[block] = 1.0, 0.0
@@ -254,7 +254,7 @@ def weigh(offsets: Places, precisions: Reals, variances: Reals, gains: Reals, sh
 
 @compiled
 def combine(offsets: Places, gains: Reals, shares: Reals, answers: Reals, surplus: Reals) -> None:
-    """Up and down in every row of *answers*, which become estimates; *surplus* has room for a number a parent."""
+    """Both passes in every row of *answers*, which become estimates; *surplus* is a buffer of one number per parent."""
     inner = offsets.size - 1
     for trial in range(answers.shape[0]):
         values = answers[trial]
@@ -280,8 +280,8 @@ def nonnegative_tree_least_squares(tree: BlockTree, answers: npt.ArrayLike, prec
 
     The last axis of ``answers`` and ``precisions`` runs over the blocks, leading axes over trials. A precision is
     1/variance, 0 for a block that was not measured; at the coarsest level it may be infinite: such a sum, at least 0,
-    is met exactly. Where several solutions fit alike, the one with the least sum of squares is returned: what is known
-    only of a group of cells is spread evenly over them.
+    is met exactly. If several solutions fit equally well, the one with the least sum of squares is returned: a sum that
+    is known only for a group of cells is spread evenly over them.
 
     >>> nonnegative_tree_least_squares(BlockTree(2, [[0, 2], [0, 1, 2]]), [3, 5, -2], [1, 1, 1])
     array([4., 0.])
@@ -333,8 +333,8 @@ def climb(
 ) -> None:
     """Merge the corners of children and account for measurements, from the leaves to the roots.
 
-    *corners* and *names* hold two lists, one to merge into from the other; *spans* where a block's corners begin and
-    end.
+    *corners* and *names* hold two lists, which are merged from one into the other; *spans* says where a block's corners
+    begin and end.
     """
     inner = offsets.size - 1
     for block in range(answers.size - 1, -1, -1):
@@ -342,7 +342,7 @@ def climb(
             spans[0, block], spans[1, block] = block - inner, block - inner + 1
         else:
             runs, start = offsets[block + 1] - offsets[block], offsets[block]
-            parts = spans[:, start : start + runs]  # overwritten: the children are done with
+            parts = spans[:, start : start + runs]  # overwritten: the children are finished
             low, full = parts[0, 0], 0
             while runs > 1:
                 merge_pairs(corners[full], names[full], corners[1 - full], names[1 - full], parts, runs)
@@ -412,7 +412,7 @@ def weigh_in(corners: Reals, names: Places, first: int, stop: int, answer: float
 def decide(
     corners: Reals, names: Places, first: int, stop: int, answer: float, precision: float, active: Flags
 ) -> None:
-    """At a block without parent the price is known: those leaves are above zero whose own price is below it."""
+    """At a block without a parent the price is known: the leaves whose own price is below it are above zero."""
     slope, total, before = 0.0, 0.0, 0.0
     rising = True
     for position in range(first, stop):

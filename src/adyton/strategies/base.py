@@ -21,13 +21,13 @@ from adyton.solving.solvers import Solver, solver
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """Queries to measure. A query of twice the weight gets half the noise scale; None weighs all alike."""
+    """Queries to measure. A query of twice the weight gets half the noise scale; None means equal weights."""
 
     queries: Queries
     weights: Reals | None = None
 
     def measure(self, x: VectorSource, epsilon: Fraction) -> Measurement:
-        """Noisy answers from a source, for *epsilon* in all."""
+        """Noisy answers from a source, for *epsilon* in total."""
         return x.measure(self.queries, epsilon, self.weights)
 
     def variances(self, epsilon: Fraction) -> Reals:
@@ -40,11 +40,11 @@ class Strategy:
         return _prepare(self, epsilon)
 
     def determines(self, queries: Queries, epsilon: Fraction) -> bool:
-        """Whether the answers to these queries by least squares are off by noise alone, without a bias."""
+        """Whether the least-squares answers to these queries are unbiased, so that noise is their only error."""
         return _determines(self, epsilon, queries)
 
     def measures(self, queries: Queries) -> bool:
-        """Whether their structure alone shows that they are among the measured ones, or sums of them."""
+        """Whether the structure of the queries shows that they are measured queries or sums of them."""
         return among(self.queries, queries)
 
 
@@ -59,15 +59,16 @@ def _determines(strategy: Strategy, epsilon: Fraction, queries: Queries) -> bool
 
 
 _TALLER = 1.1**2
-"""By what the error of a tree must be less than that of a tree of one level fewer."""
+"""The factor by which each further level of a tree must reduce the squared error."""
 
 
 @lru_cache(maxsize=256)
 def branching(domain: tuple[int, ...]) -> int:
     """Into how many parts HB cuts each axis.
 
-    In one dimension, the b with the least (b − 1)h³ − 2(b + 1)h²/3, for trees of height h = ⌈log_b n⌉. In more, the
-    b with the least error over all boxes; taller trees, which are worse on single cells, must be 10% better.
+    In one dimension, the b with the least (b − 1)h³ − 2(b + 1)h²/3, for trees of height h = ⌈log_b n⌉. In several
+    dimensions, the b with the least error over all boxes; taller trees, which are worse on single cells, must be 10%
+    better.
 
     >>> branching((4096,)), branching((32, 32)), branching((128, 128))
     (16, 32, 25)
@@ -79,7 +80,7 @@ def branching(domain: tuple[int, ...]) -> int:
 
 
 def _least_branchings(cells: int) -> list[int]:
-    """For every height of a tree the least branching that reaches the cells: the average variance rises with it.
+    """For every height of a tree, the least branching that reaches the cells: the average variance grows with it.
 
     >>> _least_branchings(100)
     [2, 3, 4, 5, 10, 100]
@@ -90,7 +91,7 @@ def _least_branchings(cells: int) -> list[int]:
         height = 1
         while b**height < cells:
             height += 1
-        b = round(cells ** (1 / (height - 1))) - 1  # a little below the least one of a lower tree, which is above b
+        b = round(cells ** (1 / (height - 1))) - 1  # just below the least branching of the next lower tree
         while b ** (height - 1) < cells:
             b += 1
     return [*least, max(2, cells)]
@@ -106,7 +107,7 @@ def _average_variance(b: int, cells: int) -> float:
 def _box_error(domain: tuple[int, ...], b: int) -> float:
     """The mean squared error over all boxes, in units of the noise, as if all blocks of a level were equal.
 
-    With u the variance of a block's sum from what was measured inside it, and U that of its children's sum, the error
+    With u the variance of a block's sum from the measurements inside it, and U that of its children's sum, the error
     is Σ_levels (u − U)·(mean energy of the level): see :mod:`adyton.solving.trees`.
     """
     height = 1
@@ -125,12 +126,12 @@ def _box_error(domain: tuple[int, ...], b: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _mean_energy(side: int, parts: int) -> float:
-    """The mean over all intervals of Σ (part of a block that is covered)², over the equal blocks of an axis."""
+    """The mean over all intervals of Σ (covered fraction of a block)², over the equal blocks of an axis."""
     intervals = AllRange(side)
     (energies,) = tree_energies(intervals, [np.arange(parts + 1) * side // parts], np.ones(side), None)
     return float(energies.sum()) / intervals.count
 
 
 def without_root(tree: BlockTree) -> Hierarchy:
-    """All the blocks of a tree as queries, but for the whole domain, where there are others."""
+    """All the blocks of a tree as queries, except the whole domain if there are others."""
     return Hierarchy(tree.domain, tree.boundaries[1:] or tree.boundaries, tree.order)

@@ -1,29 +1,31 @@
 """Greedy-H: a binary hierarchy whose blocks are weighted for the workload.
 
 Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy", PVLDB
-2014, section 4.4. At first the cells have weight 1. Then each block, from the bottom, takes the part λ of the weight
-that lies below it and leaves the rest, 1 − λ, to the blocks inside; so weights add up to 1 along every path. λ
-minimises the error of the workload inside the block (equation 9 there).
+2014, section 4.4. At first the cells have weight 1. Then each block, from the bottom up, takes the share λ of the
+weight below it and leaves the rest, 1 − λ, to the blocks inside; so weights add up to 1 along every path. λ minimises
+the error of the workload inside the block (equation 9 in the paper).
 
 **In linear time.** Let u be the variance with which the sum of a block is known from inside it (with noise of variance
 1 at weight 1), V the error of the workload inside the block when its sum is known, α(q) the mean of query q over the
 cells of the block, weighted with the shares that they take of a surplus (see :mod:`adyton.solving.trees`), and
-e = Σ_q α². For children 1 and 2, s = u_1 + u_2, w_c = u_c/s and x = Σ_q α_1·α_2, measuring the block is a change of
-rank one, and
+e = Σ_q α². For children 1 and 2, s = u_1 + u_2, w_c = u_c/s and x = Σ_q α_1·α_2, measuring the block is a rank-one
+change, and
 
     V = A/(1−λ)²,  A = V_1 + V_2 + (u_1 u_2/s)·(e_1 + e_2 − 2x),
     u = s/((1−λ)² + λ²s),  e = w_1²e_1 + w_2²e_2 + 2w_1w_2x.
 
 The error inside is V + u·e. The classes of :mod:`adyton.strategies.overlaps` find x for all siblings of a level.
-Equation 9 multiplies x by a decay of 2^{−depth/2}, because the blocks above, not weighted yet, will do a part.
+Equation 9 multiplies x by a decay of 2^{−depth/2}, because the blocks above, not weighted yet, will contribute too.
 
-**Further sweeps.** How much the blocks above do is known once they are weighted. If what lies outside a block knows its
-sum with precision p, and the block has the weight ρ to distribute, then as a function of λ the error of the workload is
+**Further sweeps.** The contribution of the blocks above is known once they are weighted. If the sum of a block is known
+from outside with precision p, and the block has the weight ρ to distribute, then as a function of λ the error of the
+workload is
 
-    [A/(1−λ)² + k·u/(1 + πu)] / ρ² + what does not depend on λ,   π = p/ρ²,
+    [A/(1−λ)² + k·u/(1 + πu)] / ρ² + terms that do not depend on λ,   π = p/ρ²,
 
-where k follows from the derivative of the error by u, and all derivatives come from one pass downwards. So every λ is
-chosen again, from the bottom, in its true context. This removes about a sixth of the error on prefixes and intervals.
+where k follows from the derivative of the error with respect to u, and all derivatives come from one pass downwards. So
+every λ is chosen again, from the bottom up, in its true context. This removes about a sixth of the error on prefixes
+and intervals.
 """
 
 from __future__ import annotations
@@ -47,12 +49,12 @@ SWEEPS = 10
 def greedy_h(
     workload: Queries, order: npt.ArrayLike | None = None, *, buckets: npt.ArrayLike | None = None, sweeps: int = SWEEPS
 ) -> Strategy:
-    """The binary hierarchy that is weighted for the workload.
+    """The binary hierarchy weighted for the workload.
 
-    ``order`` lists the cells as they stand under the tree (row-major order if None; a Hilbert or Morton order for two
-    dimensions). ``buckets`` lists where groups of neighbours in this order begin, and at the end the number of cells:
-    the tree then ends at them, and the workload is answered as if the cells of a bucket were equal. With ``sweeps=0``
-    only equation 9 of the paper is used.
+    ``order`` is the order of the cells under the tree (row-major if None; a Hilbert or Morton order for two
+    dimensions). ``buckets`` lists where groups of neighbours in this order begin, followed by the number of cells: they
+    are then the leaves of the tree, and the workload is answered as if the cells of a bucket were equal. With
+    ``sweeps=0`` only equation 9 of the paper is used.
 
     Time and memory are linear in the cells for prefixes, all intervals, the identity and the total, and O(m log n) for
     m ranges on a line. Other workloads are written out, leaves × queries, or read a few times if that is too large.
@@ -74,15 +76,15 @@ def greedy_h(
 
 
 _HASTY = 2
-"""The last sweeps take each best λ at once; those before go half the way, which ends in better optima."""
+"""The last sweeps move fully to each best λ; earlier sweeps move half the way, which leads to better optima."""
 _NOTHING = 1e-11
-"""Where less than this part of the error depends on what happens inside a block, only the block is measured."""
+"""Where less than this fraction of the error depends on the inside of a block, only the block itself is measured."""
 
 
 class WeightedTree:
-    """The shares λ of all blocks, level by level, and the error that they lead to; at first those of equation 9.
+    """The shares λ of all blocks, level by level, and the resulting error; initially the shares of equation 9.
 
-    The tree is one :func:`.tree_above`: 2^d blocks at a depth d, some of the deepest without a leaf.
+    The tree comes from :func:`.tree_above`: 2^d blocks at depth d, some of the deepest without a leaf.
     """
 
     def __init__(self, workload: Queries, tree: BlockTree, overlap: Overlap | None = None) -> None:
@@ -97,7 +99,7 @@ class WeightedTree:
         self._rise(None, 1.0)
 
     def improve(self, sweeps: int) -> None:
-        """Choose every λ again, this many times, as long as the workload has a way back; keep the best."""
+        """Choose every λ again, this many times, if the workload has a backward pass; keep the best."""
         best, least = self.shares, self.error
         for sweep in range(sweeps if self.overlap.sweeps else 0):
             before = self.shares
@@ -112,13 +114,13 @@ class WeightedTree:
             self._rise(contexts, 0.0)
 
     def sweep(self, step: float) -> None:
-        """Choose every λ in the present context, and go this part of the way to it."""
+        """Choose every λ in its present context, and move this fraction of the way to it."""
         self._rise(self._fall(), step)
 
     def _rise(self, contexts: list[Reals] | None, step: float) -> None:
-        """From the leaves upwards: V, u and e of every block, and every λ, which goes this *step* towards the best.
+        """From the leaves upwards: V, u and e of every block, and every λ, moved by *step* towards its best value.
 
-        Without contexts, k and π of every block, equation 9 chooses λ.
+        Contexts are k and π of every block; without them, equation 9 chooses λ.
         """
         shares = self.shares.copy()
         for depth in range(self.depth - 1, -1, -1):
@@ -149,7 +151,7 @@ class WeightedTree:
         self.error = float(inside + variance * energy)
 
     def _fall(self) -> list[Reals]:
-        """For each level, k and π of every block, from the derivatives of the error by V, u and e, level by level."""
+        """For each level, k and π of every block, from the derivatives of the error with respect to V, u and e."""
         _, variance, energy = self.states[0]
         by_inside, by_variance, by_energy = np.ones(1), energy, variance  # the derivatives of V + u·e
         known, weight = np.zeros(1), np.ones(1)  # the precision p from outside, and the weight ρ to distribute
@@ -173,15 +175,15 @@ class WeightedTree:
                 by_total + by_product * left * left - pull * left - left * later,
             )
             by_energy = _siblings(by_apart + by_mean * left * left, by_apart + by_mean * right * right)
-            known, squared = known + (share * weight) ** 2, free * squared  # how well the sum is known from above
+            known, squared = known + (share * weight) ** 2, free * squared  # the precision of the sum from above
             known = _siblings(*(_beside(known, squared, other) for other in (right, left)))
             weight = np.repeat(weight * (1 - share), 2)
         return contexts
 
     def blocks(self, depth: int = 0) -> tuple[list[npt.NDArray[np.int64]], Reals]:
-        """The boundaries of the levels that are measured, and the weights of their blocks, some of them 0.
+        """The boundaries of the measured levels and the weights of their blocks, some of which are 0.
 
-        From a *depth* on, each block there has the weight 1 to distribute.
+        Only levels from *depth* on are included; each block at that depth has the weight 1 to distribute.
         """
         levels, kept = [], []
         rest = np.ones(1 << depth)
@@ -207,9 +209,9 @@ def best_share(inside: float, gain: float, total: float, outside: float) -> floa
     """The λ in [0, 1] with the least A/(1−λ)² + k·u/(1 + πu), for A, k, s and π in this order.
 
     With t = λ/(1−λ) and D = 1 + t²s + πs(1+t)² it is (1+t)²·(A + ks/D), and its derivative has the sign of the convex
-    p(t) = A·D² − ks(ts − 1). So it rises, falls between the two zeros of p, if there are any, and rises: the least
-    value is at 0 or at the second zero. Newton's steps approach that from the right, from where A(1+π)²t³ = k. There is
-    no zero if ks² < 16A, since D ≥ 2t√s.
+    p(t) = A·D² − ks(ts − 1). So it rises, falls between the two zeros of p, if there are any, and rises again: the
+    least value is at 0 or at the second zero. Newton's method approaches that zero from the right, starting where
+    A(1+π)²t³ = k. There is no zero if ks² < 16A, since D ≥ 2t√s.
     """
     if inside <= 0:
         return 1.0 if total > 1 or gain == 0 else 0.0
@@ -241,7 +243,7 @@ def choose_shares(inside: Reals, gain: Reals, total: Reals, outside: Reals, shar
 
 
 def _above(least: Reals, values: Reals) -> Reals:
-    """The values, and 0 for those that are not above the least."""
+    """The values, with 0 in place of those that are not above the least."""
     return np.where(values > least, values, 0.0)
 
 
@@ -251,6 +253,6 @@ def _siblings(left: Reals, right: Reals) -> Reals:
 
 
 def _beside(known: Reals, squared: Reals, other: Reals) -> Reals:
-    """How well the sum of a half is known from outside: from that of both, and what is known inside the other half."""
+    """The precision of the sum of a half from outside: from the sum of both halves, and from inside the other half."""
     whole = squared + known * other
     return np.divide(known * squared, whole, out=np.zeros_like(known), where=known > 0)

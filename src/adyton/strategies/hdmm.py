@@ -5,31 +5,31 @@ privacy", PVLDB 2018.
 
 **One order of the cells: OPT₀.** For Θ ≥ 0 with p rows the strategy is A = [I; Θ]·diag(1/e), e = 1 + the column sums of
 Θ, so that every column has L1 norm 1, and the squared error to minimise is tr[(AᵀA)⁻¹·WᵀW]. On large domains Θ is
-constant on N blocks of cells, and the cells of each are measured by a base strategy of norm 1 inside the block (every
-cell, or a weighted tree). Let u_c be the variance with which the base knows the sum of block c, T_c the error of the
+constant on N blocks of cells, and the cells of each block are measured by a base strategy of norm 1 inside it (every
+cell, or a weighted tree). Let u_c be the variance of the sum of block c under the base strategy, T_c the error of the
 workload inside it, α_c(q) the mean of query q over it, weighted with the shares that its cells take of a surplus. With
 B = Θ·diag(√u), K = (I + BBᵀ)⁻¹, E = diag(e) and G_cd = √u_c·√u_d·Σ_q α_c·α_d, Woodbury's identity gives
 
     f(B) = Σ_c e_c²·T_c − tr(K·BEG(BE)ᵀ),
 
-for single cells and for blocks alike, in O(N·p²) and one product with G. Blocks joined into larger ones follow from G
-by adding up rows and columns. The descent (L-BFGS-B) starts on few large blocks, from random numbers of a fixed seed,
-and goes on with their halves: this is faster than to start with all cells, and ends lower. The result is rounded to
-whole numbers: rows over blocks of cells, above a weighted tree inside them.
+both for single cells and for blocks, in O(N·p²) and one product with G. G of larger, joined blocks follows by adding
+up rows and columns. The descent (L-BFGS-B) starts on a few large blocks, from random numbers with a fixed seed, and
+continues with their halves: this is faster than starting with all cells, and finds lower minima. The result is rounded
+to whole numbers: rows over blocks of cells, above a weighted tree inside them.
 
 **Products over the axes: OPT_⊗.** One strategy for each axis is optimised in turn. With a strategy of norm 1 along each
 axis, a product of queries has the product of their variances, so that the squared error is Σ_j w_j²·Π_i v_ij for v_ij
-the error of axis i on its factor in part j. As a function of one axis alone that is the error on its factors, each
-weighted with what the other axes leave.
+the error of axis i on its factor in part j. As a function of one axis alone this is the error on its factors, each
+weighted with the product of the other axes' errors.
 
 **Marginals: OPT_M.** Let the marginal over the axes S have weight θ_S. On the cells, the strategy's AᵀA = Σ_S θ_S²·⊗_i
 (1 if i ∈ S else J), J the matrix of ones, has for every set T of axes one eigenvalue
 
     λ_T = Σ_{S ⊇ T} θ_S²·Π_{i ∉ S} n_i.
 
-The sensitivity is Σθ, so that the squared error is (Σθ)²·Σ_T E_T/λ_T, to be minimised over the 2^d weights. E_T is how
-much the workload asks about T (:mod:`adyton.queries.axes`): marginals that count more than others, products
-over the axes and boxes have these numbers in closed form. The error is not convex in θ; there are several starts.
+The sensitivity is Σθ, so that the squared error is (Σθ)²·Σ_T E_T/λ_T, to be minimised over the 2^d weights. E_T is the
+energy of the workload on T (:mod:`adyton.queries.axes`), which has a closed form for weighted marginals, products over
+the axes and boxes. The error is not convex in θ, so several starting points are tried.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ from adyton.strategies.greedy_h import SWEEPS, WeightedTree
 from adyton.strategies.overlaps import slots_of
 
 BITS, BITS_IN_PRODUCTS = 10, 6
-"""Coefficients are whole numbers up to 2^10; up to 2^6 in products, where they multiply."""
+"""Coefficients are whole numbers up to 2^10, or up to 2^6 in products, where they multiply."""
 
 
 _LEAST = 1e-6
 
 
 _WORTH_IT = 0.998
-"""A tree, for which least squares takes linear time, and a product stay unless the squared error falls below this part
-of their own."""
+"""A tree (for which least squares takes linear time) or a product is replaced only if the squared error falls below
+this fraction of its own."""
 
 
 _ROUNDS = 3
@@ -93,15 +93,15 @@ def hdmm(workload: Queries) -> Strategy:
 
     - Disjoint queries (cells, groups, grids, the total) are measured as they are.
     - Kronecker products, and unions of them, weighted or not: a product of one strategy per axis, or weighted
-      marginals, whichever errs less.
+      marginals, whichever has the smaller error.
     - Boxes in several dimensions (:class:`Ranges`): a product of one strategy per axis; each in turn is optimised for
-      the sides of the boxes, weighted with the variances that the other axes leave.
+      the sides of the boxes, weighted with the variances along the other axes.
     - Marginals: weighted marginals.
-    - Everything else is optimised over the cells as they stand, in several dimensions in Morton order: OPT₀ with n/16
-      further queries (4 to 128), constant on up to 1,024 blocks of cells, on top of a weighted tree inside the blocks.
-      The time is bounded by that, but for reading the workload: it is a few seconds for 1,024 cells and for 65,536.
+    - Everything else is optimised over the cells in their given order, or in Morton order in several dimensions: OPT₀
+      with n/16 further queries (4 to 128), constant on up to 1,024 blocks of cells, on top of a weighted tree inside
+      the blocks. This bounds the time, except for reading the workload: a few seconds for 1,024 and for 65,536 cells.
 
-    The workload itself and the tree of :func:`adyton.strategies.greedy_h.greedy_h` are returned if they do as well.
+    The workload itself or the tree of :func:`adyton.strategies.greedy_h.greedy_h` is returned if it is as good.
 
     >>> print(hdmm(Identity((4, 4))).queries)
     histogram of 16 cells
@@ -118,7 +118,7 @@ def hdmm(workload: Queries) -> Strategy:
 
 
 def _choose(workload: Queries, bits: int) -> Strategy:
-    """What suits the kind of the workload."""
+    """The strategy for this kind of workload."""
     match workload:
         case Identity() | Total() | Grid() | Reduction():
             return Strategy(workload)
@@ -134,8 +134,8 @@ def _choose(workload: Queries, bits: int) -> Strategy:
 
 
 def _by_axes(workload: Queries) -> Strategy | None:
-    """The better of a product and of weighted marginals; None where the workload is not known to be a union of
-    products, nor what it asks about sets of axes."""
+    """The better of a product and weighted marginals; None if the workload is not known to be a union of products and
+    its energies on the sets of axes are not known either."""
     marginals = weighted_marginals(workload)
     if isinstance(workload, Marginals):
         return Strategy(workload) if marginals is None else marginals[0]
@@ -175,7 +175,8 @@ def _boxes(workload: Ranges) -> Strategy:
 
 
 def _weighted_sides(side: Ranges, weights: Reals) -> tuple[Places, Weighted]:
-    """The different sides, each with the root of the sum of its weights; and which of them each box has."""
+    """Which of the distinct sides each box has; and the distinct sides, weighted with the root of their summed
+    weights."""
     pairs = np.stack([side.lower[:, 0], side.upper[:, 0]], axis=1)
     different, places = np.unique(pairs, axis=0, return_inverse=True)
     ranges = Ranges(side.domain, different[:, 0], different[:, 1])
@@ -210,8 +211,8 @@ _ENOUGH = 0.999
 
 
 def best_product(parts: Sequence[ProductPart], along: Callable[[Queries], Strategy]) -> tuple[Strategy, float]:
-    """The product of one strategy for each axis, which *along* finds; and the squared error, with variance 1 at weight
-    1. Starts from single cells, and stays there if nothing is better."""
+    """The product of one strategy per axis, found by *along*; and its squared error, with variance 1 at weight 1.
+    Starts from single cells, and returns these if nothing is better."""
     sides = [factor.cells for factor in parts[0].factors]
     weights = np.square([part.weight for part in parts])
     errors = np.array([[factor.squared_norm() for factor in part.factors] for part in parts])
@@ -240,7 +241,7 @@ def product(strategies: Sequence[Strategy]) -> Strategy:
 
 
 def _line(factors: Sequence[Queries], importance: Reals) -> Queries:
-    """The different factors of one axis, each with the root of all that it counts."""
+    """The distinct factors of one axis, each weighted with the root of its total importance."""
     counted: dict[Queries, float] = {}
     for factor, own in zip(factors, importance, strict=True):
         counted[factor] = counted.get(factor, 0.0) + float(own)
@@ -273,7 +274,7 @@ _NOTHING = 1e-12
 def weighted_marginals(workload: Queries) -> tuple[Strategy, float] | None:
     """The best weights for marginals, and the squared error, with variance 1 at weight 1.
 
-    None beyond twelve axes, and for workloads of which it is not known what they ask about sets of axes.
+    None beyond twelve axes, and for workloads whose energies on the sets of axes are not known.
 
     >>> strategy, error = weighted_marginals(Marginals((10, 10), [(0,), (1,)]))
     >>> str(strategy.queries), round(error)
@@ -290,13 +291,13 @@ def weighted_marginals(workload: Queries) -> tuple[Strategy, float] | None:
 
 
 def optimal_weights(domain: tuple[int, ...], energies: Reals) -> tuple[Reals, float]:
-    """θ for every set of axes, numbered by its bits, with sum 1, and the squared error; sets that hardly matter have
-    weight 0."""
+    """θ for every set of axes, numbered by its bits, with sum 1, and the squared error; negligible sets have weight
+    0."""
     from scipy.optimize import Bounds, minimize
 
     energies = np.where(energies > _NOTHING * energies.max(), energies, 0.0)
     summed = _summed(domain)
-    asked = (energies > 0) & (over_supersets((energies > 0).astype(np.float64)) == 1)  # no larger set is asked about
+    asked = (energies > 0) & (over_supersets((energies > 0).astype(np.float64)) == 1)  # no larger set has energy
 
     def logarithm(theta: Reals) -> tuple[float, Reals]:
         eigenvalues = np.where(energies > 0, over_supersets(theta**2 * summed), 1.0)
@@ -324,7 +325,7 @@ def optimal_weights(domain: tuple[int, ...], energies: Reals) -> tuple[Reals, fl
 
 
 def _starts(asked: Reals) -> list[Reals]:
-    """What is asked, everything, the whole table, and some at random: the error has local minima."""
+    """The sets asked about, all sets, the full table, and random weights: the error has local minima."""
     random = np.random.default_rng(_SEED)
     table = np.full(asked.size, 0.05)
     table[-1] = 1.0
@@ -337,13 +338,13 @@ def _starts(asked: Reals) -> list[Reals]:
 
 
 def _summed(domain: tuple[int, ...]) -> Reals:
-    """For every set of axes, how many cells its marginal sums up in one."""
+    """For every set of axes, how many cells are summed in one cell of its marginal."""
     members = (np.arange(1 << len(domain))[:, None] >> np.arange(len(domain)) & 1).astype(bool)
     return np.asarray(np.where(members, 1.0, np.array(domain, dtype=np.float64)).prod(axis=1))
 
 
 def _over_subsets(values: Reals) -> Reals:
-    """For every set the sum over all sets that it contains."""
+    """For every set, the sum over all its subsets."""
     table = values.reshape((2,) * (values.size.bit_length() - 1))
     for axis in range(table.ndim):
         table = table.cumsum(axis=axis)
@@ -382,7 +383,7 @@ def one_order(workload: Queries, bits: int = BITS) -> tuple[Strategy, float]:
 
 
 def _problem(tree: WeightedTree, depth: int) -> tuple[Problem, list[Places]]:
-    """Θ over the blocks of the tree at a depth, on top of what the tree measures inside them; and coarser stages."""
+    """Θ over the blocks of the tree at a depth, above the tree's queries inside them; and coarser stages."""
     filled = np.arange(1 << depth) if depth < tree.depth else slots_of(tree.tree)
     inside, variances, energies = tree.states[depth][:, filled]
     gram = tree.overlap.gram(depth)[np.ix_(filled, filled)]
@@ -398,9 +399,9 @@ def _problem(tree: WeightedTree, depth: int) -> tuple[Problem, list[Places]]:
 def _rounded(problem: Problem, theta: Reals, bits: int) -> tuple[Places, Reals, float]:
     """Whole coefficients of the rows of Θ/e, the weights of these rows, and the squared error that they lead to.
 
-    A row becomes K/2^bits of its largest entry, with more bits where rounding would cost more than 0.05%: cells that
-    are hardly measured one by one need rows that agree on them closely. What the rows leave of the norm 1 of a column
-    goes to the base; so Θ is, after rounding, what the rows have of a column divided by what they leave.
+    The entries of a row become K/2^bits of its largest entry, with more bits where rounding would cost more than 0.05%:
+    cells that are hardly measured individually need rows that agree on them closely. What the rows leave of the norm 1
+    of a column goes to the base; so after rounding, Θ is the rows' part of a column divided by the rest.
     """
     rows = theta / (1 + theta.sum(axis=0))
     rows = rows[rows.max(axis=1) > _LEAST]
@@ -417,7 +418,8 @@ def _rounded(problem: Problem, theta: Reals, bits: int) -> tuple[Places, Reals, 
 
 
 def _with_rows(workload: Queries, tree: WeightedTree, depth: int, coefficients: Places, weights: Reals) -> Strategy:
-    """The tree below a depth and rows over its blocks; what these leave of the norm 1 of a column goes to the tree."""
+    """The tree below a depth, and rows over its blocks; what the rows leave of the norm 1 of a column goes to the
+    tree."""
     rest = np.maximum(1 - weights @ coefficients, _LEAST)
     order, bounds = tree.tree.order, tree.tree.boundaries[depth]
     levels, below = tree.blocks(depth)
@@ -439,7 +441,8 @@ def _with_rows(workload: Queries, tree: WeightedTree, depth: int, coefficients: 
 
 
 def _direct_error(workload: Queries) -> float:
-    """The squared error of measuring the queries themselves with equal weights, if that can be done: m·Δ²."""
+    """m·Δ², the squared error of measuring the queries themselves with equal weights; infinite if that is not an
+    option."""
     if workload.count > workload.cells or isinstance(workload, Weighted):
         return math.inf
     try:
@@ -449,7 +452,7 @@ def _direct_error(workload: Queries) -> float:
 
 
 def weighted_tree(workload: Queries) -> WeightedTree:
-    """Greedy-H over the cells as they stand, in several dimensions in Morton order."""
+    """Greedy-H over the cells in their given order, or in Morton order in several dimensions."""
     order = boxes_in_boxes(workload.domain).order
     tree = WeightedTree(workload, tree_above(workload.domain, np.arange(workload.cells + 1), order))
     tree.improve(SWEEPS)
@@ -460,7 +463,7 @@ _SEED = 20180901
 
 
 _FIRST, _NEXT, _LAST = 300, 60, 30
-"""Iterations on the coarsest blocks, on those between, and on the finest."""
+"""Iterations on the coarsest blocks, on the intermediate ones, and on the finest."""
 
 
 _MOST_STARTS, _CHEAP = 5, 1 << 13
@@ -477,14 +480,14 @@ _MEMORY = 10
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """f(B) of the module for N blocks: ``gram`` is G, ``errors`` are the T_c, ``variances`` the u_c."""
+    """f(B) of the module docstring for N blocks: ``gram`` is G, ``errors`` are the T_c, ``variances`` the u_c."""
 
     gram: Reals
     errors: Reals
     variances: Reals
 
     def joined(self, starts: Places) -> Problem:
-        """The same problem for blocks that begin at these blocks (the number of blocks listed at the end)."""
+        """The same problem for joined blocks that begin at these blocks."""
         roots = np.sqrt(self.variances)
         variances = np.add.reduceat(self.variances, starts)
         rows = np.add.reduceat(self.gram * roots[:, None], starts, axis=0)
@@ -494,7 +497,7 @@ class Problem:
 
     @cached_property
     def _factors(self) -> tuple[Reals, Reals, Reals] | None:
-        """x, y and d, if G_ab = x_a·y_b for all a < b and G_aa = x_a·y_a + d_a: so it is for prefixes and intervals."""
+        """x, y and d with G_ab = x_a·y_b for a < b and G_aa = x_a·y_a + d_a, as for prefixes and intervals; or None."""
         first, last = self.gram[0], self.gram[:, -1]
         if not (first[-1] > 0 and first.size > 2):
             return None
@@ -532,7 +535,7 @@ class Problem:
 
 
 def optimise(problem: Problem, rows: int, stages: list[Places]) -> tuple[Reals, float]:
-    """Θ ≥ 0 with this many rows and its f, from stages of joined blocks, from the coarsest to the blocks themselves.
+    """Θ ≥ 0 with this many rows, and its f, in stages of joined blocks, from the coarsest to the blocks themselves.
 
     Each stage lists the first block of each of its joined blocks.
     """
@@ -551,7 +554,7 @@ def optimise(problem: Problem, rows: int, stages: list[Places]) -> tuple[Reals, 
 
 
 def _start(problem: Problem, rows: int) -> tuple[Reals, float]:
-    """The best of some descents from random numbers: more of them where they are cheap."""
+    """The best of several descents from random numbers; the cheaper a descent, the more are run."""
     random = np.random.default_rng(_SEED)
     shape = rows, problem.errors.size
     tries = min(_MOST_STARTS, max(1, _CHEAP // (shape[0] * shape[1])))

@@ -1,7 +1,7 @@
 """Which levels of a tree to measure, and how precisely: the best choice for a workload, on a line and for boxes.
 
-Let H_j sum the blocks of 2^j cells. All the H_jᵀH_j are diagonal in the Haar basis: H_jᵀH_j has the value 2^j on what
-is constant on the blocks of 2^j cells, and 0 on the rest. So measuring level j with weight w_j (noise of scale
+Let H_j sum the blocks of 2^j cells. All H_jᵀH_j are diagonal in the Haar basis: H_jᵀH_j has the value 2^j on vectors
+that are constant on the blocks of 2^j cells, and 0 on the rest. So measuring level j with weight w_j (noise of scale
 Σw/(ε·w_j)) determines each Haar coefficient between the levels l and l + 1 with precision λ_l = Σ_{j≤l} w_j²·2^j, and
 
     total squared error = 2·(Σw)²/ε² · Σ_l T_l/λ_l,
@@ -9,18 +9,18 @@ is constant on the blocks of 2^j cells, and 0 on the rest. So measuring level j 
 where T_l is the part of the trace of WᵀW that lies between the levels l and l + 1. (Li et al., "Optimizing linear
 counting queries under differential privacy", PODS 2010, for this one family of strategies.)
 
-**Little data.** With few rows, coarse blocks are worth more than small ones (``signal_levels``). What an answer on
-small blocks is worth depends on the data: a Haar coefficient θ that is known with variance σ² leaves an error of
-θ²σ²/(θ² + σ²) to the best linear estimate, so precision is wasted where θ is small. The table below was found by
-minimising the mean logarithm of Σ_l t_l·θ²σ_l²/(θ² + σ_l²) over the Haar coefficients of real histograms with 4096
-cells, for prefix sums; other domains and workloads use it as factors on the weights that are best without it.
+**Little data.** With few rows, coarse blocks are worth more than small ones (``signal_levels``). The worth of an answer
+on small blocks depends on the data: for a Haar coefficient θ that is known with variance σ², the best linear estimate
+has an error of θ²σ²/(θ² + σ²), so precision is wasted where θ is small. The table below was found by minimising the
+mean logarithm of Σ_l t_l·θ²σ_l²/(θ² + σ_l²) over the Haar coefficients of real histograms with 4096 cells, for prefix
+sums; for other domains and workloads it gives factors for the weights that are best without it.
 
 **Boxes.** On a quadtree let P_l average a vector over the blocks of level l (0 = cells). The level matrices commute
 again, so the error is the same with the size of a block of level j in place of 2^j, and T_l = tr(W(P_l − P_{l+1})Wᵀ). A
 box covers parts of blocks: tr(W·P_l·Wᵀ) = Σ_q Π_axes Σ_blocks overlap²/size, without any matrix. Two to four levels
-suffice: for all boxes of 128 × 128 cells, 1 × 1, 8 × 8 and the whole have 0.60 of the error of the cells alone. What is
-denoised after measuring, as by :func:`adyton.denoising.top_down.top_down`, loses much of its error on the finest levels
-already, where nearly all is empty: T_l counts for 0.4 of itself for the cells, and fully from l = 3 on.
+suffice: for all boxes of 128 × 128 cells, 1 × 1, 8 × 8 and the whole have 0.60 of the error of the cells alone.
+Denoising after measuring, as in :func:`adyton.denoising.top_down.top_down`, already removes much of the error on the
+finest levels, where nearly all blocks are empty: T_l is multiplied by 0.4 for the cells, and counts fully from l = 3.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ from adyton.strategies.base import Strategy
 from adyton.whole import as_shape, halvings, whole
 
 _NOTHING = 1e-12
-"""Levels below which less than this part of the energy lies are treated as one."""
+"""Levels with less than this fraction of the energy count as having none."""
 _STEPS, _LAST_STEPS, _FINALISTS, _CLOSE = 8, 300, 8, 1e-13
-"""Steps for every set of levels, further ones for this many of the best, until an error falls by less than this part.
+"""Steps for every set of levels, further steps, the number of best sets that get them, and the relative decrease of
+the error below which the steps end.
 
-Near an optimum a step takes the error nine tenths of the way; slow are only sets with a level too many."""
+Near an optimum a step takes the error nine tenths of the way; only sets with a superfluous level are slow."""
 _LEAST = 1e-3
-"""Levels of less weight than this are left out."""
+"""Levels with less weight than this are left out."""
 
 
 @lru_cache(maxsize=64)
@@ -61,7 +62,7 @@ def _prefix_energy(cells: int) -> tuple[float, ...]:
         size = 1 << level
         blocks, rest = divmod(cells, size)
         inside = blocks * (size + 1) * (2 * size + 1) / 6  # Σ_{k≤B} k²/B for the prefixes that end in a block of B
-        after = size * (blocks * cells - size * (blocks * (blocks + 1) // 2))  # B for each prefix that ends after it
+        after = size * (blocks * cells - size * (blocks * (blocks + 1) // 2))  # B for each prefix that ends later
         held.append(inside + after + (rest + 1) * (2 * rest + 1) / 6 * (rest > 0))
     return tuple(max(0.0, own - above) for own, above in itertools.pairwise([*held, 0.0]))
 
@@ -89,7 +90,7 @@ def level_energy_of(workload: Queries) -> tuple[float, ...]:
 
 
 def squared_error(levels: LevelWeights, level_energy: npt.ArrayLike) -> float:
-    """The total squared error Σ_q E(ŷ_q − y_q)² of least squares at ε = 1; divide by ε² for others.
+    """The total squared error Σ_q E(ŷ_q − y_q)² of least squares at ε = 1; divide by ε² for other values.
 
     >>> thirds = LevelWeights((1, 16, 256), (1 / 3, 1 / 3, 1 / 3))
     >>> round(math.sqrt(squared_error(thirds, prefix_energy(4096)) / 4096), 2)
@@ -110,8 +111,8 @@ def optimal_levels(cells: int, level_energy: npt.ArrayLike, most: int = 5) -> Le
     """The levels, at most *most*, and weights with the least total squared error for a workload of these energies.
 
     There are many local optima, so all sets of levels are tried at once. For a set, with G_i the energy between a
-    measured level and the next, 1/λ_i ≤ Σ_k (p_k²/(w_k²·2^k)) with p_k the part that level k has in λ_i now; the bound
-    touches at the present weights and is least where w_k³ ∝ w_k⁴·2^k·Σ_{i≥k} G_i/λ_i². Each step thus lowers the error.
+    measured level and the next, 1/λ_i ≤ Σ_k (p_k²/(w_k²·2^k)), where p_k is the present share of level k in λ_i; the
+    bound is tight at the present weights and least where w_k³ ∝ w_k⁴·2^k·Σ_{i≥k} G_i/λ_i². Each step lowers the error.
 
     >>> best = optimal_levels(4096, prefix_energy(4096))
     >>> best.block_sizes, [round(weight, 3) for weight in best.weights]
@@ -142,7 +143,7 @@ def _optimal_levels(given: tuple[float, ...], most: int) -> LevelWeights:
 
 
 def _best_of_size(energy: Reals, finest: int, above: range, size: int) -> tuple[float, npt.NDArray[np.int64], Reals]:
-    """The least error, the levels and the weights over all sets of this many levels that hold the finest."""
+    """The least error over all sets of this many levels that include the finest, with its levels and weights."""
     chosen = np.array([(finest, *others) for others in itertools.combinations(above, size - 1)], dtype=np.int64).T
     reach = np.concatenate([[0.0], np.cumsum(energy)])
     ends = np.concatenate([chosen[1:], np.full((1, chosen.shape[1]), energy.size)])
@@ -220,9 +221,9 @@ def level_strategy(tree: BlockTree, weights: npt.ArrayLike) -> Strategy:
 
 
 _SIGNALS = (25.0, 100.0, 400.0, 1600.0, 6400.0, 25600.0, 102400.0)
-"""ε·rows."""
+"""ε·rows, for each row of the table."""
 _DEPTHS = (2.0, 5.0, 8.0, 12.0)
-"""How often the domain was halved to get a block."""
+"""How often the domain is halved to get a block, for each column of the table."""
 _WEIGHTS = (
     (0.769, 0.231, 0.0, 0.0),
     (0.625, 0.281, 0.094, 0.0),
@@ -233,11 +234,11 @@ _WEIGHTS = (
     (0.249, 0.218, 0.222, 0.311),  # the optimal levels
 )
 _LEAST_SHARE = 0.02
-"""Levels of less weight than this are left out."""
+"""Levels with less weight than this are left out."""
 
 
 def signal_levels(cells: int, signal: float, level_energy: npt.ArrayLike | None = None) -> LevelWeights:
-    """Block sizes and weights for ε·rows = *signal*; for plenty of data the optimal levels.
+    """Block sizes and weights for ε·rows = *signal*; with plenty of data, the optimal levels.
 
     ``level_energy`` describes the workload (see above), all prefix sums if None.
 
@@ -258,9 +259,9 @@ def signal_levels(cells: int, signal: float, level_energy: npt.ArrayLike | None 
 
 
 def _factor(depth: int, signal: float) -> float:
-    """The table's weight against the optimal one, between its rows and columns by interpolation.
+    """The table's weight relative to the optimal one, interpolated between its rows and columns.
 
-    Deeper than the table, a block counts like one of its deepest with as many rows.
+    A block deeper than the table is treated like one of the table's deepest with the same number of rows.
     """
     rows = max(1.0, signal) * 2.0 ** min(0.0, _DEPTHS[-1] - depth)
     place = min(max(math.log(rows), math.log(_SIGNALS[0])), math.log(_SIGNALS[-1]))
@@ -277,17 +278,17 @@ _DENOISED = 0.4
 _SMOOTH = 3
 _SCARCE = 0.01
 _GRAIN = 4
-"""Parts of T_l that differ by less than e^(1/8) are treated alike, so that their levels are computed once."""
+"""Signals within a factor of e^(±1/8) of a grid value share its levels, which are then computed only once."""
 
 
 def quadtree_levels(
     domain: int | Sequence[int], energies: npt.ArrayLike | None = None, *, denoised: bool = True
 ) -> Reals:
-    """The share of the budget for each level, from the cells (0) to the whole domain, with the least error.
+    """The shares of the budget with the least error, for each level from the cells (0) to the whole domain.
 
     *energies* are the T_l of a workload, those of all boxes if None. The best weights of every choice of at most four
     levels are found by fixed-point steps (the gradient vanishes where w_i = Σw·w_i²·s_i·Σ_{l≥i} T_l/λ_l² / Σ_l T_l/λ_l;
-    each step goes half the way in logarithms), and the best choice is returned.
+    each step moves half the way on the logarithmic scale), and the best choice is returned.
 
     >>> quadtree_levels((128, 128)).round(2)
     array([0.49, 0.  , 0.31, 0.  , 0.21, 0.  , 0.  , 0.  ])
@@ -352,11 +353,11 @@ def halving_energies(workload: Queries) -> tuple[float, ...]:
 
 
 def quadtree_stages(workload: Queries, signal: float) -> LevelWeights:
-    """The finest block size and the share of each stage, the last first, for ε·rows per cell = *signal*.
+    """The finest block size and the share of each stage, the last stage first, for ε·rows per cell = *signal*.
 
-    These are the levels of :func:`quadtree_levels` without the whole domain, with the T_l of the finest levels reduced
-    to a part d of themselves, and those above by less: where there are few rows, little can be learnt about small
-    blocks, and most of the cells are finished early. d is the signal itself, between 1/100 and 2/5.
+    These are the levels of :func:`quadtree_levels` without the whole domain, with the T_l of the finest level
+    multiplied by d and those above reduced less: with few rows, little can be learnt about small blocks, and most of
+    the cells are finished early. d is the signal itself, limited to between 1/100 and 2/5.
     """
     return _stages(workload, round(_GRAIN * math.log(min(max(signal, _SCARCE), _DENOISED))))
 
@@ -373,7 +374,7 @@ def _stages(workload: Queries, grains: int) -> LevelWeights:
 
 @lru_cache(maxsize=16)
 def denoised_levels(workload: Queries) -> LevelWeights:
-    """Block sizes on the tree that halves one axis at a time, and their shares, that are best when denoising follows.
+    """The block sizes on the tree that halves one axis at a time, and their shares, that are best before denoising.
 
     >>> denoised_levels(Ranges((2, 2), [[0, 0]], [[1, 1]]))
     LevelWeights(block_sizes=(4,), weights=(1.0,))
@@ -413,7 +414,7 @@ def _covered(lower: npt.NDArray[np.int64], upper: npt.NDArray[np.int64], starts:
 
 
 def _within(boxes: Ranges, halved: Sequence[int]) -> float:
-    """tr(W·P·Wᵀ) for blocks whose axes are halved so often until one cell is left."""
+    """tr(W·P·Wᵀ) for blocks that are this many halvings above single cells along each axis."""
     covered = np.ones(boxes.count)
     for axis, (side, level) in enumerate(zip(boxes.domain, halved, strict=True)):
         covered *= _covered(boxes.lower[:, axis], boxes.upper[:, axis], _starts(side, level))
@@ -433,6 +434,6 @@ def _all_boxes(sides: tuple[int, ...]) -> Reals:
 
 
 def _differences(within: Reals) -> Reals:
-    """tr(W·P_l·Wᵀ) − tr(W·P_{l+1}·Wᵀ), without what rounding leaves of zeros."""
+    """tr(W·P_l·Wᵀ) − tr(W·P_{l+1}·Wᵀ), with rounding errors around 0 set to 0."""
     energies = within - np.append(within[1:], 0.0)
     return np.where(energies > _NOTHING * within[0], energies, 0.0)

@@ -1,7 +1,8 @@
-"""What the two halves of each block share in a workload: x = Σ_q α_1(q)·α_2(q), level by level from the leaves up.
+"""How much the halves of each block overlap in a workload: x = Σ_q α_1(q)·α_2(q), level by level from the leaves up.
 
-α_v(q) is the mean of query q over the cells of block v, weighted with a profile of the cells: that of a block is made
-of its children's profiles, with the shares w_1 and w_2 = 1 − w_1. A slot of the deepest level without a leaf has α = 0.
+α_v(q) is the mean of query q over the cells of block v, weighted with a profile of the cells: the profile of a block
+combines those of its children with the shares w_1 and w_2 = 1 − w_1. A slot of the deepest level without a leaf has
+α = 0.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from adyton.solving.energies import tree_energies
 
 
 class Overlap(ABC):
-    """A workload, seen from one level after the other: upwards with cross and merge, then down again with back."""
+    """The overlaps of a workload, level by level: upwards with cross and merge, then down again with back."""
 
     sweeps: bool = True
-    """Whether there is a way back."""
+    """Whether :meth:`back` is available."""
     energy: Reals
-    """Σ_q α² of every leaf, where the cells of a leaf weigh alike."""
+    """Σ_q α² of every leaf, where the cells of a leaf have equal weights."""
 
     @abstractmethod
     def cross(self) -> Reals:
@@ -37,18 +38,19 @@ class Overlap(ABC):
 
     @abstractmethod
     def back(self, crossed: Reals) -> Reals:
-        """Go one level down, given the derivative of something by x there: its derivative by w_1 minus that by w_2.
+        """Go one level down, given the derivative of a function with respect to x there: its derivative with respect to
+        w_1 minus that with respect to w_2.
 
         Only the overlaps of the levels above depend on these shares.
         """
 
     @abstractmethod
     def gram(self, depth: int) -> Reals:
-        """Σ_q α_c·α_d for any two blocks of a level that was left on the way up; the diagonal may hold anything."""
+        """Σ_q α_c·α_d for any two blocks of a level already passed on the way up; the diagonal may hold any values."""
 
 
 def overlap_of(workload: Queries, tree: BlockTree) -> Overlap:
-    """The quickest way to find the overlaps of a workload."""
+    """The fastest class of overlaps for a workload."""
     if isinstance(workload, Stack):
         return StackOverlap([overlap_of(part, tree) for part in workload.parts])
     if isinstance(workload, Identity | Total):
@@ -61,7 +63,7 @@ def overlap_of(workload: Queries, tree: BlockTree) -> Overlap:
 
 
 class StackOverlap(Overlap):
-    """Query sets one below the other add up."""
+    """The overlaps of stacked query sets add up."""
 
     def __init__(self, parts: Sequence[Overlap]) -> None:
         self.parts = parts
@@ -69,25 +71,25 @@ class StackOverlap(Overlap):
         self.energy = np.asarray(sum(part.energy for part in parts))
 
     def cross(self) -> Reals:
-        """The sum of the parts'."""
+        """The sum over the parts."""
         return np.asarray(sum(part.cross() for part in self.parts))
 
     def merge(self, left: Reals, right: Reals) -> None:
-        """Each part."""
+        """Merge each part."""
         for part in self.parts:
             part.merge(left, right)
 
     def back(self, crossed: Reals) -> Reals:
-        """The sum of the parts'."""
+        """The sum over the parts."""
         return np.asarray(sum(part.back(crossed) for part in self.parts))
 
     def gram(self, depth: int) -> Reals:
-        """The sum of the parts'."""
+        """The sum over the parts."""
         return np.asarray(sum(part.gram(depth) for part in self.parts))
 
 
 class ConstantOverlap(Overlap):
-    """No query of the identity touches two blocks, and the total is 1 on all."""
+    """No query of the identity touches two blocks, and the total is 1 on all blocks."""
 
     def __init__(self, workload: Identity | Total, tree: BlockTree) -> None:
         sizes = np.diff(tree.boundaries[-1])
@@ -96,7 +98,7 @@ class ConstantOverlap(Overlap):
         self.pairs = 1 << max(0, tree.depth - 1)
 
     def cross(self) -> Reals:
-        """0 or 1."""
+        """0 for the identity, 1 for the total."""
         return np.full(self.pairs, self.value)
 
     def merge(self, left: Reals, right: Reals) -> None:
@@ -109,16 +111,17 @@ class ConstantOverlap(Overlap):
         return np.zeros(crossed.size)
 
     def gram(self, depth: int) -> Reals:
-        """The same everywhere."""
+        """The same for all pairs of blocks."""
         return np.full((1 << depth, 1 << depth), self.value)
 
 
 class IntervalOverlap(Overlap):
     """Prefixes, or all intervals.
 
-    Let C_i be the weighted part of a block that lies up to its cell i, F = Σ_i C_i over its L cells. The prefixes that
-    end in the right block have α = 1 on the left one, later ones have 1 on both: F_right + (cells after). Intervals may
-    also begin in the left block, at cell i with 1 − C_{i−1} of it, Σ = L + 1 − F; beginning and end are independent.
+    Let C_i be the weighted part of a block up to its cell i, and F = Σ_i C_i over its L cells. Prefixes that end in the
+    right block have α = 1 on the left one, later prefixes have α = 1 on both: x = F_right + (cells after). Intervals
+    may also begin in the left block; at cell i they cover 1 − C_{i−1} of it, in total L + 1 − F. Beginning and end are
+    independent.
     """
 
     def __init__(self, workload: Prefix | AllRange, tree: BlockTree) -> None:
@@ -140,7 +143,7 @@ class IntervalOverlap(Overlap):
         return 1.0 if self.prefixes else self.edges[level][1::2] + 1 - reach[0::2], ends
 
     def gram(self, depth: int) -> Reals:
-        """For c < d, where they can begin before the end of c times where they can end after the beginning of d."""
+        """For c < d, the weight of the beginnings up to the end of c times that of the ends from the start of d on."""
         level = len(self.edges) - 1 - depth
         edges, reach = self.edges[level], self.reach[level]
         ends = reach + edges[-1] - edges[1:]
@@ -149,19 +152,19 @@ class IntervalOverlap(Overlap):
         return above + above.T
 
     def cross(self) -> Reals:
-        """Where they can begin, times where they can end."""
+        """The weight of the possible beginnings times that of the possible ends."""
         starts, ends = self._starts_and_ends()
         return starts * ends
 
     def merge(self, left: Reals, right: Reals) -> None:
-        """F of both together: all of the left part counts for every cell of the right block."""
+        """F of both blocks together: the whole left block counts for every cell of the right block."""
         sizes, below = self.right_sizes[len(self.shares)], self.reach[-1]
         self.reach.append(left * (below[0::2] + sizes) + right * below[1::2])
         self.shares.append((left, right))
         self.by_reach = np.zeros(left.size)
 
     def back(self, crossed: Reals) -> Reals:
-        """Through F of both."""
+        """By the chain rule through F of both blocks."""
         left, right = self.shares.pop()
         self.reach.pop()
         above, below = self.by_reach, self.reach[-1]
@@ -181,7 +184,7 @@ class _Places(NamedTuple):
     begin: Places
     end: Places
     apart: Flags
-    """Whether they end in another pair than they begin in."""
+    """Whether they end in a different pair from the one they begin in."""
     inside: Flags
     """Whether they begin and end in the two halves of one pair."""
     even: Flags
@@ -190,13 +193,13 @@ class _Places(NamedTuple):
     """Whether they end in the right half of a pair."""
 
     def added_up(self, begins: Reals, ends: Reals, pairs: int) -> Reals:
-        """For each pair the sum of what ranges add where they begin and where they end, range after range."""
+        """For each pair, the sum of what the ranges add where they begin and where they end, range by range."""
         places, values = (np.stack(two, axis=1).reshape(-1) for two in ((self.begin, self.end), (begins, ends)))
         return np.asarray(np.bincount(places, values, pairs), dtype=np.float64)
 
 
 class RangesOverlap(Overlap):
-    """Each range begins in one block and ends in another, with a part of each, and covers those between."""
+    """Each range begins in one block and ends in another, covers a part of both, and all of the blocks between."""
 
     def __init__(self, workload: Ranges, tree: BlockTree) -> None:
         lower, upper = workload.lower[:, 0], workload.upper[:, 0]
@@ -221,13 +224,13 @@ class RangesOverlap(Overlap):
         return _Places(begin, end, apart, ~apart & (first != last), first % 2 == 0, last % 2 == 1)
 
     def cross(self) -> Reals:
-        """Ranges that begin or end in a pair, or both, and those that cover it."""
+        """The ranges that begin or end in a pair, and those that cover it."""
         at, (head, tail), covered = self._places(), self.parts[-1], self.covered[len(self.shares) + 1]
         begins = np.where(at.inside, head * tail, np.where(at.apart & at.even, head, 0.0))
         return covered + at.added_up(begins, np.where(at.apart & at.odd, tail, 0.0), covered.size)
 
     def merge(self, left: Reals, right: Reals) -> None:
-        """What a range holds of the block in which it begins, and of that in which it ends, if these are two."""
+        """The parts that a range covers of the blocks in which it begins and ends, if these are different."""
         at, (head, tail) = self._places(), self.parts[-1]
         heads = np.where(at.even, left[at.begin] * head + right[at.begin], right[at.begin] * head)
         tails = np.where(at.odd, left[at.end] + right[at.end] * tail, left[at.end] * tail)
@@ -236,7 +239,7 @@ class RangesOverlap(Overlap):
         self.by_parts = np.zeros(head.size), np.zeros(tail.size)
 
     def back(self, crossed: Reals) -> Reals:
-        """Through these parts."""
+        """By the chain rule through the parts that :meth:`merge` computes."""
         left, right = self.shares.pop()
         self.parts.pop()
         at, (head, tail), (by_head, by_tail) = self._places(), self.parts[-1], self.by_parts
@@ -251,7 +254,7 @@ class RangesOverlap(Overlap):
         return at.added_up(at.apart * (by_head * by_begin), at.apart * (by_tail * by_end), crossed.size)
 
     def gram(self, depth: int) -> Reals:
-        """Each range has a head, ones and a tail."""
+        """The means of each range are a head, ones and a tail."""
         level = len(self.ends) - 1 - depth
         (first, last), (head, tail) = self.ends[level], self.parts[level]
         apart = np.flatnonzero(first != last)
@@ -267,14 +270,14 @@ class RangesOverlap(Overlap):
 
 
 def _covered(first: Places, last: Places, blocks: int) -> Reals:
-    """How many ranges cover each block and do not begin or end in it."""
+    """How many ranges cover each block without beginning or ending in it."""
     apart = first != last
     begins, ends = np.bincount(first[apart] + 1, minlength=blocks + 1), np.bincount(last[apart], minlength=blocks + 1)
     return np.asarray((begins - ends).cumsum()[:blocks], dtype=np.float64)
 
 
 LARGEST_TABLE = 1 << 23
-"""So many means of queries over blocks can be held; more are read again and again."""
+"""At most this many means of queries over blocks are held in memory; beyond that, the workload is read repeatedly."""
 _GROUP = 64
 
 
@@ -285,7 +288,7 @@ def slots_of(tree: BlockTree) -> Places:
 
 
 def slot_means(workload: Queries, tree: BlockTree) -> Iterator[Reals]:
-    """α of some queries at a time on the slots of the leaves, 0 on the empty ones."""
+    """α on the slots of the leaves, for some queries at a time; 0 on empty slots."""
     bounds, filled = tree.boundaries[-1], slots_of(tree)
     for rows in workload.rows():
         slots = np.zeros((len(rows), 1 << tree.depth))
@@ -294,7 +297,7 @@ def slot_means(workload: Queries, tree: BlockTree) -> Iterator[Reals]:
 
 
 class MeansOverlap(Overlap):
-    """α of every query on every block of the present level, and of those below for the way back."""
+    """α of every query on every block of the present level, and of the levels below for :meth:`back`."""
 
     def __init__(self, workload: Queries, tree: BlockTree) -> None:
         self.means = [np.concatenate([means.T for means in slot_means(workload, tree)], axis=1)]  # blocks × queries
@@ -314,7 +317,7 @@ class MeansOverlap(Overlap):
         self.by_means = np.zeros_like(self.means[-1])
 
     def back(self, crossed: Reals) -> Reals:
-        """Through the weighted sums."""
+        """By the chain rule through the weighted sums."""
         left, right = self.shares.pop()
         self.means.pop()
         above, below = self.by_means, self.means[-1]
@@ -330,10 +333,10 @@ class MeansOverlap(Overlap):
 
 
 class TableOverlap(Overlap):
-    """Workloads that are too large to be held, read a few times, upwards only.
+    """Workloads too large to hold in memory, which are read a few times; upwards only.
 
-    WᵀW over the present blocks is kept inside groups of up to 64 neighbours: six levels grow out of it by adding up
-    rows and columns; then the workload is read again, with the profile that was found.
+    WᵀW over the present blocks is kept inside groups of up to 64 neighbours: it gives six levels by adding up rows and
+    columns; then the workload is read again, with the profile found so far.
     """
 
     sweeps = False
@@ -355,7 +358,7 @@ class TableOverlap(Overlap):
             self.table += np.matmul(grouped.transpose(1, 2, 0), grouped.transpose(1, 0, 2))
 
     def cross(self) -> Reals:
-        """The entries beside the diagonal."""
+        """The entries next to the diagonal."""
         even = np.arange(0, self.table.shape[1], 2)
         return self.table[:, even, even + 1].reshape(-1)
 
@@ -373,11 +376,11 @@ class TableOverlap(Overlap):
         self.table = weighted.reshape(groups, size // 2, 2, size // 2, 2).sum(axis=(2, 4))
 
     def back(self, crossed: Reals) -> Reals:
-        """There is none, as :attr:`sweeps` says: on the way up the tables of the levels below were added up."""
-        raise AdytonError("these overlaps are read upwards only. Ask .sweeps before going back.")
+        """Not available (see :attr:`sweeps`): the tables of the levels below were added up on the way up."""
+        raise AdytonError("these overlaps are read upwards only. Check .sweeps before calling back.")
 
     def gram(self, depth: int) -> Reals:
-        """Read once more."""
+        """From one more reading of the workload."""
         result = np.zeros((1 << depth, 1 << depth))
         shares = self.profile.reshape(1 << depth, -1).sum(axis=-1)
         for slots in slot_means(self.workload, self.tree):

@@ -1,15 +1,16 @@
-"""Blocks measured in stages, from coarse to fine: each stage reads the noisy answers so far and cuts where it pays.
+"""Blocks measured in stages, from coarse to fine: each stage uses the noisy answers so far and cuts where it pays.
 
-A stage spends the same share of ε on every cell that is still open, on blocks of the sizes that are best where they
-are. A block that further cuts would not improve is finished: it gets all that its cells have left in one last answer,
-which is worth more than several small ones. Finished and open cells are disjoint parts of the domain, so together they
-cost what the dearer part costs. The choice is made on noisy answers alone and costs nothing.
+A stage spends the same share of ε on every cell that is still open, on blocks of the sizes that are locally best. A
+block that further cuts would not improve is finished: the remaining budget of its cells goes into one last answer,
+which is worth more than several small ones. Finished and open cells are disjoint parts of the domain, so by parallel
+composition together they cost as much as the more expensive part. The choice is post-processing of noisy answers and
+costs no privacy.
 
 **The model.** Let d be the difference between the halves of a block of M rows, and T_l the energy of the workload
 between the levels l and l + 1, counted from the cells (see :mod:`.optimal_levels`), spread evenly over the blocks of
-the level. If d is known with precision q, an error of d²/(1 + q·d²) is left of it, the least that a linear estimate can
-have. Before d is measured, d² = τ²M² + M with τ from a few values. And rows crowd: not all halves of a block hold half
-of its rows, but fewer of them hold ``CROWDING``/2 of its rows each, and the others nothing.
+the level. If d is known with precision q, its remaining error is d²/(1 + q·d²), the least of any linear estimate.
+Before d is measured, d² = τ²M² + M with τ from a few values. And rows are crowded: the halves of a block do not all
+hold half of its rows; instead, fewer of them hold ``CROWDING``/2 of its rows each, and the others nothing.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ from adyton.strategies.optimal_levels import LevelWeights, optimal_levels
 
 CROWDING = 1.5
 SPREADS = ((0.0, 0.1), (0.1, 0.2), (0.3, 0.4), (1.0, 0.3))
-"""τ, and how common it is."""
+"""Values of τ and their probabilities."""
 _MODEL = np.concatenate([[CROWDING], *((tau**2, weight) for tau, weight in SPREADS)])
 _COARSER, _FINER = 1.45, 0.6
-"""For scarce data, the factors on the shares of the first and the last stage."""
+"""For scarce data, the factors for the shares of the first and the last stage."""
 _SCARCE, _PLENTY = 0.75, 60.0
-"""ε·rows per cell at which data are scarce, and from which on they are not."""
+"""ε·rows per cell up to which data are scarce, and from which on they are plentiful."""
 _NEAR = 2
-"""An error of a block's sum is felt up to blocks this many levels above the one that it was cut from."""
+"""An error in a block's sum affects blocks up to this many levels above the one that it was cut from."""
 
 
 def stage_levels(cells: int, level_energy: npt.ArrayLike, signal: float) -> LevelWeights:
     """The finest block size and the share of each stage, the last stage first, for ε·rows = *signal*.
 
-    These are the best levels and weights when nothing is known (:func:`.optimal_levels`); with little data more is
-    spent on the first stages, because most cells are finished early.
+    These are the best levels and weights without knowledge of the data (:func:`.optimal_levels`); with little data,
+    more is spent on the first stages, because most cells are finished early.
 
     >>> stage_levels(4096, np.ones(13), 1e9) == optimal_levels(4096, np.ones(13))
     True
@@ -59,7 +60,7 @@ def stage_levels(cells: int, level_energy: npt.ArrayLike, signal: float) -> Leve
 
 
 def level_costs(tree: BlockTree, level_energy: npt.ArrayLike) -> Reals:
-    """What a squared error of 1 costs the workload: in the difference of two blocks of 2^l cells; last, in the total.
+    """The workload's error per squared error of 1: in the difference of two blocks of 2^l cells, and last in the total.
 
     >>> from adyton.queries.domain_trees import tree_of_halves
     >>> level_costs(tree_of_halves(2), [0.5, 2.5])
@@ -74,16 +75,16 @@ def level_costs(tree: BlockTree, level_energy: npt.ArrayLike) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What to measure now: blocks to finish, and blocks to go on with; groups are numbered along the open cells."""
+    """What to measure now: blocks to finish, and blocks to continue with; groups are numbered along the open cells."""
 
     finished: Places
     going_on: Places
     share: Fraction
-    """What the blocks to go on with get, as a part of the ε for all stages; the others get all that is left."""
+    """The budget of the blocks that continue, as a share of the ε for all stages; the others get all that is left."""
     split: Partition | None
-    """Which open cells are finished (0) and which go on (1); None if all of them do the same."""
+    """Which open cells are finished (0) and which continue (1); None if it is the same for all."""
     groups: tuple[Partition | None, Partition | None]
-    """The blocks as groups of the cells that are finished, and of those that go on."""
+    """The blocks as groups of the cells that are finished, and of those that continue."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +95,10 @@ class StagedBlocks:
     stages: LevelWeights
     costs: Reals
     epsilon: float
-    """For all stages together."""
+    """The budget for all stages together."""
     stage: int
     left: Fraction
-    """The part of it that the open cells still have."""
+    """The share of epsilon that the open cells still have."""
     blocks: Places
     cut_from: Places
     """The level of the block that each open block was cut from."""
@@ -112,7 +113,7 @@ class StagedBlocks:
         return cls(known, stages, costs, epsilon, 0, Fraction(1), root, np.array([costs.size - 1]))
 
     def levels(self, blocks: Places) -> Places:
-        """How often each block is halved until single cells are left."""
+        """The number of halvings from each block down to single cells."""
         return self.costs.size - 1 - layout(self.known.tree).levels[blocks]
 
     def step(self) -> Step:
@@ -133,7 +134,7 @@ class StagedBlocks:
         return Step(parts[0], parts[1], share, split, (groups[0], groups[1]))
 
     def _choose(self, levels: Places, share: Fraction) -> tuple[Flags, Places]:
-        """For each open block: whether it is finished, and into blocks of which level it is cut now."""
+        """For each open block, whether it is finished, and the level of the blocks that it is cut into now."""
         estimates, variances = self.known.estimates()
         after = max(0.0, float(self.left - share))
         following = self.stages.weights[-2 - self.stage] if self.stage < len(self.stages.weights) - 1 else 0.0
@@ -154,11 +155,11 @@ class StagedBlocks:
         return finished, cuts
 
     def _ways(self, level: int, precisions: Reals) -> tuple[Reals, Reals, Reals]:
-        """The precisions that the blocks of each level inside one of this level can get: in one last answer; in answers
-        of this stage and of one or two later ones; and in this stage alone, if more follow.
+        """The precisions that the blocks of each level inside a block of this level can get: in one last answer; in
+        answers of this stage and of one or two later ones; and in this stage alone, if more follow.
 
-        *precisions* are those of an answer with: all that is left; this stage's share; all that is left after it; the
-        next stage's share; all that is left after that.
+        *precisions* are those of an answer with: the whole remaining budget; this stage's share; what remains after it;
+        the next stage's share; what remains after that.
         """
         last, now, rest, following, end = precisions
         units = np.eye(level + 1)
@@ -174,13 +175,13 @@ class StagedBlocks:
         return last * units, ways, now * units[finest[0] :]
 
     def _cheapest(self, level: int, ways: Reals, rows: Reals, known: Reals, felt: Reals) -> tuple[Reals, Places]:
-        """The least expected error of each block of a level, and the way to it."""
+        """The least expected error of each block of a level, and the number of the way that reaches it."""
         least, best = np.empty(rows.size), np.empty(rows.size, dtype=np.int64)
         cheapest(rows, level, ways, known, felt, _MODEL, self.costs[:-1], least, best)
         return least, best
 
     def after(self, step: Step, finished: Measurement | None, going_on: Measurement | None) -> StagedBlocks:
-        """What is open, and known, after the answers of a step."""
+        """The open blocks and the known answers after a step."""
         known, starts = self.known, layout(self.known.tree).starts
         for blocks, answered in ((step.finished, finished), (step.going_on, going_on)):
             if answered is not None:
@@ -202,7 +203,7 @@ class StagedBlocks:
 
 @lru_cache(maxsize=256)
 def _pairs(level: int, finest: int) -> tuple[Places, Places]:
-    """All levels from the finest one up to this one, each with every level from the cells up to it."""
+    """All levels from the finest up to this one, each paired with every level from the cells up to itself."""
     first, final = np.tril_indices(level + 1)
     return first[first >= finest], final[first >= finest]
 
@@ -220,7 +221,7 @@ def cheapest(
     best: Places,
 ) -> None:
     """For each of some blocks of 2^level cells, the least expected error over the *ways* to measure inside it (rows of
-    added precisions), and the first way that has it."""
+    added precisions), and the first way that reaches it."""
     for block in range(rows.size):
         for way in range(ways.shape[0]):
             error = expected_error(rows[block], level, ways[way], known[block], outer[block], model, costs)
@@ -232,19 +233,19 @@ def cheapest(
 def expected_error(
     rows: float, level: int, added: Reals, known: float, outer: float, model: Reals, costs: Reals
 ) -> float:
-    """The expected squared error that a block of 2^level cells leaves, if ``added[l]`` is the precision with which the
-    blocks of 2^l cells inside it are measured.
+    """The expected squared error of a block of 2^level cells, if ``added[l]`` is the precision with which the blocks of
+    2^l cells inside it are measured.
 
-    *known* is the precision of the block's sum so far, *outer* what an error of that sum costs elsewhere. ``model``
-    holds the crowding, and from there on pairs of τ² and weight; ``costs[l]`` is what a squared error of the difference
-    between two blocks of 2^l cells costs.
+    *known* is the precision of the block's sum so far, *outer* the cost of an error of that sum elsewhere. ``model``
+    holds the crowding, followed by pairs of τ² and weight; ``costs[l]`` is the cost of a squared error of the
+    difference between two blocks of 2^l cells.
     """
     precision, whole = 0.0, known
     half = model[0] / 2
     held, blocks = rows * half ** (level - 1), half ** (1 - level)
     error = 0.0
     for below in range(level):
-        precision = (precision + added[below]) / 2  # of a difference: half as much as of either sum
+        precision = (precision + added[below]) / 2  # of a difference: half the precision of either sum
         mean = 0.0
         for place in range(1, model.size, 2):
             signal = model[place] * held * held + held

@@ -1,16 +1,16 @@
-"""Which tables to measure when others are asked for, and which part of a budget to spend on each.
+"""Which tables to measure so that others can be answered, and which share of a budget to spend on each.
 
-A row is in one cell of each table, so that tables measured with ε·θ_S cost ε·Σθ. With the cell variances 2/θ_S² (in
-units of 1/ε²) everything else follows from :mod:`adyton.solving.residuals`: what is measured of the part T has the
-precision D_T = Σ_{S ⊇ T} ½θ_S²/Π_{S∖T} n_i, and a cell of the table Q the variance Var_Q = Σ_{T ⊆ Q} c_QT/D_T. The
-shares here make Σ_Q w_Q·n_Q·√Var_Q least, the sum of all expected errors up to a factor: by L-BFGS in log θ.
+A row is in one cell of each table, so tables measured with ε·θ_S cost ε·Σθ. With the cell variances 2/θ_S² (in units of
+1/ε²) everything else follows from :mod:`adyton.solving.residuals`: the measurements of the part T have the precision
+D_T = Σ_{S ⊇ T} ½θ_S²/Π_{S∖T} n_i, and a cell of the table Q has the variance Var_Q = Σ_{T ⊆ Q} c_QT/D_T. The shares
+minimise Σ_Q w_Q·n_Q·√Var_Q, the sum of all expected errors up to a factor, by L-BFGS in log θ.
 
-**Covers.** When tables of pairs are asked for, larger ones that hold several pairs each can be better. Under pure ε
-each measured table takes its part of the budget, so that fewer tables are each more exact. A pair Q out of a table over
-S has the variance 2·n_S/(n_Q·θ_S²), and if S serves the pairs Q ∈ S with weights w, their error is E_S/θ_S, E_S =
-√n_S·Σ w_Q·√n_Q up to a factor. With the best shares, θ_S ∝ √E_S, all errors are (Σ_S √E_S)². So a table is worth as
-much as Σ √E_S gets smaller by it: six attributes of two cells in one table of 64 have a quarter of the error of their
-15 pairs. What is found greedily, the best ratio first, is a cover, as in Chvátal, "A greedy heuristic for the
+**Covers.** When tables of pairs are requested, it can be better to measure larger tables that hold several pairs each.
+Under pure ε each measured table takes a share of the budget, so fewer tables are each more precise. A pair Q out of a
+table over S has the variance 2·n_S/(n_Q·θ_S²), and if S serves the pairs Q ⊆ S with weights w, their error is E_S/θ_S,
+E_S = √n_S·Σ w_Q·√n_Q up to a factor. With the best shares, θ_S ∝ √E_S, the total error is (Σ_S √E_S)². So a table is
+worth the amount by which it reduces Σ √E_S: six attributes of two cells in one table of 64 have a quarter of the error
+of their 15 pairs. The tables are chosen greedily, the best ratio first, as in Chvátal, "A greedy heuristic for the
 set-covering problem", 1979.
 """
 
@@ -34,11 +34,11 @@ from adyton.messages import listing
 Group = tuple[str, ...]
 
 STEPS = 1 << 40
-"""Shares are whole numbers of this part of a budget."""
+"""Shares are multiples of the budget divided by this number."""
 _NEGLIGIBLE = 1e-5
-"""A share below this part of the largest is left out where nothing asked for depends on it alone."""
+"""Shares below this fraction of the largest are set to 0 if that hardly changes the error."""
 _START = 0.33
-"""Before anything is optimised, a share grows with this power of the number of cells."""
+"""At the start of the optimisation, shares are proportional to this power of the number of cells."""
 
 
 def table_shares(
@@ -48,12 +48,12 @@ def table_shares(
     weights: Sequence[float] | None = None,
     energies: Mapping[str, tuple[float, float]] | None = None,
 ) -> dict[Group, Fraction]:
-    """For each of the *groups* that may be measured its share of the budget; what is not worth measuring is left out.
+    """For each of the *groups* that may be measured, its share of the budget; groups not worth measuring are left out.
 
-    *asked* are the tables that matter, the same ones where nothing is said, *weights* how much each does. Where other
-    queries than the cells are asked along some attributes, *energies* has the means over these queries w of
+    *asked* are the tables that matter (by default the *groups*), *weights* how much each of them matters. Where queries
+    other than the cells are asked along some attributes, *energies* has the means over these queries w of
     Σ(w_i − mean)² and of mean², which are 1 − 1/n and 1/n² for cells. The shares are fractions on a public grid and sum
-    to at most 1. They are found once and then kept.
+    to at most 1. They are cached.
 
     >>> shares = table_shares({"a": 2, "b": 8, "c": 8}, [("a", "b"), ("a", "c"), ("b", "c")])
     >>> {group: round(float(share), 3) for group, share in shares.items()}
@@ -87,7 +87,7 @@ def on_grid(parts: Reals) -> list[Fraction]:
     """
     total = math.fsum(parts)
     steps = [math.floor(Fraction(part) / Fraction(total) * STEPS) for part in parts.tolist()]
-    excess = sum(steps) - STEPS  # the float total may be a rounding below the sum
+    excess = sum(steps) - STEPS  # the float total may be slightly below the sum, by rounding
     if excess > 0:
         steps[int(np.argmax(parts))] -= excess
     return [Fraction(step, STEPS) for step in steps]
@@ -140,14 +140,14 @@ class _Problem:
         )
 
     def error(self, shares: Reals) -> float:
-        """What is to be made least."""
+        """The objective to minimise."""
         with np.errstate(divide="ignore", invalid="ignore"):
             precisions = self.said @ shares**2
             variances = self.needed @ (1 / np.where(precisions > 0, precisions, 1e-300))
         return float(self.importance @ np.sqrt(variances))
 
     def logarithm(self, logs: Reals) -> tuple[float, Reals]:
-        """The logarithm of the error, and its gradient, where the shares are the softmax of *logs*."""
+        """The logarithm of the error and its gradient, for shares that are the softmax of *logs*."""
         shares = np.exp(logs - logs.max())
         shares /= shares.sum()
         precisions = np.maximum(self.said @ shares**2, 1e-300)
@@ -158,7 +158,7 @@ class _Problem:
         return math.log(error), shares * (by_share - shares @ by_share) / error
 
     def solved(self) -> Reals:
-        """The best shares; those that hardly matter are 0."""
+        """The best shares; negligible shares are 0."""
         from scipy.optimize import minimize
 
         options: Any = {"maxiter": 500, "ftol": 1e-11, "gtol": 1e-7}
@@ -170,7 +170,7 @@ class _Problem:
 
 
 def _parts(groups: Sequence[Group]) -> list[Group]:
-    """The subsets of all groups, their names sorted."""
+    """The subsets of each of the groups, with their names sorted."""
     return [
         part
         for group in groups
@@ -187,9 +187,9 @@ def _matrix(make: Any, entries: list[tuple[float, int, int]], shape: tuple[int, 
 def mean_absolute(variance: float, measured: float = math.inf) -> float:
     """The mean of |error| of a cell with this variance, if its own measurement had the variance *measured*.
 
-    Laplace noise alone has √(Var/2), a sum of many noises √(2Var/π). Least squares takes a part Var/measured of a
-    cell's variance from the cell's own noise: the excess kurtosis is about 3·(Var/measured)², and the mean falls in
-    proportion to it from the one to the other.
+    It is √(Var/2) for Laplace noise alone and √(2Var/π) for a sum of many noises. In least squares, a part Var/measured
+    of a cell's variance is from the cell's own noise: the excess kurtosis is about 3·(Var/measured)², and the mean
+    falls in proportion to it from the second value to the first.
 
     >>> round(mean_absolute(2.0, 2.0), 3), round(mean_absolute(2.0), 3)
     (1.0, 1.128)
@@ -199,7 +199,7 @@ def mean_absolute(variance: float, measured: float = math.inf) -> float:
 
 
 MOST_CELLS = 1 << 14
-"""No larger table is measured for the sake of several pairs."""
+"""The largest table that is measured to cover several pairs."""
 
 
 def covering(
@@ -228,7 +228,7 @@ def covering(
         if not alone[first, second]:
             continue
         ratio, group = _grown(cells, spread, alone, [first, second])
-        if queue and ratio > queue[0][0]:  # a ratio only grows as pairs are covered: another may be the best now
+        if queue and ratio > queue[0][0]:  # a ratio only grows as pairs are covered: another pair may be the best now
             heapq.heappush(queue, (ratio, first, second))
             continue
         groups.append(tuple(names[member] for member in sorted(group)))
@@ -238,7 +238,7 @@ def covering(
 
 
 def _grown(cells: Reals, spread: Reals, alone: Reals, start: list[int]) -> tuple[float, list[int]]:
-    """From a pair, one attribute more as long as what the table costs beside its pairs alone gets less."""
+    """Add attributes to a pair as long as the cost of the table falls relative to that of its pairs alone."""
     group, size = list(start), float(cells[start].prod())
     error, pairs = float(spread[start[0], start[1]]), float(alone[start[0], start[1]])
     ratio = (size**0.5 * error) ** 0.5 / pairs

@@ -1,4 +1,4 @@
-"""Plans of published papers, and relatives of other plans, that ``auto`` never takes: loaded when somebody names them.
+"""Plans of published papers, and relatives of other plans, that ``auto`` never chooses: loaded only by name.
 
-The table in :mod:`adyton.plans.registry` says where each of them is; start there.
+The table in :mod:`adyton.plans.registry` lists where each plan is; start there.
 """

@@ -1,7 +1,8 @@
 """Plans that find groups of nearly equal cells first, and measure the cells of a group together.
 
-AHP groups cells of similar counts, and so does CDF, the plan that introduces εKTELO; DAWA finds intervals that fit the
-data, then takes counts that fit the workload. Last come plans for one dimension, run in every stripe of a domain.
+AHP groups cells with similar counts, and so does CDF, the example plan of the εKTELO paper; DAWA finds intervals that
+fit the data, then measures counts that fit the workload. Last come plans for one dimension, run in every stripe of a
+domain.
 """
 
 from __future__ import annotations
@@ -37,21 +38,21 @@ from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
 
 _CLEAR = 4
-"""Groups whose mean is this many times the threshold hardly hold cells that only noise has lifted there."""
+"""Groups whose mean is above this many times the threshold hardly contain cells that only noise put there."""
 
 
 _SHARES = {100: 0.7, 500: 0.9, 1e3: 0.9, 1e4: 0.8, 5e5: 0.7, 1e6: 0.5, 5e6: 0.5, 1e7: 0.3}
-"""The part of the budget for the groups, by ε times the number of rows; in between it changes with the logarithm."""
+"""The share of the budget for the groups, by ε times the number of rows; interpolated on the logarithm."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ahp(Plan):
-    """Noisy cells are grouped with others of similar counts; then each group is measured. Good for data in which few
+    """Noisy cells are grouped with others of similar counts; then each group is measured. Good for data in which a few
     counts occur often, in any order.
 
-    The groups are post-processing of the first answers, so their privacy is that of the answers. Groups far above the
-    threshold keep what those answers said about their cells: both measurements are fitted by least squares. In groups
-    near it, the cells were chosen by their noise, and only the group's own answer counts.
+    The groups are post-processing of the first answers, so they cost no further privacy. For groups far above the
+    threshold, both measurements are fitted by least squares. In groups near it, the cells were selected by their noise,
+    and only the group's own answer counts.
 
     Zhang et al., "Towards accurate histogram publication under differential privacy", SDM 2014.
     """
@@ -62,9 +63,9 @@ class Ahp(Plan):
     minds_workload = False
 
     partition_share: Share = Fraction(17, 20)
-    """The part of the budget that finds the groups: ρ in the paper."""
+    """The share of the budget that finds the groups: ρ in the paper."""
     eta: Annotated[Fraction, Within(positive, 0, 10**6)] = Fraction(7, 20)
-    """Noisy counts up to η·ln n / ε₁ are taken for 0."""
+    """Noisy counts up to η·ln n / ε₁ are treated as 0."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure cells, group them, measure groups, least squares."""
@@ -73,7 +74,7 @@ class Ahp(Plan):
     def on_groups(
         self, x: VectorSource, epsilon: Fraction, part: Fraction, total: tuple[Measurement, ...] = ()
     ) -> Reals:
-        """The program with *part* of *epsilon* for finding the groups, and a total that is known already."""
+        """The program with the share *part* of *epsilon* for finding the groups, and a total measured before."""
         rest = (1 - part) * epsilon
         groups, cells, threshold = similar_groups(x, self.eta, part * epsilon, rest)
         counts = x.reduce(groups).measure(Identity(groups.groups), rest)
@@ -108,7 +109,7 @@ class AhpStar(CountsRows, Ahp):
     name = "ahp*"
 
     partition_share: Share | None = None  # type: ignore[assignment]
-    """The part of the budget that finds the groups; by default it follows from the number of rows."""
+    """The share of the budget that finds the groups; by default it follows from the number of rows."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """A noisy total, then AHP with the share that suits it."""
@@ -118,7 +119,7 @@ class AhpStar(CountsRows, Ahp):
 
 
 def partition_share(signal: float) -> Fraction:
-    """The part of the budget for the groups, by ε times the number of rows.
+    """The share of the budget for the groups, by ε times the number of rows.
 
     >>> partition_share(50), partition_share(1e5)
     (Fraction(7, 10), Fraction(741, 1000))
@@ -129,12 +130,12 @@ def partition_share(signal: float) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class Cdf(Plan):
-    """Groups of similar counts as in AHP, their counts with noise, and the cells of at least 0 that fit them best: the
-    prefix sums of the estimate are a distribution function. It rises everywhere, and ranges over many empty cells are
-    biased upwards.
+    """Groups of similar counts as in AHP, their noisy counts, and the non-negative cells that fit them best: the prefix
+    sums of the estimate are a distribution function. It never falls, and ranges over many empty cells are biased
+    upwards.
 
     Zhang et al., "εKTELO: a framework for defining differentially private computations", SIGMOD 2018, Algorithm 1,
-    from its line 5 on. The lines before it choose the rows and the attribute:
+    from line 5 on. The lines before choose the rows and the attribute:
 
     >>> import adyton as ad, pyarrow
     >>> schema = ad.Schema({"sex": ad.Categorical(["F", "M"]), "age": ad.Integer(0, 99), "salary": ad.Integer(0, 49)})
@@ -153,9 +154,9 @@ class Cdf(Plan):
     minds_workload = False
 
     partition_share: Share = Fraction(1, 2)
-    """The part of the budget that finds the groups."""
+    """The share of the budget that finds the groups."""
     eta: Positive = Fraction(7, 20)
-    """Noisy counts up to η·ln n / ε₁ are taken for 0."""
+    """Noisy counts up to η·ln n / ε₁ are treated as 0."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Partition, reduce, measure, non-negative least squares."""
@@ -168,9 +169,9 @@ class Cdf(Plan):
 def similar_groups(
     x: VectorSource, eta: Fraction, epsilon: Fraction, rest: Fraction
 ) -> tuple[Partition, Measurement, float]:
-    """Measure the cells with *epsilon* and group those that *rest* would hardly tell apart: groups, cells, threshold.
+    """Measure the cells with *epsilon* and group those that *rest* would hardly distinguish: groups, cells, threshold.
 
-    Counts up to the threshold η·ln n / ε are taken for 0: noise lifts few of n empty cells above it.
+    Counts up to the threshold η·ln n / ε are treated as 0: noise lifts few of n empty cells above it.
     """
     threshold = float(eta) * math.log(x.cells) / float(epsilon)
     cells = x.measure(Identity(x.shape), epsilon)
@@ -191,7 +192,7 @@ _ALLOWANCES = {"mean": 5, "median": 4}
 
 @dataclass(frozen=True, kw_only=True)
 class Dawa(Plan):
-    """A part of the budget finds intervals of nearly equal cells; the rest counts them, with a tree of counts above
+    """A share of the budget finds intervals of nearly equal cells; the rest counts them, with a tree of counts above
     them that is weighted for the workload. In two dimensions both follow a Hilbert curve.
 
     Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy",
@@ -203,11 +204,11 @@ class Dawa(Plan):
     simulates_many = False
 
     partition_share: Share = Fraction(1, 4)
-    """The part of the budget that chooses the intervals."""
+    """The share of the budget that chooses the intervals."""
     allowance: Annotated[Fraction, Within(exact, 0)] | None = None
-    """Each interval costs 1/ε₂ for the noise of its count, as in the paper, and this many times 1/ε₁: the least of all
-    noisy costs is that of many short intervals with lucky noise, unless every interval has to make up for it. Both
-    are public. 5 if None, or 4 with the median; 0 is the paper's."""
+    """Each interval costs 1/ε₂ for the noise of its count, as in the paper, plus this many times 1/ε₁: otherwise the
+    least noisy cost would be that of many short intervals with lucky noise. Both are public. 5 if None, or 4 with the
+    median; the paper has 0."""
     lengths: Literal["powers", "all"] = "powers"
     """How many cells an interval may have: ``powers`` of two, or ``all`` numbers."""
     longest: Whole | None = None
@@ -217,7 +218,7 @@ class Dawa(Plan):
     whose choice needs about half of the noise."""
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """The costs of all intervals are held."""
+        """Also check the choice of intervals, which holds the costs of all of them."""
         super().check_size(workload, epsilon)
         line = VectorShape((workload.cells,))
         check_request(DawaPartition(lengths=self.lengths, longest=self.longest), line, epsilon)
@@ -235,15 +236,16 @@ class Dawa(Plan):
 
 
 def bucket_strategy(workload: Queries, order: Places | None, buckets: Partition) -> Strategy:
-    """Greedy-H over the buckets, for a workload that is answered as if the cells of a bucket were equal."""
+    """Greedy-H over the buckets, with the workload answered as if the cells of a bucket were equal."""
     bounds, sweeps = boundaries(buckets), _SWEEPS if order is None else 0
     return greedy_h(_some(workload, bounds.size - 1), order, buckets=bounds, sweeps=sweeps)
 
 
 def _some(workload: Queries, leaves: int) -> Queries:
-    """Boxes along a curve are written out to weight a tree for them: of many, some at equal distances represent all.
+    """Boxes along a curve are written out to weight a tree for them: if there are many, some at equal distances
+    represent all.
 
-    The weights decide how large the noise is, never what is estimated.
+    The weights affect only the size of the noise, not the quantity that is estimated.
     """
     most = max(_FEWEST_BOXES, _LARGEST_TABLE // leaves)
     if len(workload.domain) == 1 or not isinstance(workload, Ranges) or workload.count <= most:
@@ -254,7 +256,7 @@ def _some(workload: Queries, leaves: int) -> Queries:
 
 
 def boundaries(intervals: Partition) -> Places:
-    """Where intervals begin that are numbered from the left, and at the end the number of cells.
+    """The starts of intervals that are numbered from the left, followed by the number of cells.
 
     >>> boundaries(Partition([0, 0, 1, 2]))
     array([0, 2, 3, 4])
@@ -288,7 +290,7 @@ def _line_plan(given: object, name: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Striped(OneByOne):
     """Any plan for one dimension, run in every stripe along one attribute: the other attributes are fixed in a stripe,
-    so that no row is in two of them, and each gets the whole budget.
+    so no row is in two stripes, and each stripe gets the whole budget.
 
     After Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, §7.1.
     """
@@ -301,13 +303,13 @@ class Striped(OneByOne):
 
     @property
     def along(self) -> Plan:
-        """What runs in a stripe."""
+        """The plan that runs in a stripe."""
         return plan_named(self.inner)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveHierarchyStriped(OneByOne):
-    """In every stripe along one attribute a noisy total decides which levels of a tree are worth measuring.
+    """In every stripe along one attribute, a noisy total decides which levels of a tree are worth measuring.
 
     After Zhang et al., "εKTELO", SIGMOD 2018, plan 13, with ``adaptive-hierarchy`` in place of DAWA.
     """

@@ -1,5 +1,5 @@
-"""Published plans for a line: buckets chosen before anything is measured (StructureFirst), private hierarchical
-partitioning (P-HP), and a histogram described by its slowest cosine waves (EFPA).
+"""Published plans for a line: buckets chosen before any measurement (StructureFirst), private hierarchical partitioning
+(P-HP), and a histogram approximated by its slowest cosine waves (EFPA).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from adyton.strategies.greedy_h import greedy_h
 
 _CELLS_A_BUCKET = 20
 _MOST_PLACES = 1 << 13
-"""In longer lines a bucket can begin at every second cell only, at every third, and so on."""
+"""In longer lines, buckets can begin only at every second cell, every third, and so on."""
 _LONGER = 4
-"""By default a bucket has at most four times as many cells as buckets have on average."""
+"""By default a bucket has at most four times the average number of cells."""
 _CLIP = 4
 """By default counts are clipped at four times the mean count."""
 _BUCKET_PARTS = (0.125, 0.25, 0.5, 0.75)
@@ -45,8 +45,8 @@ class StructureFirst(CountsRows):
     """Choose the boundaries of ⌈n/20⌉ buckets of similar counts, then measure a tree of buckets with the cells below.
 
     Xu, Zhang, Xiao, Yang, Yu and Winslett, "Differentially private histogram publication", VLDB Journal 2013. The
-    number of rows, from which the clip of the counts follows, is bought or public; all boundaries are drawn at once,
-    which a small part of the budget suffices for; the lengths of buckets are bounded; the differences inside a bucket
+    number of rows, which determines the clip of the counts, is measured or public; all boundaries are drawn at once,
+    for which a small share of the budget suffices; the lengths of buckets are bounded; the differences inside a bucket
     are shrunk where they are no larger than their noise (James and Stein, 1961).
     """
 
@@ -55,15 +55,15 @@ class StructureFirst(CountsRows):
     simulates_many = False
 
     buckets: Whole | None = None
-    """How many buckets; ⌈n/20⌉ if None, in the paper ⌈n/10⌉."""
+    """The number of buckets; ⌈n/20⌉ if None, in the paper ⌈n/10⌉."""
     longest: Whole | None = None
-    """How many cells a bucket can have; four times the average if None. The paper has no bound: all cells."""
+    """The most cells of a bucket; four times the average if None. The paper has no bound."""
     clip: Whole | None = None
-    """The public count at which larger ones are clipped while boundaries are chosen; from the total if None."""
+    """The public bound to which counts are clipped while boundaries are chosen; from the total if None."""
     structure_share: Share = Fraction(1, 50)
-    """The part of the budget that chooses the boundaries."""
+    """The share of the budget that chooses the boundaries."""
     total_share: Share = Fraction(1, 100)
-    """The part of the budget that buys the total, where neither it nor the clip is public."""
+    """The share of the budget for the total, if neither it nor the clip is public."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, boundaries, tree, least squares, shrinkage."""
@@ -79,12 +79,12 @@ class StructureFirst(CountsRows):
         return _shrink(cells, bounds, float(tree.variances[-1]))
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """The table of all buckets is filled."""
+        """Also check the choice of boundaries, which fills a table of all buckets."""
         super().check_size(workload, epsilon)
         self._selection(VectorShape(workload.domain))
 
     def _selection(self, x: VectorSource | VectorShape) -> BucketBoundaries:
-        """What chooses the boundaries, refused here if its options cannot be; a clip is put in later."""
+        """The mechanism that chooses the boundaries, with its options checked; a clip is set later."""
         step = -(-x.cells // _MOST_PLACES)
         places = -(-x.cells // step)
         longest = self.longest and -(-self.longest // step)
@@ -100,7 +100,7 @@ def _clip(rows: float, cells: int) -> int:
 
 
 def _strategy(workload: Queries, bounds: npt.NDArray[np.int64], part: float) -> Strategy:
-    """Greedy-H on the buckets, with this part of the weight, and every cell below them with the rest."""
+    """Greedy-H on the buckets with this part of the weight, and every cell with the rest."""
     upper = greedy_h(workload, buckets=bounds)
     assert isinstance(upper.queries, Hierarchy)
     assert upper.weights is not None
@@ -115,7 +115,7 @@ def _strategy(workload: Queries, bounds: npt.NDArray[np.int64], part: float) -> 
 
 @lru_cache(maxsize=16)
 def _bucket_part(workload: Queries, buckets: int) -> float:
-    """The part of the weight with which the workload's error would be least if the buckets were of equal length."""
+    """The part of the weight with which the workload's error would be least if the buckets had equal lengths."""
     even = np.arange(buckets + 1) * workload.cells // buckets
     strategies = [_strategy(workload, even, part) for part in _BUCKET_PARTS]
     errors = [
@@ -125,8 +125,8 @@ def _bucket_part(workload: Queries, buckets: int) -> float:
 
 
 def _shrink(cells: Reals, bounds: npt.NDArray[np.int64], variance: float) -> Reals:
-    """Inside a bucket of m ≥ 4 cells the differences d from its mean, which carry the noise of single cells alone,
-    become d·max(0, 1 − (m − 3)σ²/‖d‖²); the sum of the bucket stays."""
+    """Inside a bucket of m ≥ 4 cells, the differences d from its mean, which contain only the noise of single cells,
+    become d·max(0, 1 − (m − 3)σ²/‖d‖²); the sum of the bucket does not change."""
     sizes = np.diff(bounds)
     means = spread(block_sums(cells, bounds) / sizes, bounds)
     apart = cells - means
@@ -138,12 +138,13 @@ def _shrink(cells: Reals, bounds: npt.NDArray[np.int64], variance: float) -> Rea
 
 @dataclass(frozen=True, kw_only=True)
 class Php(Plan):
-    """Cut the line in two where the halves are most even, again and again; stop where more cuts cost more noise than
-    they save; measure the clusters, weighted for the workload.
+    """Cut the line repeatedly in two where the halves are most even; stop where more cuts cost more noise than they
+    save; measure the clusters, weighted for the workload.
 
     Ács, Castelluccia and Chen, "Differentially private histogram publishing through lossy compression", ICDM 2012.
-    They make ⌊log₂ n⌋ levels of private cuts with half of the budget and measure plain counts. A third of those levels
-    followed by free halving, a quarter of the budget and a weighted tree of clusters have a lower error.
+    The paper makes ⌊log₂ n⌋ levels of private cuts with half of the budget and measures plain counts. The error is
+    lower with a third of those levels, followed by halving at no cost, a quarter of the budget, and a weighted tree of
+    clusters.
     """
 
     name = "php"
@@ -151,13 +152,13 @@ class Php(Plan):
     simulates_many = False
 
     partition_share: Share = Fraction(1, 4)
-    """The part of the budget that chooses the clusters."""
+    """The share of the budget that chooses the clusters."""
     pick_share: Share = Fraction(1, 3)
-    """The part of that which chooses how fine they are."""
+    """The part of that share which chooses how fine the clusters are."""
     levels: Whole | None = None
     """How often clusters are cut privately; ⌊log₂ n⌋/3 if None."""
     price: Positive = Fraction(1, 4)
-    """How many rows of deviation one more cluster must save, in units of 1/ε of the measurement."""
+    """By how many rows one more cluster must reduce the deviation, in units of 1/ε of the measurement."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Clusters, then their counts."""
@@ -172,8 +173,8 @@ class Php(Plan):
 class Efpa(Plan):
     """Choose how many of the slowest cosine waves to keep, measure those, and leave the others out.
 
-    Ács, Castelluccia and Chen, "Differentially private histogram publishing through lossy compression", ICDM 2012. On
-    an orthonormal basis of real waves, so that no phase is published without noise; and with the noise that the
+    Ács, Castelluccia and Chen, "Differentially private histogram publishing through lossy compression", ICDM 2012. Here
+    on an orthonormal basis of real waves, so that no phase is published without noise; and with the noise that the
     coefficients need, which for k waves of n cells is about k·√(2/n), not √k.
     """
 
@@ -183,11 +184,11 @@ class Efpa(Plan):
     minds_workload = False
 
     selection_share: Share = Fraction(1, 8)
-    """The part of the budget that chooses how many waves are kept. In the paper it is half, which pays only where a few
-    waves say it all."""
+    """The share of the budget that chooses how many waves are kept. In the paper it is half, which pays only if a few
+    waves suffice."""
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """Choosing among all waves takes cells² steps."""
+        """Also check the choice among all waves, which takes cells² steps."""
         super().check_size(workload, epsilon)
         check_request(CoefficientCount(epsilon), VectorShape(workload.domain), epsilon)
 

@@ -1,8 +1,8 @@
 """Published plans that cut a domain into boxes and measure these.
 
-Grids have as many boxes as noisy counts deserve, all alike or each cut again; the hybrid tree cuts by private medians
-at the top and by midpoints below; DPCube finds boxes of alike cells on noisy counts and measures them again; dyadic
-chooses even blocks of a tree privately.
+Grids have as many boxes as noisy counts justify, of equal size or each cut again; the hybrid tree cuts at private
+medians at the top and at midpoints below; DPCube finds boxes of similar cells on noisy counts and measures them again;
+dyadic chooses even blocks of a tree privately.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from adyton.solving.trees import BlockAnswers
 
 _LEAST_BLOCKS = 10
 RowsInBox: TypeAlias = Annotated[Fraction, Within(exact, Fraction(1, 10**6), 10**6)]
-"""How many rows, times ε, a box of a grid gets: boxes of fewer or more are none."""
+"""How many rows, times ε, a box of a grid gets; other values make no useful boxes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UniformGrid(CountsRows):
     """One grid of equal boxes, √(rows·ε/10) along each side, each measured with noise and spread evenly over its cells.
 
-    Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013. The number of rows is bought
-    with a small part of the budget, where the paper takes it for public.
+    Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013. The number of rows is measured
+    with a small share of the budget, while the paper treats it as public.
     """
 
     name = "uniform-grid"
@@ -64,12 +64,12 @@ class UniformGrid(CountsRows):
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveGrid(CountsRows):
-    """A coarse grid is measured; each of its boxes is cut again into as many as its noisy count deserves; all of these
-    are measured at once, and both levels are fitted by least squares. Boxes that are cells already are measured once.
+    """A coarse grid is measured; each of its boxes is cut again into as many as its noisy count justifies; these are
+    measured all at once, and both levels are fitted by least squares. Boxes that are already cells are measured once.
 
-    Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013. The number of rows is bought
-    with a small part of the budget, where the paper takes it for public. The small boxes are disjoint, so that one
-    measurement of all of them costs as much as one of them.
+    Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013. The number of rows is measured
+    with a small share of the budget, while the paper treats it as public. The small boxes are disjoint, so measuring
+    all of them costs as much as measuring one.
     """
 
     name = "adaptive-grid"
@@ -78,18 +78,18 @@ class AdaptiveGrid(CountsRows):
     minds_workload = False
 
     coarse_share: Share = Fraction(1, 2)
-    """α in the paper: the part of the budget for the coarse grid."""
+    """α in the paper: the share of the budget for the coarse grid."""
     rows_per_box: RowsInBox = Fraction(10)
     """c in the paper, for the coarse grid: max(10, ¼√(rows·ε/c)) boxes along each side."""
     rows_per_small_box: RowsInBox = Fraction(5)
-    """c₂ in the paper, for the finer ones: √(count·(1 − α)ε/c₂) along each side of a box."""
+    """c₂ in the paper, for the finer boxes: √(count·(1 − α)ε/c₂) along each side of a coarse box."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """A noisy total, a coarse grid, small boxes, least squares."""
         rows = self.count_rows(x, epsilon)
         wanted = math.sqrt(rows.number * float(rows.left) / float(self.rows_per_box)) / 4
         coarse = grid_of(x.shape, max(_LEAST_BLOCKS, wanted))
-        alpha = self.coarse_share if coarse.count < x.cells else 1  # where boxes are cells, there is nothing to cut
+        alpha = self.coarse_share if coarse.count < x.cells else 1  # if boxes are cells, there is nothing to cut
         first = x.measure(coarse, alpha * rows.left)
         if alpha == 1:
             return BlockAnswers.none(_one_level(coarse), rows.measured).with_level(1, first).cells()
@@ -108,8 +108,8 @@ def _one_level(grid: Grid) -> BlockTree:
 
 
 def _refine(coarse: Grid, blocks: Reals) -> tuple[Partition, BlockTree]:
-    """The small boxes of the whole domain, at least *blocks* along each side of a coarse one with as many cells, and
-    the tree of the whole domain, the coarse boxes and the small ones."""
+    """The small boxes of the whole domain, at least *blocks* along each side of a coarse box if it has enough cells;
+    and the tree of the whole domain, the coarse boxes and the small ones."""
     wanted = blocks.reshape(coarse.blocks)
     number = np.ones(coarse.blocks, dtype=np.int64)  # of small boxes in each coarse one
     place: Places = np.zeros((1,) * len(coarse.domain), dtype=np.int64)  # of each cell's small box in its coarse one
@@ -146,12 +146,12 @@ class _Box(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class HybridTree(Plan):
-    """The plane is cut at private medians a few times, each box along its longer side, and from there on into quarters
-    down to cells; the counts of all boxes, more precise towards the cells, are fitted by least squares. Boxes that turn
-    out nearly empty are taken for evenly filled, as the paper prunes them.
+    """The plane is cut at private medians a few times, each box along its longer side, and then into quarters down to
+    cells; the counts of all boxes, more precise towards the cells, are fitted by least squares. Boxes that turn out
+    nearly empty are treated as evenly filled, like the pruning in the paper.
 
-    Medians of disjoint boxes compose in parallel, one round after the other in sequence. Cormode et al.,
-    "Differentially private spatial decompositions", ICDE 2012.
+    Medians of disjoint boxes compose in parallel, the rounds in sequence. Cormode et al., "Differentially private
+    spatial decompositions", ICDE 2012.
     """
 
     name = "hybrid-tree"
@@ -160,11 +160,11 @@ class HybridTree(Plan):
     minds_workload = False
 
     median_share: Share = Fraction(1, 20)
-    """The part of the budget for the medians; what they do not need goes to the counts."""
+    """The share of the budget for the medians; what they do not need goes to the counts."""
     median_rounds: Annotated[int, Within(whole_number, 0, 12)] = 2
-    """How often boxes are cut in two at medians. Counts are taken after every second round."""
+    """How often boxes are cut in two at medians. Boxes are counted after every second round."""
     sparse: Annotated[Fraction, Within(exact, 0, 10**9)] = Fraction(3)
-    """A box with fewer rows than this many standard deviations of a noisy cell is taken for evenly filled."""
+    """A box with fewer rows than this many standard deviations of a noisy cell is treated as evenly filled."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Medians, then one measurement of the tree."""
@@ -197,7 +197,7 @@ def _pruned(cells: Reals, tree: Hierarchy, limit: float) -> Reals:
 
 
 def _halve(box: _Box, epsilon: Fraction) -> list[_Box]:
-    """Two boxes, cut along the longer side where a private median says; a single cell stays as it is."""
+    """Two boxes, cut at a private median along the longer side; a single cell stays as it is."""
     cells, source = box
     if cells.size == 1:
         return [box]
@@ -210,7 +210,7 @@ def _halve(box: _Box, epsilon: Fraction) -> list[_Box]:
 
 
 def _tree(domain: tuple[int, ...], stages: list[list[_Box]], boxes: list[_Box]) -> Hierarchy:
-    """The boxes of the stages, and below the last ones quarters of quarters, down to cells, which all reach at once."""
+    """The boxes of the stages, and below the last stage quarters of quarters down to cells, all on the last level."""
     ends = [np.cumsum([0, *(box.cells.size for box in stage)]) for stage in stages]
     trees = [boxes_in_boxes(box.cells.shape) for box in boxes]
     order = np.concatenate([tree.ordered(box.cells.reshape(-1)) for box, tree in zip(boxes, trees, strict=True)])
@@ -229,7 +229,7 @@ class DPCube(Plan):
     noise, and both answers about it are averaged by their precision. Good for data with flat or empty regions.
 
     This is least squares on both measurements for cells that are equal inside a box. The boxes are post-processing of
-    the first answers; the second measurement has noise of its own.
+    the first answers; the second measurement has independent noise.
 
     Xiao, Xiong and Yuan, "Differentially private data release through multidimensional partitioning", SDM workshop at
     VLDB 2010.
@@ -241,9 +241,9 @@ class DPCube(Plan):
     minds_workload = False
 
     partition_share: Share = Fraction(1, 2)
-    """The part of the budget that finds the boxes."""
+    """The share of the budget that finds the boxes."""
     price: Positive = Fraction(6)
-    """What one more box must take off the squared deviations, in variances of a noisy cell."""
+    """By how much one more box must reduce the squared deviations, in variances of a noisy cell."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure cells, find boxes, measure boxes, average."""
@@ -257,15 +257,15 @@ class DPCube(Plan):
 
 
 _PRICE, _DEAREST = Fraction(1, 10), Fraction(1 << 40)
-"""What a block costs, times the ε of its count, and the most that it can cost, in rows."""
+"""The cost of a block times the ε of its count, and the highest cost of a block, in rows."""
 _CHANCES = (2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 97)
-"""Percents of cutting a block, each as likely as the others."""
+"""Probabilities of cutting a block in percent, all equally likely."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dyadic(Plan):
-    """Halves of halves (quarters of quarters on a plane) that are nearly even are chosen by the exponential
-    mechanism and counted with noise; then posterior means, under a law, learnt from all counts, of how blocks divide
+    """Halves of halves (quarters of quarters on a plane) that are nearly even are chosen by the exponential mechanism
+    and counted with noise; then posterior means, under a distribution, learnt from all counts, of how blocks divide
     their rows.
 
     The first stage of Li et al., "A data- and workload-aware algorithm for range queries under differential privacy",
@@ -279,10 +279,10 @@ class Dyadic(Plan):
     minds_workload = False
 
     partition_share: Share = Fraction(1, 5)
-    """The part of the budget that chooses the blocks."""
+    """The share of the budget that chooses the blocks."""
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """The weights of all blocks are held."""
+        """Also check the choice of blocks, which holds the weights of all of them."""
         super().check_size(workload, epsilon)
         check_request(DyadicPartition(workload.domain, chances=_CHANCES), VectorShape(workload.domain), epsilon)
 
@@ -299,7 +299,7 @@ class Dyadic(Plan):
 
 
 def blocks_of(tree: BlockTree, partition: Partition) -> Places:
-    """The smallest blocks that hold the groups of a partition.
+    """The smallest blocks that contain the groups of a partition.
 
     >>> from adyton.queries.domain_trees import tree_of_halves
     >>> blocks_of(tree_of_halves(4), Partition([0, 0, 1, 2])).tolist()

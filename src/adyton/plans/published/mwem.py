@@ -1,4 +1,4 @@
-"""MWEM and its relatives: measure, round after round, what the estimate so far answers worst."""
+"""MWEM and its relatives: in each round, measure a query that the estimate so far answers badly."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _ROUNDS = {
     1: ((10, 2), (1e2, 4), (1e3, 8), (1e4, 12), (1e5, 60), (1e6, 80), (1e7, 140)),
     2: ((1e3, 12), (5e3, 32), (1e4, 32), (1e5, 60), (5e5, 120), (1e6, 140)),
 }
-"""Dimensions, then rows · ε and the rounds that suit it (Hay et al., "Principled evaluation of differentially private
-algorithms using DPBench", SIGMOD 2016)."""
+"""By number of dimensions: pairs of rows · ε and the number of rounds that suits it (Hay et al., "Principled evaluation
+of differentially private algorithms using DPBench", SIGMOD 2016)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorstFirst(CountsRows):
-    """What all of them share: the rounds. Each spends half of its budget to choose a query, half to measure it."""
+    """The rounds that all variants share. Each spends half of its budget on choosing a query, half on measuring it."""
 
     serves = Tasks(data_dependent=True)
     simulates_many = False
@@ -43,17 +43,17 @@ class WorstFirst(CountsRows):
 
     total_share: Share = Fraction(1, 20)
     rest: bool = True
-    """Measure also the sum of the cells that no other query of the round counts: it is disjoint, so it costs nothing;
-    together with the others it tells about the total."""
+    """Also measure the sum of the cells that no other query of the round counts: it is disjoint, so it costs nothing;
+    together with the others it is an answer about the total."""
     sweeps: Whole = 100
-    """How often the history is replayed in each round, at most."""
+    """The most replays of the history in each round."""
 
     @abstractmethod
     def number_of_rounds(self, ndim: int, signal: float) -> int:
-        """How many rounds there are for *signal* = rows · ε."""
+        """The number of rounds for *signal* = rows · ε."""
 
     def check_size(self, workload: Queries, epsilon: Fraction) -> None:
-        """Every round asks all queries, and fits all that was measured before it."""
+        """Also check the rounds: each answers all queries, and fits all measurements so far."""
         super().check_size(workload, epsilon)
         queries, rounds = workload._whole_form(), self.number_of_rounds(len(workload.domain), math.inf)
         nothing = WorstApproximated.of(queries, np.zeros(queries.cells))
@@ -65,11 +65,11 @@ class WorstFirst(CountsRows):
         )
 
     def fit(self, history: DisjointSums) -> Reals:
-        """The estimate from all that was measured so far: multiplicative weights."""
+        """The estimate from all measurements so far: multiplicative weights."""
         return history.maximum_entropy(self.sweeps)
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """The total; then choose, measure and fit, round after round."""
+        """The total; then in each round choose, measure and fit."""
         queries = workload._whole_form()
         rows = self.count_rows(x, epsilon)
         rounds = self.number_of_rounds(len(x.shape), rows.number * float(epsilon))
@@ -90,7 +90,7 @@ class WorstFirst(CountsRows):
         return estimate
 
     def _labels(self, coefficients: Reals, domain: tuple[int, ...], number: int) -> npt.NDArray[np.int64]:
-        """0 for the cells of the query, then 1, 2, … for the blocks beside it and for the rest, −1 for what is left."""
+        """0 for the cells of the query, then 1, 2, … for the disjoint blocks and the rest, −1 for unmeasured cells."""
         asked = coefficients != 0
         labels = np.where(asked, 0, -1)
         if self.blocks:
@@ -118,13 +118,13 @@ class Mwem(WorstFirst):
     """How many queries are chosen and measured."""
 
     def number_of_rounds(self, ndim: int, signal: float) -> int:
-        """As many as were asked for."""
+        """The option :attr:`rounds`."""
         return self.rounds
 
 
 @dataclass(frozen=True, kw_only=True)
 class MwemStar(WorstFirst):
-    """MWEM with as many rounds as suit the number of rows times ε, from 2 to 140.
+    """MWEM with a number of rounds that suits the number of rows times ε, from 2 to 140.
 
     Hay et al., "Principled evaluation of differentially private algorithms using DPBench", SIGMOD 2016.
     """
@@ -133,15 +133,15 @@ class MwemStar(WorstFirst):
     variant = True
 
     def number_of_rounds(self, ndim: int, signal: float) -> int:
-        """From the table, in between in proportion to the logarithm."""
+        """From the table, interpolated on the logarithm."""
         table = np.array(_ROUNDS[min(ndim, 2)], dtype=np.float64)
         return round(float(np.interp(np.log(max(signal, 1e-300)), np.log(table[:, 0]), table[:, 1])))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MwemB(Mwem):
-    """MWEM that adds to each query, at no cost, the blocks of a binary hierarchy that do not meet it: single cells in
-    the first round, blocks of two along each axis in the second, and so on.
+    """MWEM that adds to each query, at no cost, the blocks of a binary hierarchy that are disjoint from it: single
+    cells in the first round, blocks of two along each axis in the second, and so on.
 
     Zhang et al., "εKTELO: a framework for defining differentially private computations", SIGMOD 2018, section 6.3,
     variant b.
@@ -153,7 +153,7 @@ class MwemB(Mwem):
 
 @dataclass(frozen=True, kw_only=True)
 class MwemC(Mwem):
-    """MWEM with non-negative least squares, to which the total belongs, instead of multiplicative weights.
+    """MWEM with non-negative least squares, which also fits the total, instead of multiplicative weights.
 
     Zhang et al., "εKTELO: a framework for defining differentially private computations", SIGMOD 2018, section 6.3,
     variant c.
@@ -169,7 +169,7 @@ class MwemC(Mwem):
 
 @dataclass(frozen=True, kw_only=True)
 class MwemD(MwemC):
-    """MWEM with both: blocks of a hierarchy beside each query, and non-negative least squares.
+    """MWEM with both: blocks of a hierarchy in addition to each query, and non-negative least squares.
 
     Zhang et al., "εKTELO: a framework for defining differentially private computations", SIGMOD 2018, section 6.3,
     variant d.
@@ -180,7 +180,7 @@ class MwemD(MwemC):
 
 
 def _disjoint_queries(labels: npt.NDArray[np.int64], coefficients: Reals, domain: tuple[int, ...]) -> Queries:
-    """One query per label, which counts its cells with these coefficients."""
+    """One query per label, which counts the cells with this label, with these coefficients."""
     if (coefficients == 1).all():
         return Reduction(Partition(labels), domain)
     (cells,) = np.nonzero(labels >= 0)
@@ -189,7 +189,7 @@ def _disjoint_queries(labels: npt.NDArray[np.int64], coefficients: Reals, domain
 
 
 def _block_numbers(domain: tuple[int, ...], number: int) -> npt.NDArray[np.int64]:
-    """The block of each cell in the level that a round measures: sides of 1, 2, 4, … cells, then again from 1."""
+    """The block of each cell on the level that a round measures: sides of 1, 2, 4, … cells, then from 1 again."""
     levels = max(1, (max(domain) - 1).bit_length())
     size = 1 << number % levels
     numbers = np.zeros(domain, dtype=np.int64)

@@ -1,5 +1,5 @@
 """Plans that measure trees of counts or the workload itself: H2, the quadtree, Greedy-H and the plain workload; and two
-relatives of the plans that ``auto`` takes, for smooth data and for little data.
+relatives of the plans that ``auto`` chooses, for smooth data and for little data.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from adyton.strategies.greedy_h import greedy_h
 from adyton.strategies.optimal_levels import level_energy_of, optimal_levels, prefix_energy
 
 _TALLEST = 10
-"""How often a quadtree halves every axis, at most."""
+"""The most times that a quadtree halves every axis."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class H2(FixedStrategyPlan):
-    """A binary tree of counts, all levels measured alike, made consistent by least squares.
+    """A binary tree of counts, all levels with equal noise, made consistent by least squares.
 
     Hay et al., "Boosting the accuracy of differentially private histograms through consistency", PVLDB 2010.
     """
@@ -44,7 +44,7 @@ class H2(FixedStrategyPlan):
 
     @staticmethod
     def on(domain: tuple[int, ...]) -> Strategy:
-        """The binary tree with all of its levels but the root, which its two halves determine well enough."""
+        """The binary tree without its root, which its two halves determine well enough."""
         return Strategy(without_root(boxes_in_boxes(domain)))
 
 
@@ -60,7 +60,7 @@ class Quadtree(FixedStrategyPlan):
 
     @staticmethod
     def on(domain: tuple[int, ...]) -> Strategy:
-        """Every axis is halved, down to cells or ten times; the budget grows by 2^(1/3) from each level to the next."""
+        """Every axis is halved down to cells, at most ten times; the budget grows by 2^(1/3) from level to level."""
         tree = boxes_in_boxes(domain)
         kept = Hierarchy(domain, tree.boundaries[: _TALLEST + 1], tree.order)
         return Strategy(kept, np.exp2(kept.query_levels() / 3))
@@ -70,8 +70,8 @@ class Quadtree(FixedStrategyPlan):
 class Workload(StrategyPlan):
     """Laplace noise on the answers to the workload itself, made consistent by least squares.
 
-    Cormode, "Personal privacy vs population privacy", KDD 2011, with the least squares that Zhang et al., "εKTELO",
-    SIGMOD 2018, put after it.
+    Cormode, "Personal privacy vs population privacy", KDD 2011, followed by least squares as in Zhang et al., "εKTELO",
+    SIGMOD 2018.
     """
 
     name = "workload"
@@ -80,7 +80,7 @@ class Workload(StrategyPlan):
     most_cells = MOST_PLAIN_CELLS
 
     def strategy(self, workload: Queries) -> Strategy:
-        """The workload; the weights of a weighted one say how precisely each query is measured."""
+        """The workload itself; the weights of a weighted workload set the precision of each query."""
         if not isinstance(workload, Weighted):
             return Strategy(workload)
         weights = abs(workload.weights)
@@ -91,7 +91,7 @@ class Workload(StrategyPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyH(StrategyPlan):
-    """A binary tree of counts whose blocks are weighted for the workload, over groups of cells that it treats alike.
+    """A binary tree of counts, weighted for the workload, over groups of cells that it does not distinguish.
 
     In two dimensions the tree is built along a Hilbert curve. Li et al., "A data- and workload-aware algorithm for
     range queries under differential privacy", PVLDB 2014, section 4.
@@ -108,7 +108,7 @@ class GreedyH(StrategyPlan):
 
     @staticmethod
     def alike(workload: Queries) -> Partition:
-        """Numbered along the curve."""
+        """The groups, numbered along the curve."""
         partition = workload_partition(workload)
         order = curve(workload.domain)
         if partition.groups == partition.cells or order is None:
@@ -140,21 +140,21 @@ class DenoisedNeighbours(DenoisedCellsPlan):
 
 
 _BLOCKS = 64
-"""How many blocks the coarse view has, or up to twice as many."""
+"""The coarse view has from this many to twice as many blocks."""
 
 
 _FINE, _COARSE = Fraction("0.45"), Fraction("0.41")
-"""What is left of the error of plain least squares, on cells measured in stages and on blocks denoised down a tree.
+"""The error relative to that of plain least squares, on cells measured in stages and on blocks denoised down a tree.
 
-The second is what histograms of 25 rows have; the first is more than the 0.26 that they have, so that cells are chosen
-only when the blocks are clearly wrong: the noise of the choice is about as large as the difference."""
+The second value was found on histograms of 25 rows; the first is larger than the 0.26 found on them, so that cells are
+chosen only when the blocks are clearly wrong: the noise of the choice is about as large as the difference."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateResolution(CountsRows):
-    """With little data, look at about 64 blocks instead of at all cells, unless prefix sums inside them are far from
+    """With little data, measure about 64 blocks instead of all cells, unless prefix sums inside them are far from
     straight lines: a private choice. The blocks are denoised down a tree; cells are measured in stages. For ε·rows of a
-    few dozens.
+    few dozen.
 
     After Qardaji, Yang and Li, "Differentially private grids for geospatial data", ICDE 2013, who derive a resolution
     from the number of rows alone.
@@ -165,9 +165,9 @@ class PrivateResolution(CountsRows):
     simulates_many = False
 
     selection_share: Share = Fraction(3, 100)
-    """The part of the rest that chooses between blocks and cells."""
+    """The share of the remaining budget that chooses between blocks and cells."""
     plenty: Positive = Fraction(60)
-    """From this ε·rows on, as far as it is known, cells are best, and nothing is spent on a choice."""
+    """From this ε·rows on (noisy, unless public), cells are best, and nothing is spent on a choice."""
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Total, resolution, then a tree."""
