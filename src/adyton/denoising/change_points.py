@@ -120,7 +120,7 @@ LEARNT = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class _Law:
-    """The parameters of a chain: the shapes of levels, the distribution of fresh levels, and the rates of both moves."""
+    """The parameters of a chain: the shapes of levels, the distribution of fresh levels, the rates of both moves."""
 
     shares: Reals
     spikes: Reals

@@ -1,4 +1,4 @@
-"""Posterior means of nested blocks, given their noisy counts and a prior of how blocks split, fitted to the same counts.
+"""Posterior means of nested blocks: noisy counts, with a prior of how blocks split that is fitted to the same counts.
 
 Least squares treats every cell alike. But real maps are empty nearly everywhere; elsewhere they are smooth or rough,
 much the same at all scales, and tens of thousands of noisy counts show which. So each block is assumed to split its
@@ -116,7 +116,7 @@ def _splits_of(tree: Hierarchy) -> tuple[Splits, Places, Places]:
         raise BadInput("some blocks of a level were measured and some were not: measure whole levels.")
     levels = np.flatnonzero(measured)
     halves = halved(BlockTree(tree.domain, tree.boundaries[: levels[-1] + 1], tree.order))
-    depths = np.searchsorted(np.diff(halves.level_starts), counts[levels])  # each level has more blocks than the one above
+    depths = np.searchsorted(np.diff(halves.level_starts), counts[levels])  # a level has more blocks than the one above
     blocks = np.concatenate([np.arange(*halves.level_starts[depth : depth + 2]) for depth in depths.tolist()])
     homes = halving_of(halves).homes[blocks]
     splits = Splits.of(halves, np.unique(homes), heights(halves))
