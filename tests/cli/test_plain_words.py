@@ -105,7 +105,7 @@ SHELL = [
     (BOTH, ("--histogram", "age", "--algorithm", "all-pairs"), "--marginals 2"),
     (BOTH, ("--histogram", "age,sex,department", "--algorithm", "dawa"), "such as identity or hb"),
     (BOTH, ("--mean", "sex"), "a histogram counts any value"),
-    (("plan",), ("--mean", "age", "--error", "1"), "say so: --group-rows 1000"),
+    (("plan",), ("--mean", "age", "--error", "1"), "give it: --group-rows 1000"),
 ]
 
 

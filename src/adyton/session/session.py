@@ -299,7 +299,7 @@ def declared_schema(schema: Schema | str | os.PathLike[str], rows_per_unit: int 
     rows = whole(rows_per_unit, "rows_per_unit", 1)
     if schema.rows_per_unit not in (1, rows):
         raise BadInput(
-            f"the schema says rows_per_unit = {schema.rows_per_unit}, but the session was given {rows}. Give it once."
+            f"the schema says rows_per_unit = {schema.rows_per_unit}, but the session was given {rows}. Say it once."
         )
     return schema.with_attributes(schema.attributes, rows)
 

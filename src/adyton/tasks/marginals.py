@@ -49,7 +49,7 @@ def sets_in(given: object, attrs: object) -> tuple[Group, ...]:
     """Sets of names; refused where a set is given twice."""
     what = 'sets must be a list of sets of names, like [("age", "sex"), ("age",)]'
     if attrs is not None:
-        raise BadInput("attrs is for way: sets name their own attributes. Leave one of them out.")
+        raise BadInput("attrs belongs to way: sets name their own attributes. Leave one of them out.")
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise BadInput(f"{what}, given {shorten(given)}.")
     sets = tuple(names_in(names, what) for names in given)
@@ -262,7 +262,7 @@ class Marginals(Task):
         """All tables of a number of attributes, or the named tables."""
         tables = given.get("marginal")
         if tables and "attributes" in given:
-            raise BadInput("--attributes is for --marginals: --marginal names its own attributes. Leave it out.")
+            raise BadInput("--attributes belongs to --marginals: --marginal names its own attributes. Leave it out.")
         return cls(
             way=given.get("marginals"),
             attrs=names_of(given["attributes"]) if "attributes" in given else None,

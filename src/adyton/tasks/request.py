@@ -267,7 +267,7 @@ def task_from_options(given: Mapping[str, Any]) -> Task | None:
     for option, tasks, _ in known:
         if wanted not in tasks:
             those = [str(other) for other, owners in command_options() if other.asks and set(owners) & set(tasks)]
-            raise BadInput(f"{option} is for {' or '.join(those)}. Leave it out, or ask for that.")
+            raise BadInput(f"{option} belongs to {' or '.join(those)}. Leave it out, or ask for that.")
     return None if wanted is None else wanted.from_options({option.key: value for option, _, value in known})
 
 
