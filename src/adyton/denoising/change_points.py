@@ -105,7 +105,7 @@ CHANGE = 0.001
 ARRIVALS = 50.0
 """The weight of the base distribution of fresh levels, in cells."""
 RATES, EDGE_RATES = 0.5, 0.1
-"""Fresh starts, and drifts, that are added per additional cell: without an edge, and with one."""
+"""The fresh starts, and drifts, of one additional cell: without an edge, and with one, which has its own restarts."""
 OPENING = 0.5
 """At an edge: the chance that the chain begins on a clear level."""
 RESTARTS = 0.5

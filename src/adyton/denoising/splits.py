@@ -452,7 +452,7 @@ def upward(
         start, start_a, start_b, low_a, low_b = starts[v], starts[a], starts[b], low[a], low[b]
         end, wide_a, wide_b = starts[v + 1], starts[a + 1] - start_a, starts[b + 1] - start_b
         few_a, few_b = min(max(TABLE - low_a, 0), wide_a), min(max(TABLE - low_b, 0), wide_b)  # counts in the table
-        shift = start + low_a + low_b - low[v]  # where the children's least sum stands
+        shift = start + low_a + low_b - low[v]  # the index of the children's smallest sum
         for i in range(wide_a + wide_b):
             sums[i] = 0
         row = nodes[v, _SPLITS_AT] + low_a * TABLE + low_b
@@ -508,7 +508,7 @@ def downward(  # noqa: PLR0912 (a call costs as much to compile)
         start, start_a, start_b, low_a, low_b = starts[v], starts[a], starts[b], low[a], low[b]
         end, wide_a, wide_b = starts[v + 1], starts[a + 1] - start_a, starts[b + 1] - start_b
         few_a, few_b = min(max(TABLE - low_a, 0), wide_a), min(max(TABLE - low_b, 0), wide_b)  # counts in the table
-        shift = start + low_a + low_b - low[v]  # where the children's least sum stands
+        shift = start + low_a + low_b - low[v]  # the index of the children's smallest sum
         for i in range(wide_a + wide_b):
             sums[i] = 0
         for i in range(max(start, shift), min(end, shift + wide_a + wide_b - 1)):

@@ -350,7 +350,7 @@ class TablesRelease(Released):
         if looks:
             look, price = looks[0], display(looks[0].spent * self.rows_per_unit)
             return (
-                f"Algorithm: {self.algorithm}, chosen after the tables of single attributes and a look at {look.words} "
+                f"Algorithm: {self.algorithm}, chosen by the tables of single attributes and by {look.words} "
                 f"({look.value:,.6g} ± {look.deviation:,.3g}, noisy), for ε = {price}: {self.why}."
             )
         about = ""
@@ -422,7 +422,7 @@ class TablesRelease(Released):
         return plot(self, path, [drawing_of(self, attributes)] if attributes else None)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
-        """All measurements, and the model if it was computed or is requested."""
+        """All measurements, and the model: computed if *complete*, else only if it was read from a file."""
         model = self.model if complete else self.kept
         tables = [
             {
