@@ -424,7 +424,7 @@ class Messages:
         self._inner[places] = np.exp(exponent / np.repeat(2 * self._squares.noise[nodes], widths))
 
     def _start_afresh(self, nodes: Places) -> None:
-        """Even outer likelihoods for these nodes."""
+        """Set the outer likelihoods of these nodes to even ones."""
         for start, end in zip(self._starts[nodes], self._starts[nodes + 1], strict=True):
             if start < end:
                 self._outer[start:end] = 1 / np.cumsum(self._inner[start:end])[-1]

@@ -171,7 +171,7 @@ class Way:
     """The number of pairs to choose per attribute, and the part of the rest that the 1-way tables get first."""
 
     pairs: Fraction | None
-    """None where all pairs are measured."""
+    """The number per attribute; None where all pairs are measured."""
     top_up: Fraction
 
     def decision(self, attributes: int, rest: Fraction, why: str = "") -> Decision:

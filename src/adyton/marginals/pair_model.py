@@ -170,7 +170,7 @@ class PairModel:
         return counts, "fitted to pairs" if tables else "independent"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON; :meth:`from_dict` reads them back."""
+        """The model as plain values for JSON; :meth:`from_dict` reads them back."""
         return {
             "form": _FORM,
             "singles": {name: table.tolist() for name, table in self.singles.items()},

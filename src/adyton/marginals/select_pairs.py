@@ -186,7 +186,7 @@ class AllPairs(TablesProgram):
     name = "all-pairs"
 
     def run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
-        """One measurement of everything."""
+        """One measurement of all tables."""
         shares = wanted.shares()
         tables = source.tables(tuple(shares))
         return Outcome(self.name, tuple(measured(tables, shares, epsilon)), f"all {len(wanted.pairs):,} pairs")
@@ -215,7 +215,7 @@ class AllTables(TablesProgram):
         check_request(MeasureTables.weighted(range(len(groups))), TablesShape(wanted.schema, groups), epsilon / 1024)
 
     def run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
-        """One measurement of everything."""
+        """One measurement of all tables."""
         shares = wanted.direct_shares()
         tables = source.tables(tuple(shares))
         return Outcome(self.name, tuple(measured(tables, shares, epsilon)), f"all {len(wanted.groups):,} tables")

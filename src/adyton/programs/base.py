@@ -155,7 +155,7 @@ class Outlook(ABC):
         return "One of these is chosen privately:" if self.chooses else "This would run:"
 
     def what_it_does(self, name: str) -> str:
-        """A candidate in a few words."""
+        """A short description of a candidate."""
         return what_it_does(name)
 
     def promised(self, epsilon: Fraction) -> Any:

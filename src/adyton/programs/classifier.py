@@ -52,7 +52,7 @@ class Learning(Program):
         return table if task.attributes is None else table.select(*task.attributes, task.label)
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """Check what the learner checks."""
+        """Run the checks of the learner."""
         task, keys = self.request.task, list[int]()
         assert isinstance(task, Classifier)
         learn = self.learner.prepared(source, task.label, epsilon)
@@ -85,7 +85,7 @@ class LearningOutlook(Outlook):
         return f"{len(self.schema.names)} attributes"
 
     def what_it_does(self, name: str) -> str:
-        """A learner in a few words."""
+        """A short description of a learner."""
         return LEARNERS.what_it_does(name)
 
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:

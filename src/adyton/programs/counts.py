@@ -66,7 +66,7 @@ class Counts(Program):
 
     @property
     def lines(self) -> int:
-        """One for each cell."""
+        """One line for each cell."""
         return self.schema.cells
 
     def source(self, table: TableSource) -> VectorSource:
@@ -77,7 +77,7 @@ class Counts(Program):
         return table.select(list(self.schema.names)).coarsen(self.schema).vectorize()
 
     def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """Check what the plan checks."""
+        """Run the checks of the plan."""
         return partial(self._answer, self.plan.prepared(source, self.workload, epsilon))
 
     def _answer(self, run: Callable[[], Outcome]) -> Answer:
@@ -127,7 +127,7 @@ def check_held(task: Task, schema: Schema) -> None:
 
 
 def in_words(cells: int) -> str:
-    """A number of cells, short if it is huge."""
+    """A number of cells in digits, or in scientific notation if it is huge."""
     return f"{cells:,}" if cells < 10**15 else f"{float(min(cells, 10**300)):.1e}"
 
 
@@ -269,7 +269,7 @@ class LeftOut(Single):
         return unit_sizes(table, task.most)
 
     def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:  # type: ignore[override]
-        """One measurement of two numbers."""
+        """Check one measurement of two numbers."""
         check_reach(epsilon)
         source.kernel.afford(source, epsilon)
 

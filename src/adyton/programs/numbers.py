@@ -56,11 +56,11 @@ class Numbers(Program):
 
     @property
     def lines(self) -> int:
-        """One for each group."""
+        """One line for each group."""
         return self.numbers.groups
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """Check what the best program for this budget checks."""
+        """Run the checks of the best program for this budget."""
         ranking = rank(self.numbers, epsilon, self.request.algorithm)
         measure = ranking.program.prepared(source, self.numbers, epsilon)
 
@@ -138,7 +138,7 @@ class NumbersOutlook(Outlook):
         return 0.0
 
     def to_plain(self, epsilon: Fraction) -> dict[str, Any]:
-        """What would run, and the error of each statistic."""
+        """The program that would run, and the error of each statistic."""
         return {"algorithm": self.ranking(epsilon).chosen, "errors": self.promised(epsilon)}
 
     def remarks(self, schema: Schema, budgets: Sequence[Fraction]) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class NumbersOutlook(Outlook):
         return (*self.notes(schema, budgets[-1]), *((words,) if divided else ()))
 
     def head(self, epsilon: Fraction) -> str:
-        """What would run, and why."""
+        """The program that would run, and why."""
         ranking = self.ranking(epsilon)
         other = [name for name in ranking.errors if name != ranking.chosen]
         rest = f" (better here than {', '.join(other)})" if other else ""

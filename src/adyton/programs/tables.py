@@ -61,7 +61,7 @@ class Tables(Program):
 
     @property
     def lines(self) -> int:
-        """One for each cell."""
+        """One line for each cell."""
         return self.wanted.cells
 
     def source(self, table: TableSource) -> TableSource:
@@ -69,7 +69,7 @@ class Tables(Program):
         return table.select(list(self.schema.names)).coarsen(self.schema)
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """Check what the program checks."""
+        """Run the checks of the program."""
         return partial(self._answer, self.way.prepared(source, self.wanted, epsilon))
 
     def _answer(self, run: Callable[[], Outcome]) -> Answer:
@@ -166,5 +166,5 @@ class TablesOutlook(Outlook):
 
     @property
     def advice(self) -> str:
-        """A program whose error is known."""
+        """Advice to name a program whose error is known."""
         return f"Name {AllPairs.name if self.task.widest(self.schema) <= 2 else AllTables.name}."

@@ -39,7 +39,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
 
 @dataclass(frozen=True)
 class Batch:
-    """Requests by their names, each with its part of the budget."""
+    """Requests by their names, each with its budget."""
 
     requests: Mapping[str, Request]
 
@@ -137,7 +137,7 @@ class Step:
 
 @dataclass
 class _Entry:
-    """A request as it was given."""
+    """A request as given, with its name and its share of the budget."""
 
     name: str | None
     request: Request

@@ -154,7 +154,7 @@ class Preview:
     task: str
     epsilon: Fraction
     remaining: Fraction
-    """What is left of the budget now."""
+    """The budget that is left."""
     outlook: Outlook
     schema: Schema
     """The schema of the whole table."""
@@ -203,7 +203,7 @@ class Preview:
         return self.epsilon <= self.remaining
 
     def sentence(self) -> str:
-        """What would be charged, and whether there is enough."""
+        """The cost, and whether the budget that is left is enough."""
         enough = "" if self.affordable else ", which is not enough"
         part = display(self.epsilon * self.misfits)
         checked = f" Of this, {part} counts the rows that do not match the schema." if self.misfits else ""

@@ -112,7 +112,7 @@ class Sums(NumbersProgram):
     name, words = "sums", "adds up the values of each group and adds noise for the largest value"
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
-        """√2 · the largest value / ε."""
+        """The standard error √2 · the largest value / ε."""
         return {"sum": math.sqrt(2) * numbers.grid.reach * float(numbers.grid.step) / float(epsilon)}
 
     def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:

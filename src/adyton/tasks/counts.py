@@ -65,7 +65,7 @@ class _Named(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From the names."""
+        """The task from its names."""
         names = plain.get("attributes")
         if not isinstance(names, list) or not names:
             raise BadInput(f"the task {cls.kind!r} needs a list of attributes, given {shorten(names)}.")
@@ -90,7 +90,7 @@ class Histogram(_Named):
     attributes: tuple[str, ...]
 
     def workload(self, schema: Schema) -> Queries:
-        """Every cell."""
+        """One query for each cell."""
         return Identity(schema.shape)
 
     def __str__(self) -> str:
@@ -160,12 +160,12 @@ class Cdf(_Named):
         return selected
 
     def workload(self, schema: Schema) -> Queries:
-        """All prefixes."""
+        """One query for each prefix."""
         return Prefix(schema.shape)
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """One name."""
+        """The task from the name of an attribute."""
         return cls(given["cdf"].strip())
 
     def __str__(self) -> str:
@@ -232,12 +232,12 @@ class QueryList(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> QueryList:
-        """From the queries."""
+        """The task from its queries."""
         return cls(plain.get("queries", ()))
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> QueryList:
-        """From a JSON file."""
+        """The task from a JSON file."""
         path, problem = given["queries"], "cannot be read"
         try:
             return cls(json.loads(path.read_text(encoding="utf-8")))
@@ -282,7 +282,7 @@ class RowsPerUnit(Histogram):
     most: int
 
     def __init__(self, most: int = 20, name: str = "rows") -> None:
-        """*name* is a name for the number of rows, such as ``visits``."""
+        """*name* names the number of rows, such as ``visits``."""
         super().__init__(name)
         number = whole(most, "most", 1)
         if number > _LARGEST:
@@ -313,7 +313,7 @@ class RowsPerUnit(Histogram):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From the limit and the name."""
+        """The task from the limit and the name."""
         names, most = plain.get("attributes"), plain.get("most")
         if not isinstance(names, list) or len(names) != 1:
             raise BadInput(f"the task {cls.kind!r} needs one name, given {shorten(names)}.")
@@ -321,7 +321,7 @@ class RowsPerUnit(Histogram):
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """From the limit."""
+        """The task from the limit."""
         return cls(*given.values())
 
     @property
@@ -354,7 +354,7 @@ class Count(Task):
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """From its flag, or from the number that a subclass takes."""
+        """The task from its flag, or from the number that a subclass takes."""
         return cls(*(value for value in given.values() if value is not True))
 
     def __str__(self) -> str:
@@ -405,7 +405,7 @@ class RowsLeftOut(Units):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From the largest number of rows of a unit."""
+        """The task from the largest number of rows of a unit."""
         return cls(plain.get("most"))  # type: ignore[arg-type]
 
     def __str__(self) -> str:

@@ -121,7 +121,7 @@ class NumbersTask(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From the attribute, the groups and the rows."""
+        """The task from the attribute, the groups and the rows."""
         return cls(plain.get("attribute"), by=plain.get("by", ()), rows=plain.get("rows"))  # type: ignore[arg-type]
 
     @classmethod

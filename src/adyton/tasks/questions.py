@@ -363,7 +363,7 @@ class Along:
     total: bool = False
 
     def queries(self) -> Queries:
-        """As queries about the cells of the attribute."""
+        """The queries about the cells of the attribute."""
         match self.kind:
             case "cells":
                 own: Queries = Identity(self.side)
