@@ -62,9 +62,9 @@ MISTAKES = [
     (["--mean", "home"], ad.Mean, ("home",), "s.toml", "home is a point: it has no mean"),
     (["--sum", "x"], ad.Sum, ("x",), "s.toml", "The column 'x' is read by 'home_longitude'"),
     (["--sum", "paid"], ad.Sum, ("paid",), "s.toml", "there is no attribute 'paid'"),
-    (["--quantiles", "pay", "--at", "1.5"], ad.Quantiles, ("pay", [1.5]), "s.toml", "a quantile lies from 0 to 1"),
-    (["--quantiles", "pay", "--at=-0.1"], ad.Quantiles, ("pay", -0.1), "s.toml", "a quantile lies from 0 to 1"),
-    (["--quantiles", "pay", "--at", "50%"], ad.Quantiles, ("pay", "50%"), "s.toml", "a quantile lies from 0 to 1"),
+    (["--quantiles", "pay", "--at", "1.5"], ad.Quantiles, ("pay", [1.5]), "s.toml", "a number from 0 to 1"),
+    (["--quantiles", "pay", "--at=-0.1"], ad.Quantiles, ("pay", -0.1), "s.toml", "a number from 0 to 1"),
+    (["--quantiles", "pay", "--at", "50%"], ad.Quantiles, ("pay", "50%"), "s.toml", "a number from 0 to 1"),
     (["--mean", "pay"], ad.Mean, ("pay",), "unit.toml", "the table has no column of that name"),
     (["--mean", "pay"], ad.Mean, ("pay",), "no-bounds.toml", "min and max missing"),
     (["--mean", "pay"], ad.Mean, ("pay",), "no-max.toml", "has no max"),
@@ -157,7 +157,7 @@ def test_options_of_tables(folder):
     assert run("plan", folder, *words, "--epsilon", "1", "--algorithm", "all-tables").exit_code == 0
     for wrong, message in (
         (("--with-ranges", "year"), "--with-ranges belongs to --marginals or --marginal"),
-        (("--marginal", "sex", "--attributes", "sex"), "a --marginal names its own"),
+        (("--marginal", "sex", "--attributes", "sex"), "--marginal names its own"),
         (("--marginal", "sex", "--marginals", "1"), "one thing at a time"),
         (("--marginal", "home", "--marginal", "home_longitude,home_latitude"), "two sets name the same attributes"),
         (("--marginal", "home,home_latitude"), "given twice"),

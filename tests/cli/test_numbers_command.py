@@ -70,7 +70,7 @@ def test_planning_needs_no_data(table):
     ("options", "words"),
     [
         (["--mean", "sex"], "sex is categorical: it has no mean"),
-        (["--quantiles", "pay", "--at", "2"], "a quantile lies from 0 to 1"),
+        (["--quantiles", "pay", "--at", "2"], "a quantile is a number from 0 to 1"),
         (["--mean", "pay", "--sum", "pay"], "one thing at a time"),
         (["--mean", "pay", "--histogram", "sex"], "one thing at a time"),
         (["--histogram", "sex", "--by", "sex"], "--by belongs to"),

@@ -34,7 +34,7 @@ def test_a_preview_says_what_its_figures_and_algorithms_are(session):
         assert "about this or less" in shown
         assert "exact" in shown
         assert "Noise on every cell, then empirical Bayes" in shown
-    assert str(preview).splitlines()[-1] == "The error is how far off one answer typically is, in rows."
+    assert str(preview).splitlines()[-1] == "The error is the typical error of one answer, in rows."
     assert "exponential mechanism" in str(session.preview(ad.Histogram("age"), "0.5", algorithm="mwem"))
 
 
@@ -105,7 +105,7 @@ SHELL = [
     (BOTH, ("--histogram", "age", "--algorithm", "all-pairs"), "--marginals 2"),
     (BOTH, ("--histogram", "age,sex,department", "--algorithm", "dawa"), "such as identity or hb"),
     (BOTH, ("--mean", "sex"), "a histogram counts any value"),
-    (("plan",), ("--mean", "age", "--error", "1"), "say so: --group-rows 1000"),
+    (("plan",), ("--mean", "age", "--error", "1"), "give it: --group-rows 1000"),
 ]
 
 

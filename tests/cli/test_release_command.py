@@ -376,7 +376,7 @@ def test_the_ledger_goes_on(tmp_path):
         ({"--ranges": "age"}, 2, "one thing at a time"),
         ({"--histogram": None, "--ranges": "sex"}, 2, "has no order"),
         ({"--histogram": None, "--cdf": "sex"}, 2, "has no order"),
-        ({"--histogram": None, "--marginals": "9"}, 2, "way is 9"),
+        ({"--histogram": None, "--marginals": "9"}, 2, "way cannot be 9"),
         ({"--histogram": None, "--marginals": "0"}, 2, "way must be"),
         ({"--attributes": "age"}, 2, "belongs to --marginals"),
         ({"--histogram": None, "--queries": "missing.json"}, 2, "does not exist"),

@@ -129,17 +129,17 @@ def test_measurements_that_tell_too_little_are_kept_and_asked_for_again(place, m
         (('"age"', '"agee"'), "ages: there is no attribute 'agee'"),
         (("where", "wher"), "request 2 (long stays): a request for a mean has no 'wher'"),
         (("share = 2", "share = 0"), "share must be greater than 0"),
-        (("share = 2", 'share = 2\nepsilon = "0.5"'), "two ways to say the same"),
-        (('"0.1"', '"1.5"'), "ask for ε = 1.5 themselves, of 1 in all"),
+        (("share = 2", 'share = 2\nepsilon = "0.5"'), "both set the budget"),
+        (('"0.1"', '"1.5"'), "name ε = 1.5 together, but the budget is 1"),
         (('"0.1"', '"1"'), "nothing is left of the budget"),
         (('name = "long stays"', 'name = "Ages"'), "two requests are called"),
-        (('name = "ages"', 'name = "../ages"'), "a name has letters"),
+        (('name = "ages"', 'name = "../ages"'), "a name has only letters"),
         (('"identity"', '"nobody:Plan"'), "no algorithm"),
         (("[[request]]", "[[asked]]"), "no requests"),
         (("stay_days >= 7", "stay >= 7"), "stay"),
         (('task = "count"', 'task = "tuning"'), "request 3"),
         (("\n[[request]]", "\ncode = 1\n[[request]]"), "not 'code'"),
-        (("[[", "["), "no TOML file"),
+        (("[[", "["), "not a readable TOML file"),
     ],
 )
 def test_everything_is_checked_before_the_first_debit(place, change, words):
@@ -166,7 +166,7 @@ def test_another_request_of_the_same_name_is_refused(place):
 
 
 def test_no_budget_and_no_table(place):
-    assert "say what may be spent" in run(epsilon=None).stderr
+    assert "give the budget of all requests" in run(epsilon=None).stderr
     done = CliRunner().invoke(app, ["run", "requests.toml", "--epsilon", "1"])
     assert (done.exit_code, "say which table" in done.stderr) == (2, True)
     assert "does not exist" in run(file="none.toml").stderr

@@ -132,5 +132,5 @@ def test_sparse_counts_lose_most_of_the_error_that_least_squares_leaves():
 @pytest.mark.parametrize("blocks", [[], [1], [0, 1], [3, 4, 5]])
 def test_blocks_that_do_not_cover_are_refused(blocks):
     tree = empty(4).with_answers(blocks, np.ones(len(blocks)), 1.0)
-    with pytest.raises(BadInput, match="some cells lie in no measured block"):
+    with pytest.raises(BadInput, match="some cells are in no measured block"):
         block_posterior(tree)

@@ -85,7 +85,7 @@ def test_json_gives_the_same_model(model):
     [{"form": "other"}, {"singles": {"a": [1, -1]}}, {"pairs": [{"group": ["a", "b"], "counts": [[1]]}]}, {"pairs": 3}],
 )
 def test_other_json_is_refused(model, change):
-    with pytest.raises(BadInput, match="no pair model"):
+    with pytest.raises(BadInput, match="not a pair model"):
         PairModel.from_dict(model.to_dict() | change)
 
 

@@ -170,7 +170,7 @@ def test_bad_requests_cost_nothing(ask, error, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilon": None}, "say what may be spent"),
+        ({"epsilon": None}, "give the total budget"),
         ({"epsilon": 0}, "greater than 0"),
         ({"unit": ""}, "unit must be"),
         ({"rows_per_unit": 0}, "rows_per_unit"),

@@ -133,8 +133,8 @@ def test_saved_and_read_back(released, tmp_path):
     [
         ("counts", lambda plain: plain["measured"][0].update(counts=[0.5])),
         ("variance", lambda plain: plain["measured"][0].update(variance=-1.0)),
-        ("no table", lambda plain: plain["measured"][0].update(group=["a", "zzz"])),
-        ("nothing was measured", lambda plain: plain.update(measured=[])),
+        ("not a table", lambda plain: plain["measured"][0].update(group=["a", "zzz"])),
+        ("no measured table has", lambda plain: plain.update(measured=[])),
         ("other attributes", lambda plain: plain.update(task={"task": "histogram", "attributes": ["a"]})),
         ("model", lambda plain: plain["model"]["singles"].pop("a")),
         ("program", lambda plain: plain.update(algorithm="os.system")),
@@ -180,7 +180,7 @@ def test_a_domain_that_cannot_be_held_is_no_error():
     assert session.spent == release.epsilon
     with pytest.raises(BadInput, match="has no option"):
         session.release(ad.Marginals(way=2), epsilon="0.5", rounds=3)
-    with pytest.raises(BadInput, match="way is 41"):
+    with pytest.raises(BadInput, match="way cannot be 41"):
         session.release(ad.Marginals(way=41), epsilon="0.5")
     with pytest.raises(BadInput, match="sets of 20"):
         session.release(ad.Marginals(way=20), epsilon="0.5")

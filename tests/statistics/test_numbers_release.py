@@ -118,7 +118,7 @@ def test_where_and_unit(rows):
     ("ask", "words"),
     [
         (lambda: ad.Mean("sex"), "sex is categorical: it has no mean"),
-        (lambda: ad.Quantiles("age", [0.5, 1.5]), "a quantile lies from 0 to 1, given 1.5"),
+        (lambda: ad.Quantiles("age", [0.5, 1.5]), "a quantile is a number from 0 to 1, given 1.5"),
         (lambda: ad.Quantiles("age", [-0.1]), "from 0 to 1"),
         (lambda: ad.Quantiles("age", []), "at least one quantile"),
         (lambda: ad.Quantiles("age", "thirds"), "a quantile"),

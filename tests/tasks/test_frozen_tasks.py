@@ -67,12 +67,12 @@ def test_one_and_true_make_two_tasks():
         (lambda: ad.QueryList(3), "list of mappings"),
         (lambda: ad.QueryList(iter(())), "list of mappings"),
         (lambda: ad.QueryList([{3: 1}]), "must be a text"),
-        *((lambda bad=bad: ad.QueryList([{"a": bad}]), "what is asked of a must be")
+        *((lambda bad=bad: ad.QueryList([{"a": bad}]), "a value of a must be")
           for bad in (None, ..., b"x", 1j, np.complex128(1), float("nan"), (0, float("inf")), 10**5000, [None],
                       np.datetime64("2020-01-01", "ns"), object())),
         (lambda: ad.QueryList([{"a": (1, 2, 3)}]), "written \\(from, to\\)"),
         (lambda: ad.QueryList([{"a": {"form": 3}}]), "from and to"),
-        (lambda: ad.QueryList([{"a": [[1, 2]]}]), "what is asked of a must be"),
+        (lambda: ad.QueryList([{"a": [[1, 2]]}]), "a value of a must be"),
         (lambda: ad.QueryList([{"a": np.array([[1, 2]])}]), "values or ranges"),
         (lambda: ad.Marginals(way=1, attrs=3), "list of names"),
         (lambda: ad.Marginals(way=1, attrs=[3]), "list of names"),

@@ -1,7 +1,7 @@
 """Posterior means of the cells under a hidden Markov chain of intensities with change points.
 
-The rates of the chain are learnt by EM, in forward and backward passes over blocks of cells; then each cell is
-concluded from all the others.
+The rates of the chain are learnt by EM, in forward and backward passes over blocks of cells; then each cell's posterior
+mean is computed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from adyton.errors import BadInput
 STEPS = 18
 """EM steps."""
 _LARGE, _AT_ONCE = 1 << 20, 2
-"""With more cells than this, the chains of several ways are fitted at the same time."""
+"""With more than _LARGE cells, the chains of several ways are fitted concurrently, at most _AT_ONCE at a time."""
 
 
 def change_points(
@@ -47,21 +47,22 @@ def change_points(
 
     Every cell was measured, with discrete Laplace noise of rate *epsilon*. Neighbouring cells are assumed to share an
     intensity λ, which from one cell to the next stays, drifts by one step of the grid, or starts afresh; the cells of a
-    level are even, scattered or spikes. The rates of all these are fitted to the noisy counts by EM, for every trial by
-    itself, and the result is the posterior mean of every count (Baum et al., "A maximization technique occurring in the
-    statistical analysis of probabilistic functions of Markov chains", 1970). It is never negative, costs no privacy,
-    and takes time linear in the cells. When the cells have no order, the chain learns to start afresh all the time, and
-    little is lost beside empirical Bayes.
+    level are even, scattered or spikes. The rates of all these are fitted to the noisy counts by EM, separately for
+    each trial, and the result is the posterior mean of every count (Baum et al., "A maximization technique occurring in
+    the statistical analysis of probabilistic functions of Markov chains", 1970). It is never negative, costs no
+    privacy, and takes time linear in the cells. When the cells have no order, the chain learns to start afresh at every
+    cell, and little is lost compared with empirical Bayes.
 
-    *orders* are ways through the cells, one permutation a row, for domains with more than one axis. Each way has a
-    chain of its own, and predicts every cell from the others on its way; the estimate is the posterior mean under the
-    equal mixture of those predictions. Rows and columns, each walked to and fro, with a Hilbert curve do well in two
-    dimensions.
+    *orders* are ways through the cells, one permutation per row, for domains with more than one axis. Each way has a
+    chain of its own, which predicts every cell from the others; the estimate is the posterior mean under the equal
+    mixture of those predictions. In two dimensions, three ways do well: rows and columns, each in alternating
+    direction, and a Hilbert curve.
 
     *edge* is an assumption: the first cells differ from each other more than later ones do. Many attributes begin at
-    zero, where the most rows are, and change evenly in the logarithm of the place: an amount, a duration, a number of
-    visits. The chain then may begin on any clear level, and cell i has a further chance to start afresh, in proportion
-    to 1/i. Every way begins so; where its first cells are like any others, say ``edge=False``.
+    zero, where most rows are, and change evenly in the logarithm of the place: an amount, a duration, a number of
+    visits. The chain may then begin on any clear level, and cell i has an additional chance to start afresh, in
+    proportion to 1/i. This holds for the beginning of every way; use ``edge=False`` where the first cells are like any
+    others.
 
     With *settle*, for errors that are judged cell by cell, measured counts are kept where they are better guesses than
     posterior means, and on few cells the estimate stays close to them (see :func:`.intensities.settled`).
@@ -93,33 +94,33 @@ def _read_orders(orders: npt.ArrayLike | None, cells: int) -> Integers:
     ways = np.atleast_2d(np.asarray(orders))
     if ways.dtype.kind not in "iu" or ways.shape[1:] != (cells,) or not (np.sort(ways) == np.arange(cells)).all():
         raise BadInput(
-            f"orders must be permutations of the {cells} cells, one a row, given an array of shape {ways.shape} and "
+            f"orders must be permutations of the {cells} cells, one per row, given an array of shape {ways.shape} and "
             f"type {ways.dtype}. Give every cell's place once in every row."
         )
     return ways.astype(np.int64)
 
 
 CHANGE = 0.001
-"""The rates of drift and of fresh starts before anything was seen. A large start overfits."""
+"""The initial rates of drift and of fresh starts. Large initial rates overfit."""
 ARRIVALS = 50.0
-"""Cells' worth of belief in the base distribution of fresh levels."""
+"""The weight of the base distribution of fresh levels, in cells."""
 RATES, EDGE_RATES = 0.5, 0.1
-"""Fresh starts, and drifts, in one cell's worth of belief: without an edge, and with one, where some are given."""
+"""The fresh starts, and drifts, of one additional cell: without an edge, and with one, which has its own restarts."""
 OPENING = 0.5
 """At an edge: the chance that the chain begins on a clear level."""
 RESTARTS = 0.5
-"""At an edge: cell i, counted from 1, starts afresh with chance RESTARTS/i whatever the others do."""
+"""At an edge: cell i, counted from 1, starts afresh with chance RESTARTS/i, independently of the other cells."""
 BLOCK = 1 << 14
-"""Cells whose forward vectors are kept at once; longer chains keep one vector a block and go forward again."""
+"""Cells whose forward vectors are kept at once; longer chains keep one vector per block and compute the rest again."""
 _Block: TypeAlias = tuple[Integers, Reals, Reals, Reals, Reals, Reals, Reals, Reals]
-"""What all loops take of a block: bins, restarts, evidence, chances, rates, and room for rows, sizes and more."""
+"""The arguments of all loops for a block: bins, restarts, evidence, chances, rates; buffers for rows, sizes, spare."""
 LEARNT = 1 << 20
-"""The number of cells, of all ways, from which rates are learnt: longer chains learn from evenly spread blocks."""
+"""The number of cells, over all ways, from which rates are learnt: longer chains learn from evenly spread blocks."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Law:
-    """What a chain has learnt: the shapes of levels, where fresh ones land, and the rates of both moves."""
+    """The parameters of a chain: the shapes of levels, the distribution of fresh levels, the rates of both moves."""
 
     shares: Reals
     spikes: Reals
@@ -129,7 +130,7 @@ class _Law:
 
     @classmethod
     def first(cls, parts: int, base: Reals) -> _Law:
-        """Before anything was seen."""
+        """The initial parameters."""
         return cls(first_shares(parts, SCATTERED, SPIKES), base, base, CHANGE, CHANGE)
 
 
@@ -142,13 +143,13 @@ def fitted(
     edge: bool = False,
     ways: int = 1,
 ) -> tuple[Reals, Reals]:
-    """Fit the chain by EM; then posterior means of the cells, and how well the other cells predicted each.
+    """Fit the chain by EM; returns posterior means, and how well each cell was predicted by the others.
 
-    *tables* are what means are taken of, each times the likelihood: the result has a row for each. *ways* is
-    the number of ways through the cells, of which this is one.
+    *tables* are the quantities whose means are computed, each multiplied by the likelihood: the result has a row for
+    each table. *ways* is the total number of ways through the cells.
 
-    A million cells determine the rates well enough: longer chains learn them from blocks that lie evenly spread, the
-    first and the last included. Between two of these the chain starts afresh, of which nothing is learnt.
+    A million cells determine the rates well enough: longer chains learn them from evenly spread blocks, the first and
+    the last included. Between two blocks the chain starts afresh; nothing is learnt from those starts.
     """
     opening, restarts = _edge(table, bins.size) if edge else (None, np.zeros(bins.size))
     blocks = max(1, LEARNT // ways // BLOCK)
@@ -162,7 +163,7 @@ def fitted(
 
 
 def _sampled(bins: Integers, restarts: Reals, blocks: int) -> tuple[Integers, Reals]:
-    """Blocks of the cells, evenly spread; at the first cell of each but the first the chain is sure to start afresh."""
+    """Blocks of the cells, evenly spread; the chain always starts afresh at the first cell of every later block."""
     starts = np.linspace(0, bins.size - BLOCK, blocks).astype(np.int64)
     places: Places = (starts[:, None] + np.arange(BLOCK)).reshape(-1)
     fresh = restarts[places]
@@ -171,7 +172,7 @@ def _sampled(bins: Integers, restarts: Reals, blocks: int) -> tuple[Integers, Re
 
 
 class _Passes:
-    """Passes to and fro over a chain, block by block, with room for the forward vectors of one block."""
+    """Forward and backward passes over a chain, block by block, with a buffer for the forward vectors of one block."""
 
     def __init__(
         self, bins: Integers, restarts: Reals, opening: Reals | None, likelihood: Reals, table: Intensities
@@ -183,8 +184,8 @@ class _Passes:
         self._spare = np.zeros(levels + 1)
 
     def relearnt(self, law: _Law, belief: float) -> _Law:
-        """One EM step. A fresh start is usual, at the rate that is fitted, or due to *restarts*, at a fixed rate: of
-        those seen, only the usual ones teach the rate."""
+        """One EM step. A fresh start is usual, at the fitted rate, or due to *restarts*, at a fixed rate: the rate is
+        learnt from the usual ones only."""
         base, restarts, cells = self._table.base, self._restarts, self._bins.size
         evidence = self._evidence(law)
         ahead, occupied, landed = np.ones(base.size), np.zeros_like(evidence), np.zeros(base.size)
@@ -203,7 +204,7 @@ class _Passes:
         return _Law(*shapes, arrivals, change, drifting)
 
     def concluded(self, law: _Law, tables: Sequence[Reals]) -> tuple[Reals, Reals]:
-        """Posterior means, one row for each of the tables, and how well the other cells predicted each."""
+        """Posterior means, one row for each of the tables, and how well each cell was predicted by the others."""
         evidence, levels, cells = self._evidence(law), self._table.base.size, self._bins.size
         means = [blended(table, self._table.kind, law.shares, law.spikes) / evidence for table in tables]
         aheads = [np.ones(levels) for _ in tables]
@@ -217,7 +218,7 @@ class _Passes:
         return blended(self._likelihood, self._table.kind, law.shares, law.spikes)
 
     def _backwards(self, law: _Law, evidence: Reals) -> Iterator[tuple[slice, _Block]]:
-        """The blocks from the last to the first, with what the loops take of each; its forward vectors are there."""
+        """The blocks from the last to the first, with the loops' arguments; the block's forward vectors are filled."""
         rows, sizes, starts = self._rows, self._sizes, range(0, self._bins.size, BLOCK)
         stay = np.full(self._table.base.size, 1 - law.change - law.drifting)
         stay[[0, -1]] += law.drifting / 2  # a drift off the grid stays
@@ -226,7 +227,7 @@ class _Passes:
         places = [slice(start, start + BLOCK) for start in starts]
         blocks: list[_Block] = [(self._bins[place], self._restarts[place], *moves) for place in places]
         first = law.arrivals if self._opening is None else self._opening  # before the first cell: a fresh start
-        marks = [(np.append(first, 0.0), 1.0)]  # what comes before a block
+        marks = [(np.append(first, 0.0), 1.0)]  # the vector and its sum before each block
         for block in blocks:
             rows[0], sizes[0] = marks[-1]
             forward(*block)
@@ -240,9 +241,9 @@ class _Passes:
 
 
 def _edge(table: Intensities, cells: int) -> tuple[Reals, Reals]:
-    """The law of the level before the first cell, and the fixed chance that each cell starts afresh.
+    """The distribution of the level before the first cell, and the fixed chance that each cell starts afresh.
 
-    Before the first cell: OPENING evenly over the clear levels, the rest as the base has it.
+    Before the first cell: OPENING evenly over the clear levels, the rest in proportion to the base.
     """
     clear = table.kind == 2
     quiet = np.where(clear, 0, table.base)
@@ -265,10 +266,10 @@ def forward(
 ) -> None:
     """Filter one block of cells: ``rows[i + 1]`` becomes the filtered vector of cell i, of sum ``sizes[i + 1]``.
 
-    The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero, and so does
-    *spare*, which the loops write to. Cell i starts afresh with chance ``restarts[i]``; otherwise it moves as every
-    cell does: stays, drifts to either side, or starts afresh. *chances* hold for each level those to stay there and to
-    arrive there by a fresh start; *rates* those of a drift and of a fresh start.
+    The vector before the block is in ``rows[0]`` and ``sizes[0]``. Every row ends with a zero, and so does *spare*, a
+    buffer of the loops. Cell i starts afresh with chance ``restarts[i]``; otherwise it makes a usual move: it stays,
+    drifts to either side, or starts afresh. *chances* are, for each level, the chances to stay there and to arrive
+    there by a fresh start; *rates* are those of a drift and of a fresh start.
     """
     stay, arrivals, drift, change = chances[0], chances[1], rates[0], rates[1]
     levels, current = stay.size, spare
@@ -302,11 +303,11 @@ def backward(
     landed: Reals,
     starts: Reals,
 ) -> float:
-    """Go back over one block: Σ P(usual move)·P(level before)·P(future | same level).
+    """The backward pass over one block; returns Σ P(usual move)·P(level before)·P(future | same level).
 
-    *ahead* is P(later cells | level), on the scale where filtered·ahead is the posterior; it ends as that of the cell
-    before the block. ``starts[i]`` becomes the posterior chance that cell i started afresh. Adds to the expected number
-    of cells by bin and level, and to the weights of arrival in *landed*.
+    *ahead* is P(later cells | level), scaled so that filtered·ahead is the posterior; it ends as that of the cell
+    before the block. ``starts[i]`` becomes the posterior chance that cell i started afresh. Adds to *occupied*, the
+    expected number of cells by bin and level, and to *landed*, the weights of arrival.
     """
     stay, arrivals, drift, change = chances[0], chances[1], rates[0], rates[1]
     levels, weighed = stay.size, spare
@@ -351,7 +352,7 @@ def conclude(
     estimate: Reals,
     weight: Reals,
 ) -> None:
-    """Go back over one block for the last time: posterior means, and how well the others predicted each cell.
+    """The last backward pass over one block: posterior means, and how well each cell was predicted by the others.
 
     P(y_i | all other cells) = 1/Σ_k P(k | all cells)/P(y_i | k).
     """

@@ -25,22 +25,22 @@ from adyton.whole import as_shape
 STEPS = 40
 """EM steps."""
 CELLS = 3.0
-"""Cells' worth of belief in the base mixture."""
+"""The weight of the base mixture, in cells."""
 OPEN, FEW = 0.7, 16.0
-"""The part of the base mixture that is spread over the clear levels: at most OPEN, and FEW over the number of cells.
-Most cells of a large domain are empty; for a small domain this need not be so."""
+"""The part of the base mixture that is spread over the clear levels: FEW divided by the number of cells, at most OPEN.
+Most cells of a large domain are empty; in a small domain they need not be."""
 SMOOTHINGS, SHARP = 3, 64.0
-"""How often the fitted mixture is smoothed over the clear levels, and SHARP over the number of cells how much of it at
-most: EM ends in a few sharp levels, which only many cells support."""
+"""How often the fitted mixture is smoothed over the clear levels; the smoothed part is SHARP divided by the number of
+cells, at most 1. EM ends in a few sharp levels, which only many cells support."""
 HASTE = 1.8
-"""The power of each multiplicative step: 1 is plain EM, and below 2 it still converges, in fewer steps."""
+"""The power of each multiplicative step: 1 is plain EM; below 2 it still converges, in fewer steps."""
 
 
 def empirical_bayes(noisy: npt.ArrayLike, epsilon: float, *, settle: bool = False) -> Reals:
-    """Shrink a noisy histogram towards what its own counts say about counts in general.
+    """Shrink a noisy histogram towards the distribution of its own counts.
 
     Every cell was measured, with discrete Laplace noise of rate *epsilon*. The true counts are assumed to be Poisson
-    with intensities from an unknown distribution, which is fitted to the noisy counts by EM, for every trial by itself;
+    with intensities from an unknown distribution, which is fitted to the noisy counts by EM, separately for each trial;
     the result is the posterior mean of every count (Robbins, "An empirical Bayes approach to statistics", 1956; Laird,
     "Nonparametric maximum likelihood estimation of a mixing distribution", 1978). It is never negative, costs no
     privacy and does not depend on the order of the cells.
@@ -60,7 +60,7 @@ def _under_prior(table: Intensities, bins: Integers, likelihood: Reals, tables: 
 
 
 def fit_prior(bins: Integers, likelihood: Reals, table: Intensities) -> Reals:
-    """The distribution of intensities that the cells seem to come from; the last bin, above the limit, is left out."""
+    """The distribution of intensities fitted to the cells; the last bin, for counts above the limit, is left out."""
     base = _base(table, bins.size)
     cells = np.bincount(bins, minlength=likelihood.shape[0]).astype(np.float64)
     cells[-1] = 0
@@ -78,7 +78,7 @@ def fit_prior(bins: Integers, likelihood: Reals, table: Intensities) -> Reals:
 
 
 def _base(table: Intensities, cells: int) -> Reals:
-    """What is believed before anything was seen: half of the open part is even in λ, half in log λ."""
+    """The prior before it is fitted: half of the open part is even in λ, half in log λ."""
     clear = (table.kind == 2).astype(np.float64)
     even, open_part = clear * np.gradient(table.rates), min(OPEN, FEW / cells)
     return np.asarray((1 - open_part) * table.base + open_part * (even / even.sum() + clear / clear.sum()) / 2)
@@ -88,10 +88,10 @@ def _base(table: Intensities, cells: int) -> Reals:
 def _mix(
     cells: Reals, rows: Reals, columns: Reals, belief: Reals, steps: int, prior: Reals, odds: Reals, gain: Reals
 ) -> None:
-    """Move *prior* towards what explains the numbers of *cells* in each bin; *belief* counts as cells of each level.
+    """Fit *prior* to the numbers of *cells* in each bin; *belief* counts as additional cells of each level.
 
-    EM multiplies the weight of level k by g_k = Σ_b cells_b·P(b | k)/P(b) over the number of cells. *rows* are the
-    likelihoods by bin, *columns* the same by level.
+    EM multiplies the weight of level k by g_k = Σ_b cells_b·P(b | k)/P(b), divided by the number of cells. *rows* are
+    the likelihoods by bin, *columns* the same by level.
     """
     bins, levels = rows.shape
     number = 0.0
@@ -124,26 +124,26 @@ MORE_AXES = (3, 5)
 WINDOW_STEPS = 6
 """EM steps."""
 SCATTERED, SPIKES = 0.05, 0.002
-"""What the shares of scattered cells and of spikes start from; more than in a chain, for there are fewer steps."""
+"""The initial shares of scattered cells and of spikes; larger than in a chain, because there are fewer steps."""
 ARRIVALS = 50.0
-"""Cells' worth of belief in the base distribution of a window's levels."""
+"""The weight of the base distribution of a window's levels, in cells."""
 SLAB = 1 << 12
-"""The least number of cells that are treated together."""
+"""The smallest number of cells that are processed together."""
 NEGLIGIBLE = -40.0
-"""Levels whose log odds to the likeliest one are below this count as impossible."""
+"""Levels whose log odds relative to the likeliest level are below this are treated as impossible."""
 
 
 def with_neighbours(noisy: npt.ArrayLike, epsilon: float, domain: tuple[int, ...]) -> Reals:
-    """Smooth a noisy histogram of any number of axes by what lies around each cell.
+    """Smooth a noisy histogram with any number of axes by the neighbours of each cell.
 
     Every cell was measured, with discrete Laplace noise of rate *epsilon*; the last axis has the cells of *domain* in
-    row-major order. The cells of a window around a cell, itself left out, are assumed to share its level, and so give
-    the odds of its levels; windows of several sizes and the prior of all cells (as in ``empirical_bayes``) are judges
-    whose mixture is the prior of the cell. How far the judges are trusted, and how even, scattered or spiky the cells
-    of a level are, is fitted to the noisy counts by EM, for every trial by itself. The result is the posterior mean of
+    row-major order. The other cells in a window around a cell are assumed to share its level, and so give the odds of
+    its levels. Windows of several sizes and the prior of all cells (as in ``empirical_bayes``) are predictors whose
+    mixture is the prior of the cell. The weights of the predictors, and how even, scattered or spiky the cells of a
+    level are, are fitted to the noisy counts by EM, separately for each trial. The result is the posterior mean of
     every count. It is never negative and costs no privacy.
 
-    What is maximised is a composite likelihood (Lindsay, "Composite likelihood methods", 1988): each cell's, given the
+    EM maximises a composite likelihood (Lindsay, "Composite likelihood methods", 1988): that of each cell given the
     others in its windows.
 
     >>> with_neighbours([0, 1, 0, 0, 30, 28, -1, 33, 31], 1.0, (3, 3)).round().tolist()
@@ -188,7 +188,7 @@ def _slabs(
 ) -> Iterator[tuple[slice, Reals]]:
     """Slabs of rows of the domain, each with Σ log P(y | level) over the windows around its cells.
 
-    A cell itself is left out of its windows. Slabs keep the memory small, and their edges see across.
+    A cell itself is left out of its windows. Slabs keep the memory small; windows reach across the edges of slabs.
     """
     inner, halo, levels = math.prod(shape[1:]), max(sides) // 2, logs.shape[1]
     height = max(2 * halo, -(-SLAB // inner))
@@ -209,7 +209,7 @@ def _slabs(
 
 @compiled
 def _running(values: Reals, radius: int) -> Reals:
-    """Sums over the places j − radius … j + radius of the middle axis, as far as there are such places."""
+    """Sums over the places j − radius … j + radius of the middle axis, as far as they exist."""
     outer, length, inner = values.shape
     result, total = np.empty_like(values), np.empty(inner)
     for o in range(outer):
@@ -243,11 +243,11 @@ def _judged(
     landed: Reals,
     believed: Reals,
 ) -> Reals:
-    """Posterior means of a slab of cells. Adds up what EM wants to know.
+    """Posterior means of a slab of cells. Adds to the sums that EM needs: *occupied*, *landed* and *believed*.
 
-    ``around[w, i, k]`` is the log-likelihood of level k for the cells in window w around cell i, itself left out.
-    Window w predicts cell i's level with odds arrivals[w, k]·exp(around[w, i, k]); the last judge is the prior of all
-    cells, whose likelihoods and moments by bin are *plain*. The judges are mixed by *trust*.
+    ``around[w, i, k]`` is the log-likelihood of level k for the other cells in window w around cell i. Window w
+    predicts cell i's level with odds arrivals[w, k]·exp(around[w, i, k]); the last predictor is the prior of all cells,
+    whose likelihoods and moments by bin are *plain* and *plain_moment*. The predictors are mixed with weights *trust*.
     """
     windows, cells, levels = around.shape
     estimate, last = np.empty(cells), evidence.shape[0] - 1

@@ -1,15 +1,15 @@
-"""What a noisy count says about the intensity of its cell: what the estimators of plain histograms share.
+"""What a noisy count says about the intensity of its cell: code shared by the estimators of plain histograms.
 
 A cell is assumed to hold x ~ Poisson(λ) rows, and y = x + z was measured, P(z) ∝ e^(−ε|z|). In units of 1/ε the problem
 looks nearly the same for every ε, so one grid of intensities serves all of them: zero, then a few steps a factor of 1.5
-apart, then steps a factor of 1.2 apart up to about 55/ε. Noisy counts above 50/ε need no help (the noise is small
-beside them) and are left as they are.
+apart, then steps a factor of 1.2 apart up to about 55/ε. Noisy counts above 50/ε are left as they are: compared with
+them, the noise is small.
 
-What the cells of a level look like is learnt from the noisy counts. A cell of level k has its level's own intensity; or
-one scattered around it (the spreads of ``Intensities``); or it is a spike, whose intensity comes from one distribution
-for all levels. The shares of these are learnt for each kind of level.
+What the cells of a level look like is learnt from the noisy counts. A cell of level k has its level's own intensity, or
+an intensity scattered around it (the spreads of ``Intensities``), or it is a spike, whose intensity comes from one
+distribution for all levels. The shares of these three are learnt for each kind of level.
 
-Where every cell is judged by itself, a noisy count is kept if nothing better is known (``settled``, ``cautious``).
+Where errors are judged cell by cell, a noisy count is kept if nothing better is known (``settled``, ``cautious``).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 
 LOWEST, HIGHEST = 0.01, 64.0
-"""The least and the largest intensity of the grid, in units of 1/ε."""
+"""The smallest positive intensity of the grid and an upper bound of the largest, in units of 1/ε."""
 COARSE, FINE = 1.5, 1.2
 """The ratio of neighbouring intensities below and above 1/ε."""
 LIMIT, DEPTH = 50.0, 30.0
-"""Noisy counts above LIMIT/ε are left alone; those below −DEPTH/ε count as −DEPTH/ε."""
+"""Noisy counts above LIMIT/ε are left as they are; those below −DEPTH/ε are treated as −DEPTH/ε."""
 RESOLUTION = 0.1
-"""Noisy counts are binned at this width, in units of 1/ε (never finer than the whole numbers)."""
+"""The width of the bins of noisy counts, in units of 1/ε (at least one whole number)."""
 SPREADS = (0.5, 1.2)
 """Standard deviations of log λ inside a level of uneven cells."""
 FLOOR = 1e-200
-"""The least likelihood, relative to the likeliest intensity: nothing is ever divided by zero."""
+"""The smallest likelihood, relative to the largest: it prevents division by zero."""
 _LINES = 128
 
 
@@ -49,8 +49,8 @@ class Intensities:
     ``likelihood[c, b, k]`` is proportional to P(y in bin b | level k), where the intensity of a cell of level k is its
     grid point (c = 0) or lognormal around it (c ≥ 1, one for each of SPREADS); ``moment`` is the same times E[x | y,
     k], ``lean`` the same times P(x > y⁺ | y, k) − P(x < y⁺ | y, k), and ``same`` the same times P(x = y⁺ | y, k), where
-    y⁺ = max(y, 0). ``kind`` tells empty levels (0), faint ones, λ ≤ 1/ε (1), and clear ones (2). ``base`` is the prior
-    of the estimators before they saw anything: nearly every cell is empty or faint.
+    y⁺ = max(y, 0). ``kind`` is 0 for empty levels, 1 for faint levels (λ < 1/ε) and 2 for clear levels. ``base`` is the
+    prior of the estimators before they are fitted: nearly every cell is empty or faint.
     """
 
     rates: Reals
@@ -65,21 +65,21 @@ class Intensities:
     limit: float
 
     def seen(self, noisy: Reals) -> tuple[Integers, Reals, Reals]:
-        """The bins of the noisy counts, numbered by those that occur, and the tables cut down to them.
+        """The bins of the noisy counts, numbered among the bins that occur, and the tables reduced to those bins.
 
-        The last bin is for counts above the limit; its likelihood is 1 everywhere: they say nothing about intensities.
+        The last bin is for counts above the limit, which say nothing about intensities: its likelihood is 1 everywhere.
         """
         places, occurs = self._places(noisy)
         numbers = np.cumsum(occurs) - 1
         return numbers[places], self.likelihood.compress(occurs, axis=1), self.moment.compress(occurs, axis=1)
 
     def sides(self, noisy: Reals) -> tuple[Reals, Reals]:
-        """``lean`` and ``same``, cut down to the bins that occur, as :meth:`seen` numbers them."""
+        """``lean`` and ``same``, reduced to the bins that occur, numbered as in :meth:`seen`."""
         _, occurs = self._places(noisy)
         return self.lean.compress(occurs, axis=1), self.same.compress(occurs, axis=1)
 
     def _places(self, noisy: Reals) -> tuple[Integers, npt.NDArray[np.bool_]]:
-        """The bin of each noisy count, and which bins occur; the last one always counts as such."""
+        """The bin of each noisy count, and which bins occur; the last bin always counts as occurring."""
         last = self.likelihood.shape[1] - 1
         places = np.rint((np.clip(noisy, self.first, self.limit) - self.first) / self.width).astype(np.int64)
         places = np.where(noisy > self.limit, last, np.minimum(places, last - 1))
@@ -95,10 +95,10 @@ def denoised(
     *,
     settle: bool = False,
 ) -> Reals:
-    """Noisy counts along the last axis with the noise taken out; axes in front are independent trials.
+    """Noisy counts along the last axis with the noise removed; leading axes are independent trials.
 
-    *means* is given the tables, the bins of the counts of a trial, the likelihoods of those bins, and one or three
-    tables times the likelihood; it returns the posterior mean of each of these for every cell.
+    *means* takes the tables, the bins of a trial's counts, the likelihoods of those bins, and one or three tables
+    multiplied by the likelihood; it returns the posterior mean of each of these tables for every cell.
     """
     table = intensities(epsilon)
     values, trials = read(noisy)
@@ -112,7 +112,7 @@ def denoised(
 
 
 def read(noisy: npt.ArrayLike) -> tuple[Reals, Reals]:
-    """The noisy counts as doubles, and a fresh two-dimensional copy of them, one row a trial."""
+    """The noisy counts as doubles, and a two-dimensional copy of them with one row per trial."""
     values = np.asarray(noisy, dtype=np.float64)
     if values.ndim == 0:
         raise BadInput("noisy must have an axis of cells, given a single number. Give an array of noisy counts.")
@@ -124,7 +124,7 @@ def read(noisy: npt.ArrayLike) -> tuple[Reals, Reals]:
 
 
 def intensities(epsilon: float) -> Intensities:
-    """The tables for one ε; built once, then kept.
+    """The tables for one ε; built once, then cached.
 
     >>> intensities(1.0).rates[[0, 1, -1]].round(2).tolist()
     [0.0, 0.01, 55.21]
@@ -168,8 +168,8 @@ def _build(epsilon: float) -> Intensities:
 
 
 def _spread_out(column: Reals, spread: Reals) -> Reals:
-    """The column under every spread, some lines at a time: products so small are not divided among threads, which would
-    wait for one another longer than they work."""
+    """The column under every spread, some lines at a time: such small products are not divided among threads, which
+    would spend more time waiting than working."""
     result = np.empty((len(spread), *column.shape))
     for first in range(0, len(column), _LINES):
         lines = column[first : first + _LINES]
@@ -183,9 +183,9 @@ def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals, 
     f(x) = sign(x − y⁺), and f(x) = [x = y⁺].
 
     Up to ε = 1 the first two are distribution functions of tilted Poissons: Σ_{x≤y} Pois(x; λ)·e^(εx) =
-    e^(λ(e^ε−1))·P(X ≤ y) with X ~ Poisson(λ·e^ε), and Σ_{x≤y} x·Pois(x; λ)·e^(εx) the same times λ·e^ε, with y − 1 for
-    y; above y, −ε for ε.
-    Beyond ε = 1 those exponents overflow, and the few terms that matter are summed.
+    e^(λ(e^ε−1))·P(X ≤ y) with X ~ Poisson(λ·e^ε), and Σ_{x≤y} x·Pois(x; λ)·e^(εx) is the same times λ·e^ε, with y − 1
+    in place of y; above y, −ε replaces ε.
+    Beyond ε = 1 those exponents overflow, so the few terms that matter are summed directly.
     """
     from scipy.special import gammaln, pdtr, pdtrc, xlogy
 
@@ -206,7 +206,7 @@ def _columns(noisy: Reals, rates: Reals, epsilon: float) -> tuple[Reals, Reals, 
     at_lowered = np.where(inside, np.exp(xlogy(largest, lowered) - lowered - factorials), 0)
     under, over = below * up_to, above * beyond
     same = np.exp(xlogy(largest, rate) - rate - factorials + epsilon * np.minimum(y, 0))
-    lean = over - np.where(inside, under, 2 * same) + same  # at y < 0 all of x is over, what is at 0 included
+    lean = over - np.where(inside, under, 2 * same) + same  # at y < 0 every x is above y, x = 0 included
     mass = under + over
     first = below * raised * np.maximum(up_to - at_raised, 0) + above * lowered * (beyond + at_lowered)
     return mass.mean(axis=1), first.mean(axis=1), lean.mean(axis=1), same.mean(axis=1)
@@ -224,13 +224,13 @@ def _lognormal(grid: Reals, deviation: float) -> Reals:
 
 KINDS = 3
 SCATTERED, SPIKES = 0.01, 0.0001
-"""What the shares start from. Spikes start rare: a generous start finds spikes in plain noise."""
+"""The initial shares. Spikes start rare: with a larger share, EM finds spikes in plain noise."""
 CELLS, SPIKE_CELLS = 2.0, 10.0
-"""Cells' worth of belief in the pooled shares, and in the base distribution of spikes."""
+"""The weight of the pooled shares, and of the base distribution of spikes, in cells."""
 
 
 def distribution(counts: Reals, base: Reals, belief: float) -> Reals:
-    """Counts of the levels, smoothed by [1 2 1]/4, with *belief* cells' worth of the base distribution, as shares of 1.
+    """Counts of the levels, smoothed by [1 2 1]/4, plus *belief* times the base distribution, normalised to sum to 1.
 
     The empty level is not smoothed.
     """
@@ -251,7 +251,7 @@ def _smooth(counts: Reals, base: Reals, belief: float, shares: Reals) -> None:
 
 
 def first_shares(parts: int, scattered: float, spikes: float) -> Reals:
-    """The shares that EM starts from, for every kind of level: its own intensity, each spread, spikes."""
+    """The initial shares of EM, for every kind of level: its own intensity, each spread, spikes."""
     own = 1 - scattered * (parts - 1) - spikes
     return np.tile([own, *[scattered] * (parts - 1), spikes], (KINDS, 1))
 
@@ -292,7 +292,7 @@ def relearnt(
 
 @compiled
 def _pool(counts: Reals, pooled: Reals) -> None:
-    """Turn counts by kind of level and part into shares that are drawn towards those of all kinds together."""
+    """Turn counts by kind of level and part into shares, shrunk towards the shares of all kinds together."""
     kinds, parts = counts.shape
     total = 0.0
     for c in range(parts):
@@ -319,7 +319,7 @@ def _attribute(
     counts: Reals,
     heights: Reals,
 ) -> None:
-    """Add up how many cells of each kind of level are of each part, and how high the spikes among them are."""
+    """Add up how many cells of each kind of level belong to each part, and how high the spikes among them are."""
     parts, bins, levels = tables.shape
     for b in range(bins):
         spike, weight = 0.0, 0.0
@@ -336,21 +336,21 @@ def _attribute(
 
 
 STEADINESS = 4.0
-"""What a unit of absolute error counts beside squared error, in units of 1/ε."""
+"""The weight of absolute error relative to squared error, in units of 1/ε."""
 ENOUGH_CELLS = 128
-"""So many cells, times ε, show what counts are like. Fewer tell less than they seem to."""
+"""This number of cells, times ε, is enough to learn the distribution of counts; fewer show mostly chance."""
 
 
 def settled(noisy: Reals, means: Reals, lean: Reals, same: Reals, epsilon: float) -> Reals:
-    """The posterior means, but the measured counts y⁺ = max(y, 0) themselves where those are the better guess.
+    """The posterior means, or the measured counts y⁺ = max(y, 0) where those are the better guess.
 
-    Discrete Laplace noise leaves a count as it is with a chance of tanh(ε/2), 46% at ε = 1. A posterior mean is nearly
-    never that whole number: it has the least squared error, and on detailed data a larger absolute error than no
-    estimator at all. So the guess a for which E(x − a)² + 2τ·E|x − a| is least, with τ = STEADINESS/ε, is looked for:
-    its slope changes sign at a = y⁺ if and only if |E[x] − y⁺ + τ·(P(x > y⁺) − P(x < y⁺))| ≤ τ·P(x = y⁺). There, y⁺ is
-    kept; elsewhere the mean is. *lean* is P(x > y⁺) − P(x < y⁺) and *same* is P(x = y⁺), a posteriori.
+    Discrete Laplace noise leaves a count unchanged with probability tanh(ε/2), 46% at ε = 1. A posterior mean is almost
+    never that whole number: it has the least squared error, but on detailed data a larger absolute error than the
+    measured count. So the guess a that minimises E(x − a)² + 2τ·E|x − a|, with τ = STEADINESS/ε, is sought: its slope
+    changes sign at a = y⁺ if and only if |E[x] − y⁺ + τ·(P(x > y⁺) − P(x < y⁺))| ≤ τ·P(x = y⁺). There, y⁺ is kept;
+    elsewhere the mean is used. *lean* is P(x > y⁺) − P(x < y⁺) and *same* is P(x = y⁺), a posteriori.
 
-    Sums of many settled cells are biased by a little: for queries about single cells only.
+    Sums of many settled cells are slightly biased: use this only for queries about single cells.
     """
     steadiness, kept = STEADINESS / epsilon, np.maximum(noisy, 0)
     slope = means - kept + steadiness * lean
@@ -358,11 +358,10 @@ def settled(noisy: Reals, means: Reals, lean: Reals, same: Reals, epsilon: float
 
 
 def cautious(noisy: Reals, denoised: Reals, epsilon: float) -> Reals:
-    """A weighted mean of the denoised counts and of the measured counts y⁺ themselves: the fewer the cells, the nearer
-    to the latter.
+    """A weighted mean of the denoised counts and the measured counts y⁺: with fewer cells, closer to the measured ones.
 
-    What a few cells show of the distribution of counts is mostly chance. At ε = 1 and on at most 64 cells, taking noise
-    out gained nothing on average over public tables and lost up to 30% on single ones; at smaller ε it gains on fewer.
+    What a few cells show of the distribution of counts is mostly chance. On at most 64 cells at ε = 1, denoising gained
+    nothing on average over public tables and lost up to 30% on single tables; at smaller ε, fewer cells are enough.
 
     >>> cautious(np.array([8.0, -1.0]), np.array([4.0, 0.0]), 1 / 64)
     array([4., 0.])

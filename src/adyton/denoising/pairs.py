@@ -1,9 +1,9 @@
-"""Posterior means of the cells of many measured tables, each around what a model predicts for it.
+"""Posterior means of the cells of many measured tables, each shrunk towards the prediction of a model.
 
 A prediction m of a table (independence of its attributes, or a path through other tables) is right in many cells, a
 little wrong in others, and far off in some; how often is learnt from the noisy tables themselves. A cell's count is
 assumed to be drawn from a mixture of N(m, (τm)²) for several τ, and of laws around 0 for cells that are empty or nearly
-so where the model expects something (combinations that do not occur). The weights of the mixture are fitted by EM to
+empty although the model predicts rows (combinations that do not occur). The weights of the mixture are fitted by EM to
 cells of similar signal strength, over all tables; then the weights are adjusted for each table by how often it needs
 each component. After Efron and Morris, "Data analysis using Stein's estimator and its generalizations", 1975.
 """
@@ -21,19 +21,19 @@ from adyton.compiling import compiled
 from adyton.errors import BadInput
 
 CENTRES = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-"""The components of the mixture are normal laws, cut off at 0. Where each is centred, in parts of the prediction m,"""
+"""The components of the mixture are normal laws, cut off at 0. The centre of each, relative to the prediction m."""
 SPREADS = np.array([0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 0.02, 0.0, 0.0, 0.0])
-"""how far it spreads in parts of m,"""
+"""The standard deviation of each, relative to m."""
 WIDTHS = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 5.0])
-"""and, added to that, in units of the noise b = √(variance/2)."""
+"""An addition to the standard deviation, in units of the noise b = √(variance/2)."""
 BELIEF = np.array([0.30, 0.12, 0.12, 0.14, 0.12, 0.04, 0.01, 0.07, 0.04, 0.02, 0.02])
-"""Their weights before anything was seen."""
+"""The weights of the components before they are fitted."""
 FAINTEST, STRENGTHS = -6, 12
-"""Cells are pooled by ⌊½ log₂(m/b)⌋, b = √(variance/2): from this one on, so many classes of strength."""
+"""Cells are pooled by ⌊½ log₂(m/b)⌋, b = √(variance/2): the lowest class of strength, and the number of classes."""
 STEPS = 12
-"""EM steps for all tables together, and again for each one."""
+"""EM steps for all tables together, and again for each table."""
 CELLS, TABLE_CELLS = 2.0, 6.0
-"""Cells' worth of belief: in each class of strength, and in each table."""
+"""The weight of BELIEF, in cells: in each class of strength, and in each table."""
 _LEAST = 1e-6
 _ROOT_TWO, _ROOT_TWO_PI = math.sqrt(2), math.sqrt(2 * math.pi)
 
@@ -43,8 +43,8 @@ def denoised_tables(
 ) -> list[Reals]:
     """The posterior mean of every cell of every table, never below 0.
 
-    *noisy* are the measured tables, *predicted* what a model says of each, and *variances* those of the noise of a
-    cell, one for each table. The noise is assumed to be normal, which sums of several noises nearly are.
+    *noisy* are the measured tables, *predicted* a model's prediction of each, and *variances* those of the noise of a
+    cell, one for each table. The noise is assumed to be normal, as sums of several noise terms nearly are.
 
     >>> flat = np.full((8, 8), 100.0)
     >>> noise = np.random.default_rng(0).normal(scale=40, size=(8, 8))
@@ -56,7 +56,7 @@ def denoised_tables(
     models = [np.asarray(table, dtype=np.float64) for table in predicted]
     shapes = [table.shape for table in tables]
     if shapes != [table.shape for table in models] or len(variances) != len(tables):
-        raise BadInput("every noisy table needs a prediction of its own shape and a variance, one after the other.")
+        raise BadInput("every noisy table needs a prediction of the same shape and a variance, in the same order.")
     if not tables:
         return []
     if not all(variance > 0 for variance in variances):
@@ -105,7 +105,7 @@ def _log_tail(z: float) -> float:
 
 @compiled
 def _lift(z: float) -> float:
-    """E[Z | Z > −z] for a normal Z: by how many deviations a normal law moves up when it is cut off at 0."""
+    """E[Z | Z > −z] for a normal Z: the increase of a normal law's mean, in deviations, when it is cut off at 0."""
     if z > -8:
         return math.exp(-0.5 * z * z) / (_ROOT_TWO_PI * 0.5 * math.erfc(-z / _ROOT_TWO))
     return -z - 1 / z + 2 / (z * z * z)
@@ -122,7 +122,7 @@ def _likelihoods(
     odds: Reals,
     posterior: Reals,
 ) -> None:
-    """How likely each noisy count is under each component, the likeliest being 1, and the mean a posteriori.
+    """The likelihood of each noisy count under each component, relative to the largest, and the posterior mean.
 
     Component k is a normal law around centres_k·m with the deviation spreads_k·m + widths_k·b, cut off at 0.
     """
@@ -162,10 +162,10 @@ def _occupied(
 
 
 def raked(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike, rounds: int = 30) -> Reals:
-    """A table brought to given sums of its rows and columns by scaling both in turn, until they agree.
+    """A table scaled to given sums of its rows and columns, in turn until both agree.
 
     Deming and Stephan, "On a least squares adjustment of a sampled frequency table when the expected marginal totals
-    are known", 1940. Where the totals of both differ, that of the rows holds. Empty cells take a trace.
+    are known", 1940. Where the totals of both differ, that of the rows is used. Empty cells become slightly positive.
 
     >>> raked([[1.0, 1.0], [1.0, 3.0]], [2, 4], [3, 3]).round(3).tolist()
     [[1.354, 0.646], [1.646, 2.354]]

@@ -1,4 +1,4 @@
-"""What improves a least-squares estimate from the levels of a tree: blocks that become alike, and sums that never fall.
+"""Improving a least-squares estimate from the levels of a tree: shrinking blocks together, and monotone prefix sums.
 
 ``james_stein`` makes the children of a block alike where they differ by no more than their noise; ``polya_tree`` learns
 from the noisy tree itself how unevenly blocks divide (empirical Bayes); ``monotone_prefix`` is isotonic regression of
@@ -21,9 +21,9 @@ from adyton.queries.hierarchy import BlockTree
 from adyton.whole import whole
 
 STRENGTH = 0.9
-"""How much of the noise's expected squared norm is taken off; James and Stein take all but a part 2/(m − 1)."""
+"""How much of the noise's expected squared norm is subtracted; James and Stein subtract all but a part 2/(m − 1)."""
 _FEWEST = 4
-"""With three children or fewer, shrinking can do harm."""
+"""With three children or fewer, shrinking can increase the error."""
 
 
 def james_stein(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> Reals:
@@ -32,7 +32,7 @@ def james_stein(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: 
     The blocks of each of *block_sizes* (powers of two, ascending) were measured, with noise of the given *variances*.
     Inside a block, let c be the differences of its m children (the blocks of the next smaller size) from even shares.
     They carry noise of variance σ² each, and become c·max(0, 1 − s·(m − 1)σ²/‖c‖²) for the strength s (James and Stein,
-    "Estimation with quadratic loss", 1961); the sum of the block stays. Cells are along the last axis.
+    "Estimation with quadratic loss", 1961); the sum of the block is kept. Cells are along the last axis.
 
     >>> flat = james_stein([4.0, 6.0, 5.0, 5.0, 101.0, 99.0, 100.0, 100.0], [1, 4], [2.0, 2.0])
     >>> flat.round(2).tolist()
@@ -61,7 +61,7 @@ def james_stein(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: 
 
 
 SPREADS = (0.0, 0.1, 0.3, 1.0)
-"""The τ of the mixture: from blocks whose halves differ by chance alone to blocks where all may be on one side."""
+"""The τ of the mixture: from blocks whose halves differ only by chance to blocks with all rows on one side."""
 EM_STEPS = 3
 INHERITED = 0.6
 """How much of a block's mixture is its parent's posterior; the rest is the level's own mixture."""
@@ -71,12 +71,12 @@ def polya_tree(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: S
     """Shrink a least-squares estimate from the levels of a tree: the differences between halves of blocks, top-down.
 
     The blocks of each of *block_sizes* (powers of two, ascending) were measured, with noise of the given *variances*.
-    Then the difference d̂ of a block's halves has independent noise of a known variance S². A block of M rows is thought
-    to divide with d ~ Σ_k π_k·N(0, τ_k²M² + M): rows fall on either side by chance (M), and the halves are unequal by a
-    factor τ of their sum. Each component gives the posterior mean d̂·v/(v + S²). The weights π are fitted to each level
-    by EM and mixed with the posterior of the parent, because even regions have even parts (after Ferguson, "Prior
-    distributions on spaces of probability measures", 1974, and Kolaczyk, "Bayesian multiscale models for Poisson
-    processes", 1999). Sums are kept on the way down, and nothing is cut off at 0: that would push sums upwards.
+    Then the difference d̂ of a block's halves has independent noise of a known variance S². A block of M rows is assumed
+    to divide with d ~ Σ_k π_k·N(0, v_k), v_k = τ_k²M² + M: rows fall on either side by chance (M), and the halves
+    differ by a factor τ of their sum. Each component gives the posterior mean d̂·v/(v + S²). The weights π are fitted to
+    each level by EM and mixed with the posterior of the parent, because even regions have even parts (after Ferguson,
+    "Prior distributions on spaces of probability measures", 1974, and Kolaczyk, "Bayesian multiscale models for Poisson
+    processes", 1999). Sums are kept on the way down, and nothing is cut off at 0: that would bias sums upwards.
     Cells are along the last axis.
 
     >>> polya_tree([4.0, 6.0, 5.0, 5.0, 101.0, 99.0, 300.0, 100.0], [1], [50.0]).round(1).tolist()
@@ -90,7 +90,7 @@ def polya_tree(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: S
 
 
 def _shrunk(cells: Reals, noise: LevelNoise) -> Reals:
-    """From the whole domain down to the cells. Block 1 is the domain, the halves of block v are 2v and 2v + 1."""
+    """Shrink from the domain down to the cells. Block 1 is the domain, the halves of block v are 2v and 2v + 1."""
     height, parts, spreads = (cells.size - 1).bit_length(), len(SPREADS), np.array(SPREADS)
     width = 1 << height
     sums, shrunk, belief = np.zeros(2 * width), np.empty(2 * width), np.empty((2 * width, parts))
@@ -104,7 +104,7 @@ def _shrunk(cells: Reals, noise: LevelNoise) -> Reals:
         size, first = 1 << level, width >> (level + 1)
         blocks = -(-cells.size // (2 * size))  # those that hold cells
         own, left, right = (slice(first * k + j, (first + blocks) * k + j, k) for k, j in ((1, 0), (2, 0), (2, 1)))
-        held = cells.size - 2 * size * (blocks - 1)  # by the last of them, whose halves may be unequal
+        held = cells.size - 2 * size * (blocks - 1)  # cells of the last block, whose halves may be unequal
         even = np.zeros(blocks)
         even[-1] = (2 * min(size, held) - held) / held
         variance, inherited = 2 * noise.sum_variance(size), 1.0
@@ -127,7 +127,7 @@ def _shrunk(cells: Reals, noise: LevelNoise) -> Reals:
 
 
 def _fit(mixture: Reals, belief: Reals, likelihood: Reals) -> Reals:
-    """The level's own mixture by EM, from that of the level above; one block's worth of belief is even."""
+    """The level's own mixture by EM, starting from that of the level above; one additional block counts as even."""
     for _ in range(EM_STEPS):
         own = (1 - INHERITED) * mixture
         total = ((own + INHERITED * belief) * likelihood).sum(axis=1, keepdims=True)
@@ -145,9 +145,9 @@ class LevelNoise:
     variances: tuple[float, ...]
 
     def sum_variance(self, size: int) -> float:
-        """The variance of a block's sum, from what was measured inside it; infinite if nothing was.
+        """The variance of a block's sum, estimated from the measured blocks inside it; infinite if there are none.
 
-        Each measured level of blocks of s ≤ size cells with variance v knows the sum up to v·size/s.
+        Each measured level of blocks of s ≤ size cells with variance v gives the sum with variance v·size/s.
         """
         pairs = zip(self.block_sizes, self.variances, strict=True)
         precision = sum(own / (variance * size) for own, variance in pairs if own <= size)
@@ -155,14 +155,14 @@ class LevelNoise:
 
 
 def level_noise(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: Sequence[float]) -> LevelNoise:
-    """Check and keep an estimate with its cells along the last axis.
+    """Check an estimate with its cells along the last axis, and keep it with its noise.
 
     >>> level_noise([1.0, 2.0], [1, 2], [4.0, 8.0]).sum_variance(2)
     4.0
     """
     cells = np.asarray(estimate, dtype=np.float64)
     if cells.ndim == 0 or cells.shape[-1] == 0 or not np.isfinite(cells).all():
-        raise BadInput(f"an estimate must be finite numbers, one per cell at least, given an array of {cells.shape}.")
+        raise BadInput(f"an estimate must be finite numbers for at least one cell, given an array of {cells.shape}.")
     sizes = tuple(whole(size, "block_sizes", 1) for size in block_sizes)
     if not sizes or any(size & (size - 1) for size in sizes) or list(sizes) != sorted(set(sizes)):
         raise BadInput(f"block_sizes must be powers of two in ascending order, given {shorten(block_sizes)}.")
@@ -175,9 +175,9 @@ def level_noise(estimate: npt.ArrayLike, block_sizes: Sequence[int], variances: 
 def isotonic(values: npt.ArrayLike) -> Reals:
     """The non-decreasing sequences with the least Σ (f_i − y_i)², along the last axis.
 
-    By pooling adjacent violators, in linear time (Ayer et al., "An empirical distribution function for sampling with
-    incomplete information", 1955). The set of non-decreasing sequences is convex, so where the truth is one of them,
-    the result is never farther from it than *values*, whatever the noise was.
+    Computed by pooling adjacent violators, in linear time (Ayer et al., "An empirical distribution function for
+    sampling with incomplete information", 1955). The set of non-decreasing sequences is convex, so where the truth is
+    one of them, the result is never farther from it than *values*, whatever the noise was.
 
     >>> isotonic([1.0, 3.0, 2.0, 2.0, 5.0]).round(3).tolist()
     [1.0, 2.333, 2.333, 2.333, 5.0]
@@ -192,10 +192,10 @@ def isotonic(values: npt.ArrayLike) -> Reals:
 
 @compiled
 def _pool_adjacent_violators(values: Reals, means: Reals, ends: Places) -> int:
-    """Fill in the means of the pools and where they end; returns how many there are.
+    """Fill in the means of the pools and where they end; returns the number of pools.
 
     The pools so far have rising means. A new value is a pool of its own; as long as the pool before it has a mean that
-    is not smaller, the two become one. Each value is pooled once, so the time is linear.
+    is not smaller, the two are merged. Each value is pooled once, so the time is linear.
     """
     pools = 0
     for place in range(len(values)):
@@ -211,10 +211,10 @@ def _pool_adjacent_violators(values: Reals, means: Reals, ends: Places) -> int:
 
 
 def monotone_prefix(cells: npt.ArrayLike) -> Reals:
-    """The cells of at least 0 whose prefix sums are nearest to those of *cells*, along the last axis.
+    """The non-negative cells whose prefix sums are nearest to those of *cells*, along the last axis.
 
-    This is the projection in the metric of the prefix sums: it brings all of them together closer to the truth,
-    whatever the noise was. Setting negative cells to 0 does not: it adds what it lifts them by to every later sum.
+    This is the projection in the metric of the prefix sums: it brings them, as a vector, closer to the truth, whatever
+    the noise was. Setting negative cells to 0 does not: every later sum grows by what was added.
 
     >>> monotone_prefix([2.0, -1.0, 3.0, 0.0])
     array([1.5, 0. , 2.5, 0. ])

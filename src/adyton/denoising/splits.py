@@ -1,21 +1,21 @@
-"""How a count splits into two parts: the tree of splits, the counts that each node can have, a prior that learns from
-the noisy counts themselves, and messages on their tree.
+"""How a count splits into two parts: the tree of splits, the possible counts of each node, a prior fitted to the noisy
+counts, and message passing on the tree.
 
-Blocks are halved where something smaller was measured: a view of a :class:`~adyton.queries.hierarchy.BlockTree` whose
-blocks have one child or two. Least squares on it bounds the possible counts of each node, its window, over which the
-noisy count of the node has a likelihood.
+Blocks are halved where a smaller block inside was measured: a view of a :class:`~adyton.queries.hierarchy.BlockTree`
+whose blocks have one child or two. Least squares on it bounds the possible counts of each node: its window, over which
+the noisy count of the node has a likelihood.
 
-**The prior.** A whole of n rows sends l to the left and n - l to the right with the beta-binomial probability
+**The prior.** A block of n rows sends l to the left and n - l to the right with the beta-binomial probability
 
     p_a(l | n) = C(n, l)·B(l + a, n - l + a) / B(a, a),
 
-the law of a binomial split whose odds were drawn from Beta(a, a). Small a puts nearly all on one side (empty halves are
-the rule in real maps), large a splits evenly. The prior mixes five such laws, with weights for each level of the tree
-and each power of two of n (Pólya trees; Lavine, "Some aspects of Polya tree distributions for statistical modelling",
-Annals of Statistics 1992).
+the law of a binomial split whose probability is drawn from Beta(a, a). A small a puts nearly all rows on one side
+(empty halves are the rule in real maps), a large a splits evenly. The prior mixes five such laws, with weights for each
+level of the tree and each power of two of n (Pólya trees; Lavine, "Some aspects of Polya tree distributions for
+statistical modelling", Annals of Statistics 1992).
 
-**The messages** go up and down the tree: how likely each count of a node, over its window of possible counts, makes
-what was measured. In the inner loops, unsigned places spare the test for negative ones, so that they can be vectorised.
+**The messages** go up and down the tree: the likelihood of the answers for each possible count of a node. In the inner
+loops, unsigned indices avoid the test for negative ones, so that the loops can be vectorised.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ from adyton.queries.hierarchy import BlockTree
 
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """The nodes: leaves first, in the order of their cells, halves before what they are halves of, the root last."""
+    """The nodes: leaves first, in the order of their cells; children before their parent; the root last."""
 
     blocks: Places
-    """The block of each node; of blocks with the same cells, the last one."""
+    """The block of each node; the last one where several blocks have the same cells."""
     kids: Places
-    """The two halves of each node that is no leaf."""
+    """The two halves of each node that is not a leaf."""
     levels: Places
     """The level of each node, counted from the leaves or the cells: splits on the same level have the same prior."""
 
     @property
     def leaves(self) -> int:
-        """How many leaves there are."""
+        """The number of leaves."""
         return self.blocks.size - len(self.kids)
 
     @classmethod
     def of(cls, tree: BlockTree, measured: Places, levels: Places) -> Splits:
-        """Where these blocks were measured, in ascending order, of those with the same cells the last; *levels* are
-        those of all blocks. Where blocks inside a block were measured, they must cover it."""
+        """The splits of a tree whose *measured* blocks are given in ascending order, the last one where several blocks
+        have the same cells; *levels* are those of all blocks. Measured blocks inside a block must cover it."""
         deepest, places = np.full(tree.cells, -1), layout(tree)
-        deepest[places.starts[measured]] = measured  # of blocks that start together, the last one stays
+        deepest[places.starts[measured]] = measured  # the last one where several blocks start at a cell
         leaves = deepest[deepest >= 0]
         ends = np.cumsum(places.sizes[leaves])
         if not np.array_equal(places.starts[leaves][1:], ends[:-1]) or not leaves.size or ends[-1] != tree.cells:
-            raise BadInput("some cells lie in no measured block, or only in one of which other parts were measured.")
+            raise BadInput("some cells are in no measured block, or only in a block whose other parts were measured.")
         halving = halving_of(tree)
         divided = np.sort(halving.meeting[ends[:-1]])[::-1]
         blocks = np.concatenate([leaves, divided])
@@ -74,11 +74,11 @@ class Halving(NamedTuple):
     """How the blocks of a tree are halved."""
 
     meeting: Places
-    """The block whose halves meet at each place."""
+    """The block whose halves meet at each cell boundary."""
     homes: Places
-    """For each block the last one with the same cells."""
+    """For each block, the last block with the same cells."""
     alone: list[tuple[Places, Places]]
-    """The blocks with one child, and these children, level by level from the top."""
+    """The blocks with one child, and those children, level by level from the top."""
 
 
 @lru_cache(maxsize=16)
@@ -97,7 +97,7 @@ def halving_of(tree: BlockTree) -> Halving:
 
 
 def halved(tree: BlockTree) -> BlockTree:
-    """Pair neighbours within each block until one is left, level by level, from the last one upwards to the domain.
+    """Pair neighbours within each block until one is left, level by level, from the last level up to the domain.
 
     >>> [level.tolist() for level in halved(BlockTree(5, [[0, 3, 5], [0, 1, 2, 3, 4, 5]])).boundaries]
     [[0, 5], [0, 3, 5], [0, 2, 3, 5], [0, 1, 2, 3, 4, 5]]
@@ -112,7 +112,7 @@ def halved(tree: BlockTree) -> BlockTree:
 
 
 def heights(tree: BlockTree) -> Places:
-    """How often each block of a tree is halved, at most, until blocks of its last level are left."""
+    """The largest number of halvings from each block of a tree to the blocks of its last level."""
     levels = [np.zeros(tree.boundaries[-1].size - 1, dtype=np.int64)]
     for children in tree.children[-2::-1]:
         levels.append(np.maximum.reduceat(levels[-1], children[:-1]) + (np.diff(children) == 2))
@@ -120,11 +120,11 @@ def heights(tree: BlockTree) -> Places:
 
 
 REACH = 4.5
-"""Windows reach this many standard deviations to both sides of the least-squares estimate,"""
+"""Windows extend this many standard deviations to both sides of the least-squares estimate."""
 NEAR_ZERO = 9.0
-"""and down to zero from an estimate of fewer deviations than this."""
+"""Windows extend down to zero where the estimate is below this many standard deviations."""
 DENSE = 24
-"""Where all the leaves below a node hold surely more than this, the prior says nothing that the noise leaves open."""
+"""A node whose leaves surely all hold at least this many rows is dense: there, the prior adds nothing."""
 
 
 class Generation(NamedTuple):
@@ -136,7 +136,7 @@ class Generation(NamedTuple):
 
 
 def generations(tree: Splits) -> list[Generation]:
-    """The nodes above the leaves, from the lowest level up: children come in an earlier generation."""
+    """The nodes above the leaves, from the lowest level up: children are in an earlier generation than parents."""
     levels = tree.levels[tree.leaves :]
     order = np.argsort(levels, kind="stable")
     ends = np.flatnonzero(np.diff(levels[order])) + 1
@@ -144,7 +144,7 @@ def generations(tree: Splits) -> list[Generation]:
 
 
 class Squares(NamedTuple):
-    """Each node's mean and variance by least squares, from what was measured inside it and from all answers."""
+    """Each node's mean and variance by least squares: from the answers inside it, and from all answers."""
 
     inside: Reals
     noise: Reals
@@ -157,7 +157,7 @@ class Squares(NamedTuple):
 
 
 def least_squares(family: list[Generation], answers: Reals, precisions: Reals) -> Squares:
-    """Two passes, as in :mod:`adyton.solving.trees`; all leaves must have been measured."""
+    """Least squares in two passes, as in :mod:`adyton.solving.trees`; all leaves must have been measured."""
     inside, noise = answers.copy(), np.zeros_like(answers)
     np.divide(1, precisions, out=noise, where=precisions > 0)
     halves = []
@@ -179,7 +179,7 @@ def least_squares(family: list[Generation], answers: Reals, precisions: Reals) -
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The counts low … high that each node can have."""
+    """The possible counts low … high of each node."""
 
     low: Integers
     high: Integers
@@ -190,7 +190,7 @@ class Windows:
 
     @classmethod
     def around(cls, squares: Squares, family: list[Generation]) -> Windows:
-        """The windows that least squares leaves."""
+        """The windows around the least-squares estimates."""
         mean, deviation = squares.mean, np.sqrt(squares.variance)
         low = np.where(mean >= NEAR_ZERO * deviation, np.floor(mean - REACH * deviation), 0).astype(np.int64)
         high = np.ceil(np.maximum(mean + REACH * deviation, 2 * deviation + 1)).astype(np.int64)
@@ -201,7 +201,7 @@ class Windows:
 
     @cached_property
     def widths(self) -> Integers:
-        """How many counts each window has."""
+        """The number of counts in each window."""
         return np.where(self.hidden, 0, self.high - self.low + 1)
 
     @cached_property
@@ -210,7 +210,7 @@ class Windows:
         return np.concatenate([[0], np.cumsum(self.widths)])
 
     def narrowed(self, coarse: Windows, ratio: int) -> Windows:
-        """What a fit on a grid *ratio* times as coarse found possible of each window, if that is any of it."""
+        """Each window's overlap with that of a fit on a grid *ratio* times as coarse; unchanged without overlap."""
         low = np.maximum(self.low, np.where(coarse.low > 0, (coarse.low - 1) * ratio, 0))
         high = np.minimum(self.high, (coarse.high + 1) * ratio - 1)
         left = low <= high
@@ -218,8 +218,7 @@ class Windows:
 
 
 def likelihoods(windows: Windows, answers: Reals, rates: Reals) -> Singles:
-    """exp(-rate·|count - answer|) over each window, relative to the best count in it: falling to both sides of the two
-    counts next to the answer."""
+    """exp(-rate·|count - answer|) over each window, relative to its best count."""
     likelihood, own = np.ones(windows.starts[-1], dtype=np.float32), answers - windows.low
     best = np.clip(np.rint(own), 0, np.maximum(windows.widths - 1, 0)).astype(np.int64)
     _fall(likelihood, windows.starts, own, best, rates, np.exp(-rates))
@@ -228,7 +227,7 @@ def likelihoods(windows: Windows, answers: Reals, rates: Reals) -> Singles:
 
 @compiled
 def _fall(likelihood: Singles, starts: Places, answers: Reals, best: Places, rates: Reals, factors: Reals) -> None:
-    """Let each window, of ones, fall by its factor a count to both sides of the two counts next to the answer."""
+    """Fill each window: from the two counts next to the answer, the likelihood falls by a constant factor per count."""
     for v in range(len(factors)):
         at, width, own, near = starts[v], starts[v + 1] - starts[v], answers[v], best[v]
         if rates[v] == 0 or width == 0:
@@ -244,37 +243,37 @@ def _fall(likelihood: Singles, starts: Places, answers: Reals, best: Places, rat
 
 
 SPREADS = (1e-5, 0.03, 0.3, 2.0, 30.0)
-"""The a of the laws."""
+"""The parameter a of each law."""
 START = (0.25, 0.15, 0.2, 0.25, 0.15)
-"""The weights that they begin with."""
+"""The initial weights of the laws."""
 TABLE = 48
-"""Splits into two parts that are both smaller than this are tabulated one by one."""
+"""Splits into two parts that are both smaller than this are tabulated individually."""
 SIZES = 60
-"""The most powers of two that are distinguished,"""
+"""The largest number of powers of two that are distinguished."""
 SMALLEST = 6
-"""and the first of them that splits with a larger part can have."""
+"""The first power of two distinguished for splits with a large part."""
 _LAWS = len(SPREADS)
 _SPLITS = TABLE * TABLE
 _EDGE = TABLE + 1
 _OWN = 5.0
-"""Splits' worth of belief in the weights of all levels,"""
+"""In a level's weights: the weight of all levels together, in splits."""
 _SHARED = 5.0
-"""and of those in the weights of all sizes,"""
+"""In the weights of all levels: the weight of all sizes together, in splits."""
 _NEIGHBOURS = 0.5
-"""and what a split counts for the sizes next to its own."""
+"""The weight of a split for the sizes next to its own."""
 _LEAST = 1e-4
-"""The least weight of a law."""
+"""The smallest weight of a law."""
 _FEW = 1e-7
 """Fewer splits than this are ignored."""
 
 
 @lru_cache(maxsize=1)
 def _laws() -> tuple[Reals, Places]:
-    """The laws in a table, with a column for each, and the power of two below the whole of every row.
+    """The table of laws, with a column for each law, and for every row the power of two below the total l + r.
 
-    It has p(l | l + r) for small l and r; then, for every size of the whole, the same for each small part beside a
-    large one, and the mean probability of a split into two large parts. The table is a file, which the test of it can
-    make again: to compute it takes the third of a second that SciPy's special functions take to load.
+    The table has p(l | l + r) for small l and r; then, for every size of the total, the same for each small part next
+    to a large one, and the mean probability of a split into two large parts. The table is a file, which its test can
+    recompute: computing it here would take the third of a second that SciPy's special functions take to load.
     """
     with (files("adyton.denoising") / "split_laws.npy").open("rb") as file:
         laws = np.load(file, allow_pickle=False)
@@ -284,33 +283,33 @@ def _laws() -> tuple[Reals, Places]:
 
 
 def _width(sizes: int) -> int:
-    """How long the table of a level is."""
+    """The length of a level's table."""
     return _SPLITS + (sizes - SMALLEST) * _EDGE
 
 
 def start(levels: int, sizes: int = SIZES) -> Reals:
-    """Weights to begin with: level × size × law."""
+    """Initial weights: level × size × law."""
     return np.broadcast_to(START, (levels, sizes, len(START))).copy()
 
 
 def finer(weights: Reals, halvings: int, sizes: int) -> Reals:
-    """The weights that were found on a grid 2^halvings times as coarse."""
+    """The weights for a fine grid, from those fitted on a grid 2^halvings times as coarse."""
     return np.concatenate([np.repeat(weights[:, :1], halvings, axis=1), weights], axis=1)[:, :sizes]
 
 
 def size_of(counts: Reals) -> Places:
-    """The power of two below each count, among those that are distinguished where one part of a split is large."""
+    """The power of two below each count, among those distinguished for splits with a large part."""
     return np.asarray(np.clip(np.frexp(np.maximum(counts, 1))[1] - 1, SMALLEST, SIZES - 1), dtype=np.int64)
 
 
 def table_places(levels: Places, means: Reals, sizes: int) -> tuple[Places, Places]:
-    """Where the splits of nodes are in the tables of all levels, and those with one large part."""
+    """For each node, the index of its splits in the tables of all levels, and of its splits with a large part."""
     tables = levels * _width(sizes)
     return tables, tables + _SPLITS + (size_of(means) - SMALLEST) * _EDGE
 
 
 def mixed(weights: Reals) -> Singles:
-    """The prior: the laws, mixed with the weights, in one table for each level, one after the other."""
+    """The prior: the laws mixed with the weights, one table per level, concatenated."""
     entries = len(weights) * _width(weights.shape[1])
     prior, nothing_found = np.empty(entries, dtype=np.float32), np.zeros(entries, dtype=np.float32)
     _weigh(weights, *_laws(), nothing_found, prior, np.empty_like(weights))
@@ -320,10 +319,10 @@ def mixed(weights: Reals) -> Singles:
 def reweighted(weights: Reals, splits: Singles, power: float) -> Reals:
     """New weights from the expected number of splits of each kind: one step of EM.
 
-    Every level borrows from the other levels, and every size from its neighbours. The step from the old weights to the
-    new ones is raised to *power*: EM converges below 2, and near 2 twice as fast where the laws resemble each other.
+    Every level borrows from the other levels, and every size from its neighbours. The ratio of the new weights to the
+    old ones is raised to *power*: EM converges below 2, and near 2 twice as fast where the laws resemble each other.
     """
-    splits.reshape(len(weights), -1)[:, [0, 1, TABLE]] = 0  # wholes of 0 and 1 split alike under all laws
+    splits.reshape(len(weights), -1)[:, [0, 1, TABLE]] = 0  # totals of 0 and 1 split alike under all laws
     made = np.zeros_like(weights)
     _weigh(weights, *_laws(), splits, np.empty_like(splits), made)
     if not np.isfinite(made).all():  # likelihoods beyond single precision: nothing was learnt
@@ -342,7 +341,7 @@ def reweighted(weights: Reals, splits: Singles, power: float) -> Reals:
 
 @compiled
 def _weigh(weights: Reals, laws: Reals, sizes: Places, splits: Singles, mixed: Singles, made: Reals) -> None:
-    """Mix the laws; add to *made* how many of the splits that were found each law has made, by level and size."""
+    """Mix the laws; add to *made* the expected number of splits due to each law, by level and size."""
     width = len(splits) // len(weights)
     for level in range(len(weights)):
         for place in range(width):
@@ -356,16 +355,16 @@ def _weigh(weights: Reals, laws: Reals, sizes: Places, splits: Singles, mixed: S
 
 
 LEAST = np.float32(1e-30)
-"""Likelihoods that are all below this say nothing: the block then starts afresh."""
+"""Likelihoods that are all below this carry no information: they are replaced by even ones."""
 _LEFT, _RIGHT, _SPLITS_AT, _EDGE_AT = range(4)
-"""What the loops know of a node: its children; where the prior of its splits stands, and of those with a large part."""
+"""The columns of a node: its children; the index of the prior of its splits, and of its splits with a large part."""
 
 
 class Messages:
-    """How likely each possible count of each node makes what was measured of it, inside it, and outside it.
+    """For each possible count of each node, the likelihood of the answers on it, inside it and outside it.
 
-    ``own`` includes nothing else; ``inner`` includes ``own`` and is relative to its best count; ``outer`` is scaled so
-    that the posterior weights outer·inner add up to 1.
+    ``own`` is that of the node's answer alone; ``inner`` includes ``own`` and is relative to its best count; ``outer``
+    is scaled so that the posterior weights outer·inner add up to 1.
     """
 
     def __init__(self, tree: Splits, squares: Squares, windows: Windows, own: Singles, sizes: int) -> None:
@@ -380,10 +379,10 @@ class Messages:
         self._spare = np.empty((2, 2 * int(windows.widths.max())), dtype=np.float32)
 
     def pass_through(self, windows: Windows, prior: Singles) -> Singles:
-        """Fill ``inner`` and ``outer``; the splits found, each with its posterior probability, in the form of *prior*.
+        """Fill ``inner`` and ``outer``; returns the expected number of splits of each kind, laid out like *prior*.
 
-        Where nothing is known from outside (above the root, and where what is inside a node contradicts what was
-        measured of it) the outer likelihood is even.
+        Where nothing is known from outside (at the root, and where the answers inside a node contradict its own answer)
+        the outer likelihood is even.
         """
         starts, low = self._starts, self._low = windows.starts, windows.low
         own, inner, outer, (sums, rest) = self._own, self._inner, self._outer, self._spare
@@ -405,9 +404,9 @@ class Messages:
         return splits
 
     def settled(self, cut: float) -> tuple[Reals, Integers, Integers]:
-        """The posterior mean of each node's count, and its least and largest counts of probability *cut* and more.
+        """The posterior mean of each node's count, and its smallest and largest counts of probability at least *cut*.
 
-        What is known of other counts is forgotten: the next pass is one over the windows between those.
+        Other counts are dropped: the next pass is over the windows between these two.
         """
         means, ends = np.zeros(self._low.size), np.empty((2, self._low.size), dtype=np.int64)
         settle(self._own, self._inner, self._outer, self._starts, cut, means, ends)
@@ -415,7 +414,7 @@ class Messages:
         return self._low + means, ends[0], ends[1]
 
     def _fill_normal(self, widths: Integers) -> None:
-        """The inner likelihoods of dense nodes are those of least squares, relative to the best count."""
+        """Fill in the inner likelihoods of dense nodes: those of least squares, relative to the best count."""
         nodes = self._normal
         centre = self._squares.inside[nodes] - self._low[nodes]
         best = np.clip(np.rint(centre), 0, widths - 1) - centre
@@ -425,7 +424,7 @@ class Messages:
         self._inner[places] = np.exp(exponent / np.repeat(2 * self._squares.noise[nodes], widths))
 
     def _start_afresh(self, nodes: Places) -> None:
-        """Even outer likelihoods for these nodes."""
+        """Set the outer likelihoods of these nodes to even ones."""
         for start, end in zip(self._starts[nodes], self._starts[nodes + 1], strict=True):
             if start < end:
                 self._outer[start:end] = 1 / np.cumsum(self._inner[start:end])[-1]
@@ -446,14 +445,14 @@ def upward(
 ) -> None:
     """Fill ``inner``, from the leaves to the root.
 
-    For a parent of a and b it is the own likelihood times Σ a(l)·b(r)·p(l, r | l + r) over l + r = the count.
+    For a parent of a and b it is its own likelihood times Σ a(l)·b(r)·p(l, r | l + r) over l + r = the count.
     """
     for v in joined:
         a, b, edge = nodes[v, _LEFT], nodes[v, _RIGHT], nodes[v, _EDGE_AT]
         start, start_a, start_b, low_a, low_b = starts[v], starts[a], starts[b], low[a], low[b]
         end, wide_a, wide_b = starts[v + 1], starts[a + 1] - start_a, starts[b + 1] - start_b
         few_a, few_b = min(max(TABLE - low_a, 0), wide_a), min(max(TABLE - low_b, 0), wide_b)  # counts in the table
-        shift = start + low_a + low_b - low[v]  # where the children's least sum stands
+        shift = start + low_a + low_b - low[v]  # the index of the children's smallest sum
         for i in range(wide_a + wide_b):
             sums[i] = 0
         row = nodes[v, _SPLITS_AT] + low_a * TABLE + low_b
@@ -498,7 +497,7 @@ def downward(  # noqa: PLR0912 (a call costs as much to compile)
     sums: Singles,
     rest: Singles,
 ) -> None:
-    """Fill ``outer``, from the root to the leaves; add each split to *found* with its posterior probability.
+    """Fill ``outer``, from the root to the leaves; add the posterior probability of each split to *splits*.
 
     With g the parent's own likelihood times its outer one, that of l in a is Σ_r g(l + r)·b(r)·p(l, r | l + r). Splits
     with a large part b are added for a, then with the two exchanged; those with two large parts are counted once.
@@ -509,7 +508,7 @@ def downward(  # noqa: PLR0912 (a call costs as much to compile)
         start, start_a, start_b, low_a, low_b = starts[v], starts[a], starts[b], low[a], low[b]
         end, wide_a, wide_b = starts[v + 1], starts[a + 1] - start_a, starts[b + 1] - start_b
         few_a, few_b = min(max(TABLE - low_a, 0), wide_a), min(max(TABLE - low_b, 0), wide_b)  # counts in the table
-        shift = start + low_a + low_b - low[v]  # where the children's least sum stands
+        shift = start + low_a + low_b - low[v]  # the index of the children's smallest sum
         for i in range(wide_a + wide_b):
             sums[i] = 0
         for i in range(max(start, shift), min(end, shift + wide_a + wide_b - 1)):
@@ -551,8 +550,8 @@ def downward(  # noqa: PLR0912 (a call costs as much to compile)
 def settle(
     own: Singles, inner: Singles, outer: Singles, starts: Places, cut: float, means: Reals, ends: Places
 ) -> None:
-    """The mean of each window, and its first and last counts of probability *cut* and more; what is between them moves
-    to the front of ``own``. Where outer likelihoods contradict the inner ones, they are even."""
+    """The mean of each window, and its first and last counts of probability at least *cut*; the entries of ``own``
+    between them move to its front. Outer likelihoods that contradict the inner ones are replaced by even ones."""
     to = 0
     for v in range(len(starts) - 1):
         at, end = starts[v], starts[v + 1] - 1

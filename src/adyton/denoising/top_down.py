@@ -1,24 +1,24 @@
-"""Noisy counts of nested blocks, made precise by what blocks of real data are like: posterior means on a tree.
+"""Posterior means of nested blocks: noisy counts, with a prior of how blocks split that is fitted to the same counts.
 
-Least squares treats every cell alike. But real maps are empty nearly everywhere, and where they are not they are
-smooth, or rough, at all scales alike; and from tens of thousands of noisy counts one can learn which. So each block is
-assumed to split its rows between its halves by a law that is fitted to the answers (empirical Bayes; see
-:mod:`adyton.denoising.splits`), and the estimate is the mean of the cells given **all** the answers:
+Least squares treats every cell alike. But real maps are empty nearly everywhere; elsewhere they are smooth or rough,
+much the same at all scales, and tens of thousands of noisy counts show which. So each block is assumed to split its
+rows between its halves by a law that is fitted to the answers (empirical Bayes; see :mod:`adyton.denoising.splits`),
+and the estimate is the mean of the cells given **all** the answers:
 
 1. Every level of the tree is refined into halves, and each half's possible counts are bounded by least squares.
-2. Upwards, each block learns for each possible count how likely all that was measured inside it is. The exact Laplace
-   likelihoods are used, and a count of 0 means that all cells inside are 0.
-3. Downwards, each block learns the same from all that was measured elsewhere, which gives its posterior mean.
+2. An upward pass computes, for each possible count of each block, the likelihood of all answers inside it. The exact
+   Laplace likelihoods are used, and a count of 0 means that all cells inside are 0.
+3. A downward pass computes the same for all answers elsewhere, which gives the posterior mean of each block.
 4. The expected numbers of splits of each kind give better weights of the prior (EM), and the passes are repeated.
 
-The first passes run on a grid of counts four times as coarse, and settle which counts are worth a closer look. Blocks
-whose leaves all hold far more than the noise need no prior: there, least squares is used. Posterior means are
-linear, so the estimates of parts add up to the estimate of the whole, and no bias comes from clipping at zero.
+The first passes run on a grid of counts four times as coarse, and narrow the counts that the fine grid considers.
+Blocks whose leaves all hold far more than the noise need no prior: there, least squares is used. Posterior means are
+linear, so the estimates of parts add up to the estimate of their block, and there is no bias from clipping at zero.
 
-Large trees are cut into subtrees of a million leaves. What one part of a large domain has to say about the cells of
-another is little, and all of it is in the sum of the part: least squares on the nodes above tell each piece what all
-the others know about its root, which becomes part of the answer there, and each piece learns a prior of its own. Time
-is linear in the leaves; the memory is that of the pieces that are under way, one a core.
+Large trees are cut into subtrees of a million leaves. One part of a large domain says little about the cells of
+another, and all of it is in the sum of the part: least squares on the nodes above computes what all other pieces say
+about the root of a piece. This becomes part of the answer there, and a separate prior is fitted to each piece. Time is
+linear in the leaves; the memory is that of the pieces in progress, at most one per core.
 
 All of this is post-processing of answers that are already private.
 """
@@ -61,13 +61,13 @@ from adyton.queries.hierarchy import BlockTree
 from adyton.solving.trees import BlockAnswers
 
 MOST_LEAVES = 1 << 20
-"""How many leaves are fitted together."""
+"""The largest number of leaves that are fitted together."""
 _AT_ONCE = 2
-"""How many pieces are fitted at a time, at most: each takes up to a gigabyte."""
+"""The largest number of pieces that are fitted at the same time: each takes up to a gigabyte."""
 _HALVINGS = 2
 _COARSER = 2**_HALVINGS
 _COARSE_NOISE = 1.3
-"""The coarse grid serves where the noise of a leaf has at least this standard deviation in steps of the fine one."""
+"""The coarse grid is used where the noise of a leaf has at least this standard deviation, in steps of the fine grid."""
 _STEPS = 3.0
 """Steps of the fine grid per standard deviation, where a step is more than one row."""
 _COARSE_PASSES, _FINE_PASSES, _SOLE_PASSES = 4, 2, 6
@@ -75,14 +75,14 @@ _COARSE_CUT, _CUT = 1e-5, 1e-4
 _POWER = 2.0
 _LARGEST = 1e30
 _EXACT = 2.0**52
-"""Whole numbers up to here have exact doubles; where counts are larger, the grid is as coarse as their doubles."""
+"""Whole numbers up to this are exact as doubles; where counts are larger, the grid is as coarse as their doubles."""
 
 
 def top_down(tree: Hierarchy, answers: npt.ArrayLike, variances: npt.ArrayLike) -> Reals:
     """The posterior mean of every cell, in row-major order, given noisy counts of the blocks of *tree*.
 
-    *answers* are the measured blocks' counts (last axis; any axes in front are independent trials, each with a prior of
-    its own), *variances* those of their Laplace noise. Levels must be measured wholly or not at all; cells below the
+    *answers* are the measured blocks' counts (last axis; leading axes are independent trials, each with a prior of its
+    own), *variances* those of their Laplace noise. A level must be measured completely or not at all; cells below the
     finest measured level share their block's count evenly.
 
     >>> tree = Hierarchy.of_blocks(8, [4, 1])
@@ -102,7 +102,7 @@ def top_down(tree: Hierarchy, answers: npt.ArrayLike, variances: npt.ArrayLike) 
     weighted = np.clip(given, -_LARGEST, _LARGEST).reshape(-1, tree.count) / noise
     result = np.empty((len(weighted), tree.cells))
     for row, own in zip(result, weighted, strict=True):
-        sums = np.bincount(nodes, own, precisions.size)  # a block measured twice has the mean of its answers
+        sums = np.bincount(nodes, own, precisions.size)  # a block measured twice: the mean of its answers
         means = posterior(splits, sums / np.where(precisions > 0, precisions, 1.0), precisions)
         row[:] = tree.unordered(np.repeat(means[: sizes.size] / sizes, sizes))
     return result.reshape(*given.shape[:-1], tree.cells)
@@ -116,7 +116,7 @@ def _splits_of(tree: Hierarchy) -> tuple[Splits, Places, Places]:
         raise BadInput("some blocks of a level were measured and some were not: measure whole levels.")
     levels = np.flatnonzero(measured)
     halves = halved(BlockTree(tree.domain, tree.boundaries[: levels[-1] + 1], tree.order))
-    depths = np.searchsorted(np.diff(halves.level_starts), counts[levels])  # a level has more blocks than those above
+    depths = np.searchsorted(np.diff(halves.level_starts), counts[levels])  # a level has more blocks than the one above
     blocks = np.concatenate([np.arange(*halves.level_starts[depth : depth + 2]) for depth in depths.tolist()])
     homes = halving_of(halves).homes[blocks]
     splits = Splits.of(halves, np.unique(homes), heights(halves))
@@ -126,7 +126,7 @@ def _splits_of(tree: Hierarchy) -> tuple[Splits, Places, Places]:
 
 
 class _Fit(NamedTuple):
-    """What is known after some passes: means, but below dense nodes, possible counts, and the prior's weights."""
+    """The state after some passes: means (except below dense nodes), possible counts, and the prior's weights."""
 
     means: Reals
     windows: Windows
@@ -134,13 +134,13 @@ class _Fit(NamedTuple):
 
 
 def posterior(tree: Splits, answers: Reals, precisions: Reals) -> Reals:
-    """The posterior mean of every node, given an answer for each, whose precision is 0 where there is none.
+    """The posterior mean of every node, given an answer for each; its precision is 0 where the node was not measured.
 
     All leaves must have been measured, each with its own precision, and there must be at least two of them.
     """
     family = generations(tree)
     deviation = float(np.sqrt(1 / np.median(precisions[: tree.leaves])))
-    rates = 2 * np.arcsinh(np.sqrt(precisions / 2))  # discrete Laplace noise of this variance falls by e^-rate a count
+    rates = 2 * np.arcsinh(np.sqrt(precisions / 2))  # discrete Laplace of this variance falls by e^-rate per count
     squares = least_squares(family, answers, precisions)
     step = max(1.0, float(np.rint(deviation / _STEPS)), float(np.abs(squares.mean).max()) / _EXACT)
 
@@ -156,7 +156,7 @@ def posterior(tree: Splits, answers: Reals, precisions: Reals) -> Reals:
 
 
 def _every_mean(fit: _Fit, family: list[Generation], squares: Squares) -> Reals:
-    """The means of a fit, and below dense nodes what least squares says."""
+    """The means of a fit, with the least-squares estimates below dense nodes."""
     means, inside, noise = fit.means, squares.inside, squares.noise
     for nodes, left, right in reversed(family):
         part = fit.windows.dense[nodes]
@@ -176,7 +176,7 @@ def _passes(
     cuts: list[float],
     coarse: _Fit | None = None,
 ) -> _Fit:
-    """Passes up and down, on counts in steps of the grid, each of which narrows the windows by its cut."""
+    """Passes up and down on counts in steps of the grid; each pass narrows the windows by its cut."""
     windows, largest = Windows.around(squares, family), squares.mean.max(keepdims=True)
     sizes = int(size_of(largest)[0]) + 1
     weights = start(int(tree.levels[-1]) + 1, sizes)
@@ -197,8 +197,8 @@ def _passes(
 def block_posterior(known: BlockAnswers) -> Reals:
     """The posterior mean of every cell, in the order of the tree, given the answers on its blocks.
 
-    Where blocks inside a block were measured, they must cover it; the answers on blocks of the same cells are averaged
-    by precision. A domain that was not divided at all has the count that was measured, or none if that is negative.
+    Measured blocks inside a block must cover it; the answers on blocks of the same cells are averaged by precision. An
+    undivided domain has the measured count, or 0 if that is negative.
 
     >>> from adyton.queries.domain_trees import tree_of_halves
     >>> known = BlockAnswers.none(tree_of_halves(8)).with_answers([1, 11, 12, 6], [3, 101, 2, -1], 2.0)
@@ -243,7 +243,7 @@ def leaf_means(tree: Splits, answers: Reals, precisions: Reals, most: int = MOST
 
 
 class _Piece(NamedTuple):
-    """A subtree: its leaves, which lie side by side, and its other nodes, the root last."""
+    """A subtree: its leaves, which are consecutive, and its other nodes, the root last."""
 
     first: int
     leaves: int
@@ -255,7 +255,7 @@ class _Piece(NamedTuple):
         return np.concatenate([np.arange(self.first, self.first + self.leaves), self.inner])
 
     def tree(self, whole: Splits) -> Splits:
-        """As a tree of its own."""
+        """The subtree as a tree of its own."""
         kids = whole.kids[self.inner - whole.leaves]
         inner = self.leaves + np.searchsorted(self.inner, kids)
         nodes = self.nodes
@@ -285,7 +285,7 @@ def _cut(tree: Splits, most: int) -> tuple[Splits, list[_Piece]]:
 
 @compiled
 def _count_leaves(kids: Places, first: Places, counts: Places) -> None:
-    """The first leaf below every node, and how many there are: halves come before what they are halves of."""
+    """Fill in the first leaf below every node and the number of them; children come before their parent."""
     leaves = counts.size - len(kids)
     for place in range(len(kids)):
         left, right = kids[place, 0], kids[place, 1]
@@ -302,9 +302,9 @@ def _inside(tree: Splits, answers: Reals, precisions: Reals) -> tuple[float, flo
 
 
 def _outside(above: Splits, inside: Reals, answers: Reals, precisions: Reals) -> Reals:
-    """For each leaf of the tree above, what the others know about it: its mean and precision.
+    """For each leaf of the tree above, its mean and precision given the answers outside it.
 
-    Precisions add up: what all know is what it knows itself, *inside*, and what the others know.
+    Precisions add up: that of all answers is that of the answers *inside* plus that of the answers outside.
     """
     (means, noise), leaves = inside, above.leaves
     squares = least_squares(

@@ -1,6 +1,6 @@
 """How tables of many attributes are measured: all pairs, or some; how many, and with which shares of the budget.
 
-Public functions of public numbers. A program that uses them takes these steps:
+These are functions of public numbers. A program that uses them takes these steps:
 
 1. the number of rows, for COUNT of the budget; :func:`look_shares` then says what the next two steps may cost;
 2. the 1-way tables, divided by :func:`single_shares`;
@@ -28,23 +28,23 @@ from adyton.strategies.table_shares import mean_absolute, on_grid
 COUNT = Fraction(2, 1000)
 """The part of a budget for the number of rows."""
 FIRST, DISTANCE = Fraction(5, 100), Fraction(2, 100)
-"""At most these parts of a budget go into the 1-way tables and β before anything is decided,"""
+"""The largest parts of a budget for the 1-way tables and β before the decision."""
 LEAST_FIRST, LEAST_DISTANCE = Fraction(1, 200), Fraction(2, 1000)
-"""and at least these."""
+"""The smallest parts of a budget for them."""
 LEAST_REST = 1 - COUNT - FIRST - DISTANCE
 """At least this part is left for pairs."""
 CLEAR, CLEAR_DISTANCE = 0.01, 0.002
-"""Between these bounds, what it takes for noise of this total variation in the 1-way tables, and of that in β."""
+"""Between these bounds, the parts are such that the noise has this total variation in the 1-way tables, and in β."""
 
 PLENTY, ENOUGH, SOME = 2.0, 0.5, 0.08
-"""Rows times ε for each cell of the pairs: from ENOUGH on, all pairs may be measured; below SOME, none is. From PLENTY
-on, two pairs are chosen for each attribute, from ENOUGH on one, from SOME on half a pair."""
+"""Rows times ε per cell of the pairs: from ENOUGH on, all pairs may be measured; below SOME, no pair is. From PLENTY
+on, two pairs are chosen per attribute, from ENOUGH on one, from SOME on half a pair."""
 WORTH = 0.45
-"""All pairs are measured if their noise is less than this part of what independence gets wrong."""
+"""All pairs are measured if their noise is less than this part of the error of independence."""
 
 
 def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
-    """Shares for the 1-way tables, in proportion to √cells: so the sum of their errors is small. They sum to at most 1.
+    """Shares for the 1-way tables, in proportion to √cells, which keeps the sum of errors small; they sum to at most 1.
 
     >>> single_shares({"a": 4, "b": 36})
     {('a',): Fraction(1, 4), ('b',): Fraction(3, 4)}
@@ -55,7 +55,7 @@ def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
 
 @dataclass(frozen=True)
 class LookShares:
-    """What is spent before anything is decided, as parts of the whole budget."""
+    """What is spent before the decision, as parts of the whole budget."""
 
     count: Fraction
     first: Fraction
@@ -63,12 +63,12 @@ class LookShares:
 
     @property
     def rest(self) -> Fraction:
-        """What is left."""
+        """The part that is left."""
         return 1 - self.count - self.first - self.distance
 
 
 def look_shares(sides: Mapping[str, int], rows: float, epsilon: float) -> LookShares:
-    """How much to spend on the 1-way tables and β, by a noisy number of rows.
+    """How much to spend on the 1-way tables and β, given a noisy number of rows.
 
     >>> narrow = {"a": 4, "b": 4, "c": 4}
     >>> look_shares(narrow, 1e6, 1.0).rest, look_shares(narrow, 1000, 1.0)
@@ -82,15 +82,15 @@ def look_shares(sides: Mapping[str, int], rows: float, epsilon: float) -> LookSh
 
 
 def _between(least: Fraction, value: float, most: Fraction) -> Fraction:
-    """In whole thousandths, rounded down."""
+    """The value in thousandths, rounded down, between two bounds."""
     return min(most, max(least, Fraction(math.floor(min(value, 1.0) * 1000), 1000)))
 
 
 def occupied(
     model: PairModel, shares: Mapping[Group, Fraction], pairs: Iterable[Pair], epsilon: float
 ) -> dict[Pair, float]:
-    """The part of the cells of each pair, Σ min(1, M̂/b) + 2 of them, that is expected to hold more rows than noise
-    if *epsilon* is spent by these *shares*: counts below the noise are shrunk to nothing, whatever was measured."""
+    """The part of each pair's cells, Σ min(1, M̂/b) + 2 of them, that is expected to hold more rows than noise if
+    *epsilon* is spent by these *shares*: counts below the noise are shrunk to 0, whatever was measured."""
     variances = [(group, 2 / (epsilon * float(share)) ** 2) for group, share in shares.items()]
     squares = part_variances(model.sides, variances)
     parts = {}
@@ -108,9 +108,9 @@ class Evidence:
     signal: float
     """Rows times ε per cell of all pairs."""
     noise: float
-    """The mean total variation that is expected if all pairs are measured with the rest of the budget."""
+    """The expected mean total variation if all pairs are measured with the rest of the budget."""
     dependence: float
-    """The mean total variation of independence, from β, less what noise has added to it."""
+    """The mean total variation of independence, from β, less the contribution of noise."""
 
 
 def evidence(
@@ -122,9 +122,9 @@ def evidence(
     shares: Mapping[Group, Fraction],
     pairs: Iterable[Pair],
 ) -> Evidence:
-    """From the model of the 1-way tables, their cell variances, β, the whole ε and what of it is left for pairs.
+    """The evidence from the model of the 1-way tables, their cell variances, β, the whole ε and the *rest* for pairs.
 
-    *pairs* are those that matter, and *shares* how they would be measured.
+    *pairs* are those that matter, and *shares* are those with which they would be measured.
     """
     sides = model.sides
     own = {group: 2 / (rest * float(share)) ** 2 for group, share in shares.items()}
@@ -145,8 +145,8 @@ def evidence(
 def _blur(
     sides: Mapping[str, int], measured: Sequence[tuple[Group, float]], pairs: Sequence[Pair], total: float
 ) -> float:
-    """The mean total variation between independence and a pair that comes from the noise of the 1-way tables alone. It
-    is a part of β, which is too large where rows are few. Squares of independent errors add up."""
+    """The mean total variation between independence and a pair that is due only to the noise of the 1-way tables. It is
+    a part of β, which is too large where rows are few. Squares of independent errors add up."""
     squares = part_variances(sides, measured)
     single = {name: side * mean_absolute(squares.variance(name)) / (2 * total) for name, side in sides.items()}
     return float(np.mean([min(1.0, math.hypot(*(single[name] for name in pair))) for pair in pairs]))
@@ -158,20 +158,20 @@ class Decision:
 
     every_pair: bool
     top_up: Fraction
-    """What the 1-way tables get once more."""
+    """The additional share of the 1-way tables."""
     pairs: int
-    """How many pairs are chosen, if not all are measured."""
+    """The number of pairs to choose, if not all are measured."""
     rest: Fraction
-    """What is left for pairs."""
+    """The share left for pairs."""
     why: str
 
 
 @dataclass(frozen=True)
 class Way:
-    """How many pairs to choose for each attribute, and which part of what is left the 1-way tables get before."""
+    """The number of pairs to choose per attribute, and the part of the rest that the 1-way tables get first."""
 
     pairs: Fraction | None
-    """None where all pairs are measured."""
+    """The number per attribute; None where all pairs are measured."""
     top_up: Fraction
 
     def decision(self, attributes: int, rest: Fraction, why: str = "") -> Decision:
@@ -197,10 +197,10 @@ WAYS = {
 
 
 def decide(seen: Evidence, rest: Fraction, *, every: bool = True, pairs: int | None = None) -> Decision:
-    """All pairs if their noise is small beside the error of independence; else as many as the signal allows.
+    """All pairs if their noise is small compared with the error of independence; else as many as the signal allows.
 
-    *rest* is what is left of the budget. Unless *every* pair may be measured, some are chosen: as many as *pairs*, if a
-    number is given.
+    *rest* is the part of the budget that is left. If *every* is false, pairs are always chosen, never all measured.
+    *pairs*, if given, is the number of pairs to choose.
 
     >>> decide(Evidence(10, signal=3.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
     True
@@ -218,7 +218,7 @@ def decide(seen: Evidence, rest: Fraction, *, every: bool = True, pairs: int | N
 
 
 def _exactly(attributes: int, pairs: int, rest: Fraction) -> Decision:
-    """As many pairs as the request names; the 1-way tables get as much as in the way with the nearest number."""
+    """The number of pairs that the request names; the 1-way tables get the share of the way with the nearest number."""
     top_ups = {way.pairs * attributes: way.top_up for way in WAYS.values() if way.pairs}
     top_up = rest * top_ups[min(top_ups, key=lambda usual: abs(usual - pairs))]
     return Decision(False, top_up, pairs, rest - top_up, f"{pairs:,} pairs, as asked for")
@@ -227,7 +227,7 @@ def _exactly(attributes: int, pairs: int, rest: Fraction) -> Decision:
 CHOOSING = Fraction(15, 100)
 """The part of a stage's budget that its choices cost."""
 LABEL_TOP_UP, LABEL = Fraction(15, 100), Fraction(60, 100)
-"""Where there is a label: the parts of what the look left that the 1-way tables get, and the pairs with the label."""
+"""Where there is a label: the parts of the rest for the 1-way tables, and for the pairs with the label."""
 
 
 @dataclass(frozen=True)
@@ -236,20 +236,20 @@ class Stage:
 
     pairs: int
     forest: bool
-    """Whether the pairs may not close a circle."""
+    """Whether the pairs must form a forest, without a cycle."""
     choosing: Fraction
     measuring: Fraction
     label: bool = False
-    """Whether these are the pairs with the label: nothing is chosen then."""
+    """Whether these are the pairs with the label: then no choice is made."""
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """The noise of a pair if all of the stage were measured alike: b."""
+        """b, the noise of a pair if all pairs of the stage had equal shares."""
         return self.pairs / (self.measuring * epsilon)
 
 
 @dataclass(frozen=True)
 class Stages:
-    """What the 1-way tables get once more, as a part of the whole budget, and the stages after that."""
+    """The additional share of the 1-way tables, as a part of the whole budget, and the stages after that."""
 
     top_up: Fraction
     stages: tuple[Stage, ...]
@@ -270,8 +270,8 @@ def stages(decision: Decision, longest: int, possible: int) -> Stages:
 
 
 def label_stages(decision: Decision, attributes: int, own: int, possible: int) -> Stages:
-    """Where one attribute is a label, its *own* pairs come first, and then any others, one for each attribute: a
-    classifier that learns from the rows needs them."""
+    """Where one attribute is a label, its *own* pairs come first, then any others, one per attribute, for classifiers
+    that learn from the rows."""
     left = decision.top_up + decision.rest
     others = min(attributes, possible - own)
     if not decision.pairs or not own:
@@ -288,6 +288,6 @@ def _stage(pairs: int, share: Fraction, *, forest: bool) -> Stage:
 def pair_shares(predicted: Sequence[Reals], scale: float) -> list[Fraction]:
     """How to divide a stage's budget over its chosen pairs: ε_q ∝ √(Σ min(1, M̂/b) + 2). They sum to at most 1.
 
-    Cells that are expected to be empty need no budget: they are shrunk to nothing afterwards.
+    Cells that are expected to be empty need no budget: they are shrunk to 0 afterwards.
     """
     return on_grid(np.sqrt([float(np.minimum(1.0, table / scale).sum()) + 2 for table in predicted]))

@@ -1,4 +1,4 @@
-"""From measured tables to a model of pairs: least squares, then empirical Bayes around what simpler models predict."""
+"""From measured tables to a model of pairs: least squares, then empirical Bayes around simpler models' predictions."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from adyton.solving.residuals import Residuals, in_order, residual, residuals
 from adyton.strategies.table_shares import mean_absolute
 
 FEW_CELLS = 3
-"""A table of at most this many cells says nothing about cells in general."""
+"""A table of at most this many cells has too few to learn a distribution of counts."""
 _LEAST = 1e-6
 PASSES = 2
-"""Once around independence, then, for pairs outside the forest, around what the forest predicts."""
+"""First around independence, then, for pairs outside the forest, around the forest's prediction."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Estimates from measured tables: without bias, by least squares, and with the least error known, by the model."""
+    """Estimates from measured tables: unbiased, by least squares, and with the smallest error known, by the model."""
 
     squares: Residuals
     model: PairModel
@@ -42,9 +42,9 @@ def estimated(
     ordered: Collection[str] = (),
     passes: int = PASSES,
 ) -> Estimates:
-    """Least squares of everything that was measured, and the model of the pairs among it.
+    """Least squares of all measured tables, and the model of the pairs among them.
 
-    Every attribute must be in a measured table. *ordered* are those whose neighbouring cells are alike.
+    Every attribute must be in a measured table. *ordered* are the attributes whose neighbouring cells are alike.
 
     >>> noisy = [MeasuredTable(("a",), [61, 39], 2.0), MeasuredTable(("a", "b"), [[50, 9], [3, 41]], 8.0)]
     >>> model = estimated({"a": 2, "b": 2}, noisy).model
@@ -77,8 +77,8 @@ def estimated(
 
 
 def _own_variances(sides: Mapping[str, int], measured: Iterable[MeasuredTable]) -> dict[Pair, float]:
-    """For every pair in a measured table, what :func:`mean_absolute` is to know of its own noise. A cell that sums k
-    noises of variance v has k·v, and a k-th of their kurtosis: as if its own noise had the variance k·v·√k."""
+    """For every pair in a measured table, the variance of its own noise for :func:`mean_absolute`. A cell that sums k
+    noise terms of variance v has variance k·v and a k-th of their kurtosis: as if its own noise had variance k·v·√k."""
     variances: dict[Pair, float] = {}
     for table in measured:
         group = in_order(table.group, sides)
@@ -98,8 +98,8 @@ def _single(squares: Residuals, name: str, total: float, ordered: bool) -> Reals
 def _denoised(squares: Residuals, pairs: Sequence[Pair], model: PairModel) -> dict[Pair, Reals]:
     """The measured pairs, each shrunk towards its prediction, and raked to the 1-way tables.
 
-    A pair of the forest is predicted by independence, since the forest's prediction is the pair itself. Others are
-    predicted by what fits best between independence and the forest. Only the part of the measurement is used that does
+    A pair of the forest is predicted by independence, since the forest's prediction is the pair itself. Other pairs are
+    predicted by the best fit between independence and the forest. Only that part of the measurement is used which does
     not follow from the 1-way tables.
     """
     independent = PairModel.of(model.singles, {}, {})
@@ -122,7 +122,7 @@ def _denoised(squares: Residuals, pairs: Sequence[Pair], model: PairModel) -> di
 def _between(first: Reals, second: Reals, part: Reals) -> Reals:
     """The point between two predictions whose own part is nearest to the measured *part*.
 
-    Neither was made with this measurement, so that its noise favours none: where the forest only follows noise, the
+    Neither prediction used this measurement, so its noise favours neither: where the forest only follows noise, the
     result is near independence.
     """
     step = residual(second - first)
@@ -151,7 +151,7 @@ def denoised_single(noisy: Reals, variance: float, *, ordered: bool = False) -> 
 def wider_table(estimated: Estimates, group: Group) -> Reals | None:
     """The counts of a measured table of three or more attributes, an axis for each in the order given; else None.
 
-    They are shrunk towards what the pairs of the table predict, are not negative, and sum to the number of rows.
+    They are shrunk towards the prediction of the table's pairs, are not negative, and sum to the number of rows.
     """
     model, squares = estimated.model, estimated.squares
     if len(group) < 3 or in_order(group, model.sides) not in model.errors:

@@ -1,5 +1,5 @@
-"""A model of a table with many attributes: its 1-way tables, those of some pairs, and the maximum spanning forest of
-these, which carries most of the dependence between attributes.
+"""A model of a table with many attributes: its 1-way tables, the tables of some pairs, and the maximum spanning forest
+of these pairs, which carries most of the dependence between attributes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_CELLS = 1 << 24
 """The largest table that is computed."""
 _LEAST, _NEAR = 1e-9, 1e-5
 _ROUNDS = 15
-"""Of iterative proportional fitting."""
+"""Rounds of iterative proportional fitting."""
 _FORM, _TABLES = "adyton pair model 1", ("pairs", "fitted")
 
 
@@ -61,9 +61,9 @@ class PairModel:
     pairs: Mapping[Pair, Reals]
     forest: Forest
     errors: Mapping[tuple[str, ...], float]
-    """For measured tables the expected mean of |error| of a cell before denoising, where it is known."""
+    """For measured tables, the expected absolute error of a cell before denoising, where it is known."""
     fitted: Mapping[Pair, Reals] = field(default_factory=dict)
-    """The tables of all pairs, once rows were fitted to the measured ones; see :mod:`adyton.marginals.refining`."""
+    """The tables of all pairs, after rows were fitted to the measured ones; see :mod:`adyton.marginals.refining`."""
 
     @classmethod
     def of(
@@ -72,14 +72,14 @@ class PairModel:
         pairs: Mapping[Pair, Reals],
         errors: Mapping[tuple[str, ...], float] | None = None,
     ) -> PairModel:
-        """With the forest of largest mutual information. The names of a pair are in the order of the attributes."""
+        """The model with the forest of largest mutual information. Pairs name attributes in the order of *singles*."""
         forest = Forest.heaviest(tuple(singles), {pair: mutual_information(table) for pair, table in pairs.items()})
         known = dict(errors or {})
         return cls(MappingProxyType(dict(singles)), MappingProxyType(dict(pairs)), forest, MappingProxyType(known))
 
     @cached_property
     def sides(self) -> dict[str, int]:
-        """How many cells each attribute has."""
+        """The number of cells of each attribute."""
         return {name: table.size for name, table in self.singles.items()}
 
     @property
@@ -116,7 +116,7 @@ class PairModel:
         return self.predicted(pair), "by a path" if connected else "independent"
 
     def predicted(self, pair: Pair) -> Reals:
-        """What the forest says about a pair, whether or not the pair was measured."""
+        """The forest's prediction of a pair, whether or not the pair was measured."""
         if pair in self._by_path:
             return self._by_path[pair]
         return np.asarray(np.outer(*(self.singles[name] for name in pair)) / max(self.total, _LEAST))
@@ -158,7 +158,8 @@ class PairModel:
         return self.pairs[known, new] if (known, new) in self.pairs else self.pairs[new, known].T
 
     def _fitted(self, names: tuple[str, ...]) -> tuple[Reals, How]:
-        """A table of several attributes, from those of its pairs; what a path inside the group says is implied."""
+        """A table of several attributes, from the tables of its pairs; a pair whose path is inside the group is
+        implied."""
         tables, inside = {}, set(names)
         for pair in sorted(itertools.combinations(names, 2), key=lambda pair: pair not in self.forest.pairs):
             table, how = self.pair(pair)
@@ -169,7 +170,7 @@ class PairModel:
         return counts, "fitted to pairs" if tables else "independent"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON; :meth:`from_dict` reads them back."""
+        """The model as plain values for JSON; :meth:`from_dict` reads them back."""
         return {
             "form": _FORM,
             "singles": {name: table.tolist() for name, table in self.singles.items()},
@@ -180,7 +181,7 @@ class PairModel:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> PairModel:
-        """What :meth:`to_dict` wrote."""
+        """Read what :meth:`to_dict` wrote."""
         try:
             if content["form"] != _FORM:
                 raise KeyError("form")
@@ -192,7 +193,7 @@ class PairModel:
                     raise ValueError("shape")
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadInput(
-                f"this is no pair model. Give what a model's to_dict() wrote, of the form {_FORM!r}."
+                f"this is not a pair model. Give the output of a model's to_dict(), of the form {_FORM!r}."
             ) from None
         return replace(cls.of(singles, pairs, errors), fitted=MappingProxyType(fitted))
 
@@ -210,9 +211,9 @@ def _counts(table: Any, axes: int) -> Reals:
 
 
 def total_variation(model: PairModel, group: Sequence[str]) -> float | None:
-    """The expected total variation of a measured table, at most; None where it depends on what was not measured.
+    """An upper bound on the expected total variation of a measured table; None where it depends on unmeasured tables.
 
-    No cell is expected to be off by more than what is in it: ½ Σ min(E|error|, M̂)/N̂.
+    The error of a cell is assumed to be at most its count: ½ Σ min(E|error|, M̂)/N̂.
     """
     names = in_order(group, model.sides)
     if names not in model.errors:
@@ -227,8 +228,8 @@ def fitted_to_pairs(singles: Mapping[str, Reals], pairs: Mapping[Pair, Reals]) -
     """The table over all of *singles*, from independence scaled to each of the *pairs* in turn.
 
     Where the pairs agree with one another, this converges to the table of largest entropy that has them (Csiszár,
-    "I-divergence geometry of probability distributions and minimization problems", 1975). Noisy pairs do not quite;
-    after the last round their disagreement is small beside their noise.
+    "I-divergence geometry of probability distributions and minimization problems", 1975). Noisy pairs do not quite
+    agree; after the last round their disagreement is small compared with their noise.
 
     >>> half = {"a": np.array([2.0, 2.0]), "b": np.array([2.0, 2.0]), "c": np.array([2.0, 2.0])}
     >>> same = np.array([[2.0, 0.0], [0.0, 2.0]])
@@ -254,7 +255,7 @@ def fitted_to_pairs(singles: Mapping[str, Reals], pairs: Mapping[Pair, Reals]) -
 
 
 def mutual_information(table: Reals) -> float:
-    """The mutual information of two attributes, in nats, from a table of counts of at least 0.
+    """The mutual information of two attributes, in nats, from a table of non-negative counts.
 
     >>> round(mutual_information(np.array([[1.0, 0.0], [0.0, 1.0]])), 6)
     0.693147
@@ -270,7 +271,7 @@ def mutual_information(table: Reals) -> float:
 
 @dataclass(frozen=True)
 class Forest:
-    """Pairs of attributes without a circle.
+    """Pairs of attributes without a cycle.
 
     >>> forest = Forest(("a", "b", "c", "d"), (("a", "c"), ("b", "c")))
     >>> forest.path("a", "b"), forest.path("a", "d")
@@ -282,7 +283,7 @@ class Forest:
 
     @classmethod
     def heaviest(cls, names: Sequence[str], weights: Mapping[Pair, float]) -> Forest:
-        """The forest of largest total weight (Kruskal, 1956); of equal weights, the pair that comes first."""
+        """The forest of largest total weight (Kruskal, 1956); among equal weights, the first pair is taken."""
         trees, chosen = {name: {name} for name in names}, []
         for first, second in sorted(weights, key=lambda pair: -weights[pair]):
             tree, other = trees[first], trees[second]
@@ -294,7 +295,7 @@ class Forest:
 
     @cached_property
     def neighbours(self) -> dict[str, list[str]]:
-        """For every attribute, those that it has a pair with."""
+        """For every attribute, the attributes that it has a pair with."""
         near: dict[str, list[str]] = {name: [] for name in self.names}
         for first, second in self.pairs:
             near[first].append(second)
@@ -302,7 +303,7 @@ class Forest:
         return near
 
     def walk(self, start: str) -> list[Pair]:
-        """The pairs of the tree of *start*, each as it is reached from there: (known, new)."""
+        """The pairs of the tree of *start*, in the order in which they are reached from it: (known, new)."""
         met, steps, stack = {start}, list[Pair](), [start]
         while stack:
             known = stack.pop()
@@ -324,7 +325,7 @@ class Forest:
         return tuple(reversed(way))
 
     def order(self) -> list[tuple[str | None, str]]:
-        """Every attribute once, after its neighbour towards the root: (that neighbour, or None for a root, itself)."""
+        """Every attribute once, after its neighbour towards the root: (neighbour, or None for a root; attribute)."""
         met: set[str] = set()
         steps: list[tuple[str | None, str]] = []
         for name in self.names:

@@ -37,9 +37,9 @@ from adyton.strategies.table_shares import mean_absolute
 from adyton.whole import SAFE
 
 COUNTING = Fraction(1, 20)
-"""What the number of rows costs, unless it is public."""
+"""The share of the budget for the number of rows, unless it is public."""
 MOST_CANDIDATES, MOST_GROUPS = 1 << 13, 1 << 16
-"""How many tables are candidates; sizes with more groups than the second number are left out."""
+"""The largest number of candidate tables; sizes with more groups than the second number are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,21 +48,21 @@ class PrivBayes(TablesProgram):
 
     Zhang et al., "PrivBayes: private data release via Bayesian networks", SIGMOD 2014. The score of a choice is how
     many rows would have to move to make an attribute independent of its parents. All tables are products of the noisy
-    conditional ones. The number of rows is private: it is bought, for a twentieth, or given.
+    conditional tables. The number of rows is measured with a twentieth of the budget, unless it is public and given.
     """
 
     name = "privbayes"
     parents: Annotated[int, Within(whole_number, 1, 4)] = 2
-    """The most parents that an attribute can have."""
+    """The largest number of parents of an attribute."""
     choosing: Share = Fraction(3, 10)
-    """The part that the network costs, of what the number of rows leaves; the tables get the rest."""
+    """The share for choosing the network, of the budget left after the number of rows; the tables get the rest."""
     useful: Positive = Fraction(4)
     """θ: a table is a candidate if its cells hold at least this many rows on average, in units of their noise."""
     rows: Annotated[int, Within(whole_number, 0, SAFE)] | None = None
     """The number of rows, where it is public."""
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
-        """The choice and the measurement of the largest possible number of tables."""
+        """Check the choice and the measurement of the largest possible number of tables."""
         TableSet.of(wanted.schema, list(itertools.combinations(wanted.sides, 2)) or wanted.groups).check()
         groups = self.candidates(wanted.sides, math.inf)
         shape, least = TablesShape(wanted.schema, groups), epsilon / (1 << 10)
@@ -92,8 +92,8 @@ class PrivBayes(TablesProgram):
         return Outcome(self.name, tuple(noisy_tables), why, bought)
 
     def candidates(self, sides: Mapping[str, int], signal: float) -> tuple[Group, ...]:
-        """Single attributes, which have no parents, and groups whose cells have at least θ of the *signal*, the rows
-        times the ε of a table: pairs first, the smallest of each size, as far as they can be worked with."""
+        """Single attributes, which have no parents, and groups whose cells have at least θ of the *signal* on average
+        (the rows times the ε of a table): pairs first, the smallest of each size first, up to the limits."""
         groups: list[Group] = [(name,) for name in sides]
         most, room = signal / float(self.useful), MOST_CELLS - sum(sides.values())
         for size in range(2, min(self.parents + 1, len(sides)) + 1):
@@ -108,17 +108,17 @@ class PrivBayes(TablesProgram):
         return tuple(groups)
 
     def _choice(self, groups: Sequence[Group]) -> ParentChoice:
-        """From the first attribute on."""
+        """The choice of parents, starting from the first attribute."""
         return ParentChoice(tuple(range(len(groups))), groups[0][0])
 
     def estimate(self, wanted: TableSet, measured: Iterable[MeasuredTable]) -> Estimates:
-        """Products of the conditional tables; least squares only for estimates without bias."""
+        """Products of the conditional tables; least squares only for unbiased estimates."""
         tables = list(measured)
         squares = residuals(wanted.sides, tables)
         return Estimates(squares, self.model(wanted, tables, squares))
 
     def model(self, wanted: TableSet, measured: Sequence[MeasuredTable], squares: Residuals) -> PairModel:
-        """All pairs, by the network; where it is a tree, those that were not measured follow by paths."""
+        """All pairs, by the network; where it is a tree, unmeasured pairs follow by paths."""
         total = max(1.0, float(squares.table()))
         network = BayesNetwork.of(wanted.sides, measured, total)
         model = _pairs_of(
@@ -135,14 +135,14 @@ class PrivBayes(TablesProgram):
 class PrivBayesLs(PrivBayes):
     """The tables of PrivBayes, solved by least squares: what no table determines is assumed to be even.
 
-    Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, plan 15. Least
-    squares over the whole domain, of smallest norm, but part by part: the domain is never built.
+    Zhang et al., "εKTELO: a framework for defining differentially-private computations", SIGMOD 2018, plan 15. The
+    least-squares solution of smallest norm over the whole domain, computed part by part: the domain is never built.
     """
 
     name = "privbayes-ls"
 
     def model(self, wanted: TableSet, measured: Sequence[MeasuredTable], squares: Residuals) -> PairModel:
-        """All pairs by least squares, each the nearest without negative counts."""
+        """All pairs by least squares, each projected to the nearest table without negative counts."""
         total = np.array(max(1.0, float(squares.table())))
 
         def table(*group: str) -> Reals:
@@ -155,7 +155,7 @@ class PrivBayesLs(PrivBayes):
 def _pairs_of(
     sides: Mapping[str, int], groups: Iterable[Group], table: Callable[..., Reals], variance: Callable[..., float]
 ) -> PairModel:
-    """The model of single attributes, of the pairs that a measured group has, and of all others."""
+    """The model of single attributes, of the pairs in measured groups, and of all other pairs."""
     inside = dict.fromkeys(pair for group in groups for pair in itertools.combinations(in_order(group, sides), 2))
     errors: dict[Group, float] = {
         group: mean_absolute(variance(*group)) for group in (*((name,) for name in sides), *inside)
@@ -167,7 +167,7 @@ def _pairs_of(
 
 
 def _own_variance(sides: Mapping[str, int], measured: Sequence[MeasuredTable], group: Group) -> float:
-    """Of each cell, by the best of the measured tables that have the group."""
+    """The variance of each cell, by the best of the measured tables that have the group."""
     return min(
         table.variance * _cells(sides, table.group) / _cells(sides, group)
         for table in measured
@@ -180,9 +180,9 @@ def _cells(sides: Mapping[str, int], group: Group) -> int:
 
 
 MOST_STEP = 1 << 16
-"""The largest product of tables while attributes are summed out; where larger ones are needed, rows are counted."""
+"""The largest product of tables while attributes are summed out; where larger ones are needed, rows are sampled."""
 DRAWN = 1 << 19
-"""How many rows are drawn from the network then."""
+"""The number of rows that are then sampled from the network and counted."""
 _SEED = 20140623
 
 
@@ -193,7 +193,7 @@ class Factor:
     given: Group
     new: Group
     chances: Reals
-    """An axis for each attribute of *given*, then of *new*; sums to 1 over the latter."""
+    """An axis for each attribute of *given*, then of *new*; sums to 1 over the axes of *new*."""
 
     @property
     def names(self) -> Group:
@@ -203,7 +203,7 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class BayesNetwork:
-    """The joint distribution Π P(new | given) over all attributes, never built as a whole.
+    """The joint distribution Π P(new | given) over all attributes, which is never built completely.
 
     >>> tables = [MeasuredTable(("a", "b"), [[3, 1], [0, 4]], 1.0), MeasuredTable(("b", "c"), [[3, 0], [1, 4]], 1.0)]
     >>> network = BayesNetwork.of({"a": 2, "b": 2, "c": 2}, tables, 8.0)
@@ -216,8 +216,8 @@ class BayesNetwork:
 
     @classmethod
     def of(cls, sides: Mapping[str, int], measured: Iterable[MeasuredTable], total: float) -> BayesNetwork:
-        """From noisy tables, in the order in which the network grew: of each the attributes that are new, given the
-        others. Every table becomes the nearest one without negative counts that adds up to the *total*."""
+        """From noisy tables, in the order in which the network grew: each gives the distribution of its new attributes
+        given the others. Every table becomes the nearest one without negative counts that adds up to the *total*."""
         known: set[str] = set()
         factors = []
         for table in measured:
@@ -232,14 +232,14 @@ class BayesNetwork:
         return cls(dict(sides), tuple(factors))
 
     def table(self, *group: str) -> Reals:
-        """The chances of every cell of a group, its axes in the order given: products of conditional tables, with all
-        other attributes summed out."""
+        """The probability of every cell of a group, its axes in the order given: products of conditional tables, with
+        all other attributes summed out."""
         in_order(group, self.sides)
         chances = _summed_out(self._relevant(group), group)
         return self._counted(group) if chances is None else chances
 
     def _relevant(self, group: Sequence[str]) -> list[tuple[Group, Reals]]:
-        """What the group depends on: the factors of its attributes, of those that these are given, and so on."""
+        """The factors that the group depends on: those of its attributes, of the attributes given there, and so on."""
         needed, kept = set(group), []
         for factor in reversed(self.factors):
             if needed.intersection(factor.new):
@@ -256,7 +256,7 @@ class BayesNetwork:
 
     @cached_property
     def _rows(self) -> Codes:
-        """Rows from the network, a line for each attribute: always the same ones."""
+        """Rows sampled from the network, always the same ones: a line for each attribute."""
         names, state = list(self.sides), np.array([_SEED], dtype=np.uint64)
         codes = np.zeros((len(names), DRAWN), dtype=np.int32)
         deck, drawn = np.empty(DRAWN, dtype=np.int32), np.empty(DRAWN, dtype=np.int32)
@@ -287,7 +287,7 @@ def _factor(measured: MeasuredTable, given: Group, new: Group, total: float) -> 
 
 
 def _summed_out(factors: list[tuple[Group, Reals]], group: Sequence[str]) -> Reals | None:
-    """The product of factors over a group, all others summed out, the cheapest first; None if that takes too much.
+    """The product of factors over a group, all others summed out, the cheapest first; None if that is too expensive.
 
     Variable elimination (Zhang and Poole, "Exploiting causal independence in Bayesian network inference", 1996).
     """

@@ -1,5 +1,5 @@
-"""The tables that a task asks for, and the programs that measure what they follow from: pairs of attributes, and
-single ones, in a few lines of operators.
+"""The tables that a task asks for, and the programs, each a few lines of operators, that measure the tables from which
+they follow: pairs of attributes and single attributes.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from adyton.tasks.questions import Along
 from adyton.tasks.request import AUTO
 
 MOST_CELLS = 1 << 22
-"""How many cells the tables may have together: about a minute of work, and a gigabyte."""
+"""The largest number of cells of all tables together: about a minute of work, and a gigabyte."""
 MOST_PAIRS = 20_000
 _NAMED = 3
 _COARSER = (1024, 512, 256, 128, 64, 32, 16)
-"""How many cells long attributes of numbers may keep, tried one after the other."""
+"""Limits on the cells of long attributes of numbers, tried one after the other."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableSet:
-    """Groups of attributes with weights, which say how much the error of each table matters.
+    """Groups of attributes, with weights that say how much the error of each table matters.
 
     >>> from adyton.schema import Boolean, Integer
     >>> schema = Schema({"age": Integer(0, 99, step=10), "sex": Boolean(), "ill": Boolean()})
@@ -61,7 +61,7 @@ class TableSet:
     groups: tuple[Group, ...]
     weights: tuple[float, ...]
     along: Mapping[str, Along] = field(default_factory=dict)
-    """What is asked along an attribute, where that is not each cell."""
+    """The queries along an attribute, where they are not its single cells."""
 
     @classmethod
     def of(
@@ -84,29 +84,29 @@ class TableSet:
     @classmethod
     def fitting(cls, task: Marginals, schema: Schema) -> TableSet:
         """The same, with coarser cells for long attributes of numbers where the tables would be too large: the finest
-        that fit, out of a fixed list. It depends on the schema alone."""
+        that fit, out of a fixed list. The result depends only on the task and the schema."""
         exact = cls.by(task, schema)
         sets = itertools.chain([exact], (cls.by(task, coarsened(schema, most)) for most in _COARSER))
         fitting = (own for own in sets if max(own.all_cells, *map(own.size, own.groups)) <= MOST_CELLS)
         return next(fitting, exact)
 
     def size(self, group: Group) -> int:
-        """How many cells a table has."""
+        """The number of cells of a table."""
         return math.prod(self.sides[name] for name in group)
 
     @property
     def all_cells(self) -> int:
-        """How many cells the tables have that may be measured."""
+        """The number of cells of all pairs and single attributes."""
         return sum(map(self.size, self.pairs)) + sum(self.sides.values())
 
     @cached_property
     def sides(self) -> dict[str, int]:
-        """How many cells each attribute has."""
+        """The number of cells of each attribute."""
         return dict(zip(self.schema.names, self.schema.shape, strict=True))
 
     @cached_property
     def pairs(self) -> dict[Pair, float]:
-        """All pairs that are in a group, in the order of the schema, with the weights of these groups together."""
+        """All pairs that are in a group, in the order of the schema, with the summed weights of their groups."""
         pairs: dict[Pair, float] = {}
         for group, weight in zip(self.groups, self.weights, strict=True):
             for pair in itertools.combinations(in_order(group, self.sides), 2):
@@ -115,7 +115,7 @@ class TableSet:
 
     @cached_property
     def group_weights(self) -> dict[Group, float]:
-        """The weight of each group, which may be given several times."""
+        """The weight of each group, summed where a group is given several times."""
         weights: dict[Group, float] = {}
         for group, weight in zip(self.groups, self.weights, strict=True):
             weights[group] = weights.get(group, 0.0) + weight
@@ -139,26 +139,26 @@ class TableSet:
 
     @property
     def longest_forest(self) -> int:
-        """How many of the pairs there can be without a circle."""
+        """The largest number of pairs without a cycle."""
         return len(Forest.heaviest(tuple(self.sides), self.pairs).pairs)
 
     @property
     def cells(self) -> int:
-        """How many cells all tables have that are asked for."""
+        """The number of cells of all requested tables."""
         return sum(map(self.size, self.groups))
 
     @property
     def queries(self) -> int:
-        """How many queries about them are asked: by default, one for each cell."""
+        """The number of queries about all requested tables: by default, one for each cell."""
         return sum(self.asked_of(group) for group in self.groups)
 
     def asked_of(self, group: Group) -> int:
-        """How many queries about a table are asked."""
+        """The number of queries about a table."""
         return math.prod(self.along[name].count if name in self.along else self.sides[name] for name in group)
 
     @cached_property
     def energies(self) -> dict[str, tuple[float, float]]:
-        """What the variances of these queries depend on, by attribute; see :class:`adyton.tasks.questions.Along`."""
+        """The energies of these queries, which determine their variances; see :class:`adyton.tasks.questions.Along`."""
         return {name: along.energy for name, along in self.along.items()}
 
     @cached_property
@@ -173,8 +173,8 @@ class TableSet:
 
     def shares(self, parts: Mapping[Pair, float] | None = None) -> Mapping[Group, Fraction]:
         """The shares of a budget for measuring the cover that make the weighted sum of all errors least. They sum to at
-        most 1. *parts* say which part of a pair's cells is likely to have rows: others matter little, as they are
-        shrunk to nothing."""
+        most 1. *parts* are the parts of each pair's cells that are likely to have rows: other cells matter little, as
+        they are shrunk to 0."""
         matters: dict[Group, float] = dict([*self.pairs.items(), *self.alone.items()])
         weights = [weight * (parts or {}).get((group[0], group[-1]), 1.0) for group, weight in matters.items()]
         return table_shares(self.sides, list(self.cover), list(matters), weights, self.energies)
@@ -189,7 +189,7 @@ class TableSet:
         return self.asked_of(group) * squares.mean_variance(group, self.energies)
 
     def check(self) -> None:
-        """Refuse tables that are too large to be worked with; only public information is used."""
+        """Refuse tables that are too large; only public information is used."""
         cells, limit = self.all_cells, f"the limit is {MOST_CELLS:,}"
         if len(self.pairs) > MOST_PAIRS:
             raise BadInput(
@@ -213,25 +213,25 @@ class TableSet:
 
 
 ROWS = "rows"
-"""The name of a noisy number of rows that was measured to decide by."""
+"""The name of a noisy number of rows that informs a decision."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What was measured, by which program in the end, and why by this one."""
+    """What was measured, by which program, and why by this program."""
 
     algorithm: str
     measured: tuple[MeasuredTable, ...]
     why: str
     bought: tuple[Bought, ...] = ()
-    """What was measured to decide."""
+    """The measurements that informed the decision."""
     ended: BaseException | None = None
-    """What ended the program early, if something did."""
+    """The exception that ended the program early, if any."""
 
 
 @dataclass(frozen=True, eq=False)
 class Notes:
-    """What a running program has measured: it is noted before anything else is done."""
+    """What a running program has measured so far; every measurement is noted immediately."""
 
     tables: list[MeasuredTable] = field(default_factory=list)
     bought: list[Bought] = field(default_factory=list)
@@ -245,14 +245,14 @@ class TablesProgram(Algorithm[TableSource, TableSet]):
     """A way to measure many tables: :meth:`run` is a short program of operators."""
 
     def measure(self, source: TableSource, wanted: TableSet, epsilon: Rational) -> Outcome:
-        """Measure what the wanted tables follow from, spending exactly *epsilon*."""
+        """Measure the tables from which the requested ones follow, spending exactly *epsilon*."""
         return self.run(source, wanted, self.admitted(source, wanted, epsilon))
 
     def carry_out(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
-        """Run what was admitted.
+        """Run the program after it was admitted.
 
-        Should it end early, because another request has spent the rest of a shared ledger, the table is no longer
-        readable or, in a replay, a person has ended it, the outcome has what was measured until then.
+        If it ends early, because another request has spent the rest of a shared ledger, the table is no longer readable
+        or, in a replay, a person has ended it, the outcome has the measurements made until then.
         """
         notes = Notes()
         before = _NOTES.set(notes)
@@ -269,8 +269,8 @@ class TablesProgram(Algorithm[TableSource, TableSet]):
             _NOTES.reset(before)
 
     def estimate(self, wanted: TableSet, measured: Iterable[MeasuredTable]) -> Estimates:
-        """From what was measured to all tables: least squares, the denoised pairs, and all pairs fitted together. It
-        costs no privacy."""
+        """Estimate all tables from the measurements: least squares, the denoised pairs, and all pairs fitted together.
+        It costs no privacy."""
         estimates = estimated(wanted.sides, measured, ordered=wanted.ordered)
         return replace(estimates, model=refined(estimates.model))
 
@@ -279,12 +279,12 @@ class TablesProgram(Algorithm[TableSource, TableSet]):
         wanted.check()
 
     def check_run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Callable[[], Outcome]:
-        """All that may be measured."""
+        """Check every possible measurement; returns the program, ready to run."""
         self.check(wanted, epsilon)
         return partial(self.carry_out, source, wanted, epsilon)
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
-        """Refuse what the program itself cannot do; by default, measuring every table that could be measured."""
+        """Refuse what the program cannot do; by default, check the measurement of every table it might measure."""
         groups = wanted.counted
         every = MeasureTables.weighted(range(len(groups)))
         check_request(every, TablesShape(wanted.schema, groups), epsilon / (1 << 10))
@@ -306,7 +306,7 @@ def measured(tables: TablesSource, shares: Mapping[Group, Fraction], epsilon: Fr
 
 
 def note(look: Bought) -> Bought:
-    """Note what was measured to decide by."""
+    """Note a measurement that informs a decision."""
     notes = _NOTES.get()
     if notes is not None:
         notes.bought.append(look)
@@ -329,7 +329,7 @@ NAMED = tuple(name for name in PROGRAMS if name != AUTO)
 
 
 def what_it_does(name: str) -> str:
-    """A program in a few words, or else an algorithm of another kind.
+    """A short description of a program, or of an algorithm of another kind.
 
     >>> what_it_does("all-pairs")
     'Every pair of attributes, in shares of a budget that make the sum of errors least'

@@ -1,9 +1,9 @@
-"""Rows that fit given tables of pairs, and the tables of all pairs that follow from measured ones that form circles.
+"""Rows that fit given tables of pairs, and the tables of all pairs where the measured pairs form cycles.
 
 A forest ignores what the other measured pairs say about pairs that were not measured, and noisy tables contradict one
 another. Rows are a table of all attributes, hence consistent, and use all measured pairs; they are no farther from
-independence along the forest than the measured pairs make them. On public tables with circles of measured pairs, the
-tables of fitted rows had up to 13% less error than those that they were fitted to.
+independence along the forest than the measured pairs require. On public tables with cycles of measured pairs, the
+tables of fitted rows had up to 13% less error than the tables that they were fitted to.
 
 Synthetic rows are sampled along the forest, then changed, a few at a time, until all pairs fit.
 """
@@ -31,16 +31,16 @@ from adyton.whole import whole
 Codes = npt.NDArray[np.int32]
 """The numbers of cells, one for each row."""
 Gaps = npt.NDArray[np.float32]
-"""What each cell of a table has too many."""
+"""The surplus of rows in each cell of a table."""
 State = npt.NDArray[np.uint64]
-"""One number of 64 bits: the state of a stream of random numbers."""
+"""A 64-bit number: the state of a stream of random numbers."""
 ROWS = 1 << 17
-"""How many rows are fitted: their rounding is small beside any noise."""
+"""The number of rows that are fitted: their rounding is small compared with any noise."""
 FEWEST_SWEEPS, MOST_SWEEPS, WORK = 4, 12, 2400
-"""How many sweeps over all rows, attribute by attribute: WORK over the square of the number of attributes, within these
-bounds. A sweep takes time in proportion to that square."""
+"""The number of sweeps over all rows, attribute by attribute: WORK divided by the square of the number of attributes,
+within these bounds. A sweep takes time in proportion to that square."""
 SETTLED = 1e-3
-"""The fit ends when a smaller part of the rows than this changes in a sweep."""
+"""The fit ends when a sweep changes less than this part of the rows."""
 NEAR = 0.5
 """The table of fitted rows replaces a measured pair if they differ by at most this part of the expected error. Where
 there is little noise, rows cannot follow all tables as closely as they were measured."""
@@ -50,9 +50,9 @@ _SEED = 20210811
 def refined(model: PairModel, rows: int = ROWS) -> PairModel:
     """The model with tables of all pairs, counted in rows that were fitted to all measured pairs together.
 
-    A model whose measured pairs form a forest is left as it is: its paths are exact. So is one whose pairs were all
-    measured: rows would add nothing. The random numbers have a fixed seed, so that the same measurements always give
-    the same tables.
+    A model whose measured pairs form a forest is left as it is, because its paths are exact; so is a model whose pairs
+    were all measured, because rows would add nothing. The random numbers have a fixed seed, so that the same
+    measurements always give the same tables.
     """
     if model.fitted or len(model.pairs) in (len(model.forest.pairs), math.comb(len(model.singles), 2)):
         return model
@@ -75,7 +75,7 @@ def _near(model: PairModel, pair: Pair, table: Reals) -> bool:
 
 def along_forest(model: PairModel, count: int, random: np.random.Generator) -> Codes:
     """Rows as columns of cell numbers, with a line for each attribute: the root of a tree is drawn from its own table,
-    every other attribute from its pair with the attribute before it."""
+    every other attribute from its pair with its neighbour towards the root."""
     names = list(model.singles)
     codes = np.zeros((len(names), count), dtype=np.int32)
     deck, nothing = np.empty(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
@@ -94,7 +94,7 @@ def along_forest(model: PairModel, count: int, random: np.random.Generator) -> C
 
 @dataclass(frozen=True, eq=False)
 class _Around:
-    """Where the tables of one attribute lie among all tables: see :func:`gradual_updates.update`."""
+    """The positions of one attribute's tables among all tables: see :func:`update`."""
 
     others: Integers
     bases: Integers
@@ -108,10 +108,10 @@ def fit(
     tables: Mapping[Pair, Reals],
     random: np.random.Generator,
 ) -> None:
-    """Change rows, a few at a time, until their tables of pairs are near to *tables*, all of them together.
+    """Change rows, a few at a time, until their tables of pairs are close to all *tables* together.
 
     After the gradual update of Zhang et al., "PrivSyn: differentially private data synthesis", USENIX Security 2021.
-    There a row moves to mend one table; here only if all tables together then fit better.
+    There a row is changed to improve one table; here only if all tables together then fit better.
     """
     names, rows = list(sides), codes.shape[1]
     gaps, around = _layout(codes, sides, tables)
@@ -133,7 +133,7 @@ def fit(
 
 
 def _layout(codes: Codes, sides: Mapping[str, int], tables: Mapping[Pair, Reals]) -> tuple[Gaps, list[_Around]]:
-    """What each cell has too many, all tables in one line, and where each attribute finds its own."""
+    """The surplus of rows in each cell, all tables concatenated, and the positions of each attribute's tables."""
     names, rows = list(sides), codes.shape[1]
     places: list[list[tuple[int, int, int, int]]] = [[] for _ in names]
     gaps, base = [], 0
@@ -146,13 +146,13 @@ def _layout(codes: Codes, sides: Mapping[str, int], tables: Mapping[Pair, Reals]
         places[column].append((row, base, table.shape[1], 1))
         base += table.size
     columns = [np.array(place, dtype=np.int64).reshape(-1, 4).T.copy() for place in places]
-    # in 32 bits: all of it stays in the processor's cache, and gaps are small numbers
+    # in 32 bits, so that all of it stays in the processor's cache; gaps are small numbers
     joined = np.concatenate(gaps) if gaps else np.zeros(0)
     return joined.astype(np.float32), [_Around(*column) for column in columns]
 
 
 def counted(codes: Codes, first: int, second: int, shape: tuple[int, ...]) -> Reals:
-    """The table of two attributes of rows."""
+    """The table of two attributes, counted in rows."""
     cells = codes[first].astype(np.int64) * shape[1] + codes[second]
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
 
@@ -162,16 +162,16 @@ def _state(random: np.random.Generator) -> np.ndarray[tuple[int, ...], np.dtype[
 
 
 ROWS_AT_A_TIME = 1 << 17
-"""Rows are made in parts of at most this many, so that memory does not grow with their number."""
+"""Rows are generated in parts of at most this size, so that memory does not grow with their number."""
 _MOST_THREADS = 4
 
 
 def sampled_codes(model: PairModel, rows: int, *, seed: int | None = None) -> Iterator[Codes]:
-    """Rows in parts: arrays with a row for each row and a column for each attribute, whose numbers are cells.
+    """Rows in parts: arrays of cell numbers with a column for each attribute.
 
     The forest is followed from attribute to attribute, so that its pairs are right up to rounding. Then rows are fitted
     to the tables of all pairs, which also removes the randomness of the sample. It costs no privacy. The same seed
-    gives the same rows; without one they are new every time.
+    gives the same rows; without a seed they differ every time.
 
     >>> singles = {"a": np.array([6.0, 2.0]), "b": np.array([4.0, 4.0])}
     >>> model = PairModel.of(singles, {("a", "b"): np.array([[4.0, 2.0], [0.0, 2.0]])})
@@ -185,7 +185,7 @@ def sampled_codes(model: PairModel, rows: int, *, seed: int | None = None) -> It
 
 
 def _parts(model: PairModel, wanted: int, key: int) -> Iterator[Codes]:
-    """The parts in their order. Each has random numbers of its own, so that threads can make some of them ahead."""
+    """The parts in their order. Each has random numbers of its own, so that threads can generate parts in advance."""
     tables, parts = model.all_pairs(), -(-wanted // ROWS_AT_A_TIME)
 
     def part(number: int) -> Codes:
@@ -222,7 +222,7 @@ class ModelRows:
         return sampled_codes(self.model, rows, seed=seed)
 
     def tables(self) -> dict[tuple[str, ...], Reals]:
-        """All pairs, or the only attribute: what the rows are compared with."""
+        """The tables that the rows are compared with: all pairs, or the only attribute."""
         tables: dict[tuple[str, ...], Reals] = dict(self.model.all_pairs().items())
         return tables or {(name,): table for name, table in self.model.singles.items()}
 
@@ -244,11 +244,12 @@ def uniform(state: State) -> float:
 
 @compiled
 def deal(known: Codes, table: Reals, starts: Integers, deck: Codes, new: Codes, state: State) -> None:
-    """A value of a second attribute for every row, by the value of a first one, with as little chance as can be.
+    """A value of a second attribute for every row, given the value of a first one, with as little randomness as
+    possible.
 
-    Of the rows with value a, the number that gets value b is ⌊C_b + u⌋ − ⌊C_{b−1} + u⌋, where C_b is what should come
-    up to b and u is one uniform number: right on average, and never off by one. Which rows get which is shuffled.
-    *starts*, one longer than the table, and *deck*, as long as the rows, are room to work in.
+    Of the rows with value a, the number that gets value b is ⌊C_b + u⌋ − ⌊C_{b−1} + u⌋, where C_b is the expected
+    number of values up to b and u is one uniform number: right on average, and always off by less than one. The values
+    are shuffled among the rows. *starts*, one longer than the table, and *deck*, as long as the rows, are buffers.
     """
     values, others = table.shape
     for value in range(values + 1):
@@ -281,7 +282,7 @@ def deal(known: Codes, table: Reals, starts: Integers, deck: Codes, new: Codes, 
 
 @compiled
 def _drawn(gaps: Gaps, base: int, stride: int, values: int, state: State) -> int:
-    """A value in proportion to what is missing in its cell; −1 if hardly anything is."""
+    """A value drawn in proportion to the rows missing in its cell; −1 if hardly any are."""
     missing = 0.0
     for value in range(values):
         missing += max(0.0, -gaps[base + value * stride])
@@ -311,13 +312,15 @@ def update(
     starts: Integers,
     state: State,
 ) -> int:
-    """Give rows another value of the attribute *own* where all tables together then fit better; how many changed.
+    """Give rows another value of the attribute *own* where all tables together then fit better; returns how many
+    changed.
 
-    Fit is the sum over all tables and cells of (rows − wanted)², and *gaps* are the rows − wanted of every cell. The
-    tables of *own* with each of *others* begin at *bases*; there, the other's value counts *steps* and the own one
-    *strides*. A row whose cells have on the whole too many rows is looked at twice: a value is drawn by what is missing
-    in the table where its own cell has most too many, then in a random one; it is taken if the fit improves by it.
-    *codes* has a line for each row; *starts*, one for each of *others*, is room to work in.
+    The misfit is the sum over all tables and cells of (rows − wanted)², and *gaps* are rows − wanted for every cell.
+    The tables of *own* with each of *others* begin at *bases*; in them, a step of the other's value is *steps* and a
+    step of the own value is *strides*. For a row whose cells together have too many rows, a new value is tried twice:
+    drawn by the rows missing in the table where its own cell has the largest surplus, then in a random table. It is
+    accepted if the misfit falls. *codes* has a line for each row; *starts*, with an entry for each of *others*, is a
+    buffer.
     """
     tables, changed = others.size, 0
     for row in range(codes.shape[0]):

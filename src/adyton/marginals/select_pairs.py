@@ -1,5 +1,5 @@
-"""The programs that measure pairs: all at once, or those that single attributes predict badly, after a look at these;
-and the program behind ``auto``, which decides whether to measure some or all.
+"""The programs that measure pairs: all pairs at once, or those that the measured single attributes predict badly; and
+the program behind ``auto``, which decides whether to measure some or all.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from adyton.plans.algorithm import Whole
 from adyton.queries.measurement import Group, MeasuredTable
 
 LARGEST_GUESS = 2.0**50
-"""No cell is guessed to hold more rows."""
+"""The largest number of rows that is guessed for a cell."""
 _PAIRS_EACH = 4
-"""At most this many pairs for each attribute are chosen, where the request names no number."""
+"""The largest number of pairs per attribute that are chosen where the request names no number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +50,17 @@ class SelectPairs(TablesProgram):
     """Single attributes, then those pairs that are guessed badly, chosen privately: first a forest, then any.
 
     After McKenna et al., "Winning the NIST contest" (MST), 2021, and "AIM", VLDB 2022, with pure ε: pairs are chosen by
-    permute-and-flip, by how far the guess is from the truth, less what noise would do to it.
+    permute-and-flip, by the distance of the guess from the truth, less the error that noise would add.
     """
 
     name = "select-pairs"
     pairs: Whole | None = None
-    """How many pairs are chosen; by default as many as the number of rows supports."""
+    """The number of pairs to choose; by default as many as the number of rows supports."""
     label: str | None = None
-    """An attribute that rows are to predict: its pairs are measured first, and then one for each attribute."""
+    """An attribute to be predicted from the rows: its pairs are measured first, then one pair for each attribute."""
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
-        """The choice of the largest possible number of pairs."""
+        """Check the choice of the largest possible number of pairs."""
         super().check(wanted, epsilon)
         if self.label is not None and self.label not in wanted.sides:
             raise BadInput(no_such("attribute", self.label, wanted.sides))
@@ -71,7 +71,7 @@ class SelectPairs(TablesProgram):
             check_request(choice, TablesShape(wanted.schema, groups), epsilon / (1 << 10))
 
     def run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
-        """A look; then the single attributes again, and pairs."""
+        """The first look; then the single attributes again, and pairs."""
         if not wanted.pairs:
             return AllPairs().run(source, wanted, epsilon)
         look = FirstLook.at(source, wanted, epsilon)
@@ -83,19 +83,19 @@ class SelectPairs(TablesProgram):
 class ChosenWay(TablesProgram):
     """Single attributes, then all pairs or some: whichever is expected to be closer to the truth after a cheap look.
 
-    The look is at β, how far independence is from the truth, on average over all pairs: one noisy number.
+    The look is one noisy number, β: the distance of independence from the truth, averaged over all pairs.
     """
 
     name = "auto"
     label: str | None = None
-    """An attribute that rows are to predict: where not all pairs are measured, its pairs are measured first."""
+    """An attribute to be predicted from the rows: where not all pairs are measured, its pairs are measured first."""
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
-        """What both ways need."""
+        """Check the requirements of both programs."""
         SelectPairs(label=self.label).check(wanted, epsilon)
 
     def run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
-        """The look, the decision, and what was decided."""
+        """The look, the decision, and the measurements decided on."""
         if not wanted.pairs:
             return AllPairs().run(source, wanted, epsilon)
         look = FirstLook.at(source, wanted, epsilon)
@@ -110,7 +110,7 @@ class ChosenWay(TablesProgram):
 def selected(
     look: FirstLook, wanted: TableSet, decision: Decision, epsilon: Fraction, label: str | None = None
 ) -> tuple[MeasuredTable, ...]:
-    """What the look measured, the single attributes once more, and pairs in stages: chosen, then measured."""
+    """The tables of the look, the single attributes once more, and pairs in stages: chosen, then measured."""
     tables, own = look.tables, [pair for pair in wanted.pairs if label in pair]
     plan = stages(decision, wanted.longest_forest, len(wanted.pairs))
     if label is not None:
@@ -139,7 +139,7 @@ def _chosen(
 
 @dataclass(frozen=True, eq=False)
 class FirstLook:
-    """What was measured to decide by, and what it cost. ``.spent.rest`` of the budget is not spent yet."""
+    """The measurements that inform the decision, and their cost. ``.spent.rest`` of the budget is left."""
 
     tables: TablesSource
     singles: tuple[MeasuredTable, ...]
@@ -147,13 +147,13 @@ class FirstLook:
     evidence: Evidence
     spent: LookShares
     shares: Mapping[Group, Fraction]
-    """How all pairs would be measured."""
+    """The shares with which all pairs would be measured."""
     bought: tuple[Bought, ...]
 
     @classmethod
     def at(cls, source: TableSource, wanted: TableSet, epsilon: Fraction) -> FirstLook:
         """The number of rows, the single attributes and β of a table."""
-        tables = source.tables(wanted.counted)  # how they are counted is planned before anything is paid for
+        tables = source.tables(wanted.counted)  # plans how they are counted before the first debit
         rows = source.count(COUNT * epsilon)
         counted = note(Bought.of(ROWS, "the number of rows", rows, COUNT * epsilon))
         spent = look_shares(wanted.sides, float(rows.value), float(epsilon))
@@ -180,13 +180,13 @@ class AllPairs(TablesProgram):
     """Every pair of attributes, in shares of a budget that make the sum of errors least.
 
     Least squares on the parts of tables makes them consistent (Xiao et al., "An optimal and scalable matrix mechanism
-    for noisy marginals under convex loss functions", NeurIPS 2023); the least squares are free of bias.
+    for noisy marginals under convex loss functions", NeurIPS 2023); the least-squares estimates are unbiased.
     """
 
     name = "all-pairs"
 
     def run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
-        """One measurement of everything."""
+        """One measurement of all tables."""
         shares = wanted.shares()
         tables = source.tables(tuple(shares))
         return Outcome(self.name, tuple(measured(tables, shares, epsilon)), f"all {len(wanted.pairs):,} pairs")
@@ -196,26 +196,26 @@ class AllPairs(TablesProgram):
 class AllTables(TablesProgram):
     """Every table asked for, in shares of a budget that make the sum of errors least.
 
-    As all-pairs, for tables of one, two, three or more attributes: each of them is free of bias, and has an exact
-    standard error (Xiao et al., "An optimal and scalable matrix mechanism for noisy marginals under convex loss
-    functions", NeurIPS 2023).
+    Like all-pairs, for tables of one, two, three or more attributes: each table is unbiased and has an exact standard
+    error (Xiao et al., "An optimal and scalable matrix mechanism for noisy marginals under convex loss functions",
+    NeurIPS 2023).
     """
 
     name = "all-tables"
 
     def check(self, wanted: TableSet, epsilon: Fraction) -> None:
-        """Measuring all of them."""
+        """Check the measurement of all tables."""
         if wanted.cells > MOST_CELLS:
             raise BadInput(
                 f"these {len(wanted.groups):,} tables have {wanted.cells:,} cells; the limit is {MOST_CELLS:,} in all. "
-                "Name all-pairs, whose tables of more attributes follow from pairs, the tables that matter (sets), or "
-                "fewer cells for attributes of numbers (cells)."
+                "Use all-pairs, where tables of more attributes follow from pairs, name only the tables that matter "
+                "(sets), or declare fewer cells for attributes of numbers (cells)."
             )
         groups = tuple(wanted.direct_shares())
         check_request(MeasureTables.weighted(range(len(groups))), TablesShape(wanted.schema, groups), epsilon / 1024)
 
     def run(self, source: TableSource, wanted: TableSet, epsilon: Fraction) -> Outcome:
-        """One measurement of everything."""
+        """One measurement of all tables."""
         shares = wanted.direct_shares()
         tables = source.tables(tuple(shares))
         return Outcome(self.name, tuple(measured(tables, shares, epsilon)), f"all {len(wanted.groups):,} tables")

@@ -1,4 +1,4 @@
-"""A release of many tables: what was measured, every table that follows from it, synthetic rows, its receipt.
+"""A release of many tables: the measurements, every table that follows from them, synthetic rows, its receipt.
 
 Answers and intervals come from the tables of the attributes that a query names, never from the whole domain.
 """
@@ -51,25 +51,25 @@ if TYPE_CHECKING:
 
 ERRORS = "errors.csv"
 NO_BOUNDS = (
-    "No bounds: not all of this was measured, and how attributes depend on one another beyond that is not known."
+    "No bounds: not all of this was measured, and the dependence of attributes that were not measured together is not "
+    "known."
 )
 APPROXIMATE = (
-    "The intervals come from the noise of least squares, meant to hold the true count in {rate} of 100 releases, "
-    "without a formal guarantee: what to measure was decided after a look at noisy tables, which they do not account "
-    "for."
+    "The intervals come from the noise of least squares and are meant to hold the true count in {rate} of 100 "
+    "releases, without a formal guarantee: they do not account for the fact that noisy tables decided what to measure."
 )
 _MOST_CELLS = 1 << 25
-"""As many as the kernel counts at once."""
+"""The largest number of cells of all measured tables: the number that the kernel counts at once."""
 _MOST_ATTRIBUTES = 5
-"""In one measured table."""
+"""The largest number of attributes in one measured table."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TablesRelease(Released):
-    """Tables of few attributes out of many: any table of them, exact errors where there are any, and synthetic rows.
+    """Tables of few attributes out of many: any table of them, exact errors where they are known, and synthetic rows.
 
-    Made by :meth:`adyton.Session.release` for :class:`adyton.Marginals`; kept in a folder by :meth:`save`, and read
-    back by :meth:`load`. All of it follows from what was measured: more tables, or rows, cost no privacy.
+    Made by :meth:`adyton.Session.release` for :class:`adyton.Marginals`; saved to a folder by :meth:`save`, and read
+    back by :meth:`load`. All of it follows from the measurements: more tables, or rows, cost no privacy.
 
     >>> import pandas, adyton as ad
     >>> rows = pandas.DataFrame({name: [0, 1, 1, 1] * 1000 for name in "abcdef"})
@@ -89,20 +89,20 @@ class TablesRelease(Released):
     why: str
     """Why these tables were measured."""
     bought: tuple[Bought, ...]
-    """What was measured to decide, if anything; else the program was named."""
+    """The measurements that informed the choice of program; empty if the request named the program."""
     kept: PairModel | None = None
-    """The model as it was saved, of a release that was read from a file."""
+    """The saved model, if the release was read from a file."""
 
     # ---- what follows from the measurements -------------------------------------------------------------------------
 
     @cached_property
     def wanted(self) -> TableSet:
-        """The tables that were asked for."""
+        """The requested tables."""
         return TableSet.by(self.task, self.schema)
 
     @cached_property
     def estimated(self) -> Estimates:
-        """Least squares, and the model; the same measurements always give the same."""
+        """Least squares, and the model; the same measurements always give the same estimates."""
         if self.kept is not None:
             return Estimates(residuals(self.wanted.sides, self.measured), self.kept)
         return program_named(self.algorithm, **self.options).estimate(self.wanted, self.measured)
@@ -120,12 +120,12 @@ class TablesRelease(Released):
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The attributes of each table that was asked for."""
+        """The attributes of each requested table."""
         return self.wanted.groups
 
     def table(self, *attributes: str) -> Table:
-        """Any table, with the least error known; ``.how`` says whether it was measured, follows from a path of measured
-        pairs, was fitted to them, or assumes that attributes are independent."""
+        """Any table, with the smallest error known; ``.how`` says whether it was measured, follows from a path of
+        measured pairs, was fitted to them, or assumes that attributes are independent."""
         group = one_by_one(attributes, self.schema)
         counts, how = wider_table(self.estimated, group), "measured"
         if counts is None:
@@ -134,9 +134,9 @@ class TablesRelease(Released):
         return Table(group, self.labels(group), counts, how, counted=self.counted_rows)
 
     def unbiased(self, *attributes: str) -> Table:
-        """A table by least squares alone: without bias, with the exact standard error of each of its counts.
+        """A table by least squares alone: unbiased, with the exact standard error of each of its counts.
 
-        Counts can be negative. A table of which a part was never measured is refused: :meth:`table` estimates it.
+        Counts can be negative. A table that was not completely measured is refused: :meth:`table` estimates it.
         """
         group = one_by_one(attributes, self.schema)
         counts = self.estimated.squares.table(*group)
@@ -144,7 +144,7 @@ class TablesRelease(Released):
         return Table(group, self.labels(group), counts, "least squares", error, counted=self.counted_rows)
 
     def _error_columns(self) -> dict[str, list[Any]]:
-        """For each table that was asked for: cells, expected total variation if known, and where it comes from."""
+        """For each requested table: its cells, its expected total variation if known, and where it comes from."""
         return {
             "table": [" × ".join(group) for group in self.groups],
             "cells": [self.wanted.size(group) for group in self.groups],
@@ -153,7 +153,7 @@ class TablesRelease(Released):
         }
 
     def error_lines(self) -> pa.Table:
-        """A line for each table that was asked for."""
+        """A line for each requested table."""
         import pyarrow as pa
 
         columns: dict[str, Any] = self._error_columns()
@@ -167,7 +167,7 @@ class TablesRelease(Released):
     def answer(self, queries: object) -> Reals:
         """The estimated answers to any queries, at no cost: ``release.answer([{"age": (20, 29), "sex": "F"}])``.
 
-        Each is a sum of cells of the table of those attributes that it names; see :meth:`table`.
+        Each answer is a sum of cells of the table of the attributes that the query names; see :meth:`table`.
         """
         boxes, total = self._boxes(queries), np.array(self.model.total)
         tables = {group: self.table(*group).counts if group else total for group in {group for group, _ in boxes}}
@@ -176,8 +176,8 @@ class TablesRelease(Released):
     def interval(self, queries: object, confidence: float = 0.95) -> Interval:
         """Answers with confidence intervals, from the closed form of least squares.
 
-        Where not all of a table was measured there are none: the bounds are infinite. ``.meaning`` of the result says
-        in plain words what the intervals promise.
+        Where a table was not completely measured, the bounds are infinite. ``.meaning`` of the result says in plain
+        words what the intervals promise.
         """
         rate, squares, lines = float(share(confidence, "confidence")), self.estimated.squares, []
         for group, box in self._boxes(queries):
@@ -199,7 +199,7 @@ class TablesRelease(Released):
         return np.isin(np.arange(self.wanted.sides[name]), cells).astype(float)
 
     def _around(self, counts: Reals, centres: Reals, moments: Moments, confidence: float) -> Interval:
-        """The bounds of least squares, wide enough to hold the counts, too; none where the variance is infinite."""
+        """The bounds of least squares, widened to include the counts; infinite where the variance is infinite."""
         known = np.isfinite(moments.variances)
         finite = Moments(np.where(known, moments.variances, 1.0), moments.fourths)
         far = np.where(known, radius(finite, confidence), np.inf)
@@ -208,18 +208,19 @@ class TablesRelease(Released):
         return self._interval(counts, lower, upper, confidence, "" if known.all() else NO_BOUNDS)
 
     def _interval(self, counts: Reals, lower: Reals, upper: Reals, confidence: float, note: str = "") -> Interval:
-        """Exact where what was measured does not depend on the data: then the noise has the same law on all data."""
+        """Exact where the choice of measurements does not depend on the data: the noise then has the same law on all
+        data."""
         if self.algorithm in ("all-pairs", "all-tables") and not self.bought:
             return Interval(counts, lower, upper, confidence, "exact", note=note)
         means = APPROXIMATE.format(rate=f"{100 * confidence:g}")
         return Interval(counts, lower, upper, confidence, "approximate", note=note, means=means)
 
     def slice_counts(self, part: Slice) -> Reals:
-        """The estimated counts of some cells of one attribute, from the table of those that are named."""
+        """The estimated counts of some cells of one attribute, from the table of the attributes in the slice."""
         return _sliced(self.table(*part.group).counts, part)
 
     def slice_bounds(self, queries: Queries, confidence: float, *, part: Slice) -> Interval:
-        """Bounds on sums of them, about least squares: without bias, so that what follows from them is right, too."""
+        """Bounds on sums of these counts, around least squares: unbiased, so that bounds derived from them hold too."""
         squares = self.estimated.squares
         if squares.missing(*part.group):
             endless = np.full(queries.count, np.inf)
@@ -236,12 +237,12 @@ class TablesRelease(Released):
         return self._interval(centres, centres - far, centres + far, confidence)
 
     def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
-        """Bounds on all cells of a table that hold at the same time: the doubt is divided over the cells."""
+        """Bounds on all cells of a table that hold simultaneously: the error probability is divided over the cells."""
         cells = self.wanted.size(group)
         return replace(table_interval(self, group, 1 - (1 - confidence) / cells), confidence=confidence)
 
     def combined_with(self, others: Sequence[Self]) -> TablesRelease:
-        """One release with the measurements of all: least squares weighs each by its noise."""
+        """One release with the measurements of all: least squares weights each by its noise."""
         releases = [self, *others]
         for what in ("task", "algorithm", "options"):
             different = [release for release in others if getattr(release, what) != getattr(self, what)]
@@ -271,15 +272,15 @@ class TablesRelease(Released):
 
     @property
     def ranked_by(self) -> tuple[str, ...]:
-        """The attributes of the table, if there is one."""
+        """The attributes of the table, if there is only one table."""
         return self.groups[0] if len(self.groups) == 1 else ()
 
     @cached_property
     def expected_error(self) -> ExpectedError:
-        """The error to expect of the cells of all tables that were asked for, from the variances of least squares.
+        """The expected error of the cells of all requested tables, from the variances of least squares.
 
-        Where all tables are determined by what was measured, denoising is meant to improve on it. Else it is the noise
-        alone: the dependence of attributes beyond the measured pairs comes on top.
+        Where the measurements determine all tables, denoising is meant to improve on it. Otherwise it is the noise
+        alone: the error from dependence beyond the measured pairs is added to it.
         """
         wanted, squares = self.wanted, self.estimated.squares
         sums = {group: wanted.summed_variance(squares, group) for group in self.groups}
@@ -304,10 +305,10 @@ class TablesRelease(Released):
     # ---- frames and rows --------------------------------------------------------------------------------------------
 
     def to_arrow(self, attributes: str | Sequence[str] | None = None, *, confidence: float | None = None) -> pa.Table:
-        """The table of these attributes with one line per cell; without any, all tables that were asked for.
+        """The table of these attributes with one line per cell; without *attributes*, all requested tables.
 
-        With *confidence*, the columns ``lower`` and ``upper`` too: from least squares, and wide enough to hold the
-        count. Where not all of a table was measured they are infinite, with a warning.
+        With *confidence*, the columns ``lower`` and ``upper`` too: from least squares, widened to include the count.
+        Where a table was not completely measured they are infinite, with a warning.
         """
         rate = None if confidence is None else float(share(confidence, "confidence"))
         if attributes is None:
@@ -329,19 +330,19 @@ class TablesRelease(Released):
 
     @property
     def rows_estimated(self) -> int:
-        """As the model has them."""
+        """The number of rows in the model, rounded."""
         return max(0, round(self.model.total))
 
     # ---- for people and files ---------------------------------------------------------------------------------------
 
     @property
     def extent(self) -> str:
-        """Its tables and attributes."""
+        """The numbers of tables, attributes and cells."""
         cells = sum(len(axis) for axis in self.axes.values())
         return f"; {len(self.groups):,} tables of {len(self.axes)} attributes with {cells:,} cells of their own"
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """What was measured and why, and how far off the tables are."""
+        """What was measured and why, and the expected errors of the tables."""
         return self._way_in_words(), self._errors_in_words()
 
     def _way_in_words(self) -> str:
@@ -349,7 +350,7 @@ class TablesRelease(Released):
         if looks:
             look, price = looks[0], display(looks[0].spent * self.rows_per_unit)
             return (
-                f"Algorithm: {self.algorithm}, chosen after the tables of single attributes and a look at {look.words} "
+                f"Algorithm: {self.algorithm}, chosen by the tables of single attributes and by {look.words} "
                 f"({look.value:,.6g} ± {look.deviation:,.3g}, noisy), for ε = {price}: {self.why}."
             )
         about = ""
@@ -359,7 +360,7 @@ class TablesRelease(Released):
         return f"Algorithm: {self.algorithm}, as asked: {self.why}{about}."
 
     def _errors_in_words(self) -> str:
-        """In parts of all rows, as total variation: the unit in which tables can be compared."""
+        """As total variation, relative to the number of rows, so that tables can be compared."""
         columns = self._error_columns()
         known = [error for error in columns["expected_error"] if error is not None]
         ways = ", ".join(f"{number:,} {how}" for how, number in Counter(columns["how"]).most_common())
@@ -368,15 +369,15 @@ class TablesRelease(Released):
         rest = "" if len(known) == len(self.groups) else " The error of the others depends on what was not measured."
         return (
             f"Tables: {ways}. Expected error of {len(known):,} of them: at most {100 * float(np.mean(known)):.2g}% of "
-            f"all rows are in a wrong cell, on average (total variation).{rest} errors() has each."
+            f"all rows are in a wrong cell, on average (total variation).{rest} errors() lists them."
         )
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
-        """Every table that was asked for."""
+        """All requested tables."""
         return Sheets(TABLES, tuple(self._sheet(group, confidence) for group in self.groups), confidence)
 
     def _sheet(self, group: Sequence[str], confidence: float | None) -> Sheet:
-        """A table with its bounds, where there are any."""
+        """A table with its bounds, where they are finite."""
         table = self.table(*group) if confidence is None else self.bounded(group, confidence)
         bounded = table.upper is not None and bool(np.isfinite(table.upper).all())
         lower, upper = (table.lower, table.upper) if bounded else (None, None)
@@ -385,17 +386,17 @@ class TablesRelease(Released):
         return Sheet(labels, (Column("count", *three),), counted=self.counted_rows)  # type: ignore[arg-type]
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
-        """How far off each table is."""
+        """The expected error of each table."""
         labels = self._error_columns()
         values = np.array(labels.pop("expected_error"), dtype=np.float64)
         return (Sheets(ERRORS, (Sheet(labels, (Column("expected_error", values),), counted=self.counted_rows),)),)
 
     def explained(self) -> tuple[Sheets, ...]:
-        """How far off each table is."""
+        """The expected error of each table."""
         return self.more_sheets()
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
-        """The first tables of one or two attributes that were asked for."""
+        """The first requested tables of one or two attributes."""
         from adyton.report.tables import drawings  # loaded only where something is drawn
 
         return drawings(self, most)
@@ -414,14 +415,14 @@ class TablesRelease(Released):
         return Sheets(TABLES, (self._sheet(first, rate),), rate, more=more)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, attributes: Sequence[str] = ()) -> Figure:
-        """The pictures of the first tables that were asked for, or of one or two *attributes*."""
+        """Pictures of the first requested tables, or of one or two *attributes*."""
         from adyton.report.plot import plot  # loads matplotlib
         from adyton.report.tables import drawing_of
 
         return plot(self, path, [drawing_of(self, attributes)] if attributes else None)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
-        """All that was measured, and the model of it if it is there."""
+        """All measurements, and the model: computed if *complete*, else only if it was read from a file."""
         model = self.model if complete else self.kept
         tables = [
             {
@@ -440,7 +441,7 @@ class TablesRelease(Released):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> TablesRelease:
-        """With noisy tables of few attributes, at least one for every attribute."""
+        """A release from its saved form: noisy tables of few attributes, at least one for every attribute."""
         schema, task, epsilon = common["schema"], common["task"], common["epsilon"]
         if not isinstance(task, Marginals) or task.select(schema) != schema:
             raise BadInput("the task is about other attributes than the schema")
@@ -489,7 +490,7 @@ def _measured(plain: object, wanted: TableSet) -> tuple[MeasuredTable, ...]:
         group = tuple(as_text(name, "an attribute") for name in of_kind(list, part_of(entry, "group"), "a group"))
         few = 0 < len(group) <= _MOST_ATTRIBUTES and all(name in wanted.sides for name in group)
         if group not in allowed and not (few and in_order(group, wanted.sides) == group):
-            raise BadInput(f"{shorten(group)} is no table that is measured for this task")
+            raise BadInput(f"{shorten(group)} is not a table that is measured for this task")
         cells += wanted.size(group)
         if cells > _MOST_CELLS:
             raise BadInput(f"the measured tables have more than {_MOST_CELLS:,} cells")
@@ -500,7 +501,7 @@ def _measured(plain: object, wanted: TableSet) -> tuple[MeasuredTable, ...]:
         tables.append(MeasuredTable(group, _counts(part_of(entry, "counts"), shape), variance))
     lacking = set(wanted.sides).difference(*(table.group for table in tables))
     if lacking:
-        raise BadInput(f"nothing was measured of {shorten(min(lacking))}")
+        raise BadInput(f"no measured table has the attribute {shorten(min(lacking))}")
     return tuple(tables)
 
 
@@ -512,7 +513,7 @@ def _counts(plain: object, shape: tuple[int, ...]) -> Integers:
 
 
 def _model(plain: object, wanted: TableSet) -> PairModel | None:
-    """The model as it was saved: of these attributes, with the pairs in their order."""
+    """The saved model: of these attributes, with the pairs in their order."""
     if plain is None:
         return None
     model = PairModel.from_dict(of_kind(dict, plain, "model"))
@@ -523,5 +524,5 @@ def _model(plain: object, wanted: TableSet) -> PairModel | None:
         if tuple(in_order(group, sides)) != tuple(group):
             raise BadInput("the tables of the model are not in the order of the schema")
     if not all(0 <= error <= float(SAFE) for error in model.errors.values()):
-        raise BadInput("the errors of the model must be numbers of at least 0")
+        raise BadInput("the errors of the model must be at least 0")
     return model

@@ -1,4 +1,4 @@
-"""What answers a task: a program that is checked, previewed, and run on a private table.
+"""Programs, which answer tasks: each is checked, previewed, and run on a private table.
 
 Start with ``base``; ``counts``, ``tables``, ``numbers``, ``classifier`` and ``tuning`` are the programs.
 """

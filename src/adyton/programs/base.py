@@ -1,8 +1,8 @@
 """A program: what answers a task on a table with a certain schema.
 
-It is a frozen value, and knows nothing of ledgers, files, pages or shells. *of*, *check* and *outlook* need no row;
-*check* returns a short function that calls operators and computes with their answers. Each answer is recorded before
-the function gets it, so that an interrupted request is finished by running the same function on the recorded answers.
+It is a frozen value, independent of ledgers, files, pages and shells. *of*, *check* and *outlook* read no row; *check*
+returns a short function that calls operators and computes with their answers. Each answer is recorded before the
+function gets it, so that an interrupted request is finished by running the same function on the recorded answers.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ UNKNOWN = "depends on the data"
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a program made of its measurements: the parts of a result that only this kind of result has."""
+    """What a program computed from its measurements: the fields that only this kind of result has."""
 
     algorithm: str
-    """What ran in the end, named or chosen."""
+    """The algorithm that ran, named or chosen."""
     own: Mapping[str, Any]
-    """The fields of the result beside those of every result."""
+    """The fields of the result in addition to those that every result has."""
     ended: BaseException | None = None
-    """What ended the program early, where it could use what was measured until then."""
+    """The exception that ended the program early, where the measurements until then were used."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """The given options that the algorithm which ran has."""
 
 
 class Program(ABC):
-    """What answers a task: made by :meth:`of` from a request and a schema, which refuses what cannot be answered."""
+    """What answers a task: made by :meth:`of`, which refuses requests that cannot be answered with the schema."""
 
     noun: ClassVar[str] = "a release"
-    """What the result is called, with its article."""
+    """The name of the result, with its article."""
     may_need_less: ClassVar[bool] = False
-    """Whether less than what was asked for may be charged."""
+    """Whether less than the requested budget may be charged."""
     result: ClassVar[type[Result]]
     """The kind of result that it returns."""
     other_results: ClassVar[tuple[type[Result], ...]] = ()
@@ -70,24 +70,24 @@ class Program(ABC):
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
-        """The attributes whose misfits are counted beside the answer; None where values need not match the schema."""
+        """The attributes in which rows that do not match the schema are counted; None where values need not match."""
         return self.schema.names
 
     @property
     def lines(self) -> int:
-        """About how many lines the answer has."""
+        """The approximate number of lines of the answer."""
         return 1
 
     def source(self, table: Any) -> Any:
-        """What is measured, derived from the rows that the request is about."""
+        """The source that is measured, derived from the rows that the request is about."""
         return table
 
     @abstractmethod
     def check(self, source: Any, epsilon: Fraction) -> Callable[[], Answer]:
-        """Make sure that the program can be run to its end, with *epsilon* for a row: else nothing is spent.
+        """Make sure that the program can be completed with *epsilon* for a row; otherwise refuse, and nothing is spent.
 
         Returns the function that measures and computes, spending *epsilon* for a row, or less where it needs less. A
-        replay calls it again when the budget is spent, so that it must not depend on what is left.
+        replay calls it again after the budget is spent, so it must not depend on what is left.
         """
 
     @abstractmethod
@@ -96,25 +96,25 @@ class Program(ABC):
 
 
 class Outlook(ABC):
-    """What can be known of a request before anything is spent: what could run, and how far off it would be."""
+    """What can be known of a request before anything is spent: the algorithms that could run, and their errors."""
 
     misfits: MisfitShare
     chooses: bool
-    """Whether one of several is chosen privately."""
+    """Whether one of several candidates is chosen privately."""
 
     @property
     def cells(self) -> int | None:
-        """How many cells are estimated, if any."""
+        """The number of cells that are estimated, if any."""
         return None
 
     @property
     def queries(self) -> int | None:
-        """How many queries the task asks about them."""
+        """The number of queries that the task asks about them."""
         return None
 
     @property
     def size(self) -> str:
-        """How much is released, in a few words; empty where there is nothing to say."""
+        """The size of the release in a few words; empty where there is nothing to say."""
         return "" if self.cells is None else f"{self.cells:,} cells"
 
     @property
@@ -124,10 +124,10 @@ class Outlook(ABC):
 
     @abstractmethod
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:
-        """The error to expect of each candidate, or of each statistic; None where it depends on the data."""
+        """The expected error of each candidate, or of each statistic; None where it depends on the data."""
 
     def error_at(self, epsilon: Fraction) -> float:
-        """The error of an answer that is known beforehand for a budget: one number; refused where there is none."""
+        """The error of an answer that is known beforehand for a budget: one number; refused where it is unknown."""
         errors = self.errors(epsilon)
         best = least_known(errors)
         if best is None:
@@ -147,7 +147,7 @@ class Outlook(ABC):
         return ()
 
     def share(self, epsilon: Fraction) -> Fraction:
-        """What is left of a budget for the answer itself after misfits are counted."""
+        """The budget for the answer itself, after rows that do not match the schema are counted."""
         return epsilon * (1 - self.misfits.of(epsilon))
 
     def head(self, epsilon: Fraction) -> str:
@@ -155,16 +155,16 @@ class Outlook(ABC):
         return "One of these is chosen privately:" if self.chooses else "This would run:"
 
     def what_it_does(self, name: str) -> str:
-        """A candidate in a few words."""
+        """A short description of a candidate."""
         return what_it_does(name)
 
     def promised(self, epsilon: Fraction) -> Any:
-        """The error that is known beforehand; None where there is none."""
+        """The error that is known beforehand; None where it is unknown."""
         best = least_known(self.errors(epsilon))
         return None if best is None else best[1]
 
     def lines(self, epsilon: Fraction) -> list[tuple[str, ...]]:
-        """A header and a line for each candidate: its error, what that means, and what it does; least error first."""
+        """A header and a line for each candidate: its error, what that means, what it does; smallest error first."""
         errors = self.errors(epsilon)
         known = {name: error for name, error in errors.items() if error is not None}
         ranked = sorted(known, key=lambda name: known[name].total)
@@ -173,12 +173,12 @@ class Outlook(ABC):
         lines = [(*line, self.what_it_does(line[0])) for line in (*figures, *((name, "–", UNKNOWN) for name in rest))]
         return [("algorithm", "error", "what the error is", "what the algorithm does"), *lines]
 
-    ending: ClassVar[str] = "The error is how far off one answer typically is, in rows."
+    ending: ClassVar[str] = "The error is the typical error of one answer, in rows."
 
     # ---- against ε --------------------------------------------------------------------------------------------------
 
     word: ClassVar[str] = "typical error"
-    """What the error is called."""
+    """The name of the error."""
     title: ClassVar[str] = "typical error of an answer"
     """The heading of a table of errors."""
     pictured: ClassVar[bool] = True
@@ -191,7 +191,7 @@ class Outlook(ABC):
         return {"error": shown, "algorithm": name, "what the error is": kind}
 
     def length(self, epsilon: Fraction) -> float:
-        """The same as one positive number for a picture; 0 where there is none."""
+        """The same as one positive number for a picture; 0 where it is unknown."""
         best = least_known(self.errors(epsilon))
         return 0.0 if best is None else best[1].per_query
 
@@ -204,20 +204,20 @@ class Outlook(ABC):
         return {"algorithms": figures}
 
     def remarks(self, schema: Schema, budgets: Sequence[Fraction]) -> tuple[str, ...]:
-        """What there is to say of the errors for some budgets."""
+        """Remarks on the errors for some budgets."""
         errors = self.errors(budgets[0])
         bests = (least_known(self.errors(budget)) for budget in budgets)
         names = dict.fromkeys(best[0] for best in bests if best is not None)
         described = tuple(f"{name}: {words}." for name in names if (words := self.what_it_does(name)))
         others = [name for name, error in errors.items() if error is None or error.kind == "upper mark"]
-        more = f"A choice is also among {', '.join(others)}: often better, by as much as the data allow."
+        more = f"The choice also includes {', '.join(others)}: often better, by how much depends on the data."
         chosen = self.chooses and any(error is None for error in errors.values())
         return (*described, self.ending, *((more,) if chosen else ()))
 
 
 def least_known(errors: Mapping[str, ExpectedError | None]) -> tuple[str, ExpectedError] | None:
-    """The algorithm of least error among those whose error does not depend on the data; if there is none, among those
-    whose error is at most a known one; None if there is neither."""
+    """The algorithm of smallest error among those whose error does not depend on the data; if there are none, among
+    those with a known upper bound on the error; None if there are none of either kind."""
     known = [(name, error) for name, error in errors.items() if error is not None]
     for kinds in ({"exact", "estimate"}, {"upper mark"}):
         fitting = [pair for pair in known if pair[1].kind in kinds]
@@ -227,13 +227,13 @@ def least_known(errors: Mapping[str, ExpectedError | None]) -> tuple[str, Expect
 
 
 def program_type(task: Task) -> type[Program]:
-    """The kind of program that answers a task."""
+    """The class of the program that answers a task."""
     program: type[Program] = standing(task.answered_by) if isinstance(task.answered_by, str) else task.answered_by
     return program
 
 
 def program_of(request: Request, schema: Schema) -> Program:
-    """The program for a request on a table with this schema; refused where it cannot be answered."""
+    """The program for a request on a table with this schema; refused if it cannot be answered."""
     return program_type(request.task).of(request, schema)
 
 
@@ -251,7 +251,7 @@ def load(folder: str | os.PathLike[str]) -> Result:
 
 
 def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:
-    """Bisect between an ε that is too small and one that is enough, until four digits are certain.
+    """The smallest sufficient ε, by bisection between one that is too small and one that is enough, to four digits.
 
     The error falls as 1/ε until the noise is so small that most of it is rounded away, and then faster.
     """
@@ -273,7 +273,7 @@ def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: o
 
 
 def _rounded_up(value: Fraction) -> Fraction:
-    """To four significant digits.
+    """The value rounded up to four significant digits.
 
     >>> _rounded_up(Fraction(1, 3))
     Fraction(1667, 5000)

@@ -20,7 +20,7 @@ from adyton.tasks.request import Request
 
 @dataclass(frozen=True, eq=False)
 class Learning(Program):
-    """A learner, and what it learns to predict."""
+    """A learner, and the label that it learns to predict."""
 
     noun = "a model"
     may_need_less = True
@@ -32,7 +32,7 @@ class Learning(Program):
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Learning:
-        """With the method that the classifier names."""
+        """The program with the method that the classifier names."""
         if request.options or request.algorithm != "auto" or request.misfits:
             raise BadInput('a classifier names its method and options itself: ad.Classifier("ill", method=…).')
         task = request.task
@@ -46,13 +46,13 @@ class Learning(Program):
         return None
 
     def source(self, table: TableSource) -> TableSource:
-        """The label, and what predicts it."""
+        """The label, and the attributes that predict it."""
         task = self.request.task
         assert isinstance(task, Classifier)
         return table if task.attributes is None else table.select(*task.attributes, task.label)
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """As the learner checks it."""
+        """Run the checks of the learner."""
         task, keys = self.request.task, list[int]()
         assert isinstance(task, Classifier)
         learn = self.learner.prepared(source, task.label, epsilon)
@@ -65,7 +65,7 @@ class Learning(Program):
         return run
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> LearningOutlook:
-        """How models of the method did on public tables."""
+        """The outlook for the method: its accuracy depends on the data."""
         return LearningOutlook(self.learner.name, self.schema)
 
 
@@ -77,7 +77,7 @@ class LearningOutlook(Outlook):
     schema: Schema
     misfits: MisfitShare = field(default=NO_SHARE)
     chooses = False
-    ending = "How well a model predicts depends on the data; the report says how the method did on public tables."
+    ending = "How well a model predicts depends on the data; the report says how well the method did on public tables."
 
     @property
     def size(self) -> str:
@@ -85,9 +85,9 @@ class LearningOutlook(Outlook):
         return f"{len(self.schema.names)} attributes"
 
     def what_it_does(self, name: str) -> str:
-        """A learner in a few words."""
+        """A short description of a learner."""
         return LEARNERS.what_it_does(name)
 
     def errors(self, epsilon: Fraction) -> Mapping[str, Any]:
-        """Unknown."""
+        """Unknown: the accuracy depends on the data."""
         return {self.method: None}

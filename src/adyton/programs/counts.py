@@ -1,5 +1,5 @@
 """Counts: of rows by their cells or of units by their rows, estimated by one plan over the whole domain; and single
-numbers, of all rows, of all units, and of what the limit on the rows of a unit leaves out."""
+numbers: of all rows, of all units, and of the rows that the limit on rows per unit leaves out."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Counts(Program):
     workload: Queries
     plan: Plan
     kept: Mapping[str, Any]
-    """The options that the algorithm which runs in the end has."""
+    """The options that the algorithm that finally runs has."""
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Counts:
-        """For a table with this schema."""
+        """The program for a table with this schema."""
         task, algorithm = request.task, request.algorithm
         if algorithm in NAMED:
             raise BadInput(f"{algorithm} is for tables: --marginals 2 (ad.Marginals(way=2)). This is {task}.")
@@ -61,12 +61,12 @@ class Counts(Program):
 
     @property
     def looks_at(self) -> tuple[str, ...] | None:
-        """The attributes; none for units, whose rows are counted whatever their values are."""
+        """The attributes; None for units, whose rows are counted whatever their values are."""
         return None if self.request.task.per_unit else self.schema.names
 
     @property
     def lines(self) -> int:
-        """One for each cell."""
+        """One line for each cell."""
         return self.schema.cells
 
     def source(self, table: TableSource) -> VectorSource:
@@ -77,7 +77,7 @@ class Counts(Program):
         return table.select(list(self.schema.names)).coarsen(self.schema).vectorize()
 
     def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """As the plan checks it."""
+        """Run the checks of the plan."""
         return partial(self._answer, self.plan.prepared(source, self.workload, epsilon))
 
     def _answer(self, run: Callable[[], Outcome]) -> Answer:
@@ -86,7 +86,7 @@ class Counts(Program):
         return Answer(outcome.algorithm, own, options=self.kept)
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> CountsOutlook:
-        """From the closed forms of the plans that could run."""
+        """The outlook, from the closed forms of the plans that could run."""
         self.plan.check(self.workload)
         plans, share = self.plan.candidates(self.workload), self.plan.choice_share(self.workload)
         task = self.request.task
@@ -94,7 +94,7 @@ class Counts(Program):
 
 
 def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
-    """The plan to run for a task, and the options that the algorithm which runs in the end will have.
+    """The plan to run for a task, and the options that the algorithm that finally runs will have.
 
     The schema is that of the attributes that the task is about: whether one of them has an order is public.
     """
@@ -107,7 +107,7 @@ def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, An
     for option in options:
         if option not in allowed:
             raise BadInput(
-                f"a choice has the options {listing(allowed)}, not {option!r}. Name an algorithm to set its."
+                f"a choice has the options {listing(allowed)}, not {option!r}. Name an algorithm to set its options."
             )
     options = {"reduce": True, **options} if task.merges else options
     ordered = any(attribute.ordered for attribute in schema.attributes.values())
@@ -116,18 +116,18 @@ def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, An
 
 
 def check_held(task: Task, schema: Schema) -> None:
-    """Refuse a domain that cannot be held, before anything of its size is made; say which way would work."""
+    """Refuse a domain that does not fit into memory, before anything of its size is made; say what would work."""
     if schema.cells > MOST_PLAIN_CELLS:
         some = ", ".join(f'"{name}"' for name in schema.names[:2])
         raise BadInput(
             f"{task}: {in_words(schema.cells)} cells; at most {MOST_PLAIN_CELLS:,} are allowed where each is counted. "
-            "Name fewer attributes, or ask for tables of two of them each, measured one by one: --marginals 2 "
-            f"(in Python ad.Marginals(way=2, attrs=[{some}, …])). Rows made from those have all attributes."
+            "Name fewer attributes, or ask for tables of two attributes each, measured one by one: --marginals 2 "
+            f"(in Python ad.Marginals(way=2, attrs=[{some}, …])). Synthetic rows from those have all attributes."
         )
 
 
 def in_words(cells: int) -> str:
-    """A number of cells, short if it is huge."""
+    """A number of cells in digits, or in scientific notation if it is huge."""
     return f"{cells:,}" if cells < 10**15 else f"{float(min(cells, 10**300)):.1e}"
 
 
@@ -149,23 +149,23 @@ class CountsOutlook(Outlook):
 
     @property
     def cells(self) -> int:
-        """How many cells are estimated."""
+        """The number of cells that are estimated."""
         return self.schema.cells
 
     @property
     def queries(self) -> int:
-        """How many queries the task asks."""
+        """The number of queries that the task asks."""
         return self.workload.count
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
-        """What is made coarser."""
+        """The attributes that are made coarser."""
         words = [] if self.task.per_unit else changes(schema.select(self.schema.names), self.schema)
         return (f"{'; '.join(words)}.",) if words else ()
 
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
-        """The error to expect of each algorithm where it has a closed form that is computed quickly; else None.
+        """The expected error of each algorithm where it has a closed form that is computed quickly; else None.
 
-        Where an algorithm is chosen first, it is the error for the least that the choice leaves of the budget.
+        Where an algorithm is chosen first, it is the error with the smallest budget that the choice may leave.
         """
         errors = dict[str, ExpectedError | None].fromkeys(self.plans)
         row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (1 - self.choosing)
@@ -183,12 +183,12 @@ class CountsOutlook(Outlook):
 
 
 LAPLACE = "laplace"
-"""What the noise of a single number is called."""
+"""The name of the noise of a single number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Single(Program):
-    """A noisy number of rows, or of units that have some."""
+    """A noisy number of rows, or of units that have rows."""
 
     noun = "a count"
     result = Number
@@ -196,7 +196,7 @@ class Single(Program):
     request: Request
     schema: Schema
     rows_per_unit: int
-    """How many rows of a unit are protected together."""
+    """The number of rows of a unit that are protected together."""
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Self:
@@ -215,7 +215,7 @@ class Single(Program):
         return None
 
     def source(self, table: TableSource) -> TableSource:
-        """The rows; or one for each unit."""
+        """The rows; or one row for each unit."""
         return table.units(most=1) if self.request.task.per_unit else table
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
@@ -235,10 +235,10 @@ class Single(Program):
 
 @dataclass(frozen=True, eq=False)
 class SingleOutlook(Outlook):
-    """What can be known of single numbers beforehand: all of their noise."""
+    """What can be known of single numbers beforehand: the distribution of their noise."""
 
     reach: int
-    """How much a unit can change the number, in terms of the whole budget."""
+    """How much a unit can change the number, divided by the number's share of the budget."""
     size: str = "one number"
     misfits: MisfitShare = NO_SHARE
     chooses = False
@@ -257,9 +257,9 @@ class LeftOut(Single):
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Self:
-        """For the limit on rows in the schema of the table."""
+        """The program for the limit on rows in the schema of the table."""
         if request.where is not None:
-            raise BadInput("what the limit leaves out is counted for the whole table. Leave where out.")
+            raise BadInput("rows beyond the limit are counted for the whole table. Leave where out.")
         return replace(super().of(request, schema), rows_per_unit=schema.rows_per_unit)
 
     def source(self, table: TableSource) -> VectorSource:  # type: ignore[override]
@@ -269,7 +269,7 @@ class LeftOut(Single):
         return unit_sizes(table, task.most)
 
     def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:  # type: ignore[override]
-        """One measurement of two numbers."""
+        """Check one measurement of two numbers."""
         check_reach(epsilon)
         source.kernel.afford(source, epsilon)
 

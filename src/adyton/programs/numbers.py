@@ -21,12 +21,13 @@ from adyton.tasks.request import AUTO, Request
 
 MOST_GROUPS = 1_000_000
 PER_ROW = ("mean", "variance", "deviation")
-"""What falls with the rows of a group."""
+"""Statistics whose error falls with the rows of a group."""
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers(Program):
-    """The program with the least expected error among those that measure what is asked for; or the one named."""
+    """The program with the smallest expected error among those that measure the requested statistics; or the named
+    program."""
 
     result = NumbersRelease
 
@@ -35,7 +36,7 @@ class Numbers(Program):
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Numbers:
-        """Refused where there are too many groups."""
+        """The program for a table with this schema; refused where there are too many groups."""
         if request.options:
             raise BadInput(f"algorithms for numbers have no options, given {listing(request.options)}. Leave them out.")
         assert isinstance(request.task, NumbersTask)
@@ -50,16 +51,16 @@ class Numbers(Program):
 
     @property
     def schema(self) -> Schema:  # type: ignore[override]
-        """Of the groups, then of the numbers."""
+        """The attributes of the groups, then the one with the numbers."""
         return self.numbers.schema
 
     @property
     def lines(self) -> int:
-        """One for each group."""
+        """One line for each group."""
         return self.numbers.groups
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """As the program checks it that is best with this budget."""
+        """Run the checks of the best program for this budget."""
         ranking = rank(self.numbers, epsilon, self.request.algorithm)
         measure = ranking.program.prepared(source, self.numbers, epsilon)
 
@@ -71,7 +72,7 @@ class Numbers(Program):
         return run
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> NumbersOutlook:
-        """From the errors of the programs, which are public."""
+        """The outlook, from the errors of the programs, which are public."""
         return NumbersOutlook(self.numbers, self.request.algorithm, misfits)
 
 
@@ -87,7 +88,7 @@ class NumbersOutlook(Outlook):
 
     @property
     def schema(self) -> Schema:
-        """Of the groups, then of the numbers."""
+        """The attributes of the groups, then the one with the numbers."""
         return self.numbers.schema
 
     @property
@@ -100,31 +101,31 @@ class NumbersOutlook(Outlook):
         return rank(self.numbers, self.share(epsilon) / self.numbers.schema.rows_per_unit, self.algorithm)
 
     def errors(self, epsilon: Fraction) -> Mapping[str, Mapping[str, float]]:
-        """Of every program that could run: of each statistic, see :mod:`adyton.statistics.programs`."""
+        """The error of each statistic for every program that could run; see :mod:`adyton.statistics.programs`."""
         return self.ranking(epsilon).errors
 
     def promised(self, epsilon: Fraction) -> dict[str, float]:
-        """Of the best program, for each statistic: in its own unit where it is known; in rows for quantiles; times the
-        rows of a group for means and variances where the number of rows is not public."""
+        """The errors of the best program: in the unit of the statistic; in rows for quantiles; times the rows of a
+        group for means and variances where the number of rows is not public."""
         ranking = self.ranking(epsilon)
         rows = self.numbers.task.rows or 1
         errors = ranking.errors[ranking.chosen]
         return {name: errors[name] / (rows if name in PER_ROW else 1) for name in self.numbers.task.statistics}
 
     def error_at(self, epsilon: Fraction) -> float:
-        """The standard error of the statistic that was asked for."""
+        """The standard error of the requested statistic."""
         task = self.numbers.task
         name = task.kind if task.kind in task.statistics else task.statistics[-1]
         if name in PER_ROW and task.rows is None:
             raise BadInput(
-                f"the error of a {name} falls with the rows of a group, which are private. If it is public how many "
-                f"a group has at least, say so: --group-rows 1000 (in Python {type(task).__name__}(…, "
+                f"the error of a {name} falls with the rows of a group, which are private. If a smallest number of "
+                f"rows of a group is public, give it: --group-rows 1000 (in Python {type(task).__name__}(…, "
                 "rows=1000))."
             )
         return self.promised(epsilon)[name]
 
     def line(self, epsilon: Fraction) -> dict[str, str]:
-        """The error of each statistic; what cannot be known without the rows is multiplied by them."""
+        """The error of each statistic; errors that fall with the rows are multiplied by them if they are private."""
         per_row = PER_ROW if self.numbers.task.rows is None else ()
         shown = {
             f"{name}, rows" if name.endswith("%") else f"{name} × rows" if name in per_row else name: f"{error:,.4g}"
@@ -137,7 +138,7 @@ class NumbersOutlook(Outlook):
         return 0.0
 
     def to_plain(self, epsilon: Fraction) -> dict[str, Any]:
-        """What would run, and the error of each statistic."""
+        """The program that would run, and the error of each statistic."""
         return {"algorithm": self.ranking(epsilon).chosen, "errors": self.promised(epsilon)}
 
     def remarks(self, schema: Schema, budgets: Sequence[Fraction]) -> tuple[str, ...]:
@@ -148,14 +149,14 @@ class NumbersOutlook(Outlook):
         return (*self.notes(schema, budgets[-1]), *((words,) if divided else ()))
 
     def head(self, epsilon: Fraction) -> str:
-        """What would run, and why."""
+        """The program that would run, and why."""
         ranking = self.ranking(epsilon)
         other = [name for name in ranking.errors if name != ranking.chosen]
         rest = f" (better here than {', '.join(other)})" if other else ""
         return f"{ranking.chosen} would run: it {PROGRAMS[ranking.chosen].words}{rest}."
 
     def lines(self, epsilon: Fraction) -> list[tuple[str, ...]]:
-        """None: the errors are given in words."""
+        """Empty: the errors are given in words."""
         return []
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:

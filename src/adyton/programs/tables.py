@@ -1,4 +1,4 @@
-"""Many tables, measured one by one, where the whole domain is too large or need not be looked at."""
+"""Many tables, measured one by one, where the whole domain is too large or need not be counted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LINEAR = {AllPairs.name, AllTables.name}
 
 @dataclass(frozen=True, eq=False)
 class Tables(Program):
-    """Tables that are measured one by one; or a plan over all cells, where that serves as well."""
+    """Tables that are measured one by one; or a plan over all cells, where that is as good."""
 
     result = TablesRelease
     other_results = (Release,)
@@ -45,11 +45,11 @@ class Tables(Program):
     wanted: TableSet
     way: TablesProgram
     coarser: tuple[str, ...]
-    """What is read in fewer cells than the table's schema has, in words."""
+    """The attributes that are read in fewer cells than the table's schema has, in words."""
 
     @classmethod
     def of(cls, request: Request, schema: Schema) -> Program:
-        """For a table with this schema: tables one by one, or a plan over all cells."""
+        """The program for a table with this schema: tables one by one, or a plan over all cells."""
         if not measures_tables(request, schema):
             return Counts.of(request, schema)
         task = _marginals(request)
@@ -61,7 +61,7 @@ class Tables(Program):
 
     @property
     def lines(self) -> int:
-        """One for each cell."""
+        """One line for each cell."""
         return self.wanted.cells
 
     def source(self, table: TableSource) -> TableSource:
@@ -69,11 +69,11 @@ class Tables(Program):
         return table.select(list(self.schema.names)).coarsen(self.schema)
 
     def check(self, source: TableSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """As the program checks it."""
+        """Run the checks of the program."""
         return partial(self._answer, self.way.prepared(source, self.wanted, epsilon))
 
     def _answer(self, run: Callable[[], Outcome]) -> Answer:
-        """All that is measured; should that end early, between two measurements, the tables that are there."""
+        """All measured tables; if the program ends early, those measured until then."""
         outcome = run()
         known = PROGRAMS[outcome.algorithm].option_names()
         own = {
@@ -86,7 +86,7 @@ class Tables(Program):
         return Answer(outcome.algorithm, own, outcome.ended, options)
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> TablesOutlook:
-        """From the tables alone, never the whole domain."""
+        """The outlook for the tables; the whole domain is never built."""
         algorithm = self.request.algorithm
         self.way.check(self.wanted, Fraction(1))
         names = ("all-pairs", "select-pairs") if algorithm == AUTO and self.wanted.pairs else (algorithm,)
@@ -95,7 +95,7 @@ class Tables(Program):
 
 
 def measures_tables(request: Request, schema: Schema) -> bool:
-    """Whether a release is made of tables that are measured one by one; only public information decides."""
+    """Whether a release is made of tables that are measured one by one; decided by public information only."""
     task, algorithm = _marginals(request), request.algorithm
     selected = task.select(schema)
     if algorithm in NAMED:
@@ -135,16 +135,16 @@ class TablesOutlook(Outlook):
 
     @property
     def cells(self) -> int:
-        """How many cells all tables have: the whole domain is never looked at."""
+        """The number of cells of all tables: the whole domain is never built."""
         return self.wanted.cells
 
     @property
     def queries(self) -> int:
-        """One for each of them, if nothing else is said."""
+        """The number of queries: one for each cell by default."""
         return self.wanted.queries
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
-        """That tables are measured one by one, and what is made coarser."""
+        """Notes that tables are measured one by one, and which attributes are made coarser."""
         domain = in_words(self.schema.cells)
         way = f"Tables are measured one by one, never the domain of {domain} cells: {len(self.wanted.groups):,} tables "
         way += f"of {len(self.schema.names)} attributes, from at most {len(self.wanted.pairs):,} measured pairs."
@@ -152,7 +152,7 @@ class TablesOutlook(Outlook):
         return (way, f"{'; '.join(words)}.") if words else (way,)
 
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
-        """Of measuring all pairs, or all tables, in closed form; what choosing some does better depends on the data."""
+        """The errors of all-pairs and all-tables, in closed form; those of other programs depend on the data."""
         errors = dict[str, ExpectedError | None].fromkeys(self.names)
         row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
         for name in _LINEAR & errors.keys():
@@ -166,5 +166,5 @@ class TablesOutlook(Outlook):
 
     @property
     def advice(self) -> str:
-        """A program whose error is known."""
+        """Advice to name a program whose error is known."""
         return f"Name {AllPairs.name if self.task.widest(self.schema) <= 2 else AllTables.name}."

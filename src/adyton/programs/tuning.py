@@ -18,7 +18,7 @@ from adyton.tasks.request import Request
 
 @dataclass(frozen=True, eq=False)
 class Tune(Program):
-    """The choice of a parameter. A file or a shell cannot bring instances: :func:`adyton.configure` makes it."""
+    """The choice of a parameter, made by :func:`adyton.configure`; requests in files or shells have no instances."""
 
     noun = "a configuration"
     result = Configuration
@@ -39,7 +39,7 @@ class Tune(Program):
         return None
 
     def check(self, source: InstancesSource, epsilon: Fraction) -> Callable[[], Answer]:
-        """Refuse more than what is left of the budget."""
+        """Refuse more than is left of the budget."""
         source.kernel.afford(source, epsilon)
 
         def run() -> Answer:
@@ -49,5 +49,5 @@ class Tune(Program):
         return run
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> Outlook:
-        """Refused: what is promised depends on the number of instances."""
-        raise BadInput("what is promised of a parameter depends on the number of instances: adyton configure plan.")
+        """Refused: the guarantee depends on the number of instances."""
+        raise BadInput("the guarantee for a parameter depends on the number of instances. Use adyton configure plan.")

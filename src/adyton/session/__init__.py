@@ -1,6 +1,6 @@
-"""Sessions: one table, one budget, and the one way from a request to a result.
+"""Sessions: one table, one budget, and the single path from a request to a result.
 
-Start with :class:`~adyton.session.session.Session`; :mod:`~adyton.session.run` is the way that every request takes.
+Start with :class:`~adyton.session.session.Session`; :mod:`~adyton.session.run` is the path that every request takes.
 """
 
 from adyton.session.run import Preview as Preview

@@ -1,6 +1,6 @@
 """Several requests with one budget: all are checked before the first debit, and each is saved once it is answered.
 
-What a folder holds is not paid for twice: ``requests.json`` in it says which request every folder in it answers.
+A result in the folder is not paid for twice: ``requests.json`` says which request each subfolder answers.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from adyton.tasks.request import Request
 FILE = "requests.json"
 MOST = 1000
 _PATHS = ("data", "schema", "ledger", "out")
-"""What a file may name beside its requests: paths that are relative to the file."""
+"""What a file may name in addition to its requests: paths relative to the file."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Requests by their names, each with its part of the budget."""
+    """Requests by their names, each with its budget."""
 
     requests: Mapping[str, Request]
 
@@ -47,7 +47,7 @@ class Batch:
     def of(cls, given: object, epsilon: Rational | None = None) -> Batch:
         """From tasks, requests, or mappings as in a file, which may have ``name``, ``epsilon`` and ``share``.
 
-        A request that names its own ε gets it; the others split the rest by their shares, evenly if none is stated.
+        A request with its own ε gets it; the others split the rest by their shares, 1 by default.
 
         >>> from adyton.tasks import Count, Histogram
         >>> batch = Batch.of([Histogram("age"), {"task": "count", "share": "1/2", "name": "all"}], 1)
@@ -65,13 +65,13 @@ class Batch:
         shares = sum((entry.share for entry in entries if entry.share is not None), Fraction(0))
         left = (total or Fraction(0)) - own
         if shares and total is None:
-            raise BadInput("say what may be spent on all requests: epsilon (--epsilon 1); or give each its own.")
+            raise BadInput("give the budget of all requests together, epsilon (--epsilon 1), or an ε for each request.")
         if left < 0 and total is not None:
             raise BadInput(
-                f"the requests ask for ε = {display(own)} themselves, of {display(total)} in all. Ask for less."
+                f"the requests name ε = {display(own)} together, but the budget is {display(total)}. Ask for less."
             )
         if shares and not left:
-            raise BadInput("nothing is left of the budget for requests that do not say their own ε. Allow more.")
+            raise BadInput("nothing is left of the budget for requests without an ε of their own. Allow more.")
         names = _names(entries)
         for entry in entries:
             if entry.share is not None:
@@ -85,7 +85,7 @@ class Batch:
         return sum((request.epsilon for request in self.requests.values()), Fraction(0))
 
     def answered(self, folder: Path | None) -> dict[str, Result]:
-        """The results of those that were answered before, from a folder; refused where it holds something else."""
+        """The saved results of requests that were answered before; refused where the folder holds something else."""
         results: dict[str, Result] = {}
         if folder is None:
             return results
@@ -107,9 +107,9 @@ class Batch:
 
     @contextmanager
     def opened(self, kernel: Kernel[Any], folder: Path | None, answered: Mapping[str, Result]) -> Iterator[list[Step]]:
-        """What is left to do: every request has passed all checks, and has a place to write to.
+        """The requests that are left: each has passed all checks, and has a place for its result.
 
-        What was measured for a request that could not be finished stays beside the folder of its result.
+        Measurements of a request that could not be finished stay next to the folder of its result.
         """
         rest = {name: request for name, request in self.requests.items() if name not in answered}
         kernel.budget.afford(sum((request.epsilon for request in rest.values()), Fraction(0)), kernel.ledger.path)
@@ -128,7 +128,7 @@ class Batch:
 
 @dataclass
 class Step:
-    """A request that can be carried out, and where its result goes."""
+    """A request that can be carried out, and the place for its result."""
 
     name: str
     run: Callable[[Callable[[Any], None]], Result]
@@ -137,7 +137,7 @@ class Step:
 
 @dataclass
 class _Entry:
-    """A request as it was given."""
+    """A request as given, with its name and its share of the budget."""
 
     name: str | None
     request: Request
@@ -156,9 +156,9 @@ class _Entry:
             plain = dict(given)
             name, share = plain.pop("name", None), plain.pop("share", None)
             if name is not None and not _NAME.fullmatch(as_text(name, "name")):
-                raise BadInput(f"a name has letters, digits, blanks and . _ - alone, given {shorten(name)}.")
+                raise BadInput(f"a name has only letters, digits, blanks and . _ -, given {shorten(name)}.")
             if share is not None and "epsilon" in plain:
-                raise BadInput("epsilon and share are two ways to say the same. Leave one of them out.")
+                raise BadInput("epsilon and share both set the budget of a request. Leave one of them out.")
             part = None if "epsilon" in plain else positive(1 if share is None else share, "share")
             return cls(name, Request.from_dict(plain, 1), part)
         except BadInput as problem:
@@ -167,7 +167,7 @@ class _Entry:
 
 
 def _names(entries: Sequence[_Entry]) -> list[str]:
-    """The name of each; those without one are called after their task."""
+    """The name of each request; a request without a name is called after its task."""
     given = [entry.name.lower() for entry in entries if entry.name is not None]
     names: list[str] = []
     for entry in entries:
@@ -180,14 +180,14 @@ def _names(entries: Sequence[_Entry]) -> list[str]:
 
 
 def _listed(file: Path) -> dict[str, Any]:
-    """Which request each folder answers; nothing where the file does not exist."""
+    """The request that each folder answers; empty where the file does not exist."""
     try:
         plain = json.loads(file.read_text(encoding="utf-8"))
         return plain if isinstance(plain, dict) else {}
     except FileNotFoundError:
         return {}
     except (OSError, *WRONG):
-        raise BadInput(f"{file} cannot be read. Give --out another folder, or take the file away.") from None
+        raise BadInput(f"{file} cannot be read. Give --out another folder, or remove the file.") from None
 
 
 def _set_aside(place: Path) -> None:
@@ -199,7 +199,7 @@ def _set_aside(place: Path) -> None:
 
 
 def read_file(file: Path) -> tuple[list[Any], dict[str, Any]]:
-    """The requests in a TOML file, and what else it says: their budget, and paths of files. No code in it is run."""
+    """The requests in a TOML file, and its other entries: their budget, and paths of files. No code in it is run."""
     advice = 'Write [[request]] tables, such as task = "histogram" with attributes = ["age"].'
     try:
         plain = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -207,12 +207,12 @@ def read_file(file: Path) -> tuple[list[Any], dict[str, Any]]:
         raise BadInput(f"{file} does not exist. {advice}") from None
     except (OSError, ValueError, RecursionError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise BadInput(f"{file} is no TOML file that can be read ({why}). {advice}") from None
+        raise BadInput(f"{file} is not a readable TOML file ({why}). {advice}") from None
     requests = plain.pop("request", None)
     if not isinstance(requests, list) or not requests:
         raise BadInput(f"{file} has no requests. {advice}")
     if unknown := [key for key in plain if key not in ("epsilon", *_PATHS)]:
-        raise BadInput(f"{file} may say epsilon, {', '.join(_PATHS)} beside its requests, not {listing(unknown)}.")
+        raise BadInput(f"{file} may have epsilon, {', '.join(_PATHS)} besides its requests, not {listing(unknown)}.")
     for key in plain.keys() & set(_PATHS):
         given = plain[key] if isinstance(plain[key], list) and key == "data" else [plain[key]]
         plain[key] = [path if "://" in str(path) else str(file.parent / as_text(path, key)) for path in given]

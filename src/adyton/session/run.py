@@ -1,6 +1,6 @@
-"""The one way from a request to a result: it is checked, paid for, measured and kept, whatever it asks for.
+"""The single path from a request to a result: every request is checked, paid for, measured and kept.
 
-:func:`run` takes this way; a :class:`Preview` says beforehand what it would cost, and how far off the answer would be.
+:func:`run` takes this path; a :class:`Preview` says beforehand what it would cost, and the expected error.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from adyton.schema.predicates import attributes_of, parse_predicate
 from adyton.tasks.request import Request
 
 LEAST, MOST = Fraction(1, 1000), Fraction(1, 2)
-"""The part of a budget that may count misfits."""
+"""The smallest and largest share of a budget for counting rows that do not match the schema."""
 _ROUNDING = Fraction(1, 1 << 40)
 
 
 def run(kernel: Kernel[Any], request: Request, keep: Callable[[Any], None], program: Program | None = None) -> Result:
     """The result of a request; *keep* is as in :func:`~adyton.result.pending.carry_out`.
 
-    A request that cannot be carried out to its end is refused before anything is spent. Should it nevertheless end
-    early, between two measurements, what was measured is in the result where the program can use it, at the price that
-    was paid, with a warning; else it is kept as it is.
+    A request that cannot be completed is refused before anything is spent. If it nevertheless ends early, between two
+    measurements, the result has the measurements made until then where the program can use them, at the price that was
+    paid, with a warning; otherwise the measurements are kept as they are.
     """
     return admitted(kernel, request, program)(keep)
 
@@ -47,7 +47,7 @@ def run(kernel: Kernel[Any], request: Request, keep: Callable[[Any], None], prog
 def admitted(
     kernel: Kernel[Any], request: Request, program: Program | None = None
 ) -> Callable[[Callable[[Any], None]], Result]:
-    """Refuse now all that can be refused; the function that is returned carries the request out."""
+    """Make all checks now; the returned function carries the request out."""
     root, amount = kernel.root, request.epsilon
     program = program_of(request, root.schema) if program is None else program
     kernel.budget.afford(amount, kernel.ledger.path)
@@ -58,7 +58,7 @@ def admitted(
     measure = program.check(source, row_epsilon)
     odds.warn(amount, program.noun, kernel.terms.named_unit)
     receipt = Receipt.opened(kernel)
-    if request.task.per_unit:  # each unit counts once, not as often as it has rows
+    if request.task.per_unit:  # each unit counts once, however many rows it has
         receipt = replace(receipt, rows_per_unit=1)
 
     def work(recorder: Recorder) -> Result:
@@ -87,16 +87,17 @@ def admitted(
 
 
 def charged(debits: Sequence[Debit], amount: Fraction) -> Fraction:
-    """The sum of the debits; shares that a kernel has rounded down to whole steps count in full."""
+    """The sum of the debits; the whole amount where they differ only because shares were rounded down."""
     spent = sum((debit.amount for debit in debits), Fraction(0))
     return amount if 0 <= amount - spent <= amount * _ROUNDING else spent
 
 
 def misfits_share(given: Rational | bool | None, schema: Schema, *, from_text: bool) -> MisfitShare:
-    """The part of the budget that counts misfits. By default, some for files of text, if it is enough to notice 5% of
-    the rows that the schema says there are, or of 10,000 where it does not say so.
+    """The share of the budget for counting rows that do not match the schema. By default there is one for text files,
+    if it is enough to notice 5% of the rows: of the number in the schema, or of 10,000 where it gives none.
 
-    None for frames that hold texts: their types are inferred from rows, so that it would reveal something about these.
+    There is none for frames that hold text: their types are inferred from rows, so the share would reveal something
+    about these.
     """
     if given is None:
         return MisfitShare(SHARE if from_text else Fraction(0), schema.rows_per_unit, schema.rows or GUESS)
@@ -104,13 +105,13 @@ def misfits_share(given: Rational | bool | None, schema: Schema, *, from_text: b
         return MisfitShare(SHARE if given else Fraction(0))
     part = share(given, "misfits")
     if not LEAST <= part <= MOST:
-        raise BadInput(f"misfits is True, False or a part of epsilon from {LEAST} to {MOST}, given {shorten(given)}.")
+        raise BadInput(f"misfits is True, False or a share of epsilon from {LEAST} to {MOST}, given {shorten(given)}.")
     return MisfitShare(part)
 
 
 @dataclass(frozen=True)
 class MisfitCount:
-    """A planned count of misfits: on which table, about which attributes, for which part of the budget."""
+    """A planned count of rows that do not match the schema: the table, the attributes and the share of the budget."""
 
     root: TableSource
     counted: tuple[str, ...]
@@ -121,7 +122,7 @@ class MisfitCount:
 
     @classmethod
     def planned(cls, root: TableSource, counted: Sequence[str] | None, request: Request) -> MisfitCount:
-        """For a request about these attributes; no count where *counted* is None."""
+        """The count for a request about these attributes; no count where *counted* is None."""
         if counted is None:
             return cls(root, (), (), NO_SHARE)
         seen = () if request.where is None else attributes_of(parse_predicate(request.where, root.schema))
@@ -130,7 +131,7 @@ class MisfitCount:
         return cls(root, tuple(counted), tested, part)
 
     def measure(self, epsilon: Fraction) -> Misfits | None:
-        """Count, for its part of the price of a release; None if that is nothing.
+        """Count, with its share of the budget of a release; None if the share is 0.
 
         All rows are counted, whatever the predicate: a row that cannot be read does not satisfy it either.
         """
@@ -148,46 +149,46 @@ class MisfitCount:
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """What a request would cost and how far off its answer would be. Nothing was spent to know it."""
+    """What a request would cost, and the expected error of its answer. A preview spends nothing."""
 
     task: str
     epsilon: Fraction
     remaining: Fraction
-    """What is left of the budget now."""
+    """The budget that is left."""
     outlook: Outlook
     schema: Schema
     """The schema of the whole table."""
     counted: tuple[str, ...] = ()
-    """Which rows of each unit would be counted, where that is not all of them."""
+    """Which rows of each unit would be counted, where not all of them are."""
 
     @property
     def candidates(self) -> Any:
-        """What could run, with the error to expect; None where it depends on the data."""
+        """The algorithms that could run, with their expected errors; None where the error depends on the data."""
         return self.outlook.errors(self.epsilon)
 
     @property
     def expected_error(self) -> Any:
-        """The least error that is guaranteed before anything is spent."""
+        """The smallest error that is known before anything is spent."""
         return self.outlook.promised(self.epsilon)
 
     @property
     def chosen(self) -> bool:
-        """Whether one of several will be chosen privately."""
+        """Whether one of several algorithms will be chosen privately."""
         return self.outlook.chooses
 
     @property
     def cells(self) -> int | None:
-        """How many cells would be estimated; None where there are none."""
+        """The number of cells that would be estimated; None where there are none."""
         return self.outlook.cells
 
     @property
     def queries(self) -> int | None:
-        """How many queries the task asks; None where it asks for something else."""
+        """The number of queries that the task asks; None where it asks for something else."""
         return self.outlook.queries
 
     @property
     def misfits(self) -> Fraction:
-        """The part of the budget that will count the rows which do not match the schema."""
+        """The share of the budget for counting rows that do not match the schema."""
         return self.outlook.misfits.of(self.epsilon)
 
     @property
@@ -202,7 +203,7 @@ class Preview:
         return self.epsilon <= self.remaining
 
     def sentence(self) -> str:
-        """What would be charged, and whether there is enough."""
+        """The cost, and whether the budget that is left is enough."""
         enough = "" if self.affordable else ", which is not enough"
         part = display(self.epsilon * self.misfits)
         checked = f" Of this, {part} counts the rows that do not match the schema." if self.misfits else ""
@@ -213,7 +214,7 @@ class Preview:
         )
 
     def lines(self) -> list[tuple[str, ...]]:
-        """A line for each candidate, below a header; none where the notes say all."""
+        """A line for each candidate, below a header; empty where the notes say everything."""
         return self.outlook.lines(self.epsilon)
 
     def __str__(self) -> str:

@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
 
 class Session(Budgeted, Keeper):
-    """A private table with a budget. It answers requests, and what they cost is written into a ledger.
+    """A private table with a budget. It answers requests, and their cost is recorded in a ledger.
 
     *data* is a CSV, Parquet or DuckDB file, a pandas, polars, Arrow, Spark or Ibis table, or the address of a database
-    (``postgresql://…``) with the name of a *table* in it; *schema* says what is public about it. *epsilon* is all that
-    may ever be spent; it can be left out where a *ledger* exists. *unit* is what is protected. Where it names a column,
-    here or in the schema, of each value only *rows_per_unit* rows are kept, and every result protects all of its
-    rows together. Any other word is for explanations: then *rows_per_unit* is what you know about the table, and
-    nothing enforces it.
+    (``postgresql://…``) with the name of a *table* in it; *schema* says what is public about it. *epsilon* is the total
+    that may ever be spent; it can be left out where a *ledger* exists. *unit* is what is protected. Where it names a
+    column, here or in the schema, only *rows_per_unit* rows with each value of it are kept, and every result protects
+    all rows with the same value together. Any other word is used only in explanations: then *rows_per_unit* is what you
+    know about the table, and nothing enforces it.
 
-    A ledger keeps unit, rows_per_unit and schema, and refuses others: what was spent would no longer mean the same.
+    A ledger records unit, rows_per_unit and schema, and refuses others: earlier debits would no longer mean the same.
     With the data owner's consent, the words ``"unit"``, ``"rows_per_unit"`` and ``"schema"`` in *accept* change them;
     each change is an event in the ledger.
 
@@ -76,7 +76,7 @@ class Session(Budgeted, Keeper):
     ) -> None:
         self.schema = declared_schema(schema, rows_per_unit)
         self.results: list[Result] = []
-        """The results of the last :meth:`run`, as far as it came, in the order of the requests."""
+        """The results of the last :meth:`run` so far, in the order of the requests."""
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -99,14 +99,14 @@ class Session(Budgeted, Keeper):
 
     @property
     def counted(self) -> RowsCounted:
-        """Which rows of each unit are counted; nothing is said where no column names a unit."""
+        """Which rows of each unit are counted; empty where no column names a unit."""
         return RowsCounted.of(self.unit if self.schema.unit else None, self.schema.rows_per_unit)
 
     # ---- the budget -------------------------------------------------------------------------------------------------
 
     @property
     def budget(self) -> Account:
-        """The account as it is now: what everybody who shares the ledger has spent of the total."""
+        """The current account: the total, and what all users of the ledger together have spent of it."""
         return self._kernel.budget
 
     @property
@@ -126,7 +126,7 @@ class Session(Budgeted, Keeper):
         misfits: Rational | bool | None = None,
         **options: Any,
     ) -> Preview:
-        """What a request would cost, what could run, and the error to expect. Spends nothing."""
+        """What a request would cost, the algorithms that could run, and their expected errors. Spends nothing."""
         request = Request.of(task, epsilon, where=where, algorithm=algorithm, misfits=misfits, options=options)
         counted = RowsCounted.asked(request.task, self.unit if self.schema.unit else None, self.schema.rows_per_unit)
         said = (counted.sentence,) if counted else ()
@@ -142,16 +142,17 @@ class Session(Budgeted, Keeper):
         misfits: Rational | bool | None = None,
         **options: Any,
     ) -> Fraction:
-        """The least ε whose expected error meets a target: the root mean square error of one answer. Spends nothing.
+        """The smallest ε whose expected error meets a target: the root mean square error of one answer. Spends nothing.
 
-        The error is computed in closed form. With ``algorithm="auto"`` it is the least error of those algorithms that
-        have one; what is chosen then is expected to do at least as well. It is an exact fraction, printed as a decimal.
+        The error is computed in closed form. With ``algorithm="auto"`` it is the smallest error of the algorithms that
+        have a closed form; the chosen algorithm is expected to do at least as well. The result is an exact fraction,
+        printed as a decimal.
         """
         request = Request.of(task, 1, where=where, algorithm=algorithm, misfits=misfits, options=options)
         return Epsilon(self._outlook(request).epsilon_for(error))
 
     def _outlook(self, request: Request) -> Outlook:
-        """What can be known of a request; refused where it could not be released either."""
+        """What can be known of a request beforehand; refused if its release would be refused."""
         program = program_of(request, self.schema)
         if request.where is not None:
             self._kernel.root.where(request.where)
@@ -173,26 +174,26 @@ class Session(Budgeted, Keeper):
 
         With ``algorithm="auto"`` the algorithm is chosen privately, within the same budget; or name one, with its
         options. *where* keeps the rows that satisfy a predicate, such as ``"age >= 65 and sex = 'F'"``. A request that
-        cannot be carried out to its end is refused before anything is spent.
+        cannot be completed is refused before anything is spent.
 
-        From a CSV file, 1/50 of *epsilon* counts rows that do not match the schema: ``release.misfits`` has them. It
-        is left out where it could not show 5% of the rows that the schema says there are (of 10,000 if it does not).
-        ``misfits=False`` leaves it out, ``misfits=True`` counts them in any table, and a number is the part of
-        *epsilon* to take for it.
+        For a CSV file, 1/50 of *epsilon* is spent on counting rows that do not match the schema; ``release.misfits``
+        has the counts. They are left out where they could not show 5% of the rows: of the number in the schema, or of
+        10,000 if it gives none. ``misfits=False`` leaves them out, ``misfits=True`` counts such rows in any table, and
+        a number is the share of *epsilon* to spend on it.
 
         Marginals are measured one by one, never over the whole domain, with ``algorithm="all-pairs"``,
         ``"select-pairs"``, ``"privbayes"`` or ``"privbayes-ls"``; ``"auto"`` does so from five attributes on, and where
-        the domain cannot be held. Should such a release end early, what was measured until then is released; of any
-        other request it is kept in :attr:`last`.
+        the domain is too large. If such a release ends early, what was measured until then is released; for any other
+        request it is kept in :attr:`last`.
         """
         return self._ask(Request.of(task, epsilon, where=where, algorithm=algorithm, misfits=misfits, options=options))
 
     def fit(self, classifier: Classifier, epsilon: Rational, *, where: str | None = None) -> FittedClassifier:
         """Learn a classifier, spending *epsilon*: ``session.fit(ad.Classifier("department"), epsilon=1)``.
 
-        *where* keeps the rows that satisfy a predicate. A request that cannot be carried out to its end is refused
-        before anything is spent. Two methods may need less than *epsilon* and are charged less, friedman-schuster and
-        patil-singh: ``asked`` of the result then says what was asked for. The result is public: predicting is free.
+        *where* keeps the rows that satisfy a predicate. A request that cannot be completed is refused before anything
+        is spent. Two methods, friedman-schuster and patil-singh, may need less than *epsilon* and are charged less:
+        ``asked`` of the result then has the requested ε. The result is public: predictions cost no privacy.
         """
         from adyton.learning.classifier import as_classifier  # learners are loaded only where one is fitted
 
@@ -202,23 +203,24 @@ class Session(Budgeted, Keeper):
         """A noisy number of rows, spending *epsilon*; the same as releasing :class:`adyton.Count`.
 
         Where the schema names a unit, at most ``rows_per_unit`` rows of each are counted, and ``.counted`` says so.
-        Misfits are not counted: a row whose value *where* cannot read satisfies no comparison and is missing silently.
+        Rows that do not match the schema are not counted separately: a row with a value that *where* cannot read
+        satisfies no comparison and is left out without notice.
         """
         return cast("Number", self._ask(Request.of(Count(), epsilon, where=where)))
 
     def count_units(self, epsilon: Rational, *, where: str | None = None) -> Number:
         """A noisy number of units that have rows, spending *epsilon*: how many people there are.
 
-        With *where*, of those that have at least one row which satisfies it. The schema must name a unit.
+        With *where*, only units with at least one row that satisfies it are counted. The schema must name a unit.
         """
         return cast("Number", self._ask(Request.of(Units(), epsilon, where=where)))
 
     def cut_off(self, epsilon: Rational, *, most: int) -> CutOff:
-        """What the limit on the rows of a unit leaves out, spending *epsilon* once, however many rows a unit has.
+        """What the limit on rows per unit leaves out, spending *epsilon* once, however many rows a unit has.
 
-        How many units have more rows than ``rows_per_unit``, and how many of their rows are left out, counting at most
-        *most* rows of each: ``session.cut_off("0.1", most=100)``. The total cannot be measured, since one unit may have
-        any number of rows, so that this number is "at least". A larger *most* makes it noisier.
+        Counts the units with more rows than ``rows_per_unit``, and the rows of theirs that are left out, counting at
+        most *most* rows of each unit: ``session.cut_off("0.1", most=100)``. One unit may have any number of rows, so
+        the total cannot be measured and this number is a lower bound. A larger *most* makes it noisier.
         """
         return cast("RowsCut", self._ask(Request.of(RowsLeftOut(most), epsilon))).cut_off
 
@@ -228,11 +230,11 @@ class Session(Budgeted, Keeper):
         """Carry out several requests with one budget: ``session.run([ad.Histogram("age"), ad.Count()], epsilon=1)``.
 
         A request is a task, an :class:`adyton.Request`, or a mapping such as ``{"task": "mean", "attribute": "cost",
-        "share": 2, "name": "costs"}``. What they name of the budget themselves is theirs, and the rest is split by
-        their shares, evenly if none is stated. All of them are checked, and afforded together, before the first debit.
+        "share": 2, "name": "costs"}``. A request with its own ε gets it; the others split the rest by their shares, 1
+        by default. All requests are checked, and the budget for all of them, before the first debit.
 
-        With *out*, every result is saved in a folder of its name there as soon as it is there, and what an earlier call
-        with the same requests has saved there is not paid for again. :attr:`results` has what there is so far.
+        With *out*, every result is saved immediately in a subfolder with its name, and a result that an earlier call
+        with the same requests saved there is not paid for again. :attr:`results` has the results so far.
         """
         batch, folder = Batch.of(requests, epsilon), None if out is None else path_of(out)
         done = batch.answered(folder)
@@ -248,13 +250,13 @@ class Session(Budgeted, Keeper):
         return self.results
 
     def _save_last(self, place: Place | None) -> None:
-        """Save what was paid for last, whatever ended it; a warning says what could not be computed from it."""
+        """Save what was last paid for, whatever ended it; a warning says what could not be computed from it."""
         if place is None or self._last is None:
             return
         bare = self.measurements
         try:
             last = self.last
-        except KeyboardInterrupt:  # the second: what was measured is kept as it is
+        except KeyboardInterrupt:  # the second interrupt: the measurements are kept as they are
             last = bare
         with deferred():
             if isinstance(last, Measurements) and last.answers:
@@ -264,7 +266,7 @@ class Session(Budgeted, Keeper):
             warnings.warn(f"{place.given}: {problem} Everything else is there.", stacklevel=3)
 
     def _ask(self, request: Request) -> Result:
-        if not self._kernel.answering:  # else a handler asks, and is refused: what it has interrupted stays
+        if not self._kernel.answering:  # else a handler asks, and is refused: the interrupted request stays
             self._last = None
         return run(self._kernel, request, self.keep)
 
@@ -290,24 +292,24 @@ class Session(Budgeted, Keeper):
 
 
 def declared_schema(schema: Schema | str | os.PathLike[str], rows_per_unit: int | None) -> Schema:
-    """The schema, from its file if need be, with the number of rows per unit from whichever of the two states it."""
+    """The schema, read from its file if needed, with the number of rows per unit from the schema or the argument."""
     schema = Schema.of(schema)
     if rows_per_unit is None:
         return schema
     rows = whole(rows_per_unit, "rows_per_unit", 1)
     if schema.rows_per_unit not in (1, rows):
         raise BadInput(
-            f"the schema says rows_per_unit = {schema.rows_per_unit}, the session was given {rows}. Say it once."
+            f"the schema says rows_per_unit = {schema.rows_per_unit}, but the session was given {rows}. Say it once."
         )
     return schema.with_attributes(schema.attributes, rows)
 
 
 def total_budget(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[str] | None) -> Fraction:
-    """What may be spent in all: what was given, or what the ledger holds."""
+    """The total budget: the given one, or that of the ledger."""
     if epsilon is not None:
         return budget(epsilon, "epsilon")
     if isinstance(ledger, Ledger):
         return ledger.total
     if ledger is None or not os.path.exists(file_name(ledger)):
-        raise BadInput("say what may be spent in all, for example epsilon=1; only an existing ledger knows it already.")
+        raise BadInput("give the total budget, for example epsilon=1; it may be left out only where a ledger exists.")
     return Ledger.read(ledger).total

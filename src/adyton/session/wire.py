@@ -1,6 +1,6 @@
 """What passes between a plan and a kernel as text: operators on the way in, results and public facts on the way out.
 
-A value is written field by field, as :mod:`adyton.kernel.admission` knows its fields, and rebuilt through its own
+A value is written field by field, with the fields that :mod:`adyton.kernel.admission` lists, and rebuilt by its own
 constructor, which checks it again: the text may come from anybody.
 """
 
@@ -34,8 +34,8 @@ from adyton.schema import Schema
 from adyton.whole import IntegerArray, whole, whole_array
 
 Result: TypeAlias = Measurement | NoisyTables | Partition | NoisyValue | int | tuple[int, ...]
-"""What a kernel returns: noisy answers or tables, a chosen partition, a noisy number, or the numbers of what was
-chosen."""
+"""What a kernel returns: noisy answers or tables, a chosen partition, a noisy number, or the numbers of chosen
+items."""
 
 
 def encode(operator: Transform | Mechanism) -> str:
@@ -54,7 +54,7 @@ def decode(text: str) -> Any:
 
 
 def encode_result(result: Result) -> str:
-    """What a kernel returned, as JSON.
+    """A result of a kernel as JSON.
 
     >>> encode_result(NoisyValue(2.0, 1.5, private=True))
     '{"NoisyValue": {"value": 2.0, "deviation": 1.5, "private": true}}'
@@ -77,7 +77,7 @@ def decode_result(text: str) -> Result:
     if isinstance(value, NoisyTables):
         return value.check()
     if isinstance(value, NoisyValue) and not (np.isfinite(value.value) and 0 <= value.deviation < np.inf):
-        raise BadInput("a noisy value and its deviation are finite numbers.")
+        raise BadInput("a noisy value and its deviation must be finite numbers, the deviation at least 0.")
     result: Partition | NoisyValue = value
     return result
 
@@ -91,7 +91,7 @@ def decode_facts(text: str) -> Facts:
     """The facts that :func:`encode_facts` wrote."""
     facts = _read(text, "a source of a kernel")
     if type(facts) is not Facts:
-        raise BadInput("a kernel says of a source its number, its shape, its lineage and its stability.")
+        raise BadInput("the public facts of a source are its number, its shape, its lineage and its stability.")
     check_fields(facts)
     whole(facts.node, "the number of a source", 0)
     whole(facts.stability, "the stability of a source", 0)
@@ -117,12 +117,12 @@ class _Answers:
         """The measurement; refused where its parts do not fit together."""
         count = self.queries.count
         if self.answers.ndim not in (1, 2) or self.answers.shape[-1] != count or self.variances.shape != (count,):
-            raise BadInput(f"a measurement of {count} queries has as many answers and variances.")
+            raise BadInput(f"a measurement of {count} queries must have the same number of answers and variances.")
         if not np.isfinite(self.variances).all() or self.variances.min() < 0 or self.epsilon <= 0:
-            raise BadInput("the variances and the ε of a measurement are positive numbers.")
+            raise BadInput("the variances of a measurement must be finite and at least 0, and its ε positive.")
         if self.mapping is not None and self.mapping.count != self.queries.cells:
             raise BadInput(
-                f"the queries of a measurement ask about {self.queries.cells} cells; its mapping has others."
+                f"the queries of a measurement ask about {self.queries.cells} cells; its mapping must have the same."
             )
         variances = partial(np.asarray, self.variances)
         return Measurement(self.queries, self.answers, variances, self.epsilon, self.private, self.mapping)
@@ -176,7 +176,7 @@ def _unpack(value: Any) -> Any:
 
 
 def _pack_array(values: Array) -> list[Any]:
-    """The bytes of 64-bit numbers; longer ones as they are."""
+    """64-bit numbers as bytes; longer numbers as they are."""
     kind, shape = values.dtype.name, list(values.shape)
     if kind == "object":
         return [kind, shape, values.reshape(-1).tolist()]
@@ -195,7 +195,7 @@ def _unpack_array(packed: Sequence[Any]) -> Array:
 
 def _whole_numbers(plain: Any) -> list[int]:
     if not all(type(number) is int and number.bit_length() <= MOST_BITS for number in plain):
-        raise BadInput("there is something that is no whole number, or one of too many digits.")
+        raise BadInput("a value is not a whole number, or has too many digits.")
     return list(plain)
 
 

@@ -1,4 +1,4 @@
-"""Sums, means, variances and quantiles of numbers by groups, from what is measured to what is reported.
+"""Sums, means, variances and quantiles of numbers by groups, from the measurements to the reported statistics.
 
-Start with ``programs``: what each measures, and which is best. ``parts`` and ``quantiles`` make statistics of that.
+Start with ``programs``: what each program measures, and which is best. ``parts`` and ``quantiles`` compute statistics.
 """

@@ -1,4 +1,4 @@
-"""The numbers of an attribute by groups, as a task asks for them; a statistic of each group; tails of summed noises."""
+"""The numbers of an attribute by groups, as a task asks for them; a statistic of each group; tails of sums of noise."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from adyton.schema.numbers import FixedPoint
 from adyton.tasks import NumbersTask
 
 _FEW = 8
-"""Sums of up to this many noises have an exact law; the sum of more is close to normal."""
+"""For sums of up to this many noise terms the exact law is used; sums of more are close to normal."""
 _GAP = 1e-3
-"""Scales that differ by less than this part are moved apart: the closed form divides by differences."""
+"""Scales with a smaller relative difference are moved apart: the closed form divides by differences."""
 
 
 @dataclass(frozen=True)
 class GroupedNumbers:
-    """A task about numbers, and the schema of its attributes: those of the groups, then that of the numbers."""
+    """A task about numbers, and the schema of its attributes: those of the groups, then the one with the numbers."""
 
     task: NumbersTask
     schema: Schema
 
     @classmethod
     def of(cls, task: NumbersTask, schema: Schema) -> GroupedNumbers:
-        """For a table with this schema; an error if it does not fit."""
+        """The task on a table with this schema; refused if it does not fit."""
         selected = task.select(schema)
         return cls(replace(task, by=selected.names[:-1]), selected)  # with both axes for a point
 
     @property
     def attribute(self) -> Integer | Numeric:
-        """What is declared about the numbers."""
+        """The declared attribute with the numbers."""
         attribute = self.schema.attributes[self.task.attribute]
         assert isinstance(attribute, Integer | Numeric)
         return attribute
 
     @property
     def cells(self) -> int:
-        """How many cells of numbers there are."""
+        """The number of cells of numbers."""
         return self.attribute.base_size
 
     @cached_property
     def grid(self) -> FixedPoint:
-        """The steps in which they are added up."""
+        """The grid on which the numbers are added up."""
         return FixedPoint.of(self.attribute)
 
     @property
     def groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return math.prod(self.schema.attributes[name].size for name in self.task.by)
 
     @property
@@ -69,7 +69,7 @@ class GroupedNumbers:
 
     @property
     def gap(self) -> int:
-        """From the last number of a cell to the first of the next: whole numbers have nothing between them."""
+        """The distance from the last number of a cell to the first of the next: 1 for whole numbers, else 0."""
         return 1 if isinstance(self.attribute, Integer) else 0
 
     @cached_property
@@ -84,19 +84,19 @@ class GroupedNumbers:
 
     @property
     def single(self) -> bool:
-        """Whether every cell is a single number, so that a histogram tells all about sums."""
+        """Whether every cell is a single number, so that a histogram determines the sums."""
         return isinstance(self.attribute, Integer) and self.attribute.step == 1
 
     @property
     def rounding(self) -> float:
-        """How far a value on the grid is from the row's own, at most."""
+        """The largest distance of a value on the grid from the row's own value."""
         exact = isinstance(self.attribute, Integer) and self.grid.step == 1
         return 0.0 if exact else float(self.grid.step) / 2
 
 
 @dataclass(frozen=True, eq=False)
 class Figures:
-    """One statistic for each group. *error* is the standard error to expect; *kind* says whether the confidence of the
+    """One statistic for each group. *error* is the expected standard error; *kind* says whether the confidence of the
     bounds is guaranteed."""
 
     name: str
@@ -114,7 +114,7 @@ class Figures:
 
     @property
     def typical_error(self) -> float:
-        """The standard error in the median group, without groups of which nothing is known."""
+        """The standard error in the median group, without groups whose error is unknown."""
         return float(np.nanquantile(self.error, 0.5, method="lower")) if self.known else math.nan
 
     @property
@@ -126,7 +126,7 @@ class Figures:
 def tail(scales: Reals, far: Reals) -> Reals:
     """P(|Σ η_j| > far) for η_j ~ Laplace(scale_j), the scales along the last axis.
 
-    The kernel's noise is discrete, on a grid that is fine beside its scale; here it is treated as continuous.
+    The kernel's noise is discrete, on a grid that is fine compared with its scale; here it is treated as continuous.
 
     With partial fractions of Π 1/(1 + b_j²s²): Σ_i e^(−t/b_i) · Π_{j≠i} b_i²/(b_i² − b_j²).
 
@@ -161,7 +161,7 @@ def radius(scales: Reals, confidence: float) -> Reals:
 
 
 def _apart(scales: Reals) -> Reals:
-    """The scales from the largest to the least, none of them close to the previous one."""
+    """The scales from the largest to the smallest, none of them close to the previous one."""
     ordered = -np.sort(-np.abs(scales), axis=-1)
     for place in range(1, ordered.shape[-1]):
         ordered[..., place] = np.minimum(ordered[..., place], ordered[..., place - 1] * (1 - _GAP))

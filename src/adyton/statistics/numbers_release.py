@@ -1,4 +1,4 @@
-"""A release of numbers: what was measured, every statistic that follows from it, its bounds and its receipt."""
+"""A release of numbers: the measurements, every statistic that follows from them, its bounds and its receipt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from adyton.report.pictures import Drawing
 
 _MOST_GROUPS, _MOST_STATISTICS = 5, 8
-"""How many are named in words."""
+"""The largest numbers of groups and statistics that are named in words."""
 FILE = "numbers.csv"
 
 
@@ -34,7 +34,7 @@ class NumbersRelease(Result):
     """Statistics of the numbers of an attribute, a line for each group, with bounds.
 
     Made by :meth:`adyton.Session.release` for :class:`adyton.Sum`, :class:`adyton.Mean`, :class:`adyton.Quantiles`,
-    :class:`adyton.Variance` and :class:`adyton.Summary`; kept in a folder by :meth:`save`, read back by :meth:`load`.
+    :class:`adyton.Variance` and :class:`adyton.Summary`; saved to a folder by :meth:`save`, read back by :meth:`load`.
 
     >>> import pandas, adyton as ad
     >>> rows = pandas.DataFrame({"age": [20, 40] * 5000, "sex": ["F", "F", "M", "M"] * 2500})
@@ -56,7 +56,7 @@ class NumbersRelease(Result):
 
     @cached_property
     def asked(self) -> GroupedNumbers:
-        """The task with all that the schema says of it."""
+        """The task with the schema of its attributes."""
         return GroupedNumbers(self.task, self.schema)
 
     @cached_property
@@ -64,13 +64,13 @@ class NumbersRelease(Result):
         return reported(self.asked, self.parts, CONFIDENCE)
 
     def figures(self, confidence: float = CONFIDENCE) -> tuple[Figures, ...]:
-        """Every statistic that was asked for, with bounds at this confidence."""
+        """Every requested statistic, with bounds at this confidence."""
         rate = float(share(confidence, "confidence"))
         return self._usual if rate == CONFIDENCE else reported(self.asked, self.parts, rate)
 
     @property
     def groups(self) -> list[tuple[Any, ...]]:
-        """The labels of each group; a single one without labels where there are no groups."""
+        """The labels of each group; a single group without labels where the task has no groups."""
         return self.asked.lines
 
     def value(self, statistic: str, *group: Any) -> float:
@@ -78,7 +78,7 @@ class NumbersRelease(Result):
         return float(self._figures(statistic).estimate[self._line(group)])
 
     def interval(self, statistic: str, *group: Any, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Its bounds; ``release.explain()`` says whether they are exact or approximate."""
+        """The bounds of one number; ``release.explain()`` says whether they are exact or approximate."""
         figures, line = self._figures(statistic, confidence), self._line(group)
         return float(figures.lower[line]), float(figures.upper[line])
 
@@ -107,11 +107,11 @@ class NumbersRelease(Result):
 
     @property
     def extent(self) -> str:
-        """Its groups."""
+        """The number of groups."""
         return f"; {self.asked.groups:,} groups" if self.task.by else ""
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """Which program ran and why, how far off it is, and which groups are mostly noise."""
+        """Which program ran and why, its expected errors, and which groups are mostly noise."""
         way = f"Algorithm: {self.algorithm}, which {PROGRAMS[self.algorithm].words}; {self.why}."
         return way, self._errors_in_words(), *self._small_groups(), self._bounds_in_words()
 
@@ -119,16 +119,16 @@ class NumbersRelease(Result):
         known = [figures for figures in self.figures() if figures.known]
         words = [f"{of.name} ± {of.typical_error:,.3g} ({of.kind} bounds)" for of in known[:_MOST_STATISTICS]]
         words += [f"{len(known) - _MOST_STATISTICS} more"] if len(known) > _MOST_STATISTICS else []
-        meaning = "Of 100 releases made in this way, 95 have the true number inside exact bounds."
+        meaning = "In 95 of 100 releases made in this way, exact bounds contain the true number."
         if any(figures.kind == "approximate" for figures in known):
-            meaning += " Approximate ones are meant to, without a formal guarantee."
+            meaning += " Approximate bounds are meant to, without a formal guarantee."
         if any(figures.name.endswith("%") for figures in known):
-            meaning += " On public tables, those of quantiles held in about 94 of 100 or more."
+            meaning += " On public tables, the bounds of quantiles held in about 94 of 100 releases or more."
         groups = f", in the median of {self.asked.groups:,} groups" if self.task.by else ""
         return f"Expected error: {'; '.join(words)}{groups}. {meaning}"
 
     def _small_groups(self) -> tuple[str, ...]:
-        """Groups too small for the budget: named, never left out."""
+        """A warning that names groups too small for the budget; they are never left out."""
         lost = self._noisy_groups() if self.task.by else []
         if not lost:
             return ()
@@ -137,11 +137,11 @@ class NumbersRelease(Result):
         return (
             f"Small groups: {len(lost):,} of {self.asked.groups:,} groups have too few rows for this ε: their bounds "
             "span more than half "
-            f"of what is possible ({named}{more}). They are still published; rely on the intervals.",
+            f"of the possible range ({named}{more}). They are still published; rely on the intervals.",
         )
 
     def _noisy_groups(self) -> list[int]:
-        """The groups of which little more than noise is known."""
+        """The groups whose statistics are little more than noise."""
         known = {figures.name: figures for figures in self.figures() if figures.known}
         width, wide = self.asked.grid.width, [name for name in known if name == "mean" or name.endswith("%")]
         noisy = [known[name].upper - known[name].lower > width / 2 for name in wide]
@@ -155,7 +155,7 @@ class NumbersRelease(Result):
         outside = {"clamp": "moved to the nearer bound", "drop": "left out", "other": "left out"}[attribute.outside]
         return (
             f"Values: of {self.task.attribute} between {grid.lower:,.10g} and {grid.upper:,.10g}, in steps of "
-            f"{float(grid.step):g}; others are {outside}, missing ones are left out."
+            f"{float(grid.step):g}; other values are {outside}, missing values are left out."
         )
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
@@ -186,17 +186,17 @@ class NumbersRelease(Result):
         return view_of(self, figures=(Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
-        """All that was measured: everything else follows from it."""
+        """All measurements: everything else follows from them."""
         return {"why": self.why, "measured": [part.to_plain() for part in self.parts]}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> NumbersRelease:
-        """From noisy numbers for every group."""
+        """A release from its saved form: noisy numbers for every group."""
         task, schema, epsilon = common["task"], common["schema"], common["epsilon"]
         if not isinstance(task, NumbersTask) or task.select(schema) != schema:
             raise BadInput("the task is about other attributes than the schema")
         if common["algorithm"] not in PROGRAMS:
-            raise BadInput("it names an algorithm for numbers that does not exist")
+            raise BadInput("the result names an algorithm for numbers that does not exist")
         numbers, measured = GroupedNumbers(task, schema), of_kind(list, part_of(plain, "measured"), "measured")
         parts = tuple(Part.from_plain(part, numbers, epsilon) for part in measured)
         return cls(**common, parts=parts, why=as_text(part_of(plain, "why"), "why"))

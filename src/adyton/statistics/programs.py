@@ -1,7 +1,7 @@
-"""Programs for numbers: what each measures, and the error to expect of it before anything is spent.
+"""Programs for numbers: what each measures, and its expected error before anything is spent.
 
-Errors are in units that do not depend on the data: of a sum, its own unit; of a mean and of a variance, theirs times
-the rows of the group, because they fall with the rows; of a quantile, the rows between it and the chosen value.
+Errors are in units that do not depend on the data: for a sum, its own unit; for a mean or a variance, its unit times
+the rows of the group, because the error falls with the rows; for a quantile, the rows between it and the chosen value.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ from adyton.whole import IntegerArray
 MOST_CELLS = 1 << 22
 """Quantiles are chosen among at most this many cells."""
 MOST_CHOICES = 1 << 17
-"""How many quantiles are chosen one by one, over all groups: each takes a third of a millisecond."""
+"""The largest number of quantiles that are chosen, over all groups: each takes a third of a millisecond."""
 Step = Callable[[], Part]
-"""A measurement that was checked already: calling it returns its answer."""
+"""A measurement that has been checked: calling it returns its answer."""
 
 
 class Outcome(NamedTuple):
-    """What a run returned."""
+    """The result of a run."""
 
     parts: tuple[Part, ...]
     ended: BaseException | None = None
-    """What ended the program before it came to its end, if something did."""
+    """The exception that ended the program early, if any."""
 
 
 class NumbersProgram(Algorithm[TableSource, GroupedNumbers]):
     """A way to measure numbers: its errors before anything is spent, and its measurements."""
 
     words: ClassVar[str]
-    """What it does."""
+    """What the program does, as a clause such as "counts every value"."""
 
     @abstractmethod
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
@@ -75,7 +75,7 @@ class NumbersProgram(Algorithm[TableSource, GroupedNumbers]):
         """The measurements; refused now if one of them could not be carried out."""
 
     def serves(self, numbers: GroupedNumbers) -> bool:
-        """Whether it measures all that is asked for."""
+        """Whether it measures all requested statistics."""
         return set(self.errors(numbers, Fraction(1))) >= set(numbers.task.statistics)
 
     def check_asked(self, source: TableSource, numbers: GroupedNumbers) -> None:
@@ -83,18 +83,18 @@ class NumbersProgram(Algorithm[TableSource, GroupedNumbers]):
         self.check(numbers)
 
     def check(self, numbers: GroupedNumbers) -> None:
-        """Refuse what it does not measure, and name programs that do."""
+        """Refuse statistics that it does not measure, and name programs that do."""
         if not self.serves(numbers):
             serving = [name for name in PROGRAMS if PROGRAMS.named(name).serves(numbers)] or ["another task"]
             raise BadInput(f"{self.name} does not measure the {numbers.task}. Name {' or '.join(serving)}, or auto.")
 
     def check_run(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> Callable[[], Outcome]:
-        """All measurements are checked before the first is made."""
+        """Check all measurements before the first is made."""
         return partial(_carried_out, self.steps(source, numbers, epsilon))
 
 
 def _carried_out(steps: Sequence[Step]) -> Outcome:
-    """The answers, and what ended them early if something did."""
+    """The answers, and the exception that ended the program early, if any."""
     parts: list[Part] = []
     try:
         for step in steps:
@@ -107,16 +107,16 @@ def _carried_out(steps: Sequence[Step]) -> Outcome:
 
 
 class Sums(NumbersProgram):
-    """Sums by themselves."""
+    """Sums only."""
 
     name, words = "sums", "adds up the values of each group and adds noise for the largest value"
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
-        """√2 · the largest value / ε."""
+        """The standard error √2 · the largest value / ε."""
         return {"sum": math.sqrt(2) * numbers.grid.reach * float(numbers.grid.step) / float(epsilon)}
 
     def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
-        """One vector."""
+        """One measurement: a vector of sums."""
         return [measured("sums", source, source.sums(numbers.task.attribute, numbers.task.by), 1, epsilon)]
 
 
@@ -127,12 +127,12 @@ class Shares(NumbersProgram):
     words = "shares out each row between the bounds, so that count, mean and variance come from one measurement"
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
-        """From 2 points, or from 3 where squares are needed."""
+        """The errors with 2 points, or with 3 where squares are needed."""
         places, squares = points(numbers)
         return moment_errors(numbers, places, squares, float(epsilon))
 
     def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
-        """One vector."""
+        """One measurement: a vector of shares."""
         degree = len(points(numbers)[0]) - 1
         shares = source.shares(numbers.task.attribute, numbers.task.by, degree=degree)
         return [measured("shares", source, shares, degree + 1, epsilon)]
@@ -142,8 +142,8 @@ class Choice(NumbersProgram):
     """Quantiles, chosen together.
 
     A first look chooses sixteenths of all rows, whatever their group: it is cheap, because there are many rows. They
-    say where rows are likely to lie, which helps small groups; then rows are counted in sixteen parts of about equally
-    many.
+    say where rows are likely to be, which helps small groups; then rows are counted in sixteen parts of about equal
+    size.
     """
 
     name = "choice"
@@ -153,11 +153,11 @@ class Choice(NumbersProgram):
 
     @property
     def left(self) -> Fraction:
-        """The part of the budget that the quantiles have."""
+        """The part of the budget for the quantiles."""
         return 1 - self.look - self.coarse
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
-        """How many rows lie between a quantile and what is chosen."""
+        """The number of rows between a quantile and the chosen value."""
         parts = numbers.task.quantiles
         if not parts or numbers.cells > MOST_CELLS or numbers.groups * len(parts) > MOST_CHOICES:
             return {}
@@ -192,7 +192,7 @@ class Choice(NumbersProgram):
             shared = x.reduce(lines_of(numbers, coarse_parts(numbers), line))
             return measured("coarse", source, shared, coarse_parts(numbers), epsilon * self.coarse)
 
-        counts(even_borders(numbers))  # checked now, with equally many parts
+        counts(even_borders(numbers))  # checked now, with the same number of parts
 
         def choose() -> Part:
             chosen = x.select(choice(places(numbers, sixteenths[0], total)), epsilon * self.left)
@@ -221,7 +221,7 @@ class Curve(NumbersProgram):
         return dict.fromkeys(map(quantile_name, numbers.task.quantiles), off)
 
     def _off(self, numbers: GroupedNumbers, epsilon: Fraction) -> float:
-        """It is the same in each group: the noise of one row is in one group alone."""
+        """The standard error, the same in each group: a row is in one group only."""
         return plan_named(self.plan).expected_error(Prefix(numbers.cells), epsilon).per_query
 
     def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
@@ -249,7 +249,7 @@ class Cells(Curve):
     most_groups: ClassVar[int] = LARGEST_DOMAIN
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
-        """Of quantiles, and of moments where every cell is a single number."""
+        """The errors of quantiles, and of moments where every cell is a single number."""
         errors = super().errors(numbers, epsilon)
         if numbers.single and numbers.cells <= MOST_CELLS:
             places = (numbers.middles - numbers.grid.lower) / numbers.grid.width
@@ -258,7 +258,7 @@ class Cells(Curve):
         return errors
 
     def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
-        """One vector."""
+        """One measurement: a vector of all cells."""
         x = cells_of(source, numbers)
         off = self._off(numbers, epsilon)
         step = measured("cells", source, x, numbers.attribute.size, epsilon)
@@ -270,20 +270,20 @@ class Cells(Curve):
 
 
 class SharesAndChoice(NumbersProgram):
-    """Moments and quantiles, each by what suits it."""
+    """Moments by shares, and quantiles by choice."""
 
     name = "shares-and-choice"
     words = "shares out rows for count, mean and deviation, and chooses the cells of the quantiles"
     shares: ClassVar[Fraction] = Fraction(2, 5)
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
-        """Those of both, with their parts of the budget."""
-        if len(numbers.task.quantiles) in (0, len(numbers.task.statistics)):  # nothing for one of the two
+        """The errors of both, with their parts of the budget."""
+        if len(numbers.task.quantiles) in (0, len(numbers.task.statistics)):  # one of the two has nothing to do
             return {}
         return Shares().errors(numbers, epsilon * self.shares) | Choice().errors(numbers, epsilon * (1 - self.shares))
 
     def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
-        """Those of both."""
+        """The measurements of both."""
         first, second = epsilon * self.shares, epsilon * (1 - self.shares)
         return [*Shares().steps(source, numbers, first), *Choice().steps(source, numbers, second)]
 
@@ -295,7 +295,7 @@ def cells_of(source: TableSource, numbers: GroupedNumbers) -> VectorSource:
 
 def lines_of(numbers: GroupedNumbers, parts: int, line: IntegerArray) -> Partition:
     """The cells of numbers of every group in *parts* parts; *line* has the part of each cell of a group. Cells without
-    a number are in none."""
+    a number are in no part."""
     every = np.full(numbers.attribute.size, -1)
     every[: numbers.cells] = line
     starts = np.arange(numbers.groups)[:, None] * parts
@@ -303,9 +303,9 @@ def lines_of(numbers: GroupedNumbers, parts: int, line: IntegerArray) -> Partiti
 
 
 def measured(kind: str, source: TableSource, x: VectorSource, width: int, epsilon: Fraction) -> Step:
-    """Every cell of a vector, for *epsilon* of the table's rows: checked now, measured later.
+    """Every cell of a vector, with *epsilon* for a row of the table: checked now, measured later.
 
-    The kernel charges the stability of the vector times what it is given: it is given that much less.
+    The kernel charges the stability of the vector times the ε that it is given, so it is given correspondingly less.
     """
     operator: Mechanism = VectorLaplace(Identity(x.shape))
     own = epsilon * source.stability / x.stability
@@ -347,7 +347,7 @@ class Ranking:
         return PROGRAMS.named(self.chosen)
 
     def why(self) -> str:
-        """In words, for people."""
+        """The reason for the choice, in words."""
         if self.named:
             return "as asked"
         others = [name for name in self.errors if name != self.chosen]
@@ -363,8 +363,8 @@ class Ranking:
 
 
 def rank(numbers: GroupedNumbers, epsilon: Fraction, algorithm: str = AUTO) -> Ranking:
-    """The errors of all programs that measure what is asked for, and the program with the least geometric mean of them;
-    or the program that was named."""
+    """The errors of all programs that measure the requested statistics, and the program with the least geometric mean
+    of errors; or the named program."""
     check_name(algorithm)
     if algorithm != AUTO:
         if algorithm not in PROGRAMS:
@@ -387,7 +387,7 @@ def rank(numbers: GroupedNumbers, epsilon: Fraction, algorithm: str = AUTO) -> R
 
 
 def in_words(numbers: GroupedNumbers, errors: Mapping[str, float], epsilon: Fraction) -> list[str]:
-    """A sentence for each statistic: how far off it typically is, for some numbers of rows where it depends on them."""
+    """A sentence for each statistic: its typical error, for some numbers of rows where the error depends on them."""
     sentences, rows = [], numbers.task.rows
     ranks = [errors[name] for name in numbers.task.statistics if name.endswith("%")]
     for name in numbers.task.statistics:
@@ -405,7 +405,7 @@ def in_words(numbers: GroupedNumbers, errors: Mapping[str, float], epsilon: Frac
         far = f"{min(ranks):,.3g}" if min(ranks) == max(ranks) else f"{min(ranks):,.3g} to {max(ranks):,.3g}"
         most = "at most" if rows is None else "about"
         sentences.append(
-            f"a quantile typically lies beside the true one by {most} {far} rows, and by less or none "
+            f"a quantile is typically off by {most} {far} rows, and by fewer or none "
             "where many rows have the same value"
         )
     head, *rest = sentences
@@ -413,7 +413,7 @@ def in_words(numbers: GroupedNumbers, errors: Mapping[str, float], epsilon: Frac
 
 
 def rows_needed(numbers: GroupedNumbers, errors: Mapping[str, float]) -> str:
-    """How many rows a group needs, where there are groups: the noise does not depend on their size."""
+    """The number of rows that a group needs, where there are groups: the noise does not depend on their size."""
     if not numbers.task.by:
         return ""
     if "mean" in errors and "mean" in numbers.task.statistics:

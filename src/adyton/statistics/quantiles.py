@@ -1,5 +1,5 @@
-"""Quantiles: from chosen cells or a cumulative curve to values with bounds; where rows are likely to lie; and by how
-many rows chosen cells are expected to miss the true ones."""
+"""Quantiles: from chosen cells or a cumulative curve to values with bounds; where rows are likely to be; and the
+expected error of chosen cells, in rows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from adyton.whole import IntegerArray
 FAR = 1.2
 """Bounds are this much wider than evenly spread rows would need."""
 NOISE = 2.0
-"""Rows are assumed to be fewer than counted, by this many standard errors of the noise."""
+"""The allowance for noise in counts: rows are assumed to be fewer than counted by this many standard errors."""
 SURELY = 3.0
 """A quantile is ruled out where counts are this many standard errors away from it."""
 SIXTEENTHS = tuple(Fraction(part, 16) for part in range(1, 16))
 """The quantiles of all rows that are chosen first."""
 _MOST_PLACES = 1 << 24
-"""Of all groups, on all levels."""
+"""The largest number of places, of all groups and on all levels."""
 _EVEN = Fraction(1, 4)
 """This part of the places is spread evenly over all cells, in case the first look was wrong."""
 DENSE = 3.0
@@ -41,7 +41,7 @@ def chosen_figures(
     epsilon: float,
     confidence: float,
 ) -> list[Figures]:
-    """From the cells that were chosen with *epsilon*, groups × quantiles; bounds from coarse counts around them."""
+    """Quantiles from the cells *chosen* with *epsilon*, groups × quantiles; bounds from coarse counts around them."""
     figures = []
     for place, (part, scales) in enumerate(
         zip(numbers.task.quantiles, rank_scales(numbers.task.quantiles, epsilon), strict=True)
@@ -57,8 +57,8 @@ def chosen_figures(
 def _around(
     numbers: GroupedNumbers, cells: IntegerArray, coarse: Coarse | None, far: float, part: float
 ) -> tuple[Reals, Reals]:
-    """The values between which, by the coarse counts, *far* rows lie on either side of a cell; no farther than the
-    counts say that the quantile can lie."""
+    """The values that, by the coarse counts, are *far* rows away on either side of a cell; within the range that the
+    counts leave possible for the quantile."""
     edges = numbers.edges
     if coarse is None:
         return np.full(len(cells), edges[0]), np.full(len(cells), edges[-1])
@@ -74,7 +74,7 @@ def _around(
 
 def _beyond(rows: Reals, borders: Reals, noise: float, part: float) -> Reals:
     """The last border below which there are surely too few rows for the quantile, allowing for the noise of the counts;
-    so there are below all borders before it."""
+    the same holds for all borders before it."""
     parts = rows.shape[1]
     before = np.arange(parts + 1)
     upto = np.concatenate((np.zeros((len(rows), 1)), np.cumsum(rows, axis=1)), axis=1)
@@ -85,7 +85,7 @@ def _beyond(rows: Reals, borders: Reals, noise: float, part: float) -> Reals:
 
 
 def _outwards(rows: Reals, borders: Reals, start: Reals, far: float, noise: float) -> Reals:
-    """The value below *start* with *far* rows between both, by the coarse counts less an allowance for their noise.
+    """The value below *start* with *far* rows between the two, by the coarse counts less an allowance for their noise.
 
     Within a part, rows are assumed to be spread evenly.
     """
@@ -110,7 +110,8 @@ def _outwards(rows: Reals, borders: Reals, start: Reals, far: float, noise: floa
 
 
 def curve_figures(numbers: GroupedNumbers, counts: Reals, off: float, confidence: float) -> list[Figures]:
-    """From noisy counts of all cells, groups × cells; *off* is the standard error of a count up to a value."""
+    """Quantiles from noisy *counts* of all cells, groups × cells; *off* is the standard error of a count up to a
+    value."""
     upto = np.cumsum(counts, axis=1)
     rising = (np.maximum.accumulate(upto, axis=1) + np.minimum.accumulate(upto[:, ::-1], axis=1)[:, ::-1]) / 2
     total = np.maximum(rising[:, -1], 0.0)
@@ -125,29 +126,29 @@ def curve_figures(numbers: GroupedNumbers, counts: Reals, off: float, confidence
 
 
 def _cell_at(upto: Reals, target: Reals) -> IntegerArray:
-    """The first cell up to which there are *target* rows; the last if there is none."""
+    """The first cell up to which there are *target* rows; the last cell if there are fewer."""
     return np.asarray(np.minimum((upto < target[:, None]).sum(axis=1), upto.shape[1] - 1))
 
 
 def _figures(part: Fraction, value: Reals, low: Reals, high: Reals, of_bounds: float, gap: int) -> Figures:
-    """From where cells begin and end. The standard error is a public part of the width of the bounds."""
+    """A quantile with its bounds. The standard error is a public fraction of the width of the bounds."""
     return Figures(quantile_name(part), value, low, high - gap, (high - low) / 2 * of_bounds, "approximate")
 
 
 def coarse_parts(numbers: GroupedNumbers) -> int:
-    """In how many parts the rows of a group are counted."""
+    """The number of parts in which the rows of a group are counted."""
     return min(len(SIXTEENTHS) + 1, numbers.cells)
 
 
 def even_borders(numbers: GroupedNumbers) -> IntegerArray:
-    """Where parts of about equally many cells begin, and where the last one ends."""
+    """The borders of parts with about the same number of cells: where each begins, and where the last one ends."""
     cells, parts = numbers.cells, coarse_parts(numbers)
     return np.array([part * cells // parts for part in range(parts + 1)])
 
 
 def borders(numbers: GroupedNumbers, sixteenths: IntegerArray) -> IntegerArray:
-    """Where parts of about equally many rows begin, and where the last one ends. A cell with several of the
-    *sixteenths* is a part of its own; the remaining borders halve the widest parts."""
+    """The borders of parts with about the same number of rows: where each begins, and where the last one ends. A cell
+    with several of the *sixteenths* is a part of its own; the remaining borders halve the widest parts."""
     cells, parts = numbers.cells, coarse_parts(numbers)
     ordered = np.sort(sixteenths)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -160,7 +161,7 @@ def borders(numbers: GroupedNumbers, sixteenths: IntegerArray) -> IntegerArray:
 
 
 def places_in_all(numbers: GroupedNumbers, levels: int) -> int:
-    """How many places each line gets: at least one for each cell."""
+    """The number of places of each line: at least one for each cell."""
     cells = numbers.cells
     return max(cells, min(max(2 * cells, 1 << 13), _MOST_PLACES // (numbers.groups * levels)))
 
@@ -171,8 +172,8 @@ def even_places(cells: int, total: int) -> IntegerArray:
 
 
 def places(numbers: GroupedNumbers, sixteenths: IntegerArray, total: int) -> IntegerArray:
-    """The number of places of each cell, *total* in all: most are where rows are, equally many between one of the
-    *sixteenths* and the next."""
+    """The number of places of each cell, *total* in all: most are where rows are, the same number between any two
+    neighbouring *sixteenths*."""
     cells = numbers.cells
     ends = np.concatenate(([0], np.sort(sixteenths), [cells - 1]))
     slopes = np.zeros(cells + 1)
@@ -187,11 +188,11 @@ def places(numbers: GroupedNumbers, sixteenths: IntegerArray, total: int) -> Int
 
 
 def rank_scales(parts: Sequence[Fraction], epsilon: float) -> Reals:
-    """For each quantile the scales of the Laplace noises that add up to its error in rows, quantiles × choices.
+    """For each quantile, the scales of the Laplace noise terms that add up to its error in rows, quantiles × choices.
 
-    Among many places, permute-and-flip chooses one that lies r rows beside with a probability that falls by
-    e^(−|r|/scale), where the scale is 2·max(q, 1 − q)/(ε of the level) for the part q of the run of rows. An error of
-    the run's end moves the target inside the run: by q times that of the upper one and 1 − q times that of the lower.
+    Among many places, permute-and-flip chooses a place r rows away with a probability that falls as e^(−|r|/scale),
+    where the scale is 2·max(q, 1 − q)/(ε of the level) for the part q of the run of rows. An error at an end of the run
+    moves the target inside it: by q times the error of the upper end, and 1 − q times that of the lower end.
 
     >>> rank_scales([Fraction(1, 2)], 1.0).tolist()
     [[1.0]]
@@ -215,8 +216,8 @@ def rank_scales(parts: Sequence[Fraction], epsilon: float) -> Reals:
 
 
 def rank_error(part: Fraction, scales: Reals, rows: int | None = None, cells: int | None = None) -> float:
-    """The standard error in rows, at most. With *rows*, no farther than there are rows on either side; with *cells*,
-    for rows that share their cells with others as is typical.
+    """An upper bound on the standard error, in rows. With *rows*, limited to the rows that there are on either side;
+    with *cells*, for rows that share their cells as is typical.
 
     >>> round(rank_error(Fraction(1, 2), np.array([10.0])), 1)
     14.1
@@ -233,10 +234,10 @@ def rank_error(part: Fraction, scales: Reals, rows: int | None = None, cells: in
 
 
 def _shared(width: float) -> float:
-    """The error where each cell holds *width* scales of rows, relative to that where every row has its own cell.
+    """The error where each cell holds *width* scales of rows, relative to the error where every row has its own cell.
 
-    The quantile may lie anywhere in its own cell, which is chosen with the weight e^depth; a cell at a distance has the
-    weight e^(−distance), and is off by the distance.
+    The quantile may be anywhere in its own cell, which is chosen with weight e^depth; a cell at a distance has weight
+    e^(−distance), and its error is the distance.
     """
     if width < 1e-3:
         return 1.0

@@ -1,4 +1,4 @@
-"""What a curator can ask for, in the words of the table: tasks, requests and questions.
+"""What a curator can ask for, in terms of the table's attributes: tasks, requests and questions.
 
 Start with :class:`~adyton.tasks.request.Task` and :class:`~adyton.tasks.request.Request`; the kinds of tasks are in
 ``counts``, ``marginals`` and ``numbers``, and ``questions`` turns "age from 20 to 29" into queries about cells.

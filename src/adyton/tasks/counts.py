@@ -23,12 +23,12 @@ from adyton.tasks.request import Option, Task
 from adyton.whole import whole
 
 _MOST_AXES = 32
-"""Arrays have at most 64 axes, and of a table that fits in memory at most 27 have more than one cell."""
+"""Arrays have at most 64 axes, and in a table that fits in memory at most 27 axes have more than one cell."""
 _LARGEST = 100_000
 """The largest number of rows of a unit that has a class of its own."""
 
 
-_NO_ORDER = "{name} has no order, so that it has no {what}. Ask for a histogram of it."
+_NO_ORDER = "{name} has no order, so it has no {what}. Ask for a histogram of it."
 
 
 def check_axes(schema: Schema) -> Schema:
@@ -65,7 +65,7 @@ class _Named(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From the names."""
+        """The task from its names."""
         names = plain.get("attributes")
         if not isinstance(names, list) or not names:
             raise BadInput(f"the task {cls.kind!r} needs a list of attributes, given {shorten(names)}.")
@@ -90,7 +90,7 @@ class Histogram(_Named):
     attributes: tuple[str, ...]
 
     def workload(self, schema: Schema) -> Queries:
-        """Every cell."""
+        """One query for each cell."""
         return Identity(schema.shape)
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ class Ranges(_Named):
         return selected
 
     def workload(self, schema: Schema) -> Queries:
-        """All intervals of a short axis; of longer ones, and of several axes, a sample that represents all."""
+        """All intervals of a short axis; for a longer axis, or several axes, a sample that represents all."""
         ranges = range_queries(schema.shape)
         if isinstance(ranges, AllRange):
             return ranges
@@ -160,12 +160,12 @@ class Cdf(_Named):
         return selected
 
     def workload(self, schema: Schema) -> Queries:
-        """All prefixes."""
+        """One query for each prefix."""
         return Prefix(schema.shape)
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """One name."""
+        """The task from the name of an attribute."""
         return cls(given["cdf"].strip())
 
     def __str__(self) -> str:
@@ -174,10 +174,10 @@ class Cdf(_Named):
 
 @dataclass(frozen=True, init=False, repr=False)
 class QueryList(Task):
-    """A list of queries, each a mapping from attributes to what is counted of them.
+    """A list of queries, each a mapping from attributes to the values to count.
 
-    The whole budget goes to them: cells that all of them treat alike are merged, so that other queries about the
-    release are answered as if the rows of merged cells were spread evenly.
+    The whole budget is spent on these queries: cells that all of them treat alike are merged, so that other queries
+    about the release are answered as if the rows of merged cells were spread evenly.
 
     >>> print(QueryList([{"age": (20, 29), "sex": "F"}, {"age": (65, None)}]))
     2 queries about age × sex
@@ -213,11 +213,11 @@ class QueryList(Task):
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes that are asked about, in the order in which they first occur."""
+        """The attributes in the queries, in the order in which they first occur."""
         return tuple(dict.fromkeys(name for query in self.queries for name in query))
 
     def select(self, schema: Schema) -> Schema:
-        """The attributes that are asked about."""
+        """The attributes in the queries; refused where a query does not match the schema."""
         selected = check_axes(schema.select(self.attributes))
         as_queries(selected, list(self.queries))
         return selected
@@ -232,12 +232,12 @@ class QueryList(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> QueryList:
-        """From the queries."""
+        """The task from its queries."""
         return cls(plain.get("queries", ()))
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> QueryList:
-        """Out of a JSON file."""
+        """The task from a JSON file."""
         path, problem = given["queries"], "cannot be read"
         try:
             return cls(json.loads(path.read_text(encoding="utf-8")))
@@ -267,7 +267,7 @@ def _ordered(schema: Schema) -> list[bool]:
 class RowsPerUnit(Histogram):
     """How many units have one row, two rows and so on up to *most* or more: people by number of visits.
 
-    The rows are counted before any are left out, and each ε counts once, however many rows a unit has.
+    The rows are counted before any are left out, and ε is charged once, however many rows a unit has.
 
     >>> print(RowsPerUnit(20))
     units by number of rows, from 1 to 20 or more
@@ -282,15 +282,17 @@ class RowsPerUnit(Histogram):
     most: int
 
     def __init__(self, most: int = 20, name: str = "rows") -> None:
-        """*name* is what the number of rows is called, such as ``visits``."""
+        """*name* names the number of rows, such as ``visits``."""
         super().__init__(name)
         number = whole(most, "most", 1)
         if number > _LARGEST:
-            raise BadInput(f"most must be at most {_LARGEST:,}, given {number:,}. Units with more rows count as that.")
+            raise BadInput(
+                f"most must be at most {_LARGEST:,}, given {number:,}. Units with more rows are in the last class."
+            )
         object.__setattr__(self, "most", number)
 
     def select(self, schema: Schema) -> Schema:
-        """The number of rows, of which a unit has one."""
+        """The schema of the number of rows, with one row per unit."""
         (name,) = self.attributes
         return schema.per_unit(name, self.most).select(name)
 
@@ -311,7 +313,7 @@ class RowsPerUnit(Histogram):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From the limit and the name."""
+        """The task from the limit and the name."""
         names, most = plain.get("attributes"), plain.get("most")
         if not isinstance(names, list) or len(names) != 1:
             raise BadInput(f"the task {cls.kind!r} needs one name, given {shorten(names)}.")
@@ -319,7 +321,7 @@ class RowsPerUnit(Histogram):
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """From the limit."""
+        """The task from the limit."""
         return cls(*given.values())
 
     @property
@@ -336,7 +338,7 @@ class RowsPerUnit(Histogram):
 
 @dataclass(frozen=True)
 class Count(Task):
-    """The number of rows; where the schema names a unit, of those that are kept of each.
+    """The number of rows; where the schema names a unit, of the rows kept of each unit.
 
     >>> print(Count())
     number of rows
@@ -347,12 +349,12 @@ class Count(Task):
     answered_by = "adyton.programs.counts:Single"
 
     def select(self, schema: Schema) -> Schema:
-        """All of it: rows are counted whatever their values are."""
+        """The whole schema: rows are counted whatever their values are."""
         return schema
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """From its flag; or from its number, where a subclass has one."""
+        """The task from its flag, or from the number that a subclass takes."""
         return cls(*(value for value in given.values() if value is not True))
 
     def __str__(self) -> str:
@@ -372,7 +374,7 @@ class Units(Count):
     per_unit = True
 
     def select(self, schema: Schema) -> Schema:
-        """One row per unit; refused where the schema names none."""
+        """One row per unit; refused where the schema names no unit."""
         return schema.per_unit("rows", 1).select("rows")
 
     def __str__(self) -> str:
@@ -381,7 +383,7 @@ class Units(Count):
 
 @dataclass(frozen=True)
 class RowsLeftOut(Units):
-    """What the limit on the rows of a unit leaves out, counting at most *most* rows of each.
+    """The units and rows that the limit on rows per unit leaves out, counting at most *most* rows of each unit.
 
     >>> print(RowsLeftOut(100))
     units and rows that the limit leaves out, up to 100 rows of each
@@ -389,7 +391,7 @@ class RowsLeftOut(Units):
 
     kind = "rows left out"
     command_options = (
-        Option("cut-off", "What the limit on rows leaves out: of how many units, and rows up to M a unit.", "M", int),
+        Option("cut-off", "Units and rows that the limit on rows leaves out, up to M rows of each unit.", "M", int),
     )
     answered_by = "adyton.programs.counts:LeftOut"
     most: int
@@ -403,7 +405,7 @@ class RowsLeftOut(Units):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From that number."""
+        """The task from the largest number of rows of a unit."""
         return cls(plain.get("most"))  # type: ignore[arg-type]
 
     def __str__(self) -> str:

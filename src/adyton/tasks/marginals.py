@@ -22,12 +22,12 @@ from adyton.whole import whole
 
 Group: TypeAlias = tuple[str, ...]
 MOST_SETS = 1 << 16
-"""How many tables can be asked for."""
+"""The largest number of tables in a request."""
 _LEAST, _MOST = 1e-6, 1e6
 
 
 def axes_in(names: Iterable[str], schema: Schema) -> Group:
-    """The names of the axes: a point has two, any other attribute is its own.
+    """The names of the axes: a point has two axes, any other attribute is one axis.
 
     >>> from adyton.schema import Boolean, Point
     >>> schema = Schema({"ill": Boolean(), "home": Point(box=(-74.3, 40.5, -73.7, 40.9), grid=8)})
@@ -46,10 +46,10 @@ def names_in(given: object, what: str) -> Group:
 
 
 def sets_in(given: object, attrs: object) -> tuple[Group, ...]:
-    """Sets of names, each set once."""
+    """Sets of names; refused where a set is given twice."""
     what = 'sets must be a list of sets of names, like [("age", "sex"), ("age",)]'
     if attrs is not None:
-        raise BadInput("attrs belongs to way: sets name their attributes themselves. Leave one of them out.")
+        raise BadInput("attrs belongs to way: sets name their own attributes. Leave one of them out.")
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise BadInput(f"{what}, given {shorten(given)}.")
     sets = tuple(names_in(names, what) for names in given)
@@ -88,12 +88,12 @@ _ALONG = ("ranges", "prefixes", "totals")
 class Marginals(Task):
     """All tables of *way* attributes, out of some or all attributes, summed over the others; or *sets* of attributes.
 
-    Every cell of a table is asked for. Along the attributes in *ranges* these are all intervals, along those in
-    *prefixes* all counts up to a value, and along those in *totals* the count of any value, too: within each table, in
-    every combination with the other attributes. *weights* say how much the error of some tables matters; others have
-    the weight 1. They matter where tables are measured one by one, not over the whole domain. With *cells*, attributes
-    of numbers are read in at most that many cells, each made of neighbouring cells of the schema. The name of a point
-    means its two axes, and *way* counts axes.
+    The queries are the cells of every table. Along the attributes in *ranges* they are all intervals, along those in
+    *prefixes* all counts up to a value, and along those in *totals* also the count of any value: within each table, in
+    every combination with the other attributes. *weights* say how much the error of some tables matters; other tables
+    have weight 1. They have an effect only where tables are measured one by one, not over the whole domain. With
+    *cells*, attributes of numbers are read in at most that many cells, each made of neighbouring cells of the schema.
+    The name of a point means its two axes, and *way* counts axes.
 
     >>> print(Marginals(way=2, attrs=["age", "sex", "department"]))
     2-way marginals of age × sex × department
@@ -107,11 +107,11 @@ class Marginals(Task):
     command_options = (
         Option("marginals", "All tables of K attributes.", "K", int),
         Option("attributes", "For --marginals: out of these attributes.", "A,B…", asks=False),
-        Option("marginal", "The table of these attributes; can be given again for others.", "A,B…", list[str]),
+        Option("marginal", "The table of these attributes; can be repeated.", "A,B…", list[str]),
         Option("with-ranges", "For tables: counts between any two bounds of these, too.", "A,B…", asks=False),
         Option("with-prefixes", "For tables: counts up to every value of these, too.", "A,B…", asks=False),
         Option("with-any", "For tables: counts of any value of these, too.", "A,B…", asks=False),
-        Option("cells", "For tables: read numbers in at most so many cells each.", "N", int, asks=False),
+        Option("cells", "For tables: read each attribute of numbers in at most N cells.", "N", int, asks=False),
     )
     answered_by = "adyton.programs.tables:Tables"
     way: int | None = None
@@ -142,7 +142,7 @@ class Marginals(Task):
             raise BadInput(f"{both[0]} is in ranges and in prefixes. A prefix is a range: leave it out of prefixes.")
 
     def select(self, schema: Schema) -> Schema:
-        """The attributes named, or all that have cells."""
+        """The named attributes, or all attributes that have cells."""
         if self.sets is not None:
             names = {name for group in self.sets for name in schema.check_names(group)}
             named: Sequence[str] = [name for name in schema.names if name in names]
@@ -153,7 +153,7 @@ class Marginals(Task):
         selected = schema.select(named) if self.cells is None else coarsened(schema.select(named), self.cells)
         count = len(selected.shape)
         if self.way is not None and self.way > count:
-            raise BadInput(f"there are {count} attributes, {listing(selected.names)}: way is {self.way}.")
+            raise BadInput(f"there are only {count} attributes, {listing(selected.names)}; way cannot be {self.way}.")
         if self.way is not None and (sets := math.comb(count, self.way)) > MOST_SETS:
             raise BadInput(
                 f"{count} attributes have {sets:,} sets of {self.way}; at most {MOST_SETS:,} are allowed. "
@@ -163,7 +163,7 @@ class Marginals(Task):
             raise BadInput("two sets name the same attributes: a point stands for its two axes. Leave one of them out.")
         for group, _ in self._weighed:
             if frozenset(axes_in(group, selected)) not in asked:
-                raise BadInput(f"a weight is given for {listing(sorted(group))}, which is no table that is asked for.")
+                raise BadInput(f"a weight is given for {listing(sorted(group))}, which is not a requested table.")
         self._check_along(selected)
         return selected
 
@@ -173,10 +173,10 @@ class Marginals(Task):
                 if name not in schema.attributes:
                     raise BadInput(f"{what} names {shorten(name)}, which is in no table: {listing(schema.names)} are.")
                 if what != "totals" and not schema.attributes[name].ordered:
-                    raise BadInput(f"{name} has no order, so that it has no {what}. Leave it out of {what}.")
+                    raise BadInput(f"{name} has no order, so it has no {what}. Leave it out of {what}.")
 
     def along(self, schema: Schema) -> dict[str, Along]:
-        """What is asked along the attributes, where that is not each cell."""
+        """The queries along attributes, where they are not the single cells."""
         kinds: dict[str, AlongKind] = dict.fromkeys(axes_in(self.prefixes, schema), "prefixes")
         kinds |= dict.fromkeys(axes_in(self.ranges, schema), "ranges")
         totals = axes_in(self.totals, schema)
@@ -185,7 +185,7 @@ class Marginals(Task):
         return {name: Along(sizes[name], kinds.get(name, "cells"), name in totals) for name in named}
 
     def tables(self, schema: Schema) -> tuple[Group, ...]:
-        """The attributes of each table, in the order of the schema of all of them."""
+        """The attributes of each table, in the order of the schema."""
         if self.way is not None:
             return tuple(itertools.combinations(schema.names, self.way))
         assert self.sets is not None
@@ -196,7 +196,7 @@ class Marginals(Task):
         return self.tables(schema)
 
     def widest(self, schema: Schema) -> int:
-        """How many attributes the largest table has, out of those of a schema."""
+        """The number of attributes of the widest table, given the schema."""
         return max(len(axes_in(group, schema)) for group in self.sets or ()) if self.way is None else self.way
 
     def importance(self, schema: Schema) -> tuple[float, ...]:
@@ -213,7 +213,7 @@ class Marginals(Task):
         check_axes(schema)
         if self.weights is not None:
             raise BadInput(
-                'weights count where tables are measured by themselves. Name the algorithm "all-pairs" or '
+                'weights apply only where tables are measured one by one. Name the algorithm "all-pairs" or '
                 '"select-pairs", or leave the choice to "auto".'
             )
         if along := self.along(schema):
@@ -225,7 +225,7 @@ class Marginals(Task):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The number of attributes and their names, or the sets; the weights; and what is asked along attributes."""
+        """The number of attributes and their names, or the sets; the weights; and the queries along attributes."""
         plain: dict[str, Any] = {"task": self.kind}
         if self.way is not None:
             plain["way"] = self.way
@@ -241,7 +241,7 @@ class Marginals(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Marginals:
-        """What :meth:`to_dict` says."""
+        """Read what :meth:`to_dict` wrote."""
         weights = plain.get("weights")
         if weights is not None:
             if not isinstance(weights, list) or not all(isinstance(line, Mapping) for line in weights):
@@ -259,10 +259,10 @@ class Marginals(Task):
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Marginals:
-        """All tables of a number of attributes, or those that are named."""
+        """All tables of a number of attributes, or the named tables."""
         tables = given.get("marginal")
         if tables and "attributes" in given:
-            raise BadInput("--attributes belongs to --marginals: a --marginal names its own. Leave it out.")
+            raise BadInput("--attributes belongs to --marginals: --marginal names its own attributes. Leave it out.")
         return cls(
             way=given.get("marginals"),
             attrs=names_of(given["attributes"]) if "attributes" in given else None,
@@ -287,7 +287,7 @@ class Marginals(Task):
 
 
 def _products(schema: Schema, groups: Sequence[Group], along: Mapping[str, Along]) -> Queries:
-    """For each table the combinations of what is asked along its attributes, summed over the others."""
+    """For each table, the combinations of the queries along its attributes, summed over the other attributes."""
     sizes = dict(zip(schema.names, schema.shape, strict=True))
     own = {name: along.get(name, Along(side)).queries() for name, side in sizes.items()}
     tables = [

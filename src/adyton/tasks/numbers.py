@@ -35,7 +35,7 @@ def quantile_name(part: Fraction) -> str:
 
 
 def parts_of(given: object) -> tuple[Fraction, ...]:
-    """Quantiles as parts of all rows from 0 to 1, in order and without repetition."""
+    """Quantiles as fractions of all rows from 0 to 1, in order and without repetition."""
     if isinstance(given, str) and given in _NAMED:
         return _NAMED[given]
     single = isinstance(given, str | int | float | Fraction) or not isinstance(given, Iterable)
@@ -49,8 +49,8 @@ def parts_of(given: object) -> tuple[Fraction, ...]:
             part = exact(value, "a quantile") if not isinstance(value, bool) else part
         if not 0 <= part <= 1:
             raise BadInput(
-                f"a quantile lies from 0 to 1, given {shorten(value)}. Write 0.9 for the value that nine in ten rows "
-                'do not exceed; or "median", "quartiles" or "deciles".'
+                f"a quantile is a number from 0 to 1, given {shorten(value)}. Write 0.9 for the value that nine in ten "
+                'rows do not exceed; or "median", "quartiles" or "deciles".'
             )
         parts.append(part.limit_denominator(_MOST_PARTS))
     return tuple(sorted(set(parts)))
@@ -66,16 +66,16 @@ _GROUPS = (
 class NumbersTask(Task):
     """A statistic of the numbers of an attribute, of all rows or for each cell of the attributes in *by*.
 
-    *rows* says about how many rows a group has, where that is public: the error of a mean is then known before
+    *rows* is the approximate number of rows of a group, where that is public: the error of a mean is then known before
     anything is spent. Nothing else depends on it.
     """
 
     answered_by = "adyton.programs.numbers:Numbers"
     word: ClassVar[str]
     statistics: ClassVar[tuple[str, ...]]
-    """What is reported of each group, by name."""
+    """The names of the statistics that are reported for each group."""
     quantiles: ClassVar[tuple[Fraction, ...]] = ()
-    """The quantiles among them, from the least to the largest."""
+    """The quantiles among them, from the smallest to the largest."""
 
     attribute: str
     _: KW_ONLY
@@ -98,12 +98,12 @@ class NumbersTask(Task):
             object.__setattr__(self, "rows", min(whole(self.rows, "rows", 1), SAFE))
 
     def select(self, schema: Schema) -> Schema:
-        """The attributes of the groups, then that of the numbers."""
+        """The attributes of the groups, then the one with the numbers."""
         names = schema.check_names((*self.by, self.attribute))
-        declared = schema.attributes.get(self.attribute)  # a point has two axes, and none of its name
+        declared = schema.attributes.get(self.attribute)  # a point has two axes, neither of them with its name
         if not isinstance(declared, Integer | Numeric):
             numbers = [name for name, kind in schema.attributes.items() if isinstance(kind, Integer | Numeric)]
-            there = f"Attributes of numbers are {listing(numbers)}" if numbers else "The schema has none of numbers"
+            there = f"Attributes of numbers are {listing(numbers)}" if numbers else "The schema declares no numbers"
             raise BadInput(
                 f"{self.attribute} is {getattr(declared, 'kind', 'a point')}: it has no {self.word}. {there}; "
                 "a histogram counts any value."
@@ -121,7 +121,7 @@ class NumbersTask(Task):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """From the attribute, the groups and the rows."""
+        """The task from the attribute, the groups and the rows."""
         return cls(plain.get("attribute"), by=plain.get("by", ()), rows=plain.get("rows"))  # type: ignore[arg-type]
 
     @classmethod
@@ -149,7 +149,7 @@ class Sum(NumbersTask):
 
 @dataclass(frozen=True)
 class Mean(NumbersTask):
-    """The mean of an attribute, and with it the number of rows that have a number.
+    """The mean of an attribute, and the number of rows that have a number.
 
     >>> print(Mean("salary", by=["department", "sex"]))
     mean of salary by department × sex
@@ -162,7 +162,7 @@ class Mean(NumbersTask):
 
 @dataclass(frozen=True)
 class Variance(NumbersTask):
-    """The variance of an attribute, with its root (the standard deviation), the mean and the count.
+    """The variance of an attribute, with the standard deviation, the mean and the count.
 
     >>> print(Variance("age"))
     variance of age
@@ -196,12 +196,12 @@ class Quantiles(NumbersTask):
 
     @property
     def quantiles(self) -> tuple[Fraction, ...]:  # type: ignore[override]
-        """From the least to the largest."""
+        """The quantiles from the smallest to the largest."""
         return self.parts  # type: ignore[return-value]  # read when the task was made
 
     @property
     def statistics(self) -> tuple[str, ...]:  # type: ignore[override]
-        """A percentage for each."""
+        """A percentage for each quantile."""
         return tuple(map(quantile_name, self.quantiles))
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Questions in the words of a table, "age from 20 to 29", as queries about its cells."""
+"""Questions in terms of a table's attributes, "age from 20 to 29", as queries about its cells."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from adyton.schema.calendar import written_at
 from adyton.schema.times import Times
 
 AlongKind: TypeAlias = Literal["cells", "prefixes", "ranges"]
-"""What is asked along an attribute."""
+"""The kinds of queries along an attribute."""
 Cells: TypeAlias = npt.NDArray[np.int64]
 """The numbers of some cells of an attribute."""
 _MOST_LISTED = 1024
 _SAMPLE, RANGES_SEED = 2000, 1
-"""Where there are too many ranges to list them, this many drawn at random stand for all: always the same ones."""
+"""Where there are too many ranges to list, a random sample of this size represents all: always the same one."""
 _ROUNDING = 4
-"""How many units in the last place a computed edge may be off."""
+"""The largest error of a computed edge, in units in the last place."""
 MOST_QUERIES, _MOST_COEFFICIENTS = 1_000_000, 1 << 25
 _LARGEST, _LARGEST_EXACT = 2**200, 2**53
 _ENDS, _OPEN_END = ("from", "to"), "Write None (null in JSON) for an open end."
@@ -40,11 +40,11 @@ _HOW = (
 
 
 def as_queries(schema: Schema, asked: object) -> Queries:
-    """Questions about the attributes of a schema as queries about its cells, in the order asked.
+    """Questions about the attributes of a schema as queries about its cells, in the same order.
 
-    A list holds several questions; anything else is one. A question names what is counted of each attribute, and counts
-    all values of those that it leaves out. Where there is only one attribute, its name may be left out. A query set is
-    returned as it is.
+    A list holds several questions; anything else is one question. A question names the values to count of some
+    attributes, and counts all values of the others. Where there is only one attribute, its name may be left out. A
+    query set is returned as it is.
 
     >>> from adyton.schema import Categorical, Integer
     >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
@@ -53,15 +53,17 @@ def as_queries(schema: Schema, asked: object) -> Queries:
     """
     if isinstance(asked, Queries):
         if asked.domain != schema.shape:
-            raise BadInput(f"these queries ask about a domain of shape {asked.domain}, the release has {schema.shape}.")
+            raise BadInput(
+                f"these queries are about a domain of shape {asked.domain}, but the release has {schema.shape}."
+            )
         return asked
     every = {name: np.arange(attribute.size) for name, attribute in schema.attributes.items()}
     return _boxes(schema.shape, [list((every | box).values()) for box in as_boxes(schema, asked)])
 
 
 def as_boxes(schema: Schema, asked: object) -> list[dict[str, Cells]]:
-    """The same questions, each as the cells that are counted of the attributes that it names; no array is as large as
-    the domain.
+    """The same questions, each as the cells to count of the attributes that it names; no array is as large as the
+    domain.
 
     >>> from adyton.schema import Categorical, Integer
     >>> schema = Schema({"age": Integer(0, 119), "sex": Categorical(["F", "M"])})
@@ -79,7 +81,7 @@ def as_boxes(schema: Schema, asked: object) -> list[dict[str, Cells]]:
 
 
 def to_plain(query: Mapping[Any, Any]) -> dict[str, Any]:
-    """A query as it is written in JSON, where a pair is no tuple; refused where it holds what cannot be asked.
+    """A query as it is written in JSON, which has no tuples; refused where it holds something that cannot be counted.
 
     >>> to_plain({"age": (20, None), "sex": ["F", "M"]})
     {'age': {'from': 20}, 'sex': ['F', 'M']}
@@ -91,18 +93,18 @@ def to_plain(query: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _plain_part(name: str, asked: object) -> Any:
-    """What is counted of an attribute: a value, a list of values, or a mapping with from and to."""
+    """The values to count of an attribute: a value, a list of values, or a mapping with from and to."""
     match _without_numpy(asked):
         case Mapping() as ends:
             if not _is_range(ends):
-                raise BadInput(f"a range is written from and to, given {shorten(dict(ends))} for {name}.")
+                raise BadInput(f"a range is written with from and to, given {shorten(dict(ends))} for {name}.")
             pair: Sequence[object] = [ends.get(end) for end in _ENDS]
         case tuple() as pair:
             if len(pair) != 2:
                 raise BadInput(f"a range is written (from, to), given {shorten(pair)} for {name}.")
         case list() | set() | frozenset() as values:
             if not values:
-                raise BadInput(f"no value of {name} is asked for. Leave {name} out to count all.")
+                raise BadInput(f"the list of values of {name} is empty. Leave {name} out to count all.")
             plain = [_plain_value(name, value) for value in values]
             return (
                 plain if isinstance(values, list) else sorted(plain, key=lambda value: (isinstance(value, str), value))
@@ -128,13 +130,13 @@ def _plain_value(name: str, given: object) -> Any:
             number = float(value)
             return int(number) if number.is_integer() and abs(number) <= _LARGEST_EXACT else number
     raise BadInput(
-        f"what is asked of {name} must be a text, a boolean, a date or a number between −2^200 and 2^200, "
+        f"a value of {name} must be a text, a boolean, a date or a number between −2^200 and 2^200, "
         f"given {shorten(value)}."
     )
 
 
 def _without_numpy(given: object) -> Any:
-    """An array as the list of its values, and a number of numpy as Python's."""
+    """An array as the list of its values, and a NumPy number as Python's."""
     if not isinstance(given, np.ndarray | np.generic) or given.dtype.kind not in "biufUO":
         return given
     if given.ndim > 1:
@@ -145,7 +147,7 @@ def _without_numpy(given: object) -> Any:
 
 
 def _by_name(schema: Schema, query: object) -> dict[str, Any]:
-    """What is counted of the attributes that are named. An attribute called ``from`` or ``to`` is not taken for a
+    """The values to count of each named attribute. An attribute called ``from`` or ``to`` is not mistaken for a
     range."""
     named = isinstance(query, Mapping) and not (_is_range(query) and set(query).isdisjoint(schema.names))
     if not named and len(schema.names) != 1:
@@ -169,7 +171,7 @@ def _cells(name: str, attribute: Attribute, part: Any) -> Cells:
 
 
 def _levels(attribute: Attribute, value: Any) -> tuple[Any, ...]:
-    """The levels of a group; a value that is no group is its own level."""
+    """The levels of a group; a value that is not a group is its own level."""
     if isinstance(attribute, Categorical) and isinstance(value, str) and value in dict(attribute.groups):
         return attribute.members(value)
     return (value,)
@@ -189,8 +191,8 @@ def _cell(name: str, attribute: Attribute, value: Any) -> int:
             return first
     if isinstance(attribute, Integer | Numeric | Times):
         raise BadInput(
-            f"{shorten(value)} is no single cell of {name}, whose cells are {listing(attribute.labels, 6)}. Ask for a "
-            "range (from, to), or for one of these."
+            f"{shorten(value)} is not a single cell of {name}, whose cells are {listing(attribute.labels, 6)}. Ask for "
+            "a range (from, to), or for one of these."
         )
     raise BadInput(no_such(f"value of {name}", value, attribute.labels))
 
@@ -212,7 +214,7 @@ def _range(name: str, attribute: Attribute, begin: Any, end: Any) -> Cells:
 
 
 def _boxes(shape: tuple[int, ...], boxes: Sequence[Sequence[Cells]]) -> Queries:
-    """As ranges, where all of them are; else by their coefficients."""
+    """Queries as ranges, where all of them are ranges; else by their coefficients."""
     if all(axis.size == axis[-1] - axis[0] + 1 for box in boxes for axis in box):
         lower, upper = ([[int(axis[end]) for axis in box] for box in boxes] for end in (0, -1))
         return Ranges(shape, lower, upper)
@@ -227,7 +229,7 @@ def _boxes(shape: tuple[int, ...], boxes: Sequence[Sequence[Cells]]) -> Queries:
 
 
 def question_in_words(query: Mapping[str, Any]) -> str:
-    """A query as a person would say it.
+    """A query in words.
 
     >>> question_in_words({"age": (20, 29), "sex": "F"}), question_in_words({"age": {"from": 65, "to": None}})
     ('age 20 to 29, sex F', 'age from 65')
@@ -245,7 +247,7 @@ def _in_words(part: Any) -> str:
 
 
 def cell_at(name: str, attribute: Times, value: object, word: str) -> int:
-    """The cell that begins (or ends) with what is written: a label, or a period such as ``2024-03``.
+    """The cell that begins (or ends) with the given value: a label, or a period such as ``2024-03``.
 
     >>> from adyton.schema import Date
     >>> month = Date("2024-01-01", "2024-12-31", by="month")
@@ -269,9 +271,7 @@ def cell_at(name: str, attribute: Times, value: object, word: str) -> int:
     cell = bisect_right(attribute.starts, second) - 1
     if second != (attribute.ends(cell) if end else int(attribute.starts[cell])):
         near = written_at(attribute.ends(cell), last=True) if end else written_at(int(attribute.starts[cell]))
-        raise BadInput(
-            f"no cell of {name} {word} with {shorten(value)}: ranges are made of whole cells. Near is {near}."
-        )
+        raise BadInput(f"no cell of {name} {word} with {shorten(value)}: ranges are made of whole cells. Try {near}.")
     return cell
 
 
@@ -311,7 +311,7 @@ def border_at(name: str, attribute: Integer | Numeric, end: Any, word: str) -> i
             f"{_OPEN_END}"
         )
     near = ", ".join(_text(border(place)) for place in range(max(0, nearest - 2), min(size, nearest + 2)))
-    raise BadInput(f"no cell of {name} {word} at {shorten(end)}: ranges are made of whole cells. Near are {near}.")
+    raise BadInput(f"no cell of {name} {word} at {shorten(end)}: ranges are made of whole cells. Try one of {near}.")
 
 
 def _first(attribute: Integer | Numeric, place: int) -> float:
@@ -324,15 +324,15 @@ def _first(attribute: Integer | Numeric, place: int) -> float:
 
 
 def _last(attribute: Integer | Numeric, place: int) -> float:
-    """Where a cell ends: the last whole number of it, the right edge of a bin."""
+    """Where a cell ends: its last whole number, or the right edge of a bin."""
     if isinstance(attribute, Integer):
         return min(_first(attribute, place + 1) - 1, attribute.max)
     return _first(attribute, place + 1)
 
 
 def _slack(attribute: Integer | Numeric, edge: int) -> float:
-    """How far from an edge a value still counts as on it: 0 for whole numbers; else rounding, and in equal bins what
-    the schema allows, but at most a quarter of the way to the next edge."""
+    """The largest distance from an edge at which a value still counts as on it: 0 for whole numbers; else the rounding
+    error, and in equal bins the tolerance of the schema, but at most a quarter of the way to the next edge."""
     if isinstance(attribute, Integer):
         return 0
     if attribute.edges is None:
@@ -348,7 +348,7 @@ def _text(border: float) -> str:
 
 
 def range_queries(shape: tuple[int, ...]) -> AllRange | Ranges:
-    """All intervals of a short axis; of longer ones, and of several axes, a sample that represents all."""
+    """All intervals of a short axis; for a longer axis, or several axes, a sample that represents all."""
     if len(shape) == 1 and shape[0] <= _MOST_LISTED:
         return AllRange(shape)
     return RandomRanges(shape, _SAMPLE, seed=RANGES_SEED)
@@ -363,7 +363,7 @@ class Along:
     total: bool = False
 
     def queries(self) -> Queries:
-        """As queries about the cells of the attribute."""
+        """The queries about the cells of the attribute."""
         match self.kind:
             case "cells":
                 own: Queries = Identity(self.side)
@@ -375,13 +375,13 @@ class Along:
 
     @property
     def count(self) -> int:
-        """How many there are, all ranges counted."""
+        """The number of queries, with all ranges counted."""
         own = self.side * (self.side + 1) // 2 if self.kind == "ranges" else self.side
         return own + self.total
 
     @property
     def energy(self) -> tuple[float, float]:
-        """The means over all queries w of Σ(w_i − mean)² and of mean², which their variances follow from.
+        """The means over all queries w of Σ(w_i − mean)² and of mean², which determine their variances.
 
         >>> Along(4).energy, Along(4, "prefixes").energy
         ((0.75, 0.0625), (0.625, 0.46875))

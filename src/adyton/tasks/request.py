@@ -1,4 +1,4 @@
-"""Tasks and requests: what a curator can ask for, in the words of the table, and the same with its budget.
+"""Tasks and requests: what a curator can ask for, in terms of the table's attributes, and the same with its budget.
 
 A request is one value with one form in JSON. Kinds of tasks are found by their names in :data:`TASKS`, and by their
 options on the command line.
@@ -24,20 +24,20 @@ from adyton.schema.plain_values import as_plain, as_text, of_kind, part_of
 
 @dataclass(frozen=True)
 class Option:
-    """An option of the command line, with which a task is asked for, or described more closely."""
+    """An option of the command line that asks for a task, or refines it."""
 
     name: str
-    """As it is written, without the dashes before it: ``with-ranges``."""
+    """The name without the leading dashes: ``with-ranges``."""
     help: str
     metavar: str | None = None
     reads: type = str
-    """What it takes: ``str``, ``int``, ``Path``, ``list[str]`` where it can be given again, ``bool`` for a flag."""
+    """The type of its value: ``str``, ``int``, ``Path``, ``list[str]`` if it can be repeated, ``bool`` for a flag."""
     asks: bool = True
-    """Whether it asks for the task; else it describes more closely what another option asks for."""
+    """Whether it asks for the task; else it refines the task that another option asks for."""
 
     @property
     def key(self) -> str:
-        """Its name as Python writes it."""
+        """Its name as a Python identifier."""
         return self.name.replace("-", "_")
 
     def __str__(self) -> str:
@@ -45,44 +45,44 @@ class Option:
 
 
 def names_of(text: str | None) -> list[str]:
-    """Names that are separated by commas; none where nothing was given."""
+    """Names separated by commas; an empty list where no text was given."""
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
 class Task(ABC):
-    """Something to release. Most tasks are about the cells of some attributes, and queries that should be accurate.
+    """Something to release. Most tasks name the cells of some attributes, and queries that should be accurate.
 
-    Any other query can be asked of such a release too; the task says for which ones the algorithm is chosen.
+    Such a release answers any other query too; the task says for which queries the algorithm is chosen.
     """
 
     kind: ClassVar[str]
     answered_by: ClassVar[str | type] = "adyton.programs.counts:Counts"
     """The program that answers it, or its import path: see :class:`adyton.programs.Program`."""
     merges: ClassVar[bool] = False
-    """Whether only these queries matter, so that cells which all of them treat alike may be merged."""
+    """Whether only these queries matter, so that cells that all of them treat alike may be merged."""
     cumulative: ClassVar[bool] = False
-    """Whether counts up to each cell are asked for, and not those of the cells."""
+    """Whether the task asks for counts up to each cell instead of the counts of the cells."""
     command_options: ClassVar[tuple[Option, ...]] = ()
     """The options of the command line that ask for it. Each kind of task has its own: they are not inherited."""
     per_unit: ClassVar[bool] = False
     """Whether units are counted instead of rows."""
     last_class: int | None = None
-    """The number of rows from which on units are in one class, where units are counted by their number of rows."""
+    """Where units are counted by their number of rows: the last class, of units with this many rows or more."""
 
     @abstractmethod
     def select(self, schema: Schema) -> Schema:
-        """The schema of the attributes that the task is about, out of those of a table."""
+        """The schema of the attributes that the task is about, given the schema of a table."""
 
     def workload(self, schema: Schema) -> Queries:
         """The queries, given the schema of these attributes; refused by tasks that do not ask about cells."""
-        raise BadInput(f"{self}: this is no count of cells. Leave the algorithm to auto.")
+        raise BadInput(f"{self}: this is not a count of cells. Leave the algorithm to auto.")
 
     def axes(self, schema: Schema) -> dict[str, tuple[Label, ...]]:
         """The labels of the cells along each axis, given the schema of these attributes."""
         return {name: attribute.labels for name, attribute in schema.attributes.items()}
 
     def tables(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
-        """The attributes of each table that is asked for; none where the cells of all attributes are."""
+        """The attributes of each requested table; empty where the cells of all attributes are requested."""
         return ()
 
     def questions(self) -> tuple[Mapping[str, Any], ...]:
@@ -90,17 +90,17 @@ class Task(ABC):
         return ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The task as plain values, here its kind alone; :func:`task_from_dict` reads them back."""
+        """The task as plain values, here only its kind; :func:`task_from_dict` reads them back."""
         return {"task": self.kind}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
-        """The task that :meth:`to_dict` describes, from values that nobody has checked."""
+        """The task that :meth:`to_dict` describes, from unchecked values."""
         return cls()
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """From what was given of its own options, by their keys: here names of attributes, separated by commas."""
+        """The task from those of its options that were given, by their keys: here names separated by commas."""
         (text,) = given.values()
         return cls(*names_of(text))
 
@@ -134,7 +134,7 @@ _KEYS = ("task", "epsilon", "where", "algorithm", "options", "misfits")
 
 @dataclass(frozen=True)
 class Request:
-    """A task with its budget: of which rows, by which algorithm, with which options.
+    """A task with its budget, a filter of rows, an algorithm and its options.
 
     >>> from adyton.tasks import Histogram
     >>> request = Request.of(Histogram("age"), "0.5", where="sex = 'F'")
@@ -148,7 +148,7 @@ class Request:
     algorithm: str = AUTO
     options: Mapping[str, Any] = field(default_factory=dict)
     misfits: Fraction | bool | None = None
-    """Whether to count the rows that do not match the schema, or the part of the budget to take for it."""
+    """Whether to count the rows that do not match the schema, or the share of the budget to spend on it."""
 
     @classmethod
     def of(
@@ -161,7 +161,7 @@ class Request:
         misfits: Rational | bool | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Request:
-        """From arguments that nobody has checked: the one place where a budget is read."""
+        """From unchecked arguments: the only place where a budget is read."""
         check_name(algorithm)
         if where is not None and not isinstance(where, str):
             raise BadInput(f'where is a predicate in a text, such as "age >= 65", given {shorten(where)}.')
@@ -185,8 +185,8 @@ class Request:
 
     @classmethod
     def from_dict(cls, plain: object, epsilon: Rational | None = None) -> Request:
-        """From plain values that nobody has checked: the task is a mapping of its own, or its keys are among those of
-        the request. *epsilon* is the budget where none is given.
+        """From unchecked plain values: the task is a mapping of its own, or its keys are among those of the request.
+        *epsilon* is the budget where the values have none.
         """
         if not isinstance(plain, Mapping):
             raise BadInput(f"a request must be a mapping, given {shorten(plain)}.")
@@ -198,7 +198,7 @@ class Request:
         its_own = {*task.to_dict(), *getattr(task, "__dataclass_fields__", ())}
         if not nested and (unknown := [key for key in plain if key not in {*_KEYS, *its_own}]):
             raise BadInput(
-                f"a request for a {task.kind} has no {listing(unknown)}. Known beside the task's own are "
+                f"a request for a {task.kind} has no {listing(unknown)}. Besides the task's own keys, it may have "
                 f"{', '.join(_KEYS[1:])}."
             )
         options = of_kind(dict, {} if not nested and "options" in its_own else plain.get("options") or {}, "options")
@@ -228,7 +228,7 @@ def task_from_dict(plain: object) -> Task:
 
 
 def as_task(given: object) -> Task:
-    """The task, or an error that says what one is."""
+    """The task, or an error that says what a task is."""
     if isinstance(given, Task):
         return given
     raise BadInput(
@@ -239,9 +239,9 @@ def as_task(given: object) -> Task:
 
 
 def command_options() -> list[tuple[Option, list[type[Task]]]]:
-    """The options of the command line, each with the tasks that it is for; shared ones come after their last task.
+    """The options of the command line, each with its tasks; shared options come after the last of their tasks.
 
-    Tasks of other rooms have commands of their own.
+    Tasks of other packages have commands of their own.
     """
     options: dict[Option, list[type[Task]]] = {}
     for task in (TASKS[kind] for kind in TASKS if _PLACES.get(kind, "tasks").startswith("tasks")):
@@ -254,7 +254,7 @@ def command_options() -> list[tuple[Option, list[type[Task]]]]:
 
 
 def task_from_options(given: Mapping[str, Any]) -> Task | None:
-    """The one task that the given options ask for, by their keys; None for none."""
+    """The one task that the given options ask for, by their keys; None if they ask for none."""
     known = [
         (option, tasks, given[option.key])
         for option, tasks in command_options()
