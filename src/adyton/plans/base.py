@@ -385,9 +385,9 @@ def _coefficients(workload: Queries) -> int:
 ErrorKind: TypeAlias = Literal["exact", "estimate", "upper mark", "noise only", "resampled"]
 MEANINGS: dict[ErrorKind, str] = {
     "exact": "exact",
-    "estimate": "exact up to rounding",
+    "estimate": "up to a small error of estimation",
     "upper mark": "about this or less",
-    "noise only": "from noise; the data add to it",
+    "noise only": "noise only; a bias that depends on the data is added",
     "resampled": "from what was published",
 }
 """What the kinds of :class:`ExpectedError` mean, in plain words."""

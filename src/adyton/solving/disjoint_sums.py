@@ -103,7 +103,7 @@ class DisjointSums:
 
         Multiplicative weights (Hardt, Ligett and McSherry, NIPS 2012), with the whole history replayed up to *sweeps*
         times (fewer where that would take long): x_i ← x_i·exp(q_i·η), rescaled to the total. The published step
-        η = (y − q·x)/2·total is a cautious step towards the point where q·x = y; here it is a Newton step, so that a
+        η = (y − q·x)/(2·total) is a cautious step towards the point where q·x = y; here it is a Newton step, so that a
         few replays do the work of hundreds. An exponent λ is pulled back by *pull* standard deviations of the noise:
         the replays converge to y − q·x = pull·σ·λ for every answer, where relative entropy plus a penalty on residuals
         is least.
