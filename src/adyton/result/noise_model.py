@@ -5,8 +5,7 @@ what was measured), its law is the same on any data. It has a closed form, or is
 table; the interval covers the true count at the stated rate. Everywhere else the algorithm is run again on the
 published estimate, as if that were the data: an approximation without a formal guarantee.
 
-Simulated runs use public information only. If they are slow, because of the machine or the algorithm, fewer are made than
-planned, and the result says how many.
+Simulated runs use public information only. If they are slow, fewer are made than planned, and the result says how many.
 """
 
 from __future__ import annotations
