@@ -185,7 +185,7 @@ def test_no_table_is_taken_for_a_release(tmp_path):
     schema = tmp_path / "s.toml"
     schema.write_text('[attributes.sex]\ntype = "categorical"\nlevels = ["F", "M"]\n')
     ask = ("--schema", str(schema), "--histogram", "sex", "--epsilon", "1", "--out", str(table.parent), "--overwrite")
-    for data, message in ((table, "Give --out another folder"), (copy, "no file of a release")):
+    for data, message in ((table, "Give --out another folder"), (copy, "does not belong to a saved release")):
         done = run(str(data), *ask)
         assert (done.exit_code, message in done.stderr) == (2, True)
     assert [path.name for path in table.parent.iterdir()] == ["answers.csv"]
