@@ -192,7 +192,7 @@ def _show_choice(choice: Choice, *, as_json: bool, left: str = "was left", rows_
         print_json(choice.to_plain())
         return
     name, bought = printable(choice.algorithm), choice.bought
-    said = f"after looking at {len(bought)} noisy feature{'s' * (len(bought) > 1)} of the data" if bought else ""
+    said = f"after measuring {len(bought)} noisy feature{'s' * (len(bought) > 1)} of the data" if bought else ""
     out().print(f"Chosen: {name}, {said or 'from public information, at no cost in privacy'}.")
     if bought:
         table = plain_table()

@@ -149,7 +149,7 @@ def _plain(text: str) -> str:
 
 
 def _terms(terms: Terms | None) -> dict[str, Any] | None:
-    """Terms as plain values; the column is None if there is none."""
+    """Terms as plain values; a column that was not recorded is None."""
     return None if terms is None else {**terms.to_plain(), "column": terms.column or None}
 
 

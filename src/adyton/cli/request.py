@@ -140,8 +140,8 @@ def allowed_total(
 
 
 def total_of(amount: Fraction, total: str | None, ledger: Path | None) -> Fraction:
-    """What may be spent in all: the total of an existing ledger, or *total* for a new one; without both, what this
-    request costs."""
+    """What may be spent in all: the total of an existing ledger, or *total* for a new one; without a ledger and a
+    total, what this request costs."""
     given = None if total is None else budget(total, "--total")
     if given is not None and amount > given:
         raise BadInput(f"--epsilon {display(amount)} is more than --total {total}. Reduce --epsilon, or raise --total.")

@@ -75,7 +75,7 @@ def model_view(fitted: FittedClassifier) -> View:
             + promise(fitted, "It was made only from noisy counts, by the rules of differential privacy")
         ),
         figures=(
-            Fact("Method", fitted.method, ("as requested" if named else "the default",)),
+            Fact("Method", fitted.method, ("as asked for" if named else "the default",)),
             Fact("Classes", f"{len(model.classes):,}", (f"from {len(names)} attribute{'s' * (len(names) > 1)}",)),
             *rows,
         ),

@@ -33,13 +33,13 @@ _REASONS: dict[Reason, str] = {
     "unreadable": "{a} {name} that cannot be read as a number",
     "no time": "{a} {name} that cannot be read as a date or time",
     "missing": "no {name}",
-    "no level": "{a} {name} that is none of its declared levels",
+    "no level": "{a} {name} that is not a declared level",
     "out of bounds": "{a} {name} outside its declared bounds",
 }
 _FATES = {
     "left out": "were left out",
     "counted as missing": "were counted as missing",
-    "unmatched": "equal nothing that the predicate can name",
+    "unmatched": "match no value that the predicate can name",
     "clamped": "were counted in the nearest cell",
     "counted as other": "were counted as (other)",
 }

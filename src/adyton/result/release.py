@@ -99,8 +99,8 @@ class Release(Released):
 
     @cached_property
     def expected_error(self) -> ExpectedError:
-        """The error to expect on the task's queries: from a closed form or, where there is none, from running the
-        algorithm again on what it published."""
+        """The expected error on the task's queries: from a closed form or, if there is none, from running the algorithm
+        again on its published estimate."""
         computed = self.noise.expected_error()
         return self.noise.resampled_error() if computed is None else computed
 
@@ -331,7 +331,7 @@ class Release(Released):
             features = ", ".join(
                 f"{feature.words} ({feature.value:,.6g} ± {feature.deviation:,.3g}, noisy)" for feature in choice.bought
             )
-            looked = f"after looking at {features}, for ε = {display(choice.spent * self.rows_per_unit)}"
+            looked = f"after measuring {features}, for ε = {display(choice.spent * self.rows_per_unit)}"
         notes = "".join(f" Note: {note}" for note in choice.notes)
         said = f"Algorithm: {self.algorithm}, chosen {looked}."
         return f"{said} Expected error of each, relative to the best (1 = best): {ranked}.{notes}"
