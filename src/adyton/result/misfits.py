@@ -136,7 +136,7 @@ class Misfits:
         return tuple(kind for kind in self.counts if kind.count > SURE * self.deviation)
 
     def alarming(self) -> tuple[NoisyMisfit, ...]:
-        """The kinds that are certain and frequent: at least 5% of all rows if these are lost, half of them if not."""
+        """The kinds that are certain and frequent: at least 5% of all rows if such rows are lost, else 50%."""
         return tuple(kind for kind in self.sure() if kind.count >= _LOUD[_lost(kind.misfit)] * self.rows)
 
     def likely(self) -> tuple[NoisyMisfit, ...]:

@@ -244,9 +244,9 @@ class CutOff:
     units_between: tuple[float, float]
     """Bounds for the number of units, in 95 of 100 cases."""
     units_share: float | None = None
-    """The same as a part of all units; None where these were not counted."""
+    """The same as a part of all units; None where the total was not counted."""
     rows_share: float | None = None
-    """The part of all rows that is left out, at least; None where all rows were not counted."""
+    """The part of all rows that is left out, at least; None where the total was not counted."""
 
     def to_plain(self) -> dict[str, Any]:
         """Everything, as plain values for JSON; names say what is "at least"."""
