@@ -288,7 +288,7 @@ class Table:
     """The labels of the cells along each axis."""
     counts: Reals
     how: str
-    """``measured`` and ``by least squares`` use the table's own measurements; other words say what was assumed."""
+    """``measured`` and ``least squares`` use the table's own measurements; other words say what was assumed."""
     errors: float | Reals | None = None
     """The standard error of each count, where it is known exactly: one for all, or one for each."""
 
