@@ -91,8 +91,8 @@ def test_a_plan_needs_no_files():
 
 
 WRONG = {
-    "no family": (("--instances", "x"), "say what to tune"),
-    "no files": (("--family", "auction"), "say what to tune"),
+    "no family": (("--instances", "x"), "name what to tune"),
+    "no files": (("--family", "auction"), "name what to tune"),
     "unknown family": (("--family", "auctions", "--instances", "x"), "Did you mean 'auction'"),
     "missing file": (("--family", "auction", "--instances", "nowhere.txt"), "does not exist"),
     "no match": (("--family", "auction", "--instances", "nowhere/*.txt"), "no file matches"),

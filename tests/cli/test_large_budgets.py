@@ -49,7 +49,7 @@ def test_very_large_ones_need_consent(words, tmp_path):
     refused = count("--epsilon", *words, *total, "--ledger", str(ledger))
     assert refused.exit_code == 2
     assert "ε = 11 protects hardly anybody" in refused.stderr
-    assert refused.stderr.rstrip().endswith("Ask for less, or add --yes if that is meant.")
+    assert refused.stderr.rstrip().endswith("Ask for less, or add --yes if this is intended.")
     assert not ledger.exists()
     done = count("--epsilon", *words, *total, "--ledger", str(ledger), "--yes")
     assert done.exit_code == 0, done.output

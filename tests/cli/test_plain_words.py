@@ -66,7 +66,7 @@ def test_the_epsilon_for_an_error_is_printed_as_a_decimal(session):
 @pytest.mark.parametrize(
     ("option", "way"),
     [
-        ("--average", "--mean A has the mean"),
+        ("--average", "--mean A gives the mean"),
         ("--median", "--quantiles A --at median"),
         ("--std", "--variance A"),
         ("--max", "belongs to one person"),

@@ -185,7 +185,7 @@ def test_no_table_is_taken_for_a_release(tmp_path):
     schema = tmp_path / "s.toml"
     schema.write_text('[attributes.sex]\ntype = "categorical"\nlevels = ["F", "M"]\n')
     ask = ("--schema", str(schema), "--histogram", "sex", "--epsilon", "1", "--out", str(table.parent), "--overwrite")
-    for data, message in ((table, "Give --out another folder"), (copy, "no file of a release")):
+    for data, message in ((table, "Give --out another folder"), (copy, "does not belong to a saved release")):
         done = run(str(data), *ask)
         assert (done.exit_code, message in done.stderr) == (2, True)
     assert [path.name for path in table.parent.iterdir()] == ["answers.csv"]
@@ -280,7 +280,7 @@ def test_count_for_people(tmp_path):
     assert done.exit_code == 0
     assert 1000 < int(done.stdout) < 4000
     assert "this count cost ε = 10; 0 of 10 is left" in " ".join(done.stderr.split())
-    assert "It was not checked whether rows match the schema" in done.stderr
+    assert "Rows were not checked against the schema" in done.stderr
 
 
 def test_long_histograms_are_cut_only_where_a_folder_has_all_lines(tmp_path):

@@ -201,7 +201,7 @@ def test_patterns_on_the_command_line(tmp_path):
     checked = run("check", data, "--public")
     assert (checked.exit_code, checked.stdout.count("1 of 1 rows fit")) == (0, 2)
     assert run("release", data, "--histogram", "q2", "--epsilon", "1").exit_code == 0
-    assert "columns of a table. Name it with --data" in run("plan", "--histogram", "q2").stderr
+    assert "columns of a table. Name the table with --data" in run("plan", "--histogram", "q2").stderr
     assert "histogram of q2" in run("plan", "--histogram", "q2", "--data", data).stdout
     schema.write_text(schema.read_text().replace("q*", "z*"))
     for words in (("check", data), ("release", data, "--count", "--epsilon", "1", "--ledger", tmp_path / "a.ledger")):

@@ -385,7 +385,7 @@ def test_why_a_release_used_its_algorithm(room: Path, tmp_path: Path):
     file.write_text(json.dumps(chosen))
     said = run("explain", file).stdout
     assert said.startswith("Released: histogram of smokes; 2 cells.\n")
-    assert f"Chosen: {choice.algorithm}, after looking at 1 noisy feature of the data.\n" in said
+    assert f"Chosen: {choice.algorithm}, after measuring 1 noisy feature of the data.\n" in said
     row = next(line for line in said.splitlines() if line.startswith(" ε times the number of rows"))
     assert row.split()[6:] == [f"{bought['value']:,.4g}", "±", f"{bought['deviation']:,.3g}", "0.005"]
     ranked = [line.split() for line in said.splitlines() if line.startswith((" identity", " uniform"))]

@@ -143,7 +143,7 @@ def test_tables_that_are_not_drawn_are_in_a_file():
     schema = ad.Schema({name: ad.Boolean() for name in names})
     session = ad.Session(pd.DataFrame({name: [True] for name in names}), schema=schema, epsilon=1)
     release = session.release(ad.Marginals(way=3), 1, algorithm="identity")
-    assert "The tables that were asked for are in tables.csv beside this page." in render(release)
+    assert "The requested tables are in tables.csv beside this page." in render(release)
     assert release.sheets().file == "tables.csv"
 
 

@@ -147,7 +147,7 @@ def test_nothing_of_rows_of_the_machine_or_of_times_is_in_it(place, tmp_path, fo
 def test_an_empty_ledger_promises_no_unit(tmp_path):
     Ledger.open(tmp_path / "new.ledger", total="0.5", dataset="visits").close()
     said = words(page(tmp_path / "new.ledger"))
-    assert "Nothing was spent yet, and nothing published." in said
+    assert "Nothing was spent or published yet." in said
     assert "What is the unit of privacy? Not known to the ledger: nothing was spent yet." in said
     assert "No change of the total, the data set or the terms is recorded." in said
     assert "So far." not in said
@@ -173,7 +173,7 @@ def test_ledgers_of_earlier_versions_have_one(path, tmp_path):
     for event in report.events:
         assert f"| {event.time[:10]} | {event.changed} | {event.old} | {event.new} |" in said
     if report.terms is None and report.entries:
-        assert "An early version of Adyton wrote the entries, and did not record the unit." in said
+        assert "An early version of Adyton wrote the entries and did not record the unit." in said
 
 
 def test_what_an_early_version_did_not_count_is_part_of_the_promise(tmp_path):

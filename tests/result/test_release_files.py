@@ -132,7 +132,7 @@ def test_numbers_of_every_kind_are_written_plainly(tmp_path, task, algorithm, op
         (NAMED, ["schema", "attributes", "age", "max"], 2**52, "in the shape"),
         (NAMED, ["schema", "attributes", "age", "min"], 99, "min must not exceed max"),
         (NAMED, ["schema", "rows_per_unit"], 7, "rows_per_unit = 1, the schema says 7"),
-        (NAMED, ["task", "attributes"], ["age"], "other attributes"),
+        (NAMED, ["task", "attributes"], ["age"], "different attributes"),
         (NAMED, ["task", "attributes"], ["page"], "no attribute 'page'"),
         (ASKED, ["task", "queries", 0, "age", "from"], HUGE, "."),
         (NAMED, ["where"], 3, "where must be a text"),

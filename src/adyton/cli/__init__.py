@@ -1,9 +1,9 @@
-"""The command line. ``main.py`` finds the commands, each in a module that is loaded when the command is named. Start
-with ``release.py``; ``request.py`` checks what a command is given, ``delivery.py`` saves and prints what was paid for.
+"""The command line. ``main.py`` finds the commands, each in a module that is loaded when the command is used. Start
+with ``release.py``; ``request.py`` checks the input of a command, ``delivery.py`` saves and prints what was paid for.
 
-The process of a command ends as soon as all is written: Python would spend a quarter of a second on freeing a million
-objects one by one. That is registered here, before anything else is imported, so that it runs last: after all threads,
-and after whatever libraries do at the end. Where something was registered earlier, Python ends in its own way.
+The process of a command exits as soon as everything is written: Python would spend a quarter of a second on freeing a
+million objects one by one. The exit handler is registered here, before anything else is imported, so that it runs last:
+after all threads and after the exit handlers of libraries. If one was registered earlier, Python exits as usual.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ended: list[int] = []
 
 
 def leave(code: int) -> None:
-    """Exit with this code; nothing is left to do."""
+    """Exit with this code; nothing else remains to be done."""
     _ended[:] = [code]
     sys.exit(code)
 

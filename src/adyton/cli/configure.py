@@ -50,21 +50,21 @@ _Files = Annotated[
 ]
 _Epsilon = Annotated[str, typer.Option(help="The privacy budget of this configuration, for example 1.")]
 _Interval = Annotated[
-    str | None, typer.Option(metavar="A,B", help="The range of the parameter; that of the family if not given.")
+    str | None, typer.Option(metavar="A,B", help="The range of the parameter; by default that of the family.")
 ]
 _Neighbours = Annotated[str, typer.Option(help="How neighbouring sets of instances differ: add-remove, or replace.")]
 _Utility = Annotated[str, typer.Option(help="regret, or value.")]
-_Clip = Annotated[str, typer.Option(help="regret: a larger relative loss on one instance counts as this.")]
+_Clip = Annotated[str, typer.Option(help="regret: the largest relative loss that one instance counts for.")]
 _Bound = Annotated[str | None, typer.Option(help="value: a public number that no value exceeds.")]
 _Default = Annotated[
     str | None,
-    typer.Option(metavar="NUMBER", help="Today's value (or the word today); it gets half of the prior probability."),
+    typer.Option(metavar="NUMBER", help="The value in use (or the word today); it gets half of the prior probability."),
 ]
 _OwnerFrom = Annotated[
     str | None,
     typer.Option(
         metavar="file|folder|FILE",
-        help="Who owns an instance: the same for each file, for each folder, or as a line of FILE says.",
+        help="Who owns an instance: one owner for each file, for each folder, or as named in a line of FILE.",
     ),
 ]
 _Out = Annotated[
@@ -76,8 +76,10 @@ _Public = Annotated[
     bool, typer.Option("--public", help="The instances are public: use simulated noise, and show the utility curve.")
 ]
 _Seed = Annotated[int | None, typer.Option(min=0, help="public: the seed of the simulated noise.")]
-_Target = Annotated[str | None, typer.Option(help="plan: how much may be lost on average, such as 0.005.")]
-_Points = Annotated[int | None, typer.Option(min=2, help="plan: for a grid of so many points instead of an interval.")]
+_Target = Annotated[str | None, typer.Option(help="plan: the average loss to allow, such as 0.005.")]
+_Points = Annotated[
+    int | None, typer.Option(min=2, help="plan: for a grid of this many points instead of an interval.")
+]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -120,7 +122,7 @@ def command(
         raise BadInput("--target and --points belong to a plan. Write adyton configure plan --target 0.005.")
     files = [*(instances or ()), *words]
     if family is None or not files:
-        raise BadInput("say what to tune, and on which instances: --family auction --instances 'bids/*.txt'.")
+        raise BadInput("name what to tune, and the instances: --family auction --instances 'bids/*.txt'.")
     tuned = family_named(family, options_of(option))
     settings: dict[str, Any] = {"interval": _interval(interval), "default": _default(default, tuned)}
     settings |= {"neighbours": neighbours, "utility": utility, "clip": clip, "bound": bound, "accept": accept or ()}
@@ -181,7 +183,7 @@ def _write_report(configuration: Configuration, file: Path, *, quiet: bool) -> N
 
 
 def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> None:
-    """How much may be lost on average for some numbers of instances; and how many a target needs."""
+    """Print the average loss for several numbers of instances, and how many a target requires."""
     widths = _WIDTHS if promise.points is None else _WIDTHS[:1]  # a grid's points have no neighbourhoods
     losses = {count: [promise.average_loss(count, width=width) for width in widths] for count in _COUNTS}
     needed = None if target is None else [promise.instances_needed(target, width=width) for width in widths]
@@ -217,9 +219,9 @@ def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> Non
         table.add_row(f"for {target}", *(f"{count:,} needed" for count in needed))
     out().print(table)
     remark(
-        "Compared with the best point of the grid; nothing is known about what lies between the points."
+        "Compared with the best point of the grid; nothing is known about values between the points."
         if promise.points
-        else "Compared with any parameter that is at least as good on a whole neighbourhood: so much of the interval."
+        else "Compared with any parameter that is at least as good on a neighbourhood of this width (of the interval)."
     )
     if regret:
         clip = display(promise.utility.scale)
@@ -229,7 +231,7 @@ def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> Non
 def _paid_from(
     amount: Fraction, ledger: Path | None, total: str | None, dataset: str, *, public: bool, seed: int | None
 ) -> dict[str, Any]:
-    """The ledger and what it may hold; for public instances neither, but a seed."""
+    """The ledger and its total; for public instances neither, but a seed."""
     if not public:
         return {"ledger": ledger, "dataset": dataset, "total": total_of(amount, total, ledger), "seed": seed}
     if ledger is not None or total is not None:
@@ -238,7 +240,7 @@ def _paid_from(
 
 
 def _folder_of(files: list[str]) -> str:
-    """What the instances are called: the innermost folder of the first file that is named without a pattern."""
+    """The name of the instances: the innermost folder of the first file whose name is not a pattern."""
     plain = (folder.name for folder in Path(files[0]).resolve().parents if not glob.has_magic(str(folder)))
     return next(plain, "") or "instances"
 

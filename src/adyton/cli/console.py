@@ -1,7 +1,7 @@
-"""What every command shares: where it prints, how it ends, and how it shows that it is still working.
+"""What all commands share: where they print, how they end, and how they show progress.
 
-Exit codes: 0 done, 1 refused or failed, 2 bad input (nothing was spent), 130 interrupted, 143 asked to end. An error
-is one sentence on standard error.
+Exit codes: 0 done, 1 refused or failed, 2 bad input (nothing was spent), 130 interrupted, 143 terminated. An
+error is one sentence on standard error.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ DONE, REFUSED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 _WIDTH_WITHOUT_TERMINAL = 120
 _SPENDING = ("release", "plan")
-"""The commands for which advice exists in place of unknown options."""
+"""The commands for which there is advice on unknown options."""
 
 
 class InterruptedRelease(AdytonError):
-    """Ctrl-C or a request to end, while something was released."""
+    """Ctrl-C or a termination request, while something was released."""
 
     def __init__(self, message: str, interrupt: KeyboardInterrupt) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class InterruptedRelease(AdytonError):
 
 
 def out() -> Console:
-    """The console for results. Into a file or a pipe it writes wide, plain lines."""
+    """The console for results. To a file or a pipe it writes wide, plain lines."""
     return Console(
         highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else _width_without_terminal()
     )
@@ -54,7 +54,7 @@ def notes() -> Console:
 
 
 def say(text: str) -> None:
-    """Print a line of a result as it is, however long it is."""
+    """Print a line of a result without wrapping it."""
     out().print(printable(text), soft_wrap=True)
 
 
@@ -71,12 +71,12 @@ def print_json(value: object, stream: TextIO | None = None) -> None:
 
 
 _closed: set[str] = set()
-"""The streams that were closed when the program was started."""
+"""The streams that were closed when the program started."""
 
 
 def open_streams() -> None:
-    """Replace standard streams that were closed (``>&-``): the next file to be opened would get their number, and
-    whatever is printed would be written into it."""
+    """Replace standard streams that were closed (``>&-``): otherwise the next file to be opened would get their number,
+    and printed text would be written into it."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
@@ -84,18 +84,18 @@ def open_streams() -> None:
 
 
 def output_is_open() -> bool:
-    """Whether standard output was open when the program was started."""
+    """Whether standard output was open when the program started."""
     return "stdout" not in _closed
 
 
 def say_counted(words: str) -> None:
-    """Print, before any number, which rows were counted, if that is not all of them."""
+    """Print which rows were counted, before any number, if not all were."""
     if words:
         sys.stdout.write(f"{printable(words)}\n")
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder to write to; refuse one that cannot be written to before hours of work begin."""
+    """Make a folder to write to; one that cannot be written to is refused before hours of work begin."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -141,13 +141,13 @@ def accept_large(epsilon: Fraction, what: str, unit: str, *, yes: bool, quiet: b
     if words is None:
         return
     if epsilon > odds.VERY_LARGE and not yes:
-        raise BadInput(f"{words} Ask for less, or add --yes if that is meant.")
+        raise BadInput(f"{words} Ask for less, or add --yes if this is intended.")
     if not quiet:
         remark(f"Remark: {words}")
 
 
 def exit_code(error: AdytonError) -> int:
-    """The exit code that tells a script what kind of error this was."""
+    """The exit code, which tells a script what kind of error occurred."""
     if isinstance(error, InterruptedRelease):
         return error.code
     return BAD_INPUT if isinstance(error, BadInput) else REFUSED
@@ -156,20 +156,20 @@ def exit_code(error: AdytonError) -> int:
 def guard(run: Callable[[], Any]) -> int:
     """Call *run* and return the exit code; an error of Adyton or of the command line is printed as one sentence.
 
-    Any other error is a defect and keeps its traceback.
+    Any other error is a defect, and its traceback is shown.
     """
     try:
         with warnings.catch_warnings():
-            for kind in (LargeBudget, RowsChanged, UnfinishedRelease):  # the command line says it in its own words
+            for kind in (LargeBudget, RowsChanged, UnfinishedRelease):  # the command line has its own words for these
                 warnings.simplefilter("ignore", kind)
             code = run()
         sys.stdout.flush()
     except AdytonError as error:
         complain(str(error))
         return exit_code(error)
-    except (KeyboardInterrupt, Abort):  # the latter at a question
+    except (KeyboardInterrupt, Abort):  # Abort comes from a prompt
         code = INTERRUPTED
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return REFUSED
     except UnicodeEncodeError:
@@ -197,9 +197,9 @@ def guard(run: Callable[[], Any]) -> int:
 def progress(
     description: str, total: int | None = None, *, quiet: bool = False, kept: Path | None = None
 ) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error; the block gets a function that advances it by so many steps.
+    """A progress bar on standard error; the block gets a function that advances it by a number of steps.
 
-    It is silent when standard error is not a terminal, and with *quiet* (pass it for ``--quiet`` and ``--json``). If
+    Nothing is shown if standard error is not a terminal, or with *quiet* (set it for ``--quiet`` and ``--json``). If
     work that is *kept* in a file is interrupted, a remark says that it can be continued.
     """
     try:
@@ -226,18 +226,18 @@ def _width_without_terminal() -> int:
 
 
 _WAYS: Mapping[tuple[str, ...], str] = {
-    ("average", "avg"): "--mean A has the mean of an attribute, and --by B those of groups",
+    ("average", "avg"): "--mean A gives the mean of an attribute, and --by B those of groups",
     ("median", "quantile", "percentile", "percentiles", "quartiles", "deciles"): (
-        "--quantiles A --at median has the median; --at quartiles, deciles or 0.1,0.9 has others"
+        "--quantiles A --at median gives the median; --at quartiles, deciles or 0.1,0.9 gives others"
     ),
     ("min", "max", "minimum", "maximum"): (
         "the smallest or largest value belongs to one person; release --cdf A and read where the counts begin and end"
     ),
-    ("std", "deviation", "stdev"): "--variance A has the standard deviation, too",
+    ("std", "deviation", "stdev"): "--variance A also gives the standard deviation",
     ("group-by", "groupby", "group"): (
         "name several attributes together, as in --histogram department,sex; for numbers, --mean A --by department,sex"
     ),
-    ("filter", "query"): '--where "age >= 65" keeps some of the rows',
+    ("filter", "query"): '--where "age >= 65" selects some of the rows',
     ("eps", "budget", "privacy"): "the budget is --epsilon 0.5",
     ("output", "folder", "directory"): "--out FOLDER writes a report, a CSV and a JSON file",
     ("csv", "format"): "--out FOLDER writes estimate.csv, and --json prints everything",
@@ -250,7 +250,7 @@ COMMAS = "attributes of one option are separated by commas, without spaces, as i
 
 
 def instead_of(option: str) -> str | None:
-    """What to use in place of an unknown option, or of one argument too many; None where there is no advice.
+    """What to use in place of an unknown option or an extra argument; None if there is no advice.
 
     >>> instead_of("--eps")
     'the budget is --epsilon 0.5'

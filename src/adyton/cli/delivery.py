@@ -1,7 +1,7 @@
-"""How a request is carried out and what becomes of its result: files and lines that reach the person, whatever happens.
+"""Carry out a request and deliver its result, as files and printed lines, whatever interrupts it.
 
-What was measured comes first. What is computed from it, bounds and expected errors, may be slow, fail or be
-interrupted: then the numbers are shown without.
+Measurements are saved first. Bounds and expected errors, which are computed from them, may be slow, fail or be
+interrupted: then the numbers are shown without them.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ Saved = TypeVar("Saved")
 Answer = TypeVar("Answer")
 """A release, a model or a configuration."""
 _SHOWN = 60
-"""How many lines are printed of what is saved in a folder. Without a folder, all of them are printed."""
+"""How many lines of a result are printed if a folder holds all of them. Without a folder, all are printed."""
 _GAP = "   "
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Synthetic rows that were asked for: the file, and how many; by default about as many as the table has."""
+    """A request for synthetic rows: the file, and how many; by default about as many as the table has."""
 
     file: Path
     count: int | None
@@ -91,7 +91,7 @@ def deliver(
     except KeyboardInterrupt as came:
         raise paid.interrupted(came) from None
     words, shown = result.counted.first(result.where), result.shown(quiet=quiet)
-    if not as_json and shown and words and words not in shown:  # a single number says nothing of its rows
+    if not as_json and shown and words and words not in shown:  # a single number does not say which rows were counted
         remark(words)
     _remark(result, contents, place, quiet=quiet)
     for problem in (*problems, *([made] if made and not quiet else [])):
@@ -102,20 +102,20 @@ def deliver(
 
 @dataclass(frozen=True)
 class _Contents:
-    """What is printed of a result, and the remarks about it."""
+    """What is printed of a result, and remarks on it."""
 
     sheets: Sheets
     plain: dict[str, Any] | None = None
-    """The same for JSON, if that is asked for."""
+    """The same for JSON, if requested."""
     remarks: Sequence[str] = ()
 
 
 def _contents(
     result: Result, look: Look, sheets: Sheets | None, problems: list[str], *, as_json: bool, quiet: bool
 ) -> _Contents | None:
-    """What is printed, with bounds if there are any; None where not even the numbers can be computed.
+    """What is printed, with bounds if there are any; None if not even the numbers can be computed.
 
-    What cannot be computed is left out, and a sentence about it is added to the problems.
+    Parts that cannot be computed are left out, and *problems* gets a sentence for each.
     """
     if sheets is None and not problems:
         sheets = attempt("The numbers with their bounds", problems, lambda: result.sheets(look, CONFIDENCE))
@@ -132,7 +132,7 @@ def _contents(
 
 
 def _bare(result: Result, look: Look, *, as_json: bool) -> _Contents | None:
-    """The numbers alone, if they are available at once."""
+    """Only the numbers, if they are available at once."""
     sheets = attempt("The numbers", [], lambda: result.sheets(look, None)) if result.at_once else None
     if sheets is None:
         return None
@@ -151,14 +151,14 @@ def delivered(
     place: Place | None = None,
     quiet: bool,
 ) -> None:
-    """Carry out a request and *deliver* its result, whatever interrupts come before it is where it belongs.
+    """Carry out a request and *deliver* its result, even if interrupts come before it is delivered.
 
     *keeper* holds what was paid for. *deliver* is given the interrupt, if there was one: then it saves only what was
-    paid for, and says so. Progress is shown if *doing* says what is being done.
+    paid for, and says so. Progress is shown if *doing* names the activity.
     """
     try:
         deliver(*_answered(keeper, ask, doing, place=place, quiet=quiet))
-    except KeyboardInterrupt as came:  # after the answer, and before anything was done with it; or when all was done
+    except KeyboardInterrupt as came:  # between answer and delivery, or after delivery
         with deferred():
             paid = keeper.last
             if place is not None and place.settled:
@@ -173,9 +173,9 @@ def delivered(
 def _answered(
     keeper: Keeper, ask: Callable[[], Answer], doing: str | None, *, place: Place | None, quiet: bool
 ) -> tuple[Answer, KeyboardInterrupt | None]:
-    """The result of a request, and the interrupt that came once it was paid for.
+    """The result of a request, and the interrupt that came after it was paid for, if any.
 
-    Without a result, what was measured until then is written into its folder, or printed; the message says what was
+    Without a result, the measurements so far are written into its folder, or printed; the message says what was
     charged.
     """
     try:
@@ -199,13 +199,13 @@ def _answered(
 
 
 def _finished(keeper: Keeper, bare: Measurements | None, *, quiet: bool) -> object:
-    """What the interrupted request has paid for: its result or, after a second interrupt, the measurements alone; None
+    """What the interrupted request has paid for: its result or, after a second interrupt, only the measurements; None
     if there are none."""
     try:
         if bare is not None and not quiet:
             remark(
                 "Interrupted after it was charged: the result is computed from what was measured. Interrupt again to "
-                "keep the measurements alone."
+                "keep only the measurements."
             )
         return keeper.last
     except KeyboardInterrupt:
@@ -213,7 +213,7 @@ def _finished(keeper: Keeper, bare: Measurements | None, *, quiet: bool) -> obje
 
 
 def _kept(measurements: Measurements, place: Place | None) -> str:
-    """Save or print measurements; where they are, in words."""
+    """Save or print measurements; return a sentence that says where they are."""
     paid = PaidResult("list of measurements", measurements.epsilon, place, measurements.to_dict)
     if measurements.answers and place is not None:
         paid.save(lambda: measurements.save_in(place))
@@ -229,14 +229,14 @@ def _charge(paid: Any) -> str:
 
 @dataclass
 class PaidResult:
-    """A result that was paid for, the folder it is saved in, if any, and the words for it."""
+    """A result that was paid for, the folder it is saved in, if any, and messages about it."""
 
     noun: str
     """What it is called: “release”."""
     epsilon: Fraction
     place: Place | None
     plain: Callable[[], dict[str, Any]]
-    """All of it, as it is printed where it cannot be written."""
+    """The complete result as plain values, to print if it cannot be written."""
     _printed: str = field(default="printed", init=False)
     """Where it was printed."""
 
@@ -244,12 +244,12 @@ class PaidResult:
         """Write it into the folder; if that fails, print it."""
         try:
             return save()
-        except KeyboardInterrupt as interrupt:  # it may hide that the folder could not be written
+        except KeyboardInterrupt as interrupt:  # the folder may not have been written
             if not self._settled:
                 self.print()
             raise self.interrupted(interrupt) from None
         except Exception as error:
-            if self._settled:  # all of it is on the disk, and the message says where
+            if self._settled:  # it is completely on disk, and the message says where
                 raise
             self.print()
             raise AdytonError(
@@ -258,20 +258,20 @@ class PaidResult:
             ) from None
 
     def print(self) -> None:
-        """Print all of it, despite interrupts: on standard output, on standard error, or into a file of its own."""
+        """Print all of it, despite interrupts: to standard output, to standard error, or into a new file."""
         with deferred():
             self._printed = printed(self.plain())
 
     def show(self, printing: Callable[[], None], *, needed: bool = False) -> None:
-        """Print it in words. If that fails and no folder has it, all of it is printed elsewhere; if it is *needed*
-        (so short that a reader reads all of it), also where the reader has closed the pipe."""
+        """Print it for people. If that fails and no folder has it, all of it is printed elsewhere; if it is *needed*
+        (so short that a reader wants all of it), also if the reader has closed the pipe."""
         try:
             with nullcontext() if self._settled else deferred():
                 printing()
                 sys.stdout.flush()
         except BrokenPipeError:
             if not needed:
-                raise  # the reader, such as head, has seen enough
+                raise  # the reader, such as head, does not want more
             self.print()
             raise AdytonError(
                 f"the {self.noun} could not be printed: the reader has closed the pipe. {self.kept()}"
@@ -282,7 +282,7 @@ class PaidResult:
             raise AdytonError(f"the {self.noun} could not be printed ({reason_of(error)}). {self.kept()}") from None
 
     def interrupted(self, came: KeyboardInterrupt) -> InterruptedRelease:
-        """The error that says what became of it."""
+        """The error that says where the result is."""
         return InterruptedRelease(f"interrupted. {self.kept()}", came)
 
     def kept(self) -> str:
@@ -298,8 +298,8 @@ class PaidResult:
 
 
 def printed(plain: dict[str, Any]) -> str:
-    """Print plain values as JSON; where that was done, in words. A terminal may be closed and a disk full: then the
-    next place is tried."""
+    """Print plain values as JSON, and return where. If a terminal is closed or a disk is full, the next place is
+    tried."""
     for stream, where in ((sys.stdout, "printed"), (sys.stderr, "printed on standard error")):
         with suppress(OSError, ValueError):
             if output_is_open() or stream is sys.stderr:
@@ -316,7 +316,7 @@ def printed(plain: dict[str, Any]) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why something failed: our message, that of the system, or else the kind of the error."""
+    """Why something failed: the message of Adyton or of the system, or else the type of the error."""
     reason = str(error).rstrip(".") if isinstance(error, AdytonError) else getattr(error, "strerror", None)
     return reason or type(error).__name__
 
@@ -325,7 +325,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _print(result: Result, contents: _Contents, place: Place | None, *, quiet: bool) -> None:
-    """Print all of it, or the beginning if a folder has it."""
+    """Print all of it, or only the beginning if a folder has all of it."""
     if contents.plain is not None:
         print_json(contents.plain)
         return
@@ -351,7 +351,7 @@ def print_sheets(sheets: Sheets, elsewhere: str | None = None) -> None:
 
 
 def _lines(sheet: Sheet, rows: int, confidence: float | None) -> Iterator[str]:
-    """So many lines of a sheet, under its header. There may be a million, so they are made as plain text."""
+    """The first *rows* lines of a sheet, under its header. There may be a million, so they are plain text."""
     columns = [[name, *map(str, islice(labels, rows))] for name, labels in sheet.labels.items()]
     columns = [[printable(text) for text in column] for column in columns]
     for column in sheet.columns:
@@ -369,7 +369,7 @@ def _lines(sheet: Sheet, rows: int, confidence: float | None) -> Iterator[str]:
 
 
 def _width(text: str) -> int:
-    """How many columns it takes on a terminal."""
+    """How many columns a text takes on a terminal."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -378,7 +378,7 @@ def _width(text: str) -> int:
 
 
 def _written(column: Column, rows: int, confidence: float | None, *, prefixed: bool) -> Iterator[list[str]]:
-    """A column of numbers, and one of their bounds if there are any."""
+    """A column of numbers, and a column of their bounds if there are any."""
     values = column.values[:rows].tolist()
     small = prefixed or all(abs(value) < 1 for value in values if isinstance(value, float))
     number = _figure if small else _count
@@ -394,7 +394,7 @@ def _count(value: float) -> str:
 
 
 def _figure(value: float) -> str:
-    """With four digits, or all before the decimal point if these are more."""
+    """A number with four digits, or with all digits before the decimal point if there are more."""
     if isinstance(value, int) or not math.isfinite(value) or value == 0:
         return f"{value:,.0f}" if not isinstance(value, float) or math.isfinite(value) else "–"
     if not 1e-5 <= abs(value) < 1e12:
@@ -406,7 +406,7 @@ def _figure(value: float) -> str:
 
 
 def _remark(result: Result, contents: _Contents, place: Place | None, *, quiet: bool) -> None:
-    """Print warnings and, unless *quiet*, everything else there is to say."""
+    """Print warnings and, unless *quiet*, all other remarks."""
     shown = result.shown()
     for paragraph in contents.remarks:
         if paragraph not in shown:
@@ -426,7 +426,7 @@ def _remark(result: Result, contents: _Contents, place: Place | None, *, quiet: 
 
 
 def _make_rows(result: Any, rows: Rows, *, quiet: bool) -> str:
-    """Write synthetic rows; a sentence that says how many, and where."""
+    """Write synthetic rows; return a sentence that says how many, and where."""
     with progress("making rows", quiet=quiet):
         made = result.write_rows(rows.file, result.rows_estimated if rows.count is None else rows.count)
     far = (

@@ -1,5 +1,5 @@
-"""``adyton explain``: why a release used the algorithm that it used, or what a selector has learnt; ``adyton combine``:
-one release out of several of the same thing."""
+"""``adyton explain``: why a release used its algorithm, or what a selector has learnt; ``adyton combine``: one release
+out of several of the same attributes and rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release
 def combine(releases: _Releases, out_folder: _Folder, overwrite: _Overwrite = False, quiet: Quiet = False) -> None:
     """Combine releases of the same attributes of the same rows into one that has less noise than each of them.
 
-    Each release counts by how little noise it has. Combining spends nothing, and needs no data.
+    Releases with less noise get more weight. Combining spends nothing, and needs no data.
     """
     check_folder(out_folder, [folder / "release.json" for folder in releases], overwrite=overwrite)
     parts: list[Any] = [load(folder) for folder in releases]
@@ -61,21 +61,23 @@ def combine(releases: _Releases, out_folder: _Folder, overwrite: _Overwrite = Fa
 def command(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help=_FILE)] = None,
     dimensions: Annotated[
-        int | None, typer.Option(min=1, max=2, help="Without a file: the selector for so many attributes.")
+        int | None, typer.Option(min=1, max=2, help="Without a file: the selector for this many attributes.")
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the selector: FILE.svg, FILE.png or FILE.pdf.")] = None,
     workload: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What would be chosen for this workload: identity, prefix, short, …, mixed?"),
+        typer.Option(metavar="NAME", help="Show the choice for this workload: identity, prefix, short, …, mixed."),
     ] = None,
-    cells: Annotated[int | None, typer.Option(min=1, help="With --workload: the cells of the domain.")] = None,
-    rows: Annotated[int | None, typer.Option(min=0, max=2**62, help="With --workload: the rows, if public.")] = None,
+    cells: Annotated[int | None, typer.Option(min=1, help="With --workload: how many cells the domain has.")] = None,
+    rows: Annotated[
+        int | None, typer.Option(min=0, max=2**62, help="With --workload: how many rows, if public.")
+    ] = None,
     epsilon: Annotated[str, typer.Option(help="With --workload: the budget.")] = "1",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Explain why a release used its algorithm, or how a selector chooses one.
 
-    Only public things are read: a selector was learnt from public data, and a release is public.
+    Only public information is read: selectors are learnt from public data, and a release is public.
     """
     if picture is not None:
         check_ending(picture)
@@ -132,7 +134,7 @@ def _show_selector(selector: Selector) -> None:
 
 
 def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsilon: str) -> Choice:
-    """The choice where public information decides it; refused where the selector would look at the data."""
+    """The choice, if public information decides it; refused if the selector would measure the data."""
     import numpy as np
 
     amount, ndim = positive(epsilon, "--epsilon"), selector.training.dimensions
@@ -140,16 +142,18 @@ def _would_choose(selector: Selector, workload: str, cells: int, rows: int, epsi
         raise BadInput(f"--cells is at most {2**24:,}, given {cells:,}.")
     side = math.isqrt(cells) if ndim == 2 else cells
     if side**ndim != cells:
-        raise BadInput(f"--cells of a plane are those of a square, such as 4096 for 64 × 64, given {cells}.")
+        raise BadInput(f"--cells of two attributes is a square number, such as 4096 for 64 × 64, given {cells}.")
     if workload == "prefix" and ndim == 2:
-        raise BadInput("there are no prefixes on a plane. Ask about identity, short, medium, long or mixed.")
+        raise BadInput(
+            "there is no prefix workload for two attributes. Ask about identity, short, medium, long or mixed."
+        )
     domain = (side,) * ndim
     queries = workload_named(workload, domain)
     nobody = Kernel.simulated(np.zeros(domain, dtype=np.int64), epsilon=amount, seed=np.random.SeedSequence(0)).root
     choice = selector.choose(nobody, queries, amount, rows)
     if choice.bought:
         names = " and ".join(feature.name for feature in choice.bought)
-        raise BadInput(f"that depends on the data: this selector would buy {names}. Look at its trees instead.")
+        raise BadInput(f"that depends on the data: this selector would buy {names}. Read its trees instead.")
     return choice
 
 
@@ -163,7 +167,7 @@ def _holds_result(file: Path) -> bool:
 
 
 def _show_result(file: Path, *, as_json: bool, others: bool) -> None:
-    """Why it is as it is, what was looked at to decide, and how far off it is."""
+    """Print why the result is as it is, which features decided the choice, and how far off it is."""
     result = load(file)
     if others:
         raise BadInput(f"{file} is {result.holds}: --picture, --workload and --dimensions are for selectors.")
@@ -188,7 +192,7 @@ def _show_choice(choice: Choice, *, as_json: bool, left: str = "was left", rows_
         print_json(choice.to_plain())
         return
     name, bought = printable(choice.algorithm), choice.bought
-    said = f"after looking at {len(bought)} noisy feature{'s' * (len(bought) > 1)} of the data" if bought else ""
+    said = f"after measuring {len(bought)} noisy feature{'s' * (len(bought) > 1)} of the data" if bought else ""
     out().print(f"Chosen: {name}, {said or 'from public information, at no cost in privacy'}.")
     if bought:
         table = plain_table()

@@ -78,7 +78,7 @@ def command(
 ) -> None:
     """Learn a classifier under differential privacy. The model is public; `adyton predict` uses it free of charge."""
     if out_folder is None and not as_json:
-        raise BadInput("say where the model goes: --out FOLDER, or --json. Otherwise it would be paid for and lost.")
+        raise BadInput("give --out FOLDER or --json. Otherwise the model would be paid for and lost.")
     names = None if attributes is None else names_of(attributes)
     classifier = Classifier(label, names, method, **options_of(option))
     declared = schema_beside(data, schema, table)

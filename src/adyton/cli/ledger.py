@@ -26,7 +26,7 @@ from adyton.kernel.ledger.terms import Terms
 _NARROW = 100
 _FEW = 3
 _PART = re.compile(r"(split\(.*?)(?: = .*\)|\)\[\d+\])")
-"""A step of a lineage: the split, and which part of it."""
+"""A step of a lineage: a split, and the part of it."""
 _RAISE = "raise"
 _ENDINGS = (".html", ".md")
 
@@ -34,7 +34,7 @@ _ENDINGS = (".html", ".md")
 def command(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="FILE", help="The ledger to look at; or, to raise its total, the word raise and FILE."),
+        typer.Argument(metavar="FILE", help="The ledger to show; or, to raise its total, the word raise and FILE."),
     ],
     total: Annotated[str | None, typer.Option(help="raise: what may be spent in all from now on.")] = None,
     consent: Annotated[
@@ -98,7 +98,7 @@ def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> Non
 
 
 def _check_statement(statement: bool, out_file: Path | None, ledger: Path, *, raising: bool, overwrite: bool) -> None:
-    """Refuse what cannot be written, before anything is done."""
+    """Refuse a statement that cannot be written, before anything is done."""
     if statement and raising:
         raise BadInput(f"raise the total first. Then write adyton ledger {ledger} --statement.")
     if out_file is None:
@@ -113,7 +113,7 @@ def _check_statement(statement: bool, out_file: Path | None, ledger: Path, *, ra
 
 
 def _write_statement(report: LedgerReport, file: Path, out_file: Path | None, *, as_json: bool) -> None:
-    from adyton.report.statement import Statement  # loads what draws pages: three times as slow as the rest
+    from adyton.report.statement import Statement  # loading pages takes three times as long as the rest
 
     lines = [
         (line.number, line.time[:10], _source(line.lineage, report), line.operator, line.status, line.amount)
@@ -138,18 +138,18 @@ def _write_statement(report: LedgerReport, file: Path, out_file: Path | None, *,
 
 
 def _source(lineage: str, report: LedgerReport) -> str:
-    """Which rows and attributes, without the name of the data set before them."""
+    """Which rows and attributes, without the name of the data set."""
     dataset = printable(report.dataset)
     return "all rows" if lineage == dataset else lineage.removeprefix(f"{dataset} > ")
 
 
 def _plain(text: str) -> str:
-    """Lines without control characters."""
+    """The text without control characters, line by line."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 def _terms(terms: Terms | None) -> dict[str, Any] | None:
-    """Terms as plain values; a column that is not recorded is none."""
+    """Terms as plain values; a column that was not recorded is None."""
     return None if terms is None else {**terms.to_plain(), "column": terms.column or None}
 
 
@@ -243,7 +243,7 @@ def _print_narrow(line: _Line, console: Console) -> None:
 
 
 class _Line(NamedTuple):
-    """What is shown of an entry, or of several."""
+    """What is shown of one entry, or of several together."""
 
     number: str
     time: str
@@ -255,8 +255,8 @@ class _Line(NamedTuple):
 
 
 def _lines(entries: Sequence[Entry]) -> Iterator[_Line]:
-    """A line for each entry, and a single one for consecutive entries that were free because they are in further parts
-    of one split: no row is in two parts, and the expense for the first part covers the others."""
+    """A line for each entry, but a single line for consecutive entries that were free because they are in further parts
+    of one split: no row is in two parts, so the charge for the first part covers the others."""
     for split, some in itertools.groupby(entries, _free_part):
         group = list(some)
         if not split or len(group) < _FEW:

@@ -1,8 +1,8 @@
 """The command ``adyton``.
 
 Each command is a function, listed in :data:`COMMANDS` or, like those of the laboratory, in an entry point
-``adyton.commands``. Its module is imported when the command is named, and only then: the list of all commands takes
-their first sentences from the compiled modules, which are not run.
+``adyton.commands``. Its module is imported only when the command is used: the list of all commands reads their
+first sentences from the compiled modules without running them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def every_command() -> dict[str, str]:
 
 
 def _description(place: str) -> str | None:
-    """What a command does: the docstring of its function, from the compiled module, which is not run if possible."""
+    """What a command does: the docstring of its function, from the compiled module, without running it if possible."""
     module, name = place.split(":")
     spec = None if module in sys.modules else find_spec(module)
     code = getattr(spec.loader, "get_code", lambda _: None)(module) if spec else None
@@ -60,17 +60,17 @@ def _description(place: str) -> str | None:
 
 
 _NEW_OBJECTS = 50_000
-"""After so many new objects Python looks for unreachable ones: seldom, because the million that libraries make stay."""
+"""How many new objects trigger garbage collection: many, because the million objects of libraries are never freed."""
 
 
 class Commands(TyperGroup):
-    """The group of all commands: imports them one by one, and ends each of them in the same way."""
+    """The group of all commands: imports each when it is used, and ends all of them in the same way."""
 
     _listed = False
     """Whether the list of all commands is being written."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, in the order of the table."""
+        """The names, in the order of :data:`COMMANDS`."""
         return list(every_command())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -88,7 +88,7 @@ class Commands(TyperGroup):
         return self.commands[cmd_name]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The help of the whole, with a line for each command."""
+        """The help of ``adyton`` itself, with a line for each command."""
         self._listed = True
         try:
             super().format_help(ctx, formatter)
@@ -96,20 +96,20 @@ class Commands(TyperGroup):
             self._listed = False
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find a command; for a name that does not exist, say which do."""
+        """Find a command; if the name is unknown, say which commands exist."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS and args[0] not in every_command():
             ctx.fail(no_such("command", args[0], every_command()))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command. Typer would take a request to end for Ctrl-C, whose exit code is another."""
+        """Run a command. Typer would treat a termination request like Ctrl-C, which has another exit code."""
         try:
             return super().invoke(ctx)
         except Terminated as interrupt:
             raise InterruptedRelease("interrupted.", interrupt) from None
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run, and exit with the code that the outcome deserves."""
+        """Run, and exit with the code for the outcome."""
         run = super().main
         alone = options.get("standalone_mode", True)
         options["standalone_mode"] = False

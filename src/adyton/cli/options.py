@@ -17,8 +17,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, Parquet, Excel, DuckDB or SQLite file (city.sqlite#trips, book.xlsx#Sheet1), a folder or a pattern "
-        "for several: 'week-*.csv', or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
+        help="CSV, Parquet, Excel, DuckDB or SQLite file (city.sqlite#trips, book.xlsx#Sheet1); a folder or a pattern "
+        "for several: 'week-*.csv'; or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
     ),
 ]
 Tables = Annotated[
@@ -31,7 +31,7 @@ Tables = Annotated[
     ),
 ]
 Table = Annotated[
-    str | None, typer.Option("--table", metavar="NAME", help="The table, where DATA is a database with several.")
+    str | None, typer.Option("--table", metavar="NAME", help="The table, if DATA is a database with several.")
 ]
 Where = Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')]
 LedgerFile = Annotated[Path | None, typer.Option(help="The file that records what was spent.")]
@@ -46,8 +46,8 @@ Accept = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WORD",
-        help="With the data owner's consent, let the ledger change its unit, rows_per_unit or schema; or terms, all of "
-        "them, if it has none recorded.",
+        help="With the data owner's consent, accept a change of the ledger's unit, rows_per_unit or schema; or terms, "
+        "for all of them, if it has none recorded.",
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Accept a budget above 10.")]
@@ -59,5 +59,5 @@ def table_of(given: list[str]) -> str | list[str]:
 
 
 def files_of(given: list[str]) -> list[str]:
-    """The paths of the table, also without the name of a table in a database."""
+    """The paths of the table, with and without the name of a table in a database."""
     return [path for word in given for path in (word, word.rpartition("#")[0])]

@@ -34,7 +34,7 @@ def command(
     schema: SchemaFile,
     data: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help="The table, if the schema has patterns for its columns; no row is read."),
+        typer.Option(metavar="DATA", help="The table, if the schema has patterns for column names; no row is read."),
     ] = None,
     epsilon: Annotated[list[str] | None, typer.Option(help="A budget to show; can be given several times.")] = None,
     error: Annotated[
@@ -50,7 +50,7 @@ def command(
     quiet: Quiet = False,
     **asked: Any,
 ) -> None:
-    """Show the error to expect of a release against ε. Needs the schema only: no data are read, nothing is spent."""
+    """Show the expected error of a release for several ε. Needs only the schema: no data are read, nothing is spent."""
     task = task_of(asked, "say what you would release")
     budgets = sorted(positive(amount, "--epsilon") for amount in epsilon or _EPSILONS)
     declared = Schema.from_toml(schema)
@@ -58,8 +58,8 @@ def command(
         declared = schema_of_table(data, declared)
     elif declared.patterns:
         raise BadInput(
-            f"the pattern {declared.patterns[0]!r} stands for columns of a table. Name it with --data: no row of it is "
-            "read."
+            f"the pattern {declared.patterns[0]!r} matches columns of a table. Name the table with --data; none of its "
+            "rows are read."
         )
     counted = RowsCounted.asked(task, declared.unit, declared.rows_per_unit)
     request = Request.of(task, 1, algorithm=algorithm, misfits=misfits, options=options_of(option))
@@ -106,7 +106,7 @@ def command(
 
 
 def _print(task: str, outlook: Outlook, budgets: Sequence[Fraction]) -> None:
-    """Print a line for each ε: the least error that is known beforehand, the algorithm that has it, and a bar."""
+    """Print a line for each ε: the least error known beforehand, its algorithm, and a bar."""
     table = plain_table()
     table.title, table.title_justify = printable(f"{task}: {outlook.title}"), "left"
     lines = [outlook.line(budget) for budget in budgets]
@@ -122,7 +122,7 @@ def _print(task: str, outlook: Outlook, budgets: Sequence[Fraction]) -> None:
 
 
 def _bar(length: float, lengths: list[float]) -> str:
-    """A bar as long as the logarithm of the error, relative to the smallest and the largest of all."""
+    """A bar whose length is the logarithm of the error, scaled between the smallest and the largest error."""
     if length <= 0 or len(lengths) < 3:
         return ""
     span = math.log(max(lengths) / min(lengths))

@@ -1,4 +1,4 @@
-"""``adyton release``: publish what a table says, and nothing about anybody in it."""
+"""``adyton release``: publish statistics of a table under differential privacy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from adyton.session import Session
 from adyton.tasks import Request, Task
 
 _MOST_PRINTED = 1_000_000
-"""How many lines are printed at most if no folder has them."""
+"""How many lines are printed at most if they are not saved in a folder."""
 
 _Epsilon = Annotated[str, typer.Option(help="The privacy budget of this release, for example 0.5.")]
 _Integer = Annotated[bool, typer.Option("--integer", help="Show whole numbers.")]
@@ -102,7 +102,7 @@ def command(
     amount = budget(epsilon, "--epsilon")
     request = Request.of(task, amount, where=where, algorithm=algorithm, misfits=misfits, options=options)
     program = program_of(request, declared)
-    program.outlook()  # refuses what cannot be answered before the data are opened
+    program.outlook()  # refuses tasks that cannot be answered, before the data are opened
     looks = {"--integer": integer, "--nonnegative": nonnegative}
     _check(program, [name for name, given in looks.items() if given], kept=as_json or out_folder is not None)
     _check_rows(program, rows, rows_count, task, declared)
@@ -127,23 +127,23 @@ def command(
 
 
 def _check(program: Program, looks: list[str], *, kept: bool) -> None:
-    """Refuse what cannot be shown, or not in this way, before anything is paid."""
+    """Refuse results that cannot be shown, or not in the requested way, before anything is paid."""
     if looks and not program.result.looks:
         raise BadInput(f"{', '.join(looks)} cannot be used for {program.result.holds}. Leave that out.")
     if program.lines > _MOST_PRINTED and not kept:
         raise BadInput(
-            f"this release has {program.lines:,} lines; at most {_MOST_PRINTED:,} can be printed. Give --out FOLDER, "
-            "or --json: these have no limit."
+            f"this release has {program.lines:,} lines; at most {_MOST_PRINTED:,} can be printed. Give --out FOLDER "
+            "or --json, which have no limit."
         )
 
 
 def _files(asked: dict[str, Any]) -> list[Path]:
-    """The files among what was asked for."""
+    """The files among the values of the task's options."""
     return [given for given in asked.values() if isinstance(given, Path)]
 
 
 def _check_rows(program: Program, rows: Path | None, count: int | None, task: Task, schema: Schema) -> None:
-    """Refuse rows that cannot be made."""
+    """Refuse synthetic rows that cannot be made."""
     if count is not None and rows is None:
         raise BadInput("--rows-count belongs to --rows FILE. Name a .csv or .parquet file for the rows.")
     if rows is None:

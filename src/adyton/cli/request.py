@@ -1,7 +1,7 @@
-"""What a command that spends is given: a task, a schema, a total, terms, and where the result goes.
+"""The input of commands that spend: a task, a schema, a total, terms, and where the result goes.
 
-All of it is checked before anything is spent. Every kind of task names its own options (in
-:attr:`adyton.tasks.Task.command_options`); a command that takes ``**asked`` gets those of all kinds.
+All of it is checked before anything is spent. Every kind of task declares its own options (in
+:attr:`adyton.tasks.Task.command_options`); a command that takes ``**asked`` gets the options of all kinds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from adyton.tasks.request import command_options, task_from_options, ways_to_ask
 
 
 def _algorithms() -> list[str]:
-    # only a shell that completes a word needs the names of all algorithms
+    # only shell completion needs the names of all algorithms
     from adyton.marginals.program import NAMED
     from adyton.plans import algorithms
     from adyton.statistics.programs import PROGRAMS
@@ -57,7 +57,7 @@ Misfits = Annotated[
 
 
 def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes ``**asked``, with the options of all tasks after its required ones."""
+    """The command *function*, whose ``**asked`` become the options of all tasks, after its required ones."""
     own = inspect.signature(function, eval_str=True)
     parameters = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
     needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
@@ -79,7 +79,7 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def task_of(asked: Mapping[str, Any], otherwise: str) -> Task:
-    """The one task that was asked for; *otherwise* begins the sentence that says how to ask."""
+    """The requested task; if there is none, *otherwise* begins the message that says how to ask."""
     task = task_from_options(asked)
     if task is None:
         raise BadInput(f"{otherwise}: {ways_to_ask()}.")
@@ -87,7 +87,7 @@ def task_of(asked: Mapping[str, Any], otherwise: str) -> Task:
 
 
 def options_of(given: list[str] | None) -> dict[str, Any]:
-    """The options of an algorithm: values as in JSON, or else texts.
+    """The options of an algorithm, with values in JSON or, failing that, as texts.
 
     >>> options_of(["rounds=10", "share=1/4"])
     {'rounds': 10, 'share': '1/4'}
@@ -106,8 +106,8 @@ def options_of(given: list[str] | None) -> dict[str, Any]:
 
 
 def schema_beside(data: list[str], file: Path, table: str | None) -> Schema:
-    """The schema in a file, for a table in other files. If one of these has the name of an attribute and does not
-    exist, a comma is missing in an option."""
+    """The schema in *file*, for the table in *data*. If a word of *data* is not a file but the name of an attribute, a
+    comma is missing in an option."""
     schema = Schema.from_toml(file)
     for word in data:
         names = axes_of(word.strip(" ,"), schema.attributes)
@@ -129,7 +129,7 @@ def allowed_total(
     quiet: bool,
     what: str = "a release",
 ) -> Fraction:
-    """What may be spent in all; large budgets need consent."""
+    """What may be spent in all; large budgets must be accepted."""
     allowed = checked_total(total_of(amount, total, ledger))
     kept = Ledger.read(ledger).terms if ledger is not None and ledger.is_file() else None
     unit = given_terms(kept, Terms.of(schema.to_dict(), schema.rows_per_unit)).named_unit
@@ -140,11 +140,11 @@ def allowed_total(
 
 
 def total_of(amount: Fraction, total: str | None, ledger: Path | None) -> Fraction:
-    """What may be spent in all: the total of the ledger; that of a new ledger as given; without a ledger, what this
-    request costs."""
+    """What may be spent in all: the total of an existing ledger, or *total* for a new one; without a ledger and a
+    total, what this request costs."""
     given = None if total is None else budget(total, "--total")
     if given is not None and amount > given:
-        raise BadInput(f"--epsilon {display(amount)} is more than --total {total}. Ask for less, or allow more.")
+        raise BadInput(f"--epsilon {display(amount)} is more than --total {total}. Reduce --epsilon, or raise --total.")
     if ledger is None:
         return given or amount
     if ledger.is_file():
@@ -156,19 +156,19 @@ def total_of(amount: Fraction, total: str | None, ledger: Path | None) -> Fracti
             )
         return held
     if given is None and not ledger.exists():
-        raise BadInput(f"{ledger} does not exist yet. Say what may be spent in all, for example --total 1.")
+        raise BadInput(f"{ledger} does not exist yet. Give a total budget for it, for example --total 1.")
     return given or amount
 
 
 def check_accepted(accept: Iterable[str]) -> None:
-    """Refuse words of ``--accept`` that are no terms of a ledger."""
+    """Refuse words of ``--accept`` that are not terms of a ledger."""
     for word in accept:
         if word not in PARTS:
             raise BadInput(f"--accept takes one of the words {listing(PARTS)}, given {shorten(word)}.")
 
 
 def check_folder(folder: Path | None, used: Iterable[str | Path | None], *, overwrite: bool) -> None:
-    """Refuse a folder that holds a file which the command works with; without a folder, an output that is closed."""
+    """Refuse a folder that holds an input of the command; without a folder, refuse a closed standard output."""
     if folder is None:
         if overwrite:
             raise BadInput("--overwrite belongs to --out. Name the folder that may be overwritten.")

@@ -67,7 +67,7 @@ def command(
     """Carry out several requests with one budget, each into a folder of its own.
 
     All requests are checked before anything is spent. After an interruption, the same command continues: a result that
-    is in its folder is not paid for again.
+    exists in its folder is not paid for again.
     """
     listed, said = read_file(requests)
     batch = Batch.of(listed, said.get("epsilon") if epsilon is None else epsilon)
@@ -77,13 +77,13 @@ def command(
         for name, given in (("schema", schema), ("ledger", ledger), ("out", out_folder))
     )
     if not data or schema is None or out_folder is None:
-        raise BadInput("say which table, with which schema, and where the results go: DATA --schema FILE --out FOLDER.")
+        raise BadInput("name the table, its schema and a folder for the results: DATA --schema FILE --out FOLDER.")
     declared = schema_beside(data, schema, table)
     _check(batch, declared)
     check_accepted(accept or ())
     for file in (*files_of(data), schema, ledger, requests):
         if file and any(out_folder.resolve() / name in Path(file).resolve().parents for name in batch.requests):
-            raise BadInput(f"{file} lies in a folder of {out_folder} that is to be written. Give --out another folder.")
+            raise BadInput(f"{file} lies in a folder of {out_folder} that would be written. Give --out another folder.")
     before = batch.answered(out_folder)
     results = dict(before)
     left = sum((asked.epsilon for name, asked in batch.requests.items() if name not in results), 0 * batch.epsilon)
@@ -105,7 +105,7 @@ def command(
 
 
 def _check(batch: Batch, schema: Any) -> None:
-    """Refuse what cannot be answered before the data are opened."""
+    """Refuse requests that cannot be answered, before the data are opened."""
     for name, request in batch.requests.items():
         try:
             program_of(request, schema).outlook()
@@ -114,7 +114,7 @@ def _check(batch: Batch, schema: Any) -> None:
 
 
 def _carry_out(session: Session, batch: Batch, folder: Path, results: dict[str, Result], *, quiet: bool) -> None:
-    """Carry out one request after the other; each result is in its folder before the next request begins."""
+    """Carry out the requests in turn; each result is in its folder before the next request begins."""
     with batch.opened(session._kernel, folder, results) as steps:
         for step in steps:
             place = step.place
@@ -131,7 +131,7 @@ def _carry_out(session: Session, batch: Batch, folder: Path, results: dict[str, 
                 ask = partial(step.run, session.keep)
                 delivered(session, ask, hand_over, step.name, place=place, quiet=quiet)
             except AdytonError:
-                remark("The requests after it were not carried out: run the same command again to continue.")
+                remark("Later requests were not carried out: run the same command again to continue.")
                 raise
 
 

@@ -1,5 +1,5 @@
-"""``adyton schema``: start a schema for a table, or see what a schema accepts; ``adyton check``: whether a table has
-what a schema declares, before anything is asked or spent."""
+"""``adyton schema``: draft a schema for a table, or show what a schema accepts; ``adyton check``: check whether a table
+matches its schema, before anything is requested or spent."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def command(
         raise BadInput("--like prints attributes to paste, without a table. Leave out DATA, or --like.")
     if like is None and data is None and dictionary is None:
         raise BadInput(
-            "say which table a schema is drafted for, from which dictionary it is written (--from), or which preset is "
-            "printed: --like ages, --like list."
+            "name a table to draft a schema for, a dictionary to write it from (--from), or a preset to print: --like "
+            "ages, --like list."
         )
     if data is not None and data.lower().endswith(".toml"):
         schema = Schema.from_toml(data)
@@ -112,7 +112,7 @@ def check(
 
 
 def _lines(checked: Check, fits: dict[str, Fit]) -> list[str]:
-    """A line for the file, and some for each attribute."""
+    """A line for the file, and one or more for each attribute."""
     lines = ["; ".join(f"{key} {_shown(value)}" for key, value in checked.file.items()) + "."]
     if checked.file["kind"] == "typed columns":
         lines = [f"{checked.file['columns']} columns, which have types."]
@@ -136,7 +136,7 @@ def _lines(checked: Check, fits: dict[str, Fit]) -> list[str]:
 
 
 def _shown(value: object) -> str:
-    """A fact about a file in words."""
+    """A fact about a file, in words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "tab" if value == "\t" else str(value)

@@ -1,5 +1,4 @@
-"""How an attribute lies along an axis of a picture: which cells are joined, ticks whose words fit, and places on the
-globe."""
+"""The axes of pictures: which cells of an attribute are joined, ticks whose labels fit, and places on the globe."""
 
 from __future__ import annotations
 
@@ -19,16 +18,16 @@ from adyton.schema.calendar import DAY, MONTHS, date_at, number_of, start_of
 from adyton.schema.times import Times
 
 Ticks: TypeAlias = Sequence[tuple[float, str]]
-"""Places with words."""
+"""Positions with labels."""
 _JOINS = {
     "hour": (1, 2, 3, 6, 12, 24, 168),
     "day": (1, 7, 14, 28),
     "week": (1, 2, 4, 13, 26, 52),
     "month": (1, 3, 6, 12),
 }
-"""How many cells of a period are joined, so that what they make is a period, too."""
+"""How many cells of a period may be joined, so that the result is a period, too."""
 _NAMED = ("weekday", "month of year")
-"""What comes round again and has names, not numbers."""
+"""Parts of times that recur and have names, not numbers."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,12 @@ class DisplayAxis:
     """The last cell of each run, included."""
     labels: tuple[str, ...]
     apart: int
-    """How many at the end stand for other and missing values, which are never joined with their neighbours."""
+    """How many cells at the end stand for other and missing values, which are never joined with their neighbours."""
     attribute: Attribute
 
     @property
     def ordered(self) -> bool:
-        """Whether neighbours are close to each other: numbers, not categories."""
+        """Whether neighbouring cells have similar values: numbers, not categories."""
         return self.attribute.ordered
 
     @property
@@ -62,7 +61,7 @@ class DisplayAxis:
 
     @property
     def numbered(self) -> bool:
-        """Whether a few ticks are enough to read it; the levels of other attributes have a name each."""
+        """Whether a few ticks are enough to read it; otherwise each level needs its name."""
         return self.ordered and not (isinstance(self.attribute, Times) and self.attribute.by in _NAMED)
 
     @property
@@ -71,7 +70,7 @@ class DisplayAxis:
         return max(last - first + 1 for first, last in zip(self.first, self.last, strict=True))
 
     def ticks(self, count: int, *, whole: bool = False) -> list[tuple[float, str]]:
-        """About *count* places with words, the left end of the first shown cell being 0 and its right end 1.
+        """About *count* positions with labels; the first shown cell extends from 0 to 1.
 
         The *whole* axis of categories includes other and missing values.
         """
@@ -97,7 +96,7 @@ def display_axis(name: str, attribute: Attribute, most: int) -> DisplayAxis:
 
 
 def _together(attribute: Attribute, least: int) -> int:
-    """How many cells are joined: at least so many, and a round number."""
+    """How many cells are joined: at least *least*, and a round number."""
     if least <= 1:
         return 1
     joins = _JOINS.get(attribute.by, ()) if isinstance(attribute, Times) else ()
@@ -106,7 +105,7 @@ def _together(attribute: Attribute, least: int) -> int:
 
 
 def _run_words(attribute: Attribute, first: int, last: int) -> str:
-    """What a run of cells is called."""
+    """The label of a run of cells."""
     begin, end = str(attribute.labels[first]), str(attribute.labels[last])
     if first == last:
         return begin
@@ -129,7 +128,7 @@ _SIGNS: dict[type[Attribute], tuple[str, str]] = {Longitude: ("E", "W"), Latitud
 
 
 def _cell_ticks(attribute: Attribute, count: int) -> Ticks:
-    """About *count* places with words, the left end of the first cell being 0; none for what has names only."""
+    """About *count* positions with labels, where the first cell begins at 0; empty for attributes with names only."""
     match attribute:
         case Times(is_part=False):
             return _time_ticks(attribute, count)
@@ -155,7 +154,7 @@ def _cell_ticks(attribute: Attribute, count: int) -> Ticks:
 
 
 def degrees(values: Sequence[float], signs: tuple[str, str]) -> list[str]:
-    """Places on the globe, all with as many digits.
+    """Degrees of longitude or latitude, all with the same number of digits.
 
     >>> degrees([-73.5, -74.0], ("E", "W")), degrees([0.0], ("N", "S"))
     (['73.5° W', '74.0° W'], ['0°'])
@@ -173,13 +172,13 @@ _STEPS = (
 )
 _SECONDS = {"hour": 3600, "day": DAY, "week": 7 * DAY, "month": 30.44 * DAY, "year": 365.25 * DAY}
 _ROUND = {"month": 12, "hour": 24}
-"""From which on months and hours are counted anew: from January, and from midnight."""
+"""After how many months and hours counting starts again: in January, and at midnight."""
 
 
 def _time_ticks(times: Times, count: int) -> Ticks:
-    """About *count* places among the cells, with words; a second line names the day or the year where it begins.
+    """About *count* positions with labels; a second line names the day or the year where it begins.
 
-    A tick is where its period begins; of cells that are periods themselves, in the middle of the cell.
+    A tick is where its period begins or, if the cells are such periods themselves, in the middle of the cell.
     """
     first, last = times.span
     finest = _STEPS.index({"quarter": ("month", 3)}.get(times.by, (times.by, 1)))  # ticks are no closer than cells
@@ -208,30 +207,30 @@ def _time_ticks(times: Times, count: int) -> Ticks:
 
 
 _GAP, _HIGH = 9.0, 15.0
-"""So many pixels lie between the words of neighbours, at least, and from one line of words to the next."""
+"""The least distance in pixels between neighbouring labels, and between lines of labels."""
 _COUNTS = (14, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
 _LEAST, _UPRIGHT_MOST = 46.0, 96.0
-"""The least width to which names are cut to be side by side, and the largest of names that are read upwards."""
+"""The least width to which names side by side are cut, and the largest width of names that are read upwards."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Ticks below an axis: where each is, its words, and where they stand so that they stay between two edges."""
+    """Ticks below an axis: the position of each, its label, and the position of the label between two edges."""
 
     marks: tuple[tuple[float, float, str], ...] = ()
-    """The place of the tick, the middle of its words, the words."""
+    """The position of the tick, the middle of its label, the label."""
     turned: bool = False
-    """Whether the words are read upwards."""
+    """Whether the labels are read upwards."""
 
     @property
     def depth(self) -> float:
-        """How many pixels the words take downwards."""
+        """The height of the labels in pixels."""
         if self.turned:
             return svg.width_of(words for *_, words in self.marks) + 4
         return svg.LINE * max((words.count("\n") + 1 for *_, words in self.marks), default=1)
 
     def draw(self, bottom: float, right: float = 0.0) -> list[str]:
-        """Short lines and words below them, moved to the *right* by so much."""
+        """Short lines with labels below them, moved by *right* pixels."""
         parts = [svg.line(at + right, bottom, at + right, bottom + 4, 0.6) for at, _, _ in self.marks]
         if self.turned:
             return parts + [svg.upright(middle + right, bottom + 8, words) for _, middle, words in self.marks]
@@ -246,9 +245,9 @@ def fitted(
     way: int = 1,
     whole: bool = False,
 ) -> Row:
-    """As many ticks as fit side by side between two edges; they go to the left where the *way* is −1.
+    """As many ticks as fit side by side between two edges; they go to the left if *way* is −1.
 
-    Names of categories are all shown: side by side, shortened or in two lines if need be, or else upwards.
+    Names of categories are all shown: side by side, shortened or in two lines if necessary, or else upwards.
     """
     if not isinstance(ticks, DisplayAxis):
         rows = (_side_by_side(ticks[::every][::way], x, edges) for every in range(1, len(ticks) + 1))
@@ -260,7 +259,7 @@ def fitted(
 
 
 def _side_by_side(ticks: Ticks, x: Callable[[float], float], edges: tuple[float, float]) -> Row | None:
-    """Ticks with their words, moved inwards at the edges; None if words collide."""
+    """Ticks with their labels, moved inwards at the edges; None if labels overlap."""
     marks, end = [], -math.inf
     for place, words in ticks:
         half = svg.length(words) / 2
@@ -285,7 +284,7 @@ def _names(axis: DisplayAxis, x: Callable[[float], float], size: int) -> Row:
 
 
 def beside(axis: DisplayAxis, height: float) -> Ticks:
-    """The most ticks of an axis from top to bottom that do not collide."""
+    """As many ticks of a vertical axis as fit without overlapping."""
     if not axis.numbered:
         every = math.ceil(_HIGH * axis.size / height)
         return [(place + 0.5, axis.labels[place]) for place in range(0, axis.size, every)]
@@ -301,16 +300,16 @@ def beside(axis: DisplayAxis, height: float) -> Ticks:
 
 
 KILOMETRES = 6371.0088 * math.pi / 180
-"""Those of one degree along a meridian, on a ball as large as the earth."""
+"""The kilometres of one degree along a meridian, on a sphere of the size of the earth."""
 _ALIKE = 0.05
-"""If kilometres differ more than this between the map's edges, a scale says where it holds."""
+"""If the scale differs by more than this between the map's edges, its label says at which latitude it holds."""
 _PART = 0.3
-"""A scale is about so large a part of the map's width."""
+"""The length of the scale as a part of the map's width, about."""
 
 
 @dataclass(frozen=True)
 class Ground:
-    """What lies below a map: how wide it is in degrees, and between which latitudes."""
+    """The area of a map: its width in degrees, and its southern and northern latitudes."""
 
     wide: float
     south: float
@@ -318,7 +317,7 @@ class Ground:
 
     @property
     def _true(self) -> float:
-        """The width in degrees of latitude at the middle latitude, where widths and heights are true to each other."""
+        """The width in degrees of latitude at the middle latitude, where width and height have the same scale."""
         return self.wide * _cosine((self.south + self.north) / 2)
 
     @property
@@ -327,7 +326,7 @@ class Ground:
         return (self.north - self.south) / self._true
 
     def scale(self) -> tuple[float, str]:
-        """A round length as a part of the width, and its words.
+        """A round length as a part of the width, and its label.
 
         >>> Ground(0.6, 40.5, 40.9).scale()[1], Ground(9.3, 47.2, 55.1).scale()[1]
         ('20 km', '200 km at 51° N')
@@ -342,7 +341,7 @@ class Ground:
 
 
 def ground_of(across: DisplayAxis, up: DisplayAxis) -> Ground | None:
-    """What a picture of two axes is a map of, if they are longitude and latitude and nothing else."""
+    """The area of a map, if the two axes are longitude and latitude without other or missing values."""
     east, north = across.attribute, up.attribute
     if not isinstance(east, Longitude) or not isinstance(north, Latitude) or across.apart or up.apart:
         return None

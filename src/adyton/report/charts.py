@@ -1,4 +1,4 @@
-"""Which picture suits which attributes, and what it says in words; ``pictures.py`` draws it."""
+"""Which picture suits which attributes, and its description in words; ``pictures.py`` draws it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from adyton.result.receipt import RowsCounted
 
 Kind: TypeAlias = Literal["bars", "line", "trend", "map", "pyramid", "multiples", "dots"]
-"""What a picture looks like. A trend is a line of dates."""
+"""The form of a picture. A trend is a line over dates."""
 MOST_BARS, MOST_SQUARES, MOST_STEPS = 60, 64, 512
-"""More bars than this are better drawn as a line; and how many squares and steps a picture has from side to side."""
+"""How many bars a picture has at most (more are drawn as a line), and how many squares and steps from left to right."""
 _BARS, _STEPS, _MOST_LEVELS = 24, 64, 12
-"""How many bars a pyramid has from top to bottom, small multiples steps from left to right, and how many there are."""
+"""How many bars a pyramid has, how many steps each small multiple has, and how many small multiples there are."""
 _FEW = 12
-"""So many cells are bars even if they have an order, unless they are dates."""
+"""Up to this many cells are drawn as bars even if they are ordered, unless they are dates."""
 _MARKS = {"bars": "bar", "map": "square", "pyramid": "bar", "dots": "dot", "trend": "point"}
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One picture."""
+    """The content of one picture."""
 
     kind: Kind
     title: str
@@ -44,23 +44,23 @@ class Panel:
     upper: Reals | None
     """The bounds; for a map, those of some squares only."""
     confidence: float = 0.95
-    """That of the bounds."""
+    """The confidence of the bounds."""
     unit: str = "rows"
     """What the values are."""
     about: str | None = None
-    """What has to be said about the picture where that is not about bounds."""
+    """A remark that replaces the one on bounds; None if there is none."""
     approximate: bool = False
     """Whether the confidence is not a promise."""
     series: tuple[str, ...] = ()
-    """The names of the columns, where the values have several."""
+    """The names of the columns, if the values have several."""
     zero: bool = True
-    """Whether the values are drawn from zero on."""
+    """Whether the axis of values includes zero."""
     within: tuple[float, float] | None = None
-    """The ends of the axis of values, where some are drawn at its edge because too little is known of them."""
+    """The ends of the axis of values, if some intervals are so wide that they are cut at its edge."""
     along: tuple[str, Ticks] | None = None
-    """The name and the ticks of what goes to the right, where that is no attribute."""
+    """The name and the ticks of the horizontal axis, if it is not an attribute."""
     more: str = ""
-    """What is left out of the picture."""
+    """A sentence on what is left out of the picture."""
 
     @property
     def people(self) -> bool:
@@ -76,7 +76,7 @@ class Panel:
 
     @property
     def rate(self) -> str:
-        """What the bounds are: "95% interval", or "approximate 95% interval"."""
+        """The name of the bounds: "95% interval", or "approximate 95% interval"."""
         return f"{'approximate ' * self.approximate}{100 * self.confidence:g}% interval"
 
 
@@ -84,7 +84,7 @@ class Panel:
 
 
 def kind_of(axis: DisplayAxis) -> Kind:
-    """How the counts along an axis are drawn: dates as a trend, few cells or names as bars, all else as steps."""
+    """How the counts along an axis are drawn: dates as a trend, few cells or names as bars, others as steps."""
     if axis.dated:
         return "trend"
     few = axis.size <= _FEW or (not axis.ordered and axis.size <= MOST_BARS)
@@ -92,7 +92,7 @@ def kind_of(axis: DisplayAxis) -> Kind:
 
 
 def spoken(schema: Schema) -> list[str]:
-    """The names of the attributes; a point by its own name."""
+    """The names of the attributes; longitude and latitude of a point together by its own name."""
     names = list(schema.names)
     for first, second in pairwise(schema.names):
         name = first.removesuffix("_longitude")
@@ -102,7 +102,7 @@ def spoken(schema: Schema) -> list[str]:
 
 
 def kind_of_pair(first: Attribute, second: Attribute) -> tuple[Kind, bool]:
-    """How two attributes are drawn, and whether the second comes first: what is ordered does."""
+    """How two attributes are drawn, and whether the second comes first: an ordered attribute does."""
     if {type(first), type(second)} == {Longitude, Latitude}:
         return "map", False
     for along, levels, turned in ((first, second, False), (second, first, True)):
@@ -121,7 +121,7 @@ def _base(attribute: Attribute) -> int:
 
 
 def axes_of_pair(names: Sequence[str], schema: Schema, kind: Kind) -> tuple[DisplayAxis, DisplayAxis]:
-    """The two axes of a picture of this kind, what goes along first."""
+    """The two axes of a picture of this kind, the one along the picture first."""
     along, levels = {"pyramid": (_BARS, _MOST_LEVELS), "multiples": (_STEPS, _MOST_LEVELS)}.get(
         kind, (MOST_SQUARES, MOST_SQUARES)
     )
@@ -130,7 +130,7 @@ def axes_of_pair(names: Sequence[str], schema: Schema, kind: Kind) -> tuple[Disp
 
 
 def blank(schema: Schema, names: Sequence[str], labels: Mapping[str, Sequence[Any]]) -> Panel:
-    """The picture of the rows by one or two attributes, whose numbers are still missing."""
+    """The picture of the rows by one or two attributes, without the numbers."""
     if len(names) == 1:
         axes: tuple[DisplayAxis, ...] = (display_axis(names[0], schema.attributes[names[0]], MOST_STEPS),)
         kind = kind_of(axes[0])
@@ -168,7 +168,7 @@ def peak(panel: Panel) -> str:
 
 
 def caption(panel: Panel) -> str:
-    """What has to be said about a picture: which cells were joined, what was left out, and what shows the interval."""
+    """The caption: which cells were joined, what was left out, and how the interval is shown."""
     words = []
     mark = _MARKS.get(panel.kind, "step")
     for axis in panel.axes:
@@ -185,12 +185,12 @@ def caption(panel: Panel) -> str:
     elif panel.kind == "map":
         radius = max(1, round(float((panel.upper - panel.lower).mean() / 2)))
         rows = f"{radius:,} row{'s' * (radius > 1)}"
-        words.append(f"The {panel.rate} of a square reaches about {rows} to either side.")
+        words.append(f"The {panel.rate} of a square extends about {rows} to either side.")
     else:
         band = "shaded band is" if panel.kind in ("line", "trend", "multiples") else "thin lines are"
         words.append(f"The {band} the {panel.rate} of each {mark}.")
     if panel.within is not None:
-        words.append("Where too little is known, intervals are wider than the picture, and end at its edge.")
+        words.append("Some intervals are wider than the picture, because little is known, and end at its edge.")
     if panel.zero and (panel.values < 0).any():
         shown = "shown as 0" if panel.kind == "pyramid" else "shown as they are"
         words.append(f"Values below zero are noise, {shown}.")
@@ -198,7 +198,7 @@ def caption(panel: Panel) -> str:
 
 
 def _left_out(panel: Panel) -> list[tuple[str, str, Reals]]:
-    """Other and missing values for which a pyramid has no side, and small multiples no place."""
+    """Other and missing values, which pyramids and small multiples do not show."""
     if panel.kind not in ("pyramid", "multiples"):
         return []
     along, levels = panel.axes
@@ -209,7 +209,7 @@ def _left_out(panel: Panel) -> list[tuple[str, str, Reals]]:
 
 
 def example(panel: Panel) -> str:
-    """What one number of a picture says, in a sentence: the greatest, and its bounds."""
+    """An example of how to read a picture, in a sentence: its greatest number with its bounds."""
     place, write = int(panel.values.reshape(-1).argmax()), people if panel.people else figure
     value = write(float(panel.values.reshape(-1)[place]))
     if not panel.people:
@@ -233,7 +233,7 @@ def is_place(panel: Panel) -> bool:
 
 
 def in_common(schema: Schema | None, panels: Sequence[Panel]) -> str:
-    """What the counts say about people who are not in the data."""
+    """A sentence on what the counts say about people who are not in the data."""
     says = "that says something about everybody to whom it applies, in the data or not."
     shown = next((panel for panel in panels if panel.people and panel.values.size > 1), None)
     if shown is not None:

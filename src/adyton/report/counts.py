@@ -1,7 +1,7 @@
-"""Counts on a page: pictures and the first lines of what was asked for, with bounds for every number in them.
+"""Counts on a page: pictures and the first lines of the requested tables, with bounds for every number in them.
 
-What is shown is asked of the release as queries, all of them at once: a step of a picture that joins four cells has the
-bounds of their sum, not the sum of their bounds.
+All numbers shown are answers to queries, which the release answers together: a step of a picture that joins four cells
+has the bounds of their sum, not the sum of their bounds.
 """
 
 from __future__ import annotations
@@ -45,30 +45,30 @@ if TYPE_CHECKING:
     from adyton.result.intervals import Interval
 
 _LINES, _FEWEST, _MOST_TABLES = 200, 60, 24
-"""How many lines are shown, at least how many of each of several tables, and how many tables."""
+"""How many lines are shown, how many of each table at least if there are several, and how many tables."""
 _TYPICAL = 256
-"""So many squares of a map show how wide its intervals are."""
+"""How many squares of a map are used to find the typical width of its intervals."""
 _YEAR = re.compile(r"\b(19|20)\d\d\b")
 _NEGATIVE = (
-    "Noise goes both ways, so that the count of a cell with few rows may be below zero; and estimates that must add up "
-    "are averages, which are seldom whole. Setting negative counts to zero would make sums too large: they are shown "
+    "Noise can be negative, so the count of a cell with few rows may be below zero; and estimates that must add up are "
+    "averages, which are seldom whole. Setting negative counts to zero would make sums too large: they are shown "
     "as they are. Counts on this page are rounded to whole numbers; the files beside it have every digit."
 )
 
 Numbers: TypeAlias = tuple[Reals, Reals | None, Reals | None]
-"""Answers and, where there are any, their lower and upper bounds."""
+"""Answers and, if there are any, their lower and upper bounds."""
 Whole: TypeAlias = npt.NDArray[np.int64]
 
 
 def drawings(release: Release, most: int | None) -> list[Drawing]:
-    """The pictures; of few, bounds are drawn only where they take little time."""
+    """The pictures; if *most* limits them, bounds are drawn only if they take little time."""
     quick = most is None or release.estimate.size <= QUICK
     summary = summarise(release, lines=1, pictures=most, confidence=0.95 if quick else None)
     return [Drawing.of(panel) for panel in summary.panels]
 
 
 def view(release: Release) -> View:
-    """What the page of counts says."""
+    """The content of the page of counts."""
     summary, by = summarise(release), " × ".join(spoken(release.schema))
     interval, groups = summary.interval, release.task.tables(release.schema)
     about, source = _about_algorithm(release.algorithm)
@@ -77,7 +77,7 @@ def view(release: Release) -> View:
     left = len(groups) - len(summary.panels)
     more = f"{left:,} more tables are in tables.csv beside this page." if left > 0 else ""
     if not _narrow(groups):
-        more = "The tables that were asked for are in tables.csv beside this page. Here is each attribute alone."
+        more = "The requested tables are in tables.csv beside this page. Here each attribute is shown separately."
     return view_of(
         release,
         drawings=[Drawing.of(panel) for panel in summary.panels],
@@ -117,18 +117,18 @@ def _typical(release: Release) -> Fact:
 
 
 def _narrow(groups: Sequence[Sequence[str]]) -> bool:
-    """Whether tables are asked for that can all be drawn."""
+    """Whether there are requested tables, and all of them can be drawn."""
     return bool(groups) and max(map(len, groups)) <= 2
 
 
 def _candidates(release: Release, about: str) -> Iterable[Block]:
-    """What was expected of each algorithm, and what the one that ran does."""
+    """The expected error of each algorithm, and what the chosen one does."""
     if release.choice is not None:
         names = {release.algorithm: f"{release.algorithm} (chosen)"}
         yield Table.plain(
             ("algorithm", "expected error, relative to the best"),
             [(names.get(name, name), str(error)) for name, error in release.choice.ranked()],
-            "What was expected of each algorithm before any ran, from public data like these. Less is better.",
+            "The error expected of each algorithm before any ran, from public data like these. Lower is better.",
             chosen=names[release.algorithm],
         )
     if about:
@@ -136,7 +136,7 @@ def _candidates(release: Release, about: str) -> Iterable[Block]:
 
 
 def _about_algorithm(name: str) -> tuple[str, str]:
-    """What an algorithm does and where it was published, from its own description; empty where there is none."""
+    """What an algorithm does and where it was published, from its docstring; empty if there is none."""
     try:
         paragraphs = (inspect.getdoc(type(plan_named(name))) or "").split("\n\n")
     except BadInput:
@@ -146,20 +146,20 @@ def _about_algorithm(name: str) -> tuple[str, str]:
     return texts[0], source
 
 
-# ---- what is shown, and the questions whose answers fill it in ------------------------------------------------------
+# ---- what is shown, and the queries whose answers are shown ---------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """All that is shown."""
+    """Everything that is shown of a release."""
 
     panels: tuple[Panel, ...]
     sheets: Sheets
     """The first lines of one table, or of each marginal."""
     total: Numbers | None
-    """The number of rows in all, and its bounds; None where single queries were asked."""
+    """The total number of rows, and its bounds; None if the task consists of single queries."""
     queries: Queries
-    """What was asked to show this."""
+    """The queries whose answers are shown."""
     interval: Interval | None
     why_no_interval: str
 
@@ -167,8 +167,8 @@ class Summary:
 def summarise(
     release: Release, *, lines: int = _LINES, pictures: int | None = None, confidence: float | None = 0.95
 ) -> Summary:
-    """What to show of a release: so many *lines* of the table, the first *pictures* of all there are, and intervals
-    unless *confidence* is None."""
+    """What to show of a release: *lines* lines of the table, the first *pictures* pictures, and intervals unless
+    *confidence* is None."""
     queries: Queries
     if questions := release.task.questions():
         asked = list(questions[: max(lines, MOST_BARS)])
@@ -211,7 +211,7 @@ def summarise(
 
 
 def _drawn(panel: Panel, values: Reals, lower: Reals | None, upper: Reals | None) -> Panel:
-    """A panel with its numbers; of a map, the bounds of some squares."""
+    """A panel with its numbers; a map gets only the bounds of some squares."""
     if panel.kind == "map":
         return replace(panel, lower=lower, upper=upper)
     sizes = [axis.size for axis in panel.axes] or [len(values)]
@@ -220,12 +220,12 @@ def _drawn(panel: Panel, values: Reals, lower: Reals | None, upper: Reals | None
 
 
 def _sheet(labels: Mapping[str, Sequence[str]], words: str, of: int) -> Sheet:
-    """The first lines of a table whose numbers are still missing."""
+    """The first lines of a table, without the numbers."""
     return Sheet(labels, (Column("count", np.empty(0), words=words),), of=of)
 
 
 def _interval(release: Release, queries: Queries, confidence: float | None) -> tuple[Interval | None, str]:
-    """The bounds; if there are none, for whatever reason, that reason: the page is made all the same."""
+    """The bounds or, if there are none, the reason; the page is made in any case."""
     if confidence is None:
         return None, "none were asked for."
     try:
@@ -237,7 +237,7 @@ def _interval(release: Release, queries: Queries, confidence: float | None) -> t
 
 
 def _boxes(release: Release, places: Sequence[int], first: Whole, last: Whole) -> Whole:
-    """Boxes of the domain: their first and their last cells, these along some axes and all along the others."""
+    """Boxes of the domain, as first and last cells: as given along some axes, and all cells along the others."""
     shape = release.estimate.shape
     ends = np.stack([np.zeros((len(first), len(shape)), int), np.tile(np.array(shape) - 1, (len(first), 1))])
     ends[0][:, places], ends[1][:, places] = first, last
@@ -245,8 +245,7 @@ def _boxes(release: Release, places: Sequence[int], first: Whole, last: Whole) -
 
 
 def _tables(release: Release, most: int) -> list[tuple[Sheet, Whole]]:
-    """The first lines of what was asked for: of every table, as far as they are shown, about as many; or of the cells
-    of all attributes."""
+    """The first lines of the requested tables, about the same number of each; or of the cells of all attributes."""
     if not release.tables_alone:
         return [_table(release, tuple(range(release.estimate.ndim)), most)]
     every = min(len(release.task.tables(release.schema)), _MOST_TABLES)
@@ -265,8 +264,8 @@ def _table(release: Release, places: tuple[int, ...], most: int) -> tuple[Sheet,
 
 
 def _panels(release: Release, most: int | None) -> list[tuple[Panel, Whole]]:
-    """The tables that were asked for, as far as they can be drawn; else the joint picture of two attributes, and of
-    more than one also each by itself, unless together they are places on a map."""
+    """The requested tables that can be drawn; otherwise a joint picture if there are two attributes, and a picture of
+    each attribute, unless the two are places on a map."""
     names, groups = release.schema.names, release.task.tables(release.schema)
     panels = [blank(release.schema, tuple(group), release.axes) for group in groups[:_MOST_TABLES] if len(group) <= 2]
     if not _narrow(groups):
@@ -280,7 +279,7 @@ def _panels(release: Release, most: int | None) -> list[tuple[Panel, Whole]]:
 
 
 def _panel(release: Release, panel: Panel) -> tuple[Panel, Whole]:
-    """The counts along one or two attributes, summed over all others; of a map, the values are known already."""
+    """The counts along one or two attributes, summed over all others; a map gets its values now."""
     places = [release.schema.names.index(axis.name) for axis in panel.axes]
     first, last = (
         np.array(list(product(*(axis.last if end else axis.first for axis in panel.axes)))) for end in (0, 1)

@@ -1,5 +1,5 @@
-"""What was learnt, on a page: classifiers (trees with noisy counts, or the profiles of the classes), and configurations
-(the guarantee against the number of instances, and the curve of public ones)."""
+"""Models on a page: classifiers (trees with noisy counts, or the profiles of the classes), and configurations (the
+guarantee against the number of instances, and the utility curve of public instances)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 DrawnTree: TypeAlias = TreeModel
-"""Whatever has a tree, with counts and shares in its nodes."""
+"""A model that has a tree, with counts and class probabilities in its nodes."""
 _MOST_TREES, _MOST_PROFILES, _MOST_LINES = 3, 13, 80
-"""How many trees are drawn, or classes and attributes; and how many lines of a tree, from the root on."""
+"""How many trees are drawn, how many classes and attributes, and how many lines of a tree, from the root on."""
 _LEAST = 1e-12
 _COUNTS = (
-    "Each line is a part of the rows: about how many there are, and how probable each class is among them, by noisy "
-    "counts. Counts below zero are noise, and shown as 0."
+    "Each line is a part of the rows: about how many there are, and how probable each class is among them, from noisy "
+    "counts. Counts below zero are noise, and are shown as 0."
 )
 _PREDICTION = (
     "A guess from what was common among the rows of each class. It can be wrong about anybody, and it says nothing "
@@ -47,7 +47,7 @@ _UNKNOWN = (
 
 
 def model_drawings(model: Model, most: int | None) -> list[Drawing]:
-    """The classes and the most informative attributes, or the first trees; none if the model has none."""
+    """Pictures of the classes and the most informative attributes, or of the first trees; empty if there are none."""
     if isinstance(model, ClassProfiles):
         return [Drawing.of(panel) for panel in class_panels(model)[: min(most or 7, _MOST_PROFILES)]]
     trees = _trees_of(model)
@@ -56,7 +56,7 @@ def model_drawings(model: Model, most: int | None) -> list[Drawing]:
 
 
 def model_view(fitted: FittedClassifier) -> View:
-    """What the page of a model says."""
+    """The content of the page of a model."""
     model, dataset, counted = fitted.model, fitted.receipt.dataset, fitted.counted
     names, named = model.schema.names, fitted.classifier.method != AUTO
     noisy = f"{counted.beside}, counted with noise" if counted else "counted with noise"
@@ -72,7 +72,7 @@ def model_view(fitted: FittedClassifier) -> View:
         lead=(
             f"It predicts {model.label} from {', '.join(names)}, and was learnt from the rows of {dataset}"
             f"{where(fitted)}. "
-            + promise(fitted, "It was made of noisy counts alone, by the rules of differential privacy")
+            + promise(fitted, "It was made only from noisy counts, by the rules of differential privacy")
         ),
         figures=(
             Fact("Method", fitted.method, ("as asked for" if named else "the default",)),
@@ -93,24 +93,22 @@ def model_view(fitted: FittedClassifier) -> View:
 
 
 def _quality(fitted: FittedClassifier) -> tuple[Block, ...]:
-    """How the method did on public tables that are alike."""
+    """How well the method did on similar public tables."""
     if fitted.look_alikes is None:
         return (Words(_UNKNOWN, "What quality to expect."),)
     rows = [
         (of.table, people(of.rows), figure(of.epsilon), str(of.classes), f"{of.accuracy:.0%}", f"{of.majority:.0%}")
         for of in fitted.look_alikes.results
     ]
-    said = (
-        "The public tables most like this one, by rows·ε/(cells·classes), classes and attributes; the most alike first."
-    )
+    said = "The public tables most like this one, by rows·ε/(cells·classes), classes and attributes; the closest first."
     return (Table.plain(("table", "rows", "ε", "classes", "right", "most frequent class"), rows, said),)
 
 
-# ---- naive Bayes: how frequent each class is, and how the values of each attribute are spread in it -----------------
+# ---- naive Bayes: how frequent each class is, and the distribution of each attribute in it --------------------------
 
 
 def class_panels(model: ClassProfiles) -> list[Panel]:
-    """The classes first, then the attributes, the most informative first."""
+    """The panel of the classes, then those of the attributes, the most informative first."""
     likely = {
         name: np.exp(profile.logarithms()) for name, profile in zip(model.schema.names, model.profiles, strict=True)
     }
@@ -129,7 +127,7 @@ def _bits(table: Reals, prior: Reals) -> float:
 def _classes(model: ClassProfiles) -> Panel:
     axis = display_axis(model.label, model.target.attribute, MOST_BARS)
     values = 100 * np.add.reduceat(model.prior, axis.first)
-    about = "By noisy counts; a class that hardly occurs is shown with half a row."
+    about = "From noisy counts; a class that hardly occurs is shown with half a row."
     title = f"How frequent each {model.label} is"
     return Panel("bars", title, (axis,), axis.labels, values, None, None, unit="% of the rows", about=about)
 
@@ -137,12 +135,12 @@ def _classes(model: ClassProfiles) -> Panel:
 def _spread(model: ClassProfiles, name: str, table: Reals, bits: float) -> Panel:
     across = display_axis(name, model.schema.attributes[name], MOST_SQUARES)
     up = display_axis(model.label, model.target.attribute, MOST_SQUARES)
-    # where there are more classes than lines, a line is the mean of those that it joins, by how frequent they are
+    # if there are more classes than lines, a line is the mean of the classes it joins, weighted by frequency
     weights = np.maximum(np.add.reduceat(model.prior, up.first), _LEAST)
     joined = np.add.reduceat(table * model.prior, up.first, axis=1) / weights
     values = 100 * np.add.reduceat(joined, across.first, axis=0)
     tells = f"According to the model, it holds {bits:.2f} bits of information about {model.label}."
-    about = f"Each line adds up to 100%: which part of the rows of a class has which {name}. {tells}"
+    about = f"Each line adds up to 100%: the distribution of {name} among the rows of a class. {tells}"
     title = f"{name} by {model.label}"
     return Panel("map", title, (across, up), (), values, None, None, unit="% of the class", about=about)
 
@@ -151,7 +149,7 @@ def _spread(model: ClassProfiles, name: str, table: Reals, bits: float) -> Panel
 
 
 def _trees_of(model: Model) -> tuple[DrawnTree, ...]:
-    """The trees that a model consists of; none where it is something else."""
+    """The trees of a model; empty if it does not consist of trees."""
     if isinstance(model, ForestModel):
         return model.trees
     return (model,) if isinstance(model, DrawnTree) else ()
@@ -160,14 +158,14 @@ def _trees_of(model: Model) -> tuple[DrawnTree, ...]:
 def _tree(model: DrawnTree, place: int, trees: int) -> Drawing:
     title = f"The tree for {model.label}" if trees == 1 else f"Tree {place + 1} of {trees} for {model.label}"
     leaves = len(model.tree.leaves)
-    closed = " Of a tree of this size, the part near its root is drawn." if model.tree.split.size > _MOST_LINES else ""
+    closed = " Only the part of the tree near its root is drawn." if model.tree.split.size > _MOST_LINES else ""
     words = f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'}. {_COUNTS}{closed}"
     classes = [str(name) for name in model.classes]
     return Drawing(title, words, lambda width: outline(title, model.draw(most=8), classes, _branches(model), width))
 
 
 def _branches(model: DrawnTree) -> list[Branch]:
-    """The nodes from top to bottom: the answer that leads to each, the most probable class and the noisy number of
+    """The nodes from top to bottom: the condition that leads to each, the most probable class and the noisy number of
     rows."""
     tree, shown = model.tree, shown_nodes(model, _MOST_LINES)
     lines, stack = [], [(0, 0, "all rows")]
@@ -195,8 +193,8 @@ _STEPS = 120
 
 
 def configuration_drawings(tuned: Configuration) -> list[Drawing]:
-    """The average loss that is promised, against the number of instances from 10 to 100,000; and the mean utility of
-    public instances against the parameter."""
+    """The guaranteed average loss against the number of instances, from 10 to 100,000; and the mean utility of public
+    instances against the parameter."""
     times, unit = (100.0, "% lost, at most") if _regret(tuned) else (1.0, "lost, at most")
     counts = np.logspace(1, 5, _STEPS).astype(int).tolist()
     losses = np.array([times * tuned.guarantee.average_loss(count) for count in counts])
@@ -205,7 +203,7 @@ def configuration_drawings(tuned: Configuration) -> list[Drawing]:
         Panel(
             "line", "The guarantee against the number of instances", (), tuple(f"{count:,}" for count in counts),
             losses, None, None, unit=unit, along=("owners" if tuned.guarantee.by_owner else "instances", ticks),
-            about=f"The average loss that may be, against the number of {tuned.receipt.unit}s.",
+            about=f"The largest possible average loss against the number of {tuned.receipt.unit}s.",
         )
     ]  # fmt: skip
     if tuned.curve is not None:
@@ -216,7 +214,7 @@ def configuration_drawings(tuned: Configuration) -> list[Drawing]:
                 "line", "The mean utility of the instances against the parameter", (),
                 tuple(f"{at:.4g}" for at in places), np.array([value for _, value in tuned.curve]), None, None,
                 unit="mean utility", along=("parameter", ticks),
-                about="The mean utility, from 0 to 1. Only of public instances is it ever shown.",
+                about="The mean utility, from 0 to 1. It is only shown for public instances.",
             )
         )  # fmt: skip
     return [Drawing.of(panel) for panel in panels]
@@ -227,7 +225,7 @@ def _regret(tuned: Configuration) -> bool:
 
 
 def configuration_view(tuned: Configuration) -> View:
-    """What the page of a configuration says."""
+    """The content of the page of a configuration."""
     interval = " × ".join(f"[{low:g}, {high:g}]" for low, high in tuned.intervals)
     default = () if tuned.default is None else (Fact("Today's value", shown(tuned.default), ("half of the prior",)),)
     unit, scale = tuned.receipt.unit, f"{float(tuned.utility.scale):.4g}"
@@ -242,7 +240,7 @@ def configuration_view(tuned: Configuration) -> View:
         )
         change = "replaced by another" if tuned.neighbours == "replace" else "added or removed"
         said = (
-            f"In the words of an auditor: the configuration satisfies pure ε-differential privacy with "
+            f"For lawyers and auditors: the configuration satisfies pure ε-differential privacy with "
             f"{amount(tuned)}, where neighbouring sets differ by one {unit} that is {change}. No outcome is more than "
             f"{factor(tuned.epsilon)} times as likely with any one {unit} as without. The algorithm, the interval and "
             "the utility were declared beforehand and count as public."
@@ -254,7 +252,7 @@ def configuration_view(tuned: Configuration) -> View:
         lead=lead,
         figures=(Fact("Parameter", shown(tuned.parameter), (f"of {interval}",)), *default),
         cost=(spent(tuned),) if tuned.private else (),
-        title="How good it is, at the least",
+        title="How good it is at least",
         also=[Words(text) for text in tuned.own_paragraphs()[1:]],
         long=(),
         facts={

@@ -1,4 +1,4 @@
-"""Numbers on a page: a single one as a dot, those of groups as dots with intervals, or as lines if groups are dates."""
+"""Numbers on a page: a single number as a dot, numbers of groups as dots with intervals, or as lines for dates."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _MOST_GROUPS, _MOST_PICTURES = 60, 6
 _TOO_WIDE = 0.4
-"""An interval that spans more of the possible range than this is drawn to the edge of the picture."""
+"""An interval that spans more than this part of the possible range is drawn to the edge of the picture."""
 _QUIET = ("count", "variance")
-"""These are in the table, and drawn only if nothing else is there."""
+"""Statistics that are in the table, but drawn only if there is nothing else."""
 _AMOUNTS = ("sum", "count", "variance", "deviation")
 """Statistics that are not between the bounds of the attribute."""
 
@@ -39,12 +39,12 @@ def number_drawing(number: Number) -> Drawing:
 
 
 def number_view(number: Number) -> View:
-    """With a remark on values that were not checked."""
+    """The content of its page, with a remark on values that were not checked."""
     return view_of(number, also=[Words(text, quiet=True) for text in number.own_paragraphs()[1:]])
 
 
 def drawings(release: NumbersRelease) -> list[Drawing]:
-    """At most six pictures. Quantiles of the same kind share one, and so does all that is known of a single group."""
+    """At most six pictures. Quantiles of the same kind share one, and so do all statistics if there are no groups."""
     known = [part for part in release.figures() if part.known]
     drawn = [part for part in known if part.name not in _QUIET] or known
     if not release.task.by:
@@ -57,8 +57,8 @@ def drawings(release: NumbersRelease) -> list[Drawing]:
 
 
 def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel:
-    """Statistics of one kind: a line for each group, with a column for each of them; a line for each of them where
-    there are no groups; along an axis where a single one goes by dates or numbers."""
+    """Statistics of one kind: a line for each group with a column for each statistic, or a line for each statistic if
+    there are no groups; along an axis if the groups of a single statistic are dates or numbers."""
     by, name, names = release.task.by, release.task.attribute, tuple(part.name for part in figures)
     attribute, parts = release.schema.attributes[name], ("estimate", "lower", "upper")
     values, lower, upper = (np.stack([_possible(release, of, part) for of in figures], axis=1) for part in parts)
@@ -96,7 +96,7 @@ def _title(names: Sequence[str]) -> str:
 
 
 def _ends(release: NumbersRelease, name: str, lower: Reals, upper: Reals) -> tuple[float, float] | None:
-    """The ends of the axis, if intervals of small groups would leave no room for the others."""
+    """The ends of the axis, if the intervals of small groups would leave no room for others."""
     known = upper - lower <= _TOO_WIDE * float(release.asked.grid.width)
     if name in _AMOUNTS or known.all() or not known.any():
         return None
@@ -104,7 +104,7 @@ def _ends(release: NumbersRelease, name: str, lower: Reals, upper: Reals) -> tup
 
 
 def _possible(release: NumbersRelease, figures: Figures, part: str) -> Reals:
-    """A part of a statistic, without what cannot be drawn: nothing known is drawn as all that is possible."""
+    """A part of a statistic that can be drawn: unknown bounds become the bounds of what is possible."""
     ends = float(release.asked.grid.lower), float(release.asked.grid.upper)
     if part == "estimate":
         return np.nan_to_num(figures.estimate, nan=sum(ends) / 2)

@@ -1,7 +1,7 @@
-"""The report of a result: one HTML file that opens anywhere, with no script and nothing to fetch; and what a notebook
-shows of it.
+"""The report of a result: one HTML file that opens anywhere, without scripts or external files; and the view in a
+notebook.
 
-A page has sections made of blocks. :func:`view_of` makes what the page of any result says; a kind of result whose page
+A page has sections made of blocks. :func:`view_of` makes the content of any result's page; a kind of result whose page
 says more changes parts of it (see :meth:`adyton.result.result.Result.view`).
 """
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 WIDE, NARROW = 720.0, 358.0
-"""The pixels of a picture on a screen and on a telephone; the page shows the one that fits."""
+"""The width of a picture in pixels, on a screen and on a telephone; the page shows the one that fits."""
 _PICTURES, _TABLES, _LINES, _OPEN = 24, 24, 2000, 12
-"""How many pictures and tables a page has, how many lines of each, and up to how many lines a table is not folded."""
+"""How many pictures and tables a page has at most, how many lines a table has, and up to how many it is unfolded."""
 _PRINTED = 10
 _PROMISE = "Every number carries noise, by the rules of differential privacy"
 _LARGEST = 600.0
@@ -45,7 +45,7 @@ _EXACT = "Of all releases made in this way, {} in 100 have the true number insid
 _GUESSED = "An approximate interval is meant to hold the true number in {} of 100 releases, without a formal guarantee."
 
 Cell: TypeAlias = tuple[str, str]
-"""A number in words, and what is written below it in small letters, which may be empty."""
+"""A number as text, and the small text below it, which may be empty."""
 
 
 # ---- what sections are made of --------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ Cell: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class Words:
-    """A paragraph; *lead* stands before it in bold."""
+    """A paragraph; *lead* is set in bold before it."""
 
     block: ClassVar[str] = "words"
     text: str
@@ -63,7 +63,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture with its caption; *narrow* is shown on small screens, if there is one."""
+    """A picture with its caption; *narrow*, if given, is shown on small screens."""
 
     block: ClassVar[str] = "picture"
     wide: Markup
@@ -73,7 +73,7 @@ class Picture:
 
     @classmethod
     def of(cls, drawing: Drawing, widths: Sequence[float] = (WIDE, NARROW)) -> Picture:
-        """Of a drawing, at one or two widths."""
+        """The picture of a drawing, at one or two widths."""
         from markupsafe import Markup
 
         wide, *narrow = (Markup(drawing.svg(width)) for width in widths)
@@ -92,17 +92,17 @@ class Table:
     lines: Sequence[tuple[tuple[str, ...], tuple[Cell, ...]]]
     caption: str = ""
     fold: str = ""
-    """What is written on it where it is folded."""
+    """The text on the fold; empty if the table is not folded."""
     open: bool = False
     """Whether it is unfolded at first."""
     chosen: str | None = None
     """The label of a line that is marked."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """Labels that lead somewhere on the page."""
+    """Labels that link to anchors on the page."""
 
     @classmethod
     def plain(cls, heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str, **looks: Any) -> Table:
-        """With one column of labels, the first, and nothing in small letters."""
+        """A table whose first column holds the labels, without small text."""
         lines = [((label,), tuple((text, "") for text in texts)) for label, *texts in rows]
         return cls(tuple(heads[:1]), tuple((head, "") for head in heads[1:]), lines, caption, **looks)
 
@@ -132,7 +132,7 @@ class Part(Section):
     block: ClassVar[str] = "part"
     first: bool = True
     back: str = ""
-    """The place that it was linked from."""
+    """The anchor to link back to."""
 
 
 Block: TypeAlias = Words | Picture | Table | Code | Part
@@ -147,7 +147,7 @@ class Fact(NamedTuple):
 
 
 View: TypeAlias = dict[str, Any]
-"""What a page says that another does not, by the names that the templates have for it; see :func:`view_of`."""
+"""The content that differs from page to page, by the names that the templates use; see :func:`view_of`."""
 
 
 # ---- the view of any result -----------------------------------------------------------------------------------------
@@ -169,9 +169,9 @@ def view_of(
 ) -> View:
     """The view of a result: its pictures, its numbers and its words.
 
-    A kind of result can give its own first *figures* and *cost*, what it *also* shows between pictures and tables or
-    *short* sections in their place, more on *how* it was made, and *facts*. Its *drawings* and *sheets* are given where
-    they are known already. Other *own* parts replace those of the same name.
+    A kind of result can give its own first *figures* and *cost*, blocks to show *also* between pictures and tables or
+    *short* sections instead of them, more on *how* it was made, and *facts*. *drawings* and *sheets* are given if they
+    are known already. Other *own* parts replace those of the same name.
     """
     drawings = result.drawings(_PICTURES) if drawings is None else drawings
     panels = [drawing.panel for drawing in drawings if drawing.panel is not None]
@@ -179,7 +179,7 @@ def view_of(
         sheets = result.sheets() if sheets is None else sheets
         pictures, tables = [Picture.of(drawing) for drawing in drawings], tables_of(sheets)
         blocks: list[Block] = [*pictures, *reading_example(panels), *also, *tables]
-        if len(pictures) == len(sheets.sheets) > 1:  # each with its table
+        if len(pictures) == len(sheets.sheets) > 1:  # each picture with its table
             pairs = zip(pictures, tables[-len(pictures) :], strict=True)
             blocks = [*chain.from_iterable(pairs), *reading_example(panels), *also, *tables[: -len(pictures)]]
         short = (Section("numbers", title, tuple(blocks)),)
@@ -203,38 +203,38 @@ def view_of(
         "simulated": f"The noise in this {result.noun} was simulated. It protects nobody: do not publish it.",
         "figures": (*(figures or ()), *paid),
         "short": short,  # what everybody reads
-        "long": (Section("how", "How it came about", (*words, *how)),),  # for those who check it
+        "long": (Section("how", "How it was made", (*words, *how)),),  # for those who check it
         "facts": {name: said for name, said in known.items() if said},
-        "common": in_common(result.schema, panels),  # what is learnt about people who are not in the data
+        "common": in_common(result.schema, panels),  # what can be learnt about people who are not in the data
         "meaning": "",  # what intervals promise
         "confidence": 0.95,
         "why_no_bounds": "",
-        "reading": (),  # what else there is to say about reading it
-        "protection": (),  # whom it protects, where that is not said in the usual words
+        "reading": (),  # other advice on reading it
+        "protection": (),  # whom it protects, if the usual words do not apply
         "paid": True,  # whether a budget was charged
         **own,
     }
 
 
 def sentence(words: str) -> str:
-    """With a capital letter."""
+    """The words with a capital first letter."""
     return words[:1].upper() + words[1:]
 
 
 def where(result: Result) -> str:
-    """Which rows were counted, behind what was asked for."""
+    """Which rows were counted, to follow the task in a sentence."""
     return f"{result.counted.aside}{f', counting only rows where {result.where}' if result.where else ''}"
 
 
 def promise(result: Result, begin: str = _PROMISE) -> str:
-    """What the noise hides, in words."""
+    """A sentence on what the noise hides."""
     unit, epsilon = result.receipt.unit, amount(result)
     hidden = f"whether any one {unit} is in the data stays hidden, as strongly as {epsilon} says"
     return f"{begin}: {hidden}. {odds.in_words(result.epsilon, unit)}"
 
 
 def amount(result: Result) -> str:
-    """What it cost, on one line."""
+    """The price, without line breaks."""
     return f"ε\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{display(result.epsilon)}"
 
 
@@ -245,18 +245,18 @@ def factor(epsilon: Fraction) -> str:
     ('1.65', '1.002', '2,981')
     """
     amount = min(float(epsilon), _LARGEST)
-    digits = 2 - min(0, math.floor(math.log10(amount)) + 1)  # as many as show what a small ε changes
+    digits = 2 - min(0, math.floor(math.log10(amount)) + 1)  # enough to show the effect of a small ε
     return figure(math.exp(amount)) if amount > 1 else number(math.exp(amount), digits)
 
 
 def spent(result: Result, before: str = "") -> Fact:
-    """What it cost, and what is left."""
+    """The price, and what is left."""
     left, total = display(result.receipt.remaining), display(result.receipt.total)
     return Fact("Privacy spent", amount(result), (f"{before}{left} of {total} is left",))
 
 
 def protected(result: Result) -> str:
-    """What one privacy unit is, in words; the words for a unit without a name say already how many rows it has."""
+    """The privacy unit, in words; those for a unit without a name already say how many rows it has."""
     receipt = result.receipt
     rows = rows_of(result)
     if receipt.enforced:
@@ -266,13 +266,13 @@ def protected(result: Result) -> str:
 
 
 def rows_of(result: Result) -> str:
-    """How many rows a unit may have."""
+    """How many rows a unit may have, in words."""
     most = result.rows_per_unit
     return f"{most} row{'s' * (most > 1)}"
 
 
 def first_figure(sheets: Sheets) -> tuple[Fact, ...]:
-    """The number itself, where there is a single one."""
+    """The number itself, if there is only one."""
     known = [column for column in sheets.sheets[0].columns if column.known]
     if sheets.lines != 1 or not known:
         return ()
@@ -288,14 +288,14 @@ def reading_example(panels: Sequence[Panel]) -> tuple[Words, ...]:
 
 
 def meaning_of(sheets: Sheets) -> str:
-    """What the bounds of some sheets promise."""
+    """What the bounds of the sheets promise."""
     columns = [column for sheet in sheets.sheets for column in sheet.columns]
     kinds = {column.kind == "approximate" for column in columns if column.known and column.lower is not None}
     return meaning(sheets.confidence or 0.95, exact=False in kinds, guessed=True in kinds)
 
 
 def meaning(confidence: float, *, exact: bool, guessed: bool) -> str:
-    """What bounds promise, of which some are *exact* and some *guessed*."""
+    """What bounds promise, if some are *exact*, some *guessed*."""
     rate = f"{100 * confidence:g}"
     return " ".join([_EXACT.format(rate)] * exact + [_GUESSED.format(rate)] * guessed)
 
@@ -304,7 +304,7 @@ def meaning(confidence: float, *, exact: bool, guessed: bool) -> str:
 
 
 def tables_of(sheets: Sheets) -> list[Block]:
-    """The first lines of the first sheets, and what has to be said about them."""
+    """The first lines of the first sheets, with notes."""
     shown, several = sheets.sheets[:_TABLES], len(sheets.sheets) > 1
     blocks: list[Block] = [Words(sheets.note, quiet=True)] if sheets.note else []
     for sheet in shown:
@@ -316,13 +316,13 @@ def tables_of(sheets: Sheets) -> list[Block]:
 
 
 def rate_of(sheets: Sheets) -> str:
-    """What the bounds of some sheets are called; empty where there are none."""
+    """The name of the bounds of the sheets; empty if there are none."""
     return "" if sheets.confidence is None else f"{100 * sheets.confidence:g}% interval"
 
 
 def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, caption: str = "", **looks: Any) -> Table:
-    """The first lines of a sheet, out of so many: of one column its bounds beside it, of several below each number; a
-    single line of several numbers from top to bottom."""
+    """The first lines of a sheet: bounds are next to the number if there is one column, below each number if there are
+    several; a single line of several numbers is shown from top to bottom."""
     columns, names = [column for column in sheet.columns if column.known], tuple(sheet.labels)
     total, shown = sheet.of or sheet.lines, min(most, sheet.lines)
     if not rate or all(column.lower is None for column in columns):
@@ -344,7 +344,7 @@ def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, caption: str = "", 
 def lines_of(
     columns: Sequence[Column], labels: Mapping[str, Sequence[Any]], most: int, *, beside: bool = False
 ) -> list[tuple[tuple[str, ...], tuple[Cell, ...]]]:
-    """The first lines in words; bounds below each number, or *beside* it."""
+    """The first lines as text; bounds below each number, or *beside* it."""
     cells: list[list[Cell]] = []
     for column in columns:
         write = people if column.whole else _all_digits if column.lower is None else figure
@@ -362,7 +362,7 @@ def lines_of(
 
 
 def _all_digits(value: float) -> str:
-    """A number whose error is not known, with all digits: which of them are meaningless is not known either."""
+    """A number whose error is unknown, with all digits: which of them are meaningful is unknown, too."""
     return f"{value:,.8g}".replace("-", "−", 1)
 
 
@@ -371,7 +371,7 @@ def _written(value: float | None, write: Any) -> str:
 
 
 def printed(result: Result) -> str:
-    """The first lines as on a terminal, then what it is and what it cost; which rows were counted before any number."""
+    """A result as text: which rows were counted, the first lines, then a description and the price."""
     sheets = result.glance()
     sheet = sheets.sheets[0]
     table = table_of(sheet, rate_of(sheets), most=_PRINTED)
@@ -425,7 +425,7 @@ def render(result: Result) -> str:
 
 
 def to_html(result: Result) -> str:
-    """A piece of HTML that takes its colours from the notebook around it: first lines, one picture, what it cost."""
+    """A piece of HTML with the colours of the notebook around it: first lines, one picture, the price."""
     from markupsafe import Markup
 
     sheets = result.glance(bounds=True)
@@ -445,7 +445,7 @@ def to_html(result: Result) -> str:
 
 
 def _facts(result: Result) -> dict[str, Any]:
-    """What a page and a notebook say; of the budget exact decimals, and parts of the whole."""
+    """What pages and notebooks have in common; amounts of the budget as exact decimals and as parts of the total."""
     receipt = result.receipt
     warnings = [] if result.misfits is None else [" ".join(result.misfits.warnings())]
     if result.unfinished is not None:
@@ -468,7 +468,7 @@ def _facts(result: Result) -> dict[str, Any]:
 
 
 def link_to(contact: str) -> str | None:
-    """Where a click on a contact leads: to a letter if it is a mail address, to a page if it is one.
+    """The link of a contact, if it is an e-mail address or the address of a web page.
 
     >>> link_to("help@office.example"), link_to("https://office.example/data"), link_to("room 12, javascript:alert(1)")
     ('mailto:help@office.example', 'https://office.example/data', None)
@@ -484,7 +484,7 @@ def link_to(contact: str) -> str | None:
 
 @cache
 def templates() -> Environment:
-    """What is filled in is escaped, but for drawings, which escape their own words."""
+    """The templates; inserted text is escaped, except for drawings, which escape their own."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(

@@ -43,11 +43,11 @@ class Drawing:
 
     title: str
     caption: str
-    """What has to be said about the picture."""
+    """The caption."""
     svg: Callable[[float], str]
-    """From its width in pixels to SVG."""
+    """Returns the SVG for a width in pixels."""
     panel: Panel | None = None
-    """What is drawn, where it is a panel: its numbers serve as examples in the text."""
+    """The panel that is drawn, if it is one: its numbers serve as examples in the text."""
 
     @classmethod
     def of(cls, panel: Panel) -> Drawing:
@@ -56,14 +56,14 @@ class Drawing:
 
 
 def draw(panel: Panel, width: float) -> str:
-    """The picture of a panel, so many pixels wide."""
+    """The picture of a panel, *width* pixels wide."""
     kinds = {"bars": _rows, "dots": _rows, "pyramid": _pyramid, "map": _map}
     height, parts = kinds.get(panel.kind, _lines)(panel, width)
     return svg.drawing(width, height, panel.title, describe(panel), parts)
 
 
 def _columns(panel: Panel, columns: int) -> list[Reals]:
-    """Values and, if there are any, their bounds, with so many columns."""
+    """Values and, if there are any, their bounds, in *columns* columns."""
     bounds = [] if panel.lower is None or panel.upper is None else [panel.lower, panel.upper]
     return [part.reshape(-1, columns) for part in (panel.values, *bounds)]
 
@@ -77,14 +77,14 @@ def _ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
 
 
 _BAR, _ROW, _KEYS = 15.0, 13.0, 26.0
-"""How thick a bar is, the height of a row beside that of its words, and of what says which colour is what."""
+"""The thickness of a bar, the height of a row in addition to its text, and the height of the legend."""
 _BESIDE = 0.42
-"""The part of the width that names beside bars take at most."""
+"""The largest part of the width that names beside bars take."""
 
 
 def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
-    """Bars from the zero line, or dots, each with its interval as a thin line with ends, and with its number if it is
-    alone. Names stand beside them, in two lines if need be; where there is no room for them, above."""
+    """Bars from the zero line, or dots, each with its interval as a thin line with ends; a single series also has its
+    numbers. Names are beside them, in two lines if necessary, or above them if there is no room."""
     bars, columns = panel.kind == "bars", len(panel.series) or 1
     values, *bounds = _columns(panel, columns)
     write = figure if not bars else people if panel.people else number
@@ -102,7 +102,7 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
     heights = [svg.LINE * len(lines) + (_BAR + 16 if above else _ROW) for lines in names]
     bottom = top + sum(heights)
     ticks = _ticks(low, high, max(2, int((width - left - right) / 80)))
-    # lines would strike out names that stand above
+    # lines would cross names that are above the bars
     parts = [] if above else [svg.line(x(mark), top, x(mark), bottom, 0.12) for mark, _ in ticks]
     parts += [svg.text(at, bottom + 12, words, "middle") for _, at, words in fitted(ticks, x, (0, width)).marks]
     at = 6.0
@@ -115,7 +115,7 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
         start = (0, top + 7, "start") if above else (left - 8, middle - svg.LINE * (len(lines) - 1) / 2, "end")
         parts.append(svg.text(start[0], start[1], "\n".join(lines), start[2]))
         for column, value in enumerate(values[place].tolist()):
-            y = middle + (0.0 if columns == 1 else 5.0 * (column % 2) - 2.5)  # intervals do not hide each other
+            y = middle + (0.0 if columns == 1 else 5.0 * (column % 2) - 2.5)  # so that intervals do not overlap
             whisker = svg.whisker([x(float(bound[place, column])) for bound in bounds], y)
             if bars:
                 begin, end = sorted((x(0), x(value)))
@@ -131,7 +131,7 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
 
 
 def _names(labels: Sequence[str], width: float) -> tuple[list[list[str]], float, bool]:
-    """The lines of each name, where bars begin, and whether names stand above them."""
+    """The lines of each name, where bars begin, and whether names are above them."""
     longest, most = svg.width_of(labels), _BESIDE * width
     if longest + 12 <= most:
         return [[label] for label in labels], longest + 12, False
@@ -149,7 +149,7 @@ _TOP, _APART = 44.0, 12.0
 
 
 def _pyramid(panel: Panel, width: float) -> tuple[float, list[str]]:
-    """A side for each of the first two levels. The first label is at the bottom; other and missing values are below."""
+    """A side for each of the first two levels. The first label is at the bottom, above other and missing values."""
     along, levels = panel.axes
     values, *bounds = _columns(panel, levels.size)
     gutter = min(max(svg.width_of(along.labels), svg.length(along.name)) + 20, 0.36 * width)
@@ -185,14 +185,14 @@ def _pyramid(panel: Panel, width: float) -> tuple[float, list[str]]:
 
 
 _ABOVE, _HEAD, _HIGH, _SPACE, _OTHER = 26.0, 22.0, 104.0, 18.0, 48.0
-"""What lies above the first line, the height of a name, that of a small line, what lies between two of them, and the
-width of a value that stands apart."""
+"""The space above the first line, the height of a name, the height of a small multiple, the space between two of them,
+and the width of a value that is drawn apart."""
 _DOTS = 40
-"""Up to so many points have a dot each."""
+"""Up to this many points, each has a dot."""
 
 
 def _lines(panel: Panel, width: float) -> tuple[float, list[str]]:
-    """A step or a point for each value: one line, with other and missing values behind gaps; or one for each level."""
+    """A step or a point for each value: one line, with other and missing values after gaps; or one for each level."""
     axis, several = (panel.axes[0] if panel.axes else None), panel.kind == "multiples"
     names = panel.axes[1].labels if several else ("",)
     base = len(panel.values) - (axis.apart if axis else 0)
@@ -240,7 +240,7 @@ def _lines(panel: Panel, width: float) -> tuple[float, list[str]]:
 
 
 def _line(sides: Sequence[float], heights: Sequence[Sequence[float]], points: bool = False) -> list[str]:
-    """A line with its band: along steps or, for dates, from the middle of one to the next."""
+    """A line with its band: in steps or, for dates, from the middle of one date to the next."""
     values, *bounds = heights
     points = points and len(values) > 1
 
@@ -268,15 +268,15 @@ def _line(sides: Sequence[float], heights: Sequence[Sequence[float]], points: bo
 
 _LEGEND = 12.0
 _NAMED_ROW, _FEW_ROWS, _FEW = 17.0, 34.0, 9
-"""The least height of a row that has a name, and of one among few."""
+"""The least height of a row that has a name, and of a row if there are few."""
 _WRITTEN = 160
-"""Up to so many squares have their numbers written in them."""
+"""Up to this many squares, numbers are written in them."""
 _UPWARDS, _DOWNWARDS = ("#F7F7F5", SKY, BLUE, "#00263C"), ("#F7F7F5", ORANGE, VERMILION, "#571F00")
 
 
 def _oriented(panel: Panel) -> tuple[Reals, DisplayAxis, DisplayAxis]:
-    """The values of a map, what goes to the right and what upwards: names are better read on the left, and longitude
-    from left to right."""
+    """The values of a map, and its horizontal and vertical axes: names are easier to read on the left, and longitude
+    goes from left to right."""
     across, up = panel.axes
     turned = up.ordered and not across.ordered
     if not up.ordered and not across.ordered:
@@ -313,7 +313,7 @@ def _map(panel: Panel, width: float) -> tuple[float, list[str]]:
         parts += [svg.line(side, y - 5, side, y + 5, 0.9, 1.5) for side in (left, end)]
     else:
         parts.append(svg.text(left + wide / 2, named, svg.cut(across.name, wide), "middle", pale=True))
-    # the colours from the least to the greatest value, with ticks
+    # the legend: colours from the least to the greatest value, with ticks
     y, length = named + 38, min(width - left - 2, 360)
     ramp = np.linspace(low, high_value, 256)[None, :] / max(-low, high_value)
     parts += [_image(ramp, left, y, length, _LEGEND), svg.text(left, y - 10, svg.cut(panel.unit, length), pale=True)]
@@ -323,7 +323,7 @@ def _map(panel: Panel, width: float) -> tuple[float, list[str]]:
 
 
 def _place(up: DisplayAxis, rows: int, width: float, ground: Ground | None) -> tuple[float, float, float, float]:
-    """Where the squares are: the left, the top, the width, the height."""
+    """The place of the squares: left, top, width, height."""
     words = [words for _, words in up.ticks(8, whole=True)] if up.numbered else up.labels
     left = min(max(svg.width_of(words), 14) + 14, (0.42 if width < 500 else 0.36) * width)
     plot = width - left - 2
@@ -335,7 +335,7 @@ def _place(up: DisplayAxis, rows: int, width: float, ground: Ground | None) -> t
 
 
 def _squares(panel: Panel, shown: Reals, strongest: float, place: tuple[float, float, float, float]) -> list[str]:
-    """Colours, and numbers in them where they are few and large enough."""
+    """Coloured squares, with numbers in them if they are few and large enough."""
     (rows, columns), (left, top, width, height) = shown.shape, place
     wide, high = width / columns, height / rows
     write = people if panel.people else number
@@ -347,7 +347,7 @@ def _squares(panel: Panel, shown: Reals, strongest: float, place: tuple[float, f
         red, green, blue = colours[row, column].tolist()
         x, y = left + column * wide, top + row * high
         boxes.append(svg.box(x + 0.5, y + 0.5, wide - 1, high - 1, f"#{red:02x}{green:02x}{blue:02x}"))
-        deep = 0.299 * red + 0.587 * green + 0.114 * blue < 112  # white letters are easier to read on it
+        deep = 0.299 * red + 0.587 * green + 0.114 * blue < 112  # white letters are easier to read on dark colours
         ink = "var(--adyton-on-deep,#fff)" if deep else "var(--adyton-on-pale,#1d2329)"
         figures.append(svg.text(x + wide / 2, y + high / 2, words[row][column], "middle", colour=ink))
     return [f'<g class="heat">{"".join(boxes)}</g>', *figures]
@@ -374,7 +374,7 @@ def _image(shares: Reals, x: float, y: float, width: float, height: float) -> st
 
 
 def png(pixels: npt.NDArray[np.uint8]) -> bytes:
-    """A picture file from rows of red, green and blue."""
+    """A PNG file from rows of red, green and blue."""
     height, width, _ = pixels.shape
     lines = b"".join(b"\0" + row.tobytes() for row in np.ascontiguousarray(pixels))
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
@@ -384,27 +384,27 @@ def png(pixels: npt.NDArray[np.uint8]) -> bytes:
     )
 
 
-# ---- trees line by line, like the folders of a disk: each branch with a bar in the colours of what it leads to ------
+# ---- trees line by line, like a folder tree: each branch with a bar in the colours of its outcomes ------------------
 
 
 _LINE_HIGH, _LINE_BAR, _INDENT, _SWATCH = 24.0, 13.0, 14.0, 11.0
 
 
 class Branch(NamedTuple):
-    """One line."""
+    """One line of a tree."""
 
     depth: int
     words: str
     shares: Sequence[float]
-    """The part of each colour in its bar."""
+    """The part of the bar that each colour takes."""
     said: str
-    """What stands behind the bar."""
+    """The text after the bar."""
 
 
 def outline(
     title: str, description: str, names: Sequence[str], branches: Sequence[Branch], width: float, left: float = 0.5
 ) -> str:
-    """The tree as SVG, with bars from a part of the width on; names beyond the palette share its last colour."""
+    """The tree as SVG; bars begin at *left* times the width; names beyond the palette share its last colour."""
     parts, top = keys(names, width)
     begin, right = left * width, 0.74 * width
     above: dict[int, float] = {}
@@ -427,7 +427,7 @@ def outline(
 
 
 def keys(names: Sequence[str], width: float, colours: Sequence[str] = COLOURS) -> tuple[list[str], float]:
-    """A square and a name for each colour, in as many lines as they take; and where these end."""
+    """A legend with a square and a name for each colour, in as many lines as needed; and the height where it ends."""
     left = len(names) - len(colours)
     shown = [*names[: len(colours) - 1], f"{left + 1} others"] if left > 0 else names
     parts: list[str] = []

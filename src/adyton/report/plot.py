@@ -1,4 +1,4 @@
-"""Drawings on figures of matplotlib: the pictures of a report, the error against ε, and selectors."""
+"""Drawings on matplotlib figures: the pictures of a report, the error against ε, and selectors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ENDINGS = (".svg", ".png", ".pdf")
 INK = "#1D2329"
 WIDTH, _INCH, _EDGE = 720.0, 100.0, 20.0
-"""How wide drawings are, how many of their pixels are an inch of a figure, and those at the edges of a figure."""
+"""The width of drawings, their pixels per inch of a figure, and the pixels of a figure's margins."""
 _TITLE, _POINT = 26.0, 72 / _INCH
 _UNDATED: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 _SETTINGS: dict[Any, Any] = {
@@ -54,14 +54,14 @@ _ERRORS = {
     "upper mark": ("--", " (at most about)"),
     "noise only": (":", " (noise alone)"),
 }
-"""How lines of errors look, and what is said behind their names."""
+"""The style of error lines, and the text after their names."""
 _STEP = re.compile(r"([MLHVZ])([^MLHVZ]*)")
 
 
 def plot(
     result: Result, path: str | os.PathLike[str] | None = None, drawings: Sequence[Drawing] | None = None
 ) -> Figure:
-    """The pictures of a result, or these, below one another under a title; written to a file if a path is given."""
+    """The pictures of a result, or *drawings*, stacked under a title; written to a file if a path is given."""
     if path is not None:
         check_ending(path)
     drawn = result.drawings() if drawings is None else drawings
@@ -76,16 +76,16 @@ def plot(
 
 
 def check_ending(path: str | os.PathLike[str]) -> None:
-    """Refuse a file whose name does not say what kind of picture it is."""
+    """Refuse a file name whose ending is not that of a picture format."""
     if path_of(path).suffix.lower() not in ENDINGS:
-        raise BadInput(f"a picture's name ends with {', '.join(ENDINGS)}, given {shorten(str(path))}.")
+        raise BadInput(f"the file name of a picture ends with {', '.join(ENDINGS)}, given {shorten(str(path))}.")
 
 
 @contextmanager
 def new_figure(path: str | os.PathLike[str] | None, width: float, height: float) -> Iterator[Figure]:
-    """A figure of so many inches, written at the end if a path is given: its ending says in which format.
+    """A figure whose size is in inches, written at the end if a path is given; the ending of the path is the format.
 
-    A file is undated, so that the same figure gives the same file.
+    The file has no date, so that the same figure gives the same file.
     """
     try:
         import matplotlib
@@ -103,7 +103,7 @@ def new_figure(path: str | os.PathLike[str] | None, width: float, height: float)
 
 
 def figure_of(drawings: Sequence[Drawing], title: Sequence[str], path: str | os.PathLike[str] | None) -> Figure:
-    """Drawings below one another under the lines of a title."""
+    """Drawings stacked under the lines of a title."""
     pictures = [_Pieces(drawing.svg(WIDTH)) for drawing in drawings]
     width = max(picture.width for picture in pictures) + 2 * _EDGE
     top = 2 * _EDGE + 19 * len(title)
@@ -122,7 +122,7 @@ def figure_of(drawings: Sequence[Drawing], title: Sequence[str], path: str | os.
 def plot_errors(
     title: str, errors: Mapping[Fraction, Mapping[str, ExpectedError | None]], path: str | os.PathLike[str]
 ) -> None:
-    """Write a picture of the error to expect against ε, one line for each algorithm that has a closed form."""
+    """Write a picture of the expected error against ε, one line for each algorithm with a closed form."""
     check_ending(path)
     names = dict.fromkeys(name for known in errors.values() for name, error in known.items() if error is not None)
     if not names:
@@ -151,7 +151,7 @@ def plot_errors(
 
 
 class _Pieces(HTMLParser):
-    """What a drawing is made of: tags with their attributes and words, all in its own pixels."""
+    """The elements of a drawing: tags with their attributes and text, in its own pixels."""
 
     def __init__(self, drawing: str) -> None:
         super().__init__()
@@ -161,16 +161,16 @@ class _Pieces(HTMLParser):
         self.width, self.height = map(float, self.pieces[0][1]["viewbox"].split()[2:])
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """A piece."""
+        """Add an element."""
         self.pieces.append((tag, dict(attrs), []))
 
     def handle_data(self, data: str) -> None:
-        """The words of a piece."""
+        """Add text to the last element."""
         if self.pieces:
             self.pieces[-1][2].append(data)
 
     def draw(self, axes: Axes) -> None:
-        """The same in the axes of a figure, whose unit is a pixel; what comes later lies above."""
+        """Draw the elements in the axes of a figure, whose unit is a pixel; later elements are above earlier ones."""
         for place, (tag, facts, words) in enumerate(self.pieces):
             artist = _artist(axes, tag, facts, "".join(words))
             if artist is not None:
@@ -180,7 +180,7 @@ class _Pieces(HTMLParser):
 
 
 def _artist(axes: Axes, tag: str, facts: dict[str, str], words: str) -> Artist | None:
-    """One piece; None for what is not seen."""
+    """One element as an artist; None if it is not visible."""
     from matplotlib.image import imread
     from matplotlib.patches import Circle, PathPatch, Rectangle
     from matplotlib.path import Path as Outline
@@ -221,7 +221,7 @@ def _artist(axes: Axes, tag: str, facts: dict[str, str], words: str) -> Artist |
 
 
 def _colour(facts: dict[str, str], of: str) -> str:
-    """The colour of letters, of what is filled, or of lines: that of paper, where a page may set another one."""
+    """The colour of text, areas or lines: the default one where a page may set another."""
     given = dict(part.split(":", 1) for part in facts.get("style", "").split(";") if ":" in part).get(of, facts.get(of))
     colour = (given or "currentColor").removeprefix("var(").removesuffix(")").split(",")[-1]
     return INK if colour == "currentColor" else colour
@@ -247,7 +247,7 @@ _SQUARE, _ROW = 27.0, 42.0
 
 
 def draw(selector: Selector, path: str | os.PathLike[str]) -> None:
-    """Write a picture of a selector, one drawing for each workload; the ending of *path* says in which format."""
+    """Write a picture of a selector, one drawing for each workload; the ending of *path* is the format."""
     check_ending(path)
     match selector:
         case TreeSelector():
@@ -268,7 +268,7 @@ def draw(selector: Selector, path: str | os.PathLike[str]) -> None:
 
 
 def _names(algorithms: Iterator[str]) -> list[str]:
-    """Those that occur most often first."""
+    """The names of the algorithms, the most frequent first."""
     return [name for name, _ in Counter(algorithms).most_common()]
 
 
@@ -286,7 +286,7 @@ def _tree(workload: str, tree: Tree, names: Sequence[str], width: float) -> str:
 
 
 def _branches(tree: Tree, names: Sequence[str], depth: int = 0, words: str = "all inputs") -> Iterator[Branch]:
-    """A line for each answer; at its end the algorithm and its expected regret."""
+    """A line for each branch; a leaf has its algorithm and expected regret."""
     if isinstance(tree, Leaf):
         shares = [float(name == tree.algorithm) for name in names]
         yield Branch(depth, words, shares, f"{tree.algorithm}, regret {tree.regrets[tree.algorithm]:.2f}")
@@ -299,7 +299,7 @@ def _branches(tree: Tree, names: Sequence[str], depth: int = 0, words: str = "al
 
 
 def _map(area: Winners, dimensions: int, names: Sequence[str], width: float) -> str:
-    """A square for each group of training inputs, in the colour of the winner; with its number, if colours repeat."""
+    """A square for each group of training inputs, in the colour of the winner; with a number if colours repeat."""
     many, colours = len(names) > len(COLOURS), [COLOURS[place % len(COLOURS)] for place in range(len(names))]
     parts, top = keys([f"{place + 1} {name}" for place, name in enumerate(names)] if many else names, width, colours)
     sizes = [domain_in_words(size, dimensions) for size in area.sizes]

@@ -1,7 +1,7 @@
-"""The privacy statement of a ledger: one page for a data protection officer, made from the ledger and nothing else.
+"""The privacy statement of a ledger: one page for a data protection officer, made only from the ledger.
 
-It has dates and no times of day, and no path: the exact times of measurements, and where files are, stay with the
-curator. What the ledger does not hold is not guessed; the checklist names it as not known.
+It has dates but no times of day, and no paths: the exact times of measurements and the locations of files stay with the
+curator. Facts that the ledger does not hold are not guessed; the checklist lists them as not known.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _LISTED = 200
 _NOT_KNOWN = "Not known to the ledger"
 _GUIDE = (
     "The questions follow what NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025), asks "
-    "to examine, in Adyton's words. Where the ledger holds no answer, the page says so, and a person has to add it."
+    "to examine, in Adyton's words. If the ledger holds no answer, the page says so, and a person has to add it."
 )
 _SPECIAL = re.compile(r"[\\`*<|\[\]~&]|(?<![^\W_])_|_(?![^\W_])")
 
 
 class Check(NamedTuple):
-    """A question of the checklist, and what follows from the ledger."""
+    """A question of the checklist, and the answer that follows from the ledger."""
 
     question: str
     answer: str
@@ -41,11 +41,11 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """What a ledger says to somebody who has to judge it. *ledger* is the name of its file."""
+    """What a ledger says, for somebody who has to judge it. *ledger* is the name of its file."""
 
     report: LedgerReport
     lines: Sequence[tuple[str, ...]]
-    """An entry of the ledger in words, or several that belong together: number, date, rows and attributes, measurement,
+    """Entries of the ledger as texts, each alone or several together: number, date, rows and attributes, measurement,
     status, ε."""
     ledger: str
     date: str
@@ -53,17 +53,17 @@ class Statement:
 
     @property
     def title(self) -> str:
-        """What the page is called."""
+        """The title of the page."""
         return f"Privacy statement: {self.report.dataset}"
 
     @property
     def kicker(self) -> str:
-        """Where the page comes from."""
+        """When the page was made, and from what."""
         return f"Generated on {self.date} (UTC) by Adyton {__version__} from the ledger {self.ledger}"
 
     @property
     def lead(self) -> str:
-        """What the page is."""
+        """What the page is about."""
         return (
             f"What may be learnt about one {self.unit} from everything that was published from "
             f"{self.report.dataset} with this ledger. The page is made from the ledger alone. It holds no row, no "
@@ -77,7 +77,7 @@ class Statement:
 
     @property
     def uncounted(self) -> Fraction:
-        """What earlier answers cost a unit of the present terms, beyond what was charged: ledgers of early versions."""
+        """What earlier answers cost a unit of the current terms beyond their charge, in ledgers of early versions."""
         report = self.report
         answers = [entry for entry in report.entries if entry.terms is not None]
         needed = Fraction(0) if report.terms is None else counted_for(report.terms, answers)
@@ -94,7 +94,7 @@ class Statement:
         )
 
     def sections(self) -> tuple[Section, ...]:
-        """The page below its head."""
+        """The sections of the page, below its header."""
         report = self.report
         neighbours = Words(_neighbours(report.terms), "Neighbouring tables.")
         return (
@@ -125,22 +125,22 @@ class Statement:
             yield Words(so_far, "So far.")
         yield from (Words(note, "Note on earlier answers.") for note in report.notes)
         yield Words(
-            "Expenses add up, also where a question depends on earlier answers. Parts of a table that share no row are "
-            "charged once, by the largest. What is computed from published answers alone costs nothing. A request that "
-            "would exceed the total is refused.",
+            "Charges add up, also if a question depends on earlier answers. Parts of a table that share no row are "
+            "charged once, by the largest amount. Computing with published answers costs nothing. A request that would "
+            "exceed the total is refused.",
             "How it adds up.",
         )
 
     def _spent(self) -> Iterator[Block]:
         report = self.report
         if not report.entries:
-            yield Words("Nothing was spent yet, and nothing published.")
+            yield Words("Nothing was spent or published yet.")
             return
         yield Words(" ".join(_by_status(report.entries)))
         yield Words(
-            "A line is one measurement, with what it cost in all. A release can have several. Rows and attributes are "
+            "A line is one measurement, with its total cost. A release can have several. Rows and attributes are "
             "described by steps: where is a condition on rows, select names attributes, split makes parts that share "
-            "no row, vectorize counts. The task and the algorithm that asked for them are not in the ledger; the file "
+            "no row, vectorize counts. The task and the algorithm behind a measurement are not in the ledger; the file "
             "release.json of each saved result names them, with the numbers of its entries."
         )
         shown = self.lines[:_LISTED]
@@ -151,7 +151,7 @@ class Statement:
 
     def _terms(self) -> Iterator[Block]:
         report = self.report
-        yield Words("A ledger refuses other terms than its own, unless somebody accepts the change by name.")
+        yield Words("A ledger refuses terms that differ from its own, unless somebody explicitly accepts the change.")
         if report.terms is not None:
             yield Table(("term", "value"), (), [(pair, ()) for pair in terms_in_words(report.terms)])
         if report.events:
@@ -171,11 +171,11 @@ class Statement:
     # ---- its forms ---------------------------------------------------------------------------------------------------
 
     def to_html(self) -> str:
-        """One page that opens anywhere, and prints."""
+        """The statement as an HTML page that opens anywhere and can be printed."""
         return templates().get_template("statement.html.j2").render(statement=self)
 
     def to_markdown(self) -> str:
-        """The same as Markdown, which is readable as it is."""
+        """The statement as Markdown, which is readable as plain text."""
         head = Table((), (), [((fact.name, fact.value), ()) for fact in self.figures()])
         parts = [f"# {_escaped(self.title)}", _escaped(f"{self.kicker}."), _escaped(self.lead), _markdown(head)]
         for section in self.sections():
@@ -230,12 +230,12 @@ def _rows(count: int) -> str:
 
 
 def _protected(report: LedgerReport) -> str:
-    """Who is protected, and what makes sure of it."""
+    """Who is protected, and what enforces it."""
     terms = report.terms
     if terms is None and report.entries:
-        return "An early version of Adyton wrote the entries, and did not record the unit."
+        return "An early version of Adyton wrote the entries and did not record the unit."
     if terms is None:
-        return "Not recorded yet: a ledger takes on its unit with the first expense."
+        return "Not recorded yet: a ledger records its unit with the first charge."
     unit, rows = terms.named_unit, _rows(terms.rows_per_unit)
     if terms.column == NOT_RECORDED:
         return (
@@ -258,28 +258,28 @@ def _neighbours(terms: Terms | None) -> str:
     more = "one more row" if unit == "row" else f"those of one more {unit}"
     return (
         f"Two tables are neighbours if one has all rows of the other and {more}. So ε bounds what a reader learns "
-        f"about whether one {unit} is in the table. To change what the table says about one {unit} is to remove "
-        "it and to add another: this is bounded by 2ε."
+        f"about whether one {unit} is in the table. Changing the data of one {unit} means removing it "
+        "and adding another: this is bounded by 2ε."
     )
 
 
 def _by_status(entries: Sequence[Entry]) -> Iterator[str]:
-    """How many measurements there were, and what became of them."""
+    """How many measurements there were, and how they ended."""
     answers = [entry for entry in entries if not entry.recount]
     first, last = min(entry.time[:10] for entry in entries), max(entry.time[:10] for entry in entries)
     when = f"on {first}" if first == last else f"from {first} to {last}"
     yield f"{len(answers):,} measurement{'s' * (len(answers) != 1)}, {when}."
     for status, words in (
         ("failed", "failed and gave no answer"),
-        ("debited", "were charged, and the ledger does not know whether an answer came (the program was ended)"),
+        ("debited", "were charged, but perhaps not answered: the ledger does not know, because the program was ended"),
     ):
         some = [entry for entry in answers if entry.status == status]
         if some:
             yield f"{len(some):,} of them (ε = {_sum(some)}) {words}; they stay charged."
     if again := [entry for entry in entries if entry.recount]:
         yield (
-            f"ε = {_sum(again)} is no measurement: it was charged when the terms changed, because earlier answers cost "
-            "larger units more."
+            f"ε = {_sum(again)} is not a measurement: it was charged when the terms changed, because earlier answers "
+            "cost larger units more."
         )
 
 
@@ -312,7 +312,7 @@ def _plain_entry(entry: Entry) -> dict[str, Any]:
 
 
 def limits(report: LedgerReport) -> Iterator[tuple[str, str]]:
-    """What ε does not cover: what it is, and why."""
+    """What ε does not cover: a heading and an explanation for each limit."""
     terms, unit = report.terms, _unit(report.terms)
     yield (
         "The schema and the questions.",
@@ -336,7 +336,7 @@ def limits(report: LedgerReport) -> Iterator[tuple[str, str]]:
     yield "Several at once.", f"A group of ten, such as a family, is protected by ten times the ε of one {unit}."
     yield (
         "Facts about everybody.",
-        "What holds for people in general can be learnt, and then holds for each of them, in the table or not.",
+        "What holds for people in general can be learnt, and applies to each of them, in the table or not.",
     )
     yield (
         "What was published before or elsewhere.",
@@ -346,7 +346,7 @@ def limits(report: LedgerReport) -> Iterator[tuple[str, str]]:
     yield (
         "Time.",
         "How long a request took, and when a file appeared, can depend on the rows. The ledger holds exact times; this "
-        "page has dates only.",
+        "page has only dates.",
     )
     yield (
         "The rows themselves.",
@@ -361,7 +361,7 @@ def limits(report: LedgerReport) -> Iterator[tuple[str, str]]:
 
 
 def checklist(report: LedgerReport) -> Iterator[Check]:
-    """The questions of NIST SP 800-226 in our words, each with what the ledger answers."""
+    """The questions of NIST SP 800-226 in our words, each with the answer of the ledger."""
     terms, unit, total = report.terms, _unit(report.terms), display(report.total)
     raised = [event for event in report.events if event.changed == "total"]
     yield Check(
@@ -413,9 +413,9 @@ def checklist(report: LedgerReport) -> Iterator[Check]:
         "took each measurement, or whether its noise was simulated, is not known to the ledger; each result says so.",
     )
     yield Check(
-        "Was the data looked at outside of the mechanisms?",
+        "Were the data accessed outside the mechanisms?",
         "how the schema, the conditions and the questions were chosen, and whether rows were cleaned, joined or "
-        "selected before. Only steps that treat each row by itself keep the promise.",
+        "selected before. Only steps that treat each row independently keep the promise.",
         known=False,
     )
     yield Check(
@@ -426,7 +426,7 @@ def checklist(report: LedgerReport) -> Iterator[Check]:
     yield Check(
         "Could bias harm groups of people?",
         "who is missing from the table, which rows did not match the schema, and how noise affects small groups. Noise "
-        "has the same size for small and large counts, so that small ones are relatively less accurate.",
+        "has the same size for small and large counts, so small ones are relatively less accurate.",
         known=False,
     )
     yield Check(
@@ -473,7 +473,7 @@ def _markdown(block: Block) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Shown as it is, wherever Markdown is shown.
+    """The text, escaped so that Markdown shows it as it is.
 
     >>> _escaped("rows_per_unit of <b> | _x_")
     'rows_per_unit of \\\\<b> \\\\| \\\\_x\\\\_'

@@ -1,5 +1,5 @@
-"""The pieces that drawings are made of: shapes and their colours, how wide words are, round numbers for axes, and
-numbers as people write them. Letters and lines take the colour of the text around them."""
+"""The elements of drawings: shapes and their colours, the width of text, round numbers for axes, and numbers formatted
+for people. Text and lines take the colour of the text around the drawing."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from html import escape
 from itertools import accumulate
 
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00", "#BBBBBB")
-"""Eight colours that people with any kind of colour vision can distinguish (Okabe and Ito, 2008), grey in place of
-black."""
+"""Eight colours that people with any kind of colour vision can distinguish (Okabe and Ito, 2008), with grey in
+place of black."""
 SKY, ORANGE, BLUE, VERMILION = (COLOURS[place] for place in (0, 1, 5, 6))
 DATA = f"var(--adyton-data,{BLUE})"
-"""The colour of what was estimated; a page may set another one for a dark background."""
+"""The colour of estimates; a page may set another one for a dark background."""
 SECOND = f"var(--adyton-second,{VERMILION})"
 """The colour of a second series."""
 SERIES = (DATA, SECOND, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A949E")
-"""The colours of several things in one picture."""
+"""The colours of several series in one picture."""
 LINE = 14.0
-"""From one line of words to the next."""
+"""The distance between lines of text."""
 
 
 def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
-    """A complete picture, with words for those who do not see it."""
+    """A complete picture, with a description for those who cannot see it."""
     return (
         f'<svg viewBox="0 0 {place(width)} {place(height)}" role="img" '
         f'style="display:block;width:100%;max-width:{place(width)}px;height:auto;font:{FONT}px system-ui,sans-serif">'
@@ -36,7 +36,7 @@ def drawing(width: float, height: float, title: str, description: str, parts: It
 def text(
     x: float, y: float, words: str, anchor: str = "start", pale: bool = False, *, bold: bool = False, colour: str = ""
 ) -> str:
-    """Words, the first line of them centred upon the height *y*."""
+    """Text whose first line is vertically centred at *y*."""
     style = (' fill-opacity=".75"' if pale else "") + (' font-weight="600"' if bold else "")
     ink = f'style="fill:{colour}"' if colour else 'fill="currentColor"'
     return "".join(
@@ -47,7 +47,7 @@ def text(
 
 
 def upright(x: float, y: float, words: str) -> str:
-    """Words that end at a point and are read from below upwards."""
+    """Text that ends at a point and is read upwards."""
     turned = f'text-anchor="end" transform="rotate(-90 {place(x)} {place(y)})"'
     return text(x, y, words.replace("\n", " "), "end").replace('text-anchor="end"', turned)
 
@@ -74,7 +74,7 @@ def dot(x: float, y: float, colour: str, radius: float = 4.0) -> str:
 
 
 def whisker(ends: Sequence[float], y: float) -> list[str]:
-    """An interval from left to right, if there is one: a thin line with ends."""
+    """A horizontal interval, if there is one: a thin line with ends."""
     sides = [line(side, y - 4, side, y + 4, 0.9, 1.3) for side in ends]
     return [line(ends[0], y, ends[1], y, 0.9, 1.3), *sides] if ends else []
 
@@ -92,7 +92,7 @@ def place(value: float) -> str:
 
 
 FONT = 12
-"""The height of letters; drawings are made in the pixels in which they are shown, so that letters stay readable."""
+"""The height of letters; drawings are made at the size at which they are shown, so that letters stay readable."""
 _WIDTHS = {
     "'ijlIJ": 0.3,
     " ,./:;\\|f-": 0.36,
@@ -104,10 +104,10 @@ _WIDTHS = {
     "w#+<=>^~−×M": 0.86,
     "%mW@…": 1.0,
 }
-"""The widths of letters as parts of their height: those of DejaVu Sans, which are seldom surpassed."""
+"""The widths of letters as parts of their height: those of DejaVu Sans, wider than most fonts."""
 _LETTERS = {letter: width for letters, width in _WIDTHS.items() for letter in letters}
 _OTHER, _SQUARE = 0.8, 1.05
-"""Those of letters that are not listed, and of Chinese, Japanese and Korean ones and pictures."""
+"""The widths of letters that are not listed, and of Chinese, Japanese and Korean characters and pictographs."""
 
 
 @lru_cache(1 << 14)
@@ -123,17 +123,17 @@ def _width(letter: str) -> float:
 
 
 def length(words: str) -> float:
-    """How many pixels words take; of several lines, the longest."""
+    """The width of a text in pixels; of several lines, the longest counts."""
     return FONT * max(sum(_width(letter) for letter in line) for line in words.split("\n"))
 
 
 def width_of(words: Iterable[str]) -> float:
-    """How wide the longest of these is."""
+    """The width of the longest of several texts."""
     return max(map(length, words), default=0.0)
 
 
 def cut(words: str, room: float) -> str:
-    """Words that fit into so many pixels, with an ellipsis if some had to go.
+    """The text, shortened with an ellipsis if it does not fit into *room* pixels.
 
     >>> cut("cardiology", 100), cut("cardiology", 40)
     ('cardiology', 'card…')
@@ -146,7 +146,7 @@ def cut(words: str, room: float) -> str:
 
 
 def wrapped(words: str, room: float, lines: int) -> list[str]:
-    """Words in at most so many lines, broken at blanks where there are any; the last is cut if there are too many.
+    """The text in at most *lines* lines, broken at blanks if possible; the last line is cut if it is too long.
 
     >>> wrapped("Diseases of the circulatory system", 120, 2)
     ['Diseases of the', 'circulatory system']
@@ -161,7 +161,7 @@ def wrapped(words: str, room: float, lines: int) -> list[str]:
 
 
 def _fitting(words: str, room: float) -> int:
-    """How many letters go on a line: up to a blank or a hyphen, unless the first word alone is too long."""
+    """How many letters fit on a line: up to a blank or a hyphen, unless the first word is too long."""
     best, taken = 0, 0.0
     for place, letter in enumerate(words):
         taken += FONT * _width(letter)
@@ -179,7 +179,7 @@ def _fitting(words: str, room: float) -> int:
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _SIZES = ((1e9, "G"), (1e6, "M"), (1e4, "k"))
-"""From which size on ticks are written with which letter."""
+"""The sizes from which ticks are written with a letter."""
 
 
 def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
@@ -195,7 +195,7 @@ def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def nice_step(width: float, count: int = 5) -> float:
-    """The round distance (1, 2 or 5 times a power of ten) of which about *count* go into *width*.
+    """The round distance (1, 2 or 5 times a power of ten) that fits about *count* times into *width*.
 
     >>> nice_step(107), nice_step(0.9)
     (20.0, 0.2)
@@ -206,8 +206,8 @@ def nice_step(width: float, count: int = 5) -> float:
 
 
 def reach(values: Sequence[float], zero: bool = True) -> tuple[float, float]:
-    """What an axis has to show of some values, never empty: with *zero* from there on, else with a little room around
-    them.
+    """The range of an axis that shows some values, never empty: including 0 with *zero*, otherwise with a little room
+    around them.
 
     >>> reach([5.0, 10.0]), reach([3.0, -1.0]), reach([0.0]), reach([5.0, 10.0], zero=False), reach([7.0], zero=False)
     ((0.0, 10.0), (-1.0, 3.0), (0.0, 1.0), (4.8, 10.2), (6.5, 7.5))
@@ -222,7 +222,7 @@ def reach(values: Sequence[float], zero: bool = True) -> tuple[float, float]:
 
 
 def people(value: float) -> str:
-    """A number of people: a whole one.
+    """A number of people, as a whole number.
 
     >>> people(1234.56), people(-0.4), people(-7.6)
     ('1,235', '0', '−8')
@@ -231,7 +231,7 @@ def people(value: float) -> str:
 
 
 def number(value: float, digits: int = 1) -> str:
-    """A number for people: a comma at every thousand, a real minus, and no digits that say nothing.
+    """A number for people: with commas for thousands, a real minus sign, and without trailing zeros.
 
     >>> number(1234.56), number(-0.04), number(2.0), number(-7.25)
     ('1,234.6', '0', '2', '−7.2')
@@ -243,7 +243,7 @@ def number(value: float, digits: int = 1) -> str:
 
 
 def figure(value: float) -> str:
-    """A number with three digits, or with all before the decimal point if these are more.
+    """A number with three digits, or with all digits before the decimal point if there are more.
 
     >>> figure(12345.6), figure(12.345), figure(0.001234), figure(1.5e12)
     ('12,346', '12.3', '0.00123', '1.5e+12')
@@ -256,7 +256,7 @@ def figure(value: float) -> str:
 
 
 def tick_words(values: Sequence[float]) -> list[str]:
-    """The words of ticks: short, all with the same letter for thousands, millions or more.
+    """The labels of ticks: short, all with the same letter for thousands, millions or more.
 
     >>> tick_words([-1500.0, 0.0, 1500.0]), tick_words([0.0, 5000.0, 20000.0]), tick_words([0.0, 2.5e6])
     (['−1,500', '0', '1,500'], ['0', '5k', '20k'], ['0', '2.5M'])

@@ -1,4 +1,4 @@
-"""Many tables on a page: each attribute alone, a grid of pairs, every table behind its square, the measured pairs."""
+"""Many tables on a page: each attribute separately, a grid of pairs with a table for each square, a list of all."""
 
 from __future__ import annotations
 
@@ -40,34 +40,35 @@ if TYPE_CHECKING:
     from adyton.marginals.tables_release import TablesRelease
 
 _MOST_ATTRIBUTES, _LISTED, _ALONE, _MOST_PANELS = 40, 500, 12, 800
-"""How many attributes the grid has, how many tables the list, how many attributes are drawn alone, and how many tables
-are on the page in all."""
+"""How many attributes the grid has, how many tables the list, how many attributes are drawn separately, and how many
+tables are on the page in all."""
 _CELL, _LABEL = 22.0, 130.0
 _WRITTEN = 240
-"""Up to how many cells a table is written out."""
+"""Up to how many cells the counts of a table are listed."""
 _WIDTHS, _BOTH = (560.0, 358.0), 120
-"""How wide pictures are, on a screen and on a telephone; beyond so many tables there is only the narrow one."""
+"""The width of pictures, on a screen and on a telephone; and the number of tables above which only the narrow picture
+is made."""
 _COLUMNS = 8
-"""So many cells of an attribute stand side by side at most."""
+"""How many cells of an attribute are side by side at most."""
 _FIRST = 12
-"""So many of the tables that were asked for are shown at once."""
+"""How many of the requested tables are shown at first."""
 _CONFIDENCE = 0.95
 _HOW = {
     "measured": "Measured",
-    "by a path": "Not measured: by a path of measured pairs",
-    "independent": "Not measured: the two attributes are taken for independent",
+    "by a path": "Not measured: computed along a path of measured pairs",
+    "independent": "Not measured: the two attributes are assumed to be independent",
     "fitted to pairs": "Not measured: fitted to the measured pairs",
 }
 
 
 def drawings(release: TablesRelease, most: int | None) -> list[Drawing]:
-    """The first tables of one or two attributes that were asked for."""
+    """The first requested tables of one or two attributes."""
     asked = [group for group in release.groups if len(group) <= 2]
     return [drawing_of(release, group) for group in asked[: _FIRST if most is None else min(most, _FIRST)]]
 
 
 def drawing_of(release: TablesRelease, attributes: Sequence[str]) -> Drawing:
-    """The table of one or two attributes."""
+    """The picture of the table of one or two attributes."""
     group = release.schema.check_names(attributes)
     if len(group) > 2:
         raise BadInput(
@@ -77,7 +78,7 @@ def drawing_of(release: TablesRelease, attributes: Sequence[str]) -> Drawing:
 
 
 def view(release: TablesRelease) -> View:
-    """What the page of many tables says."""
+    """The content of the page of many tables."""
     names = list(release.axes)[:_MOST_ATTRIBUTES]
     alone = [_panel_of(release, (name,)) for name in names[:_ALONE]]
     bounded = [panel for panel in alone if panel.lower is not None][:1]
@@ -94,7 +95,7 @@ def view(release: TablesRelease) -> View:
         lead=f"{said} {promise(release)}",
         figures=(Fact("Tables", tables, (f"of {attributes} attributes",)), *wrong),
         short=(
-            Section("alone", "Each attribute alone", (*map(Picture.of, drawings), *reading_example(bounded))),
+            Section("alone", "Each attribute separately", (*map(Picture.of, drawings), *reading_example(bounded))),
             Section("pairs", "The tables, and how far off they are", tuple(_tables(release, names))),
         ),
         drawings=drawings,
@@ -103,7 +104,7 @@ def view(release: TablesRelease) -> View:
 
 
 def _panel_of(release: TablesRelease, group: tuple[str, ...]) -> Panel:
-    """The picture of one or two attributes, with bounds where every cell is drawn by itself."""
+    """The picture of one or two attributes, with bounds if every cell is drawn separately."""
     panel = blank(release.schema, group, release.axes)
     bounds, counts = table_interval(release, group, _CONFIDENCE), release.table(*group).counts
     whole = not bounds.missing and panel.kind != "map" and max(axis.joined for axis in panel.axes) == 1
@@ -120,18 +121,18 @@ def _panel_of(release: TablesRelease, group: tuple[str, ...]) -> Panel:
     return filled.of(release.counted)
 
 
-# ---- the grid, and single tables behind its squares -----------------------------------------------------------------
+# ---- the grid, and the table of each square -------------------------------------------------------------------------
 
 
 def _tables(release: TablesRelease, names: list[str]) -> Iterable[Block]:
-    """A square for each pair, a part for each table that is hidden until somebody asks for it, and a list of all."""
+    """A square for each pair, a part for each table, hidden until somebody follows its link, and a list of all."""
     places = _places(release, names)
     if len(release.axes) > 1:
         left = len(release.axes) - len(names)
         more = f" {left} more attributes are not drawn." if left else ""
         said = (
-            "A square for each pair: blue ones were measured, the darker the larger the expected error; orange ones "
-            f"follow from others, by way of those with a dot. Point at one to read it, click to see its table.{more}"
+            "A square for each pair: blue pairs were measured, and darker means a larger expected error; orange pairs "
+            f"are computed from others, by way of those with a dot. Point at one to read it, click to see it.{more}"
         )
         yield _grid(release, names, places, said)
         widths = _WIDTHS if len(places) <= _BOTH else _WIDTHS[1:]
@@ -143,14 +144,14 @@ def _tables(release: TablesRelease, names: list[str]) -> Iterable[Block]:
     errors = replace(sheet.columns[0], values=np.round(sheet.columns[0].values, 4), words="expected error")
     yield table_of(
         replace(sheet, columns=(errors,)), "", most=_LISTED, fold="All tables",
-        caption="Expected errors are total variations: the part of all rows that are in a wrong cell.",
+        caption="Expected errors are total variations: the part of all rows that is in a wrong cell.",
         links={" × ".join(group): anchor for group, anchor in places.items()} if len(release.axes) > 1 else {},
     )  # fmt: skip
 
 
 def _places(release: TablesRelease, names: Sequence[str]) -> dict[tuple[str, ...], str]:
-    """The tables on the page, and where each is: all pairs of some attributes in the order of the grid, then the others
-    that were asked for."""
+    """The tables on the page with their anchors: all pairs of some attributes in the order of the grid, then the other
+    requested tables."""
     numbers = {name: number for number, name in enumerate(names)}
     others = (group for group in release.groups if len(group) != 2 and numbers.keys() >= set(group))
     every = itertools.islice(itertools.chain(itertools.combinations(names, 2), others), _MOST_PANELS)
@@ -158,7 +159,7 @@ def _places(release: TablesRelease, names: Sequence[str]) -> dict[tuple[str, ...
 
 
 def _single(release: TablesRelease, group: tuple[str, ...], widths: Sequence[float]) -> Iterable[Block]:
-    """One table: what it rests on, a picture, and its counts where they are few."""
+    """One table: how it was obtained, a picture, and its counts if they are few."""
     error, how = total_variation(release.model, group), release.table(*group).how
     sizes = [release.schema.attributes[name].size for name in group]
     drawable = len(group) == 2 or (len(group) == 1 and sizes[0] <= MOST_BARS**2)
@@ -175,7 +176,7 @@ def _single(release: TablesRelease, group: tuple[str, ...], widths: Sequence[flo
 
 
 def _written(release: TablesRelease, group: tuple[str, ...]) -> Table:
-    """Counts with their bounds: the cells of one attribute side by side if they are few, those of others below."""
+    """Counts with their bounds: the cells of one attribute side by side if they are few, those of others in lines."""
     bounds, counts = table_interval(release, group, _CONFIDENCE), release.table(*group).counts
     three = [counts, *(np.asarray(bound).reshape(counts.shape) for bound in (bounds.lower, bounds.upper))]
     *rows, columns = release.labels(group)
@@ -190,12 +191,12 @@ def _written(release: TablesRelease, group: tuple[str, ...]) -> Table:
     names, wide = [" × ".join(map(str, labels)) for labels in itertools.product(*rows)], len(columns)
     lines = [((name,), tuple(cells[wide * line : wide * (line + 1)])) for line, name in enumerate(names)]
     guessed = "approximate " if not bounds.missing and bounds.kind == "approximate" else ""
-    said = f"Counts, and below them the {guessed}95% interval where there is one."
+    said = f"Counts, and below them the {guessed}95% interval if there is one."
     return Table(("",), tuple((str(column), "") for column in columns), lines, said)
 
 
 def _grid(release: TablesRelease, names: list[str], places: dict[tuple[str, ...], str], said: str) -> Picture:
-    """A square for each pair: blue where it was measured, the darker the larger its error; pale where it was not."""
+    """A square for each pair: blue if it was measured, darker for a larger error; orange if it was not."""
     from markupsafe import Markup
 
     model, side = release.model, len(names) * _CELL

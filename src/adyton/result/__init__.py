@@ -1,7 +1,7 @@
 """What a request returns: estimates with their labels, intervals, explanations and files.
 
-Start with ``result.py``, what every result is; ``release.py`` is the result of counts. ``noise_model.py`` says how far
-off its answers are, ``sheets.py`` what is shown and written, ``folder.py`` where. Pages and pictures are in ``report``.
+Start with ``result.py``, the base of every result; ``release.py`` is the result of counts. ``noise_model.py`` computes
+the error of its answers, ``sheets.py`` holds what is shown, ``folder.py`` writes it. Pages are made in ``report``.
 """
 
 from adyton.result.intervals import Interval as Interval

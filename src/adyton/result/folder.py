@@ -1,7 +1,7 @@
-"""Folders and files of results: made ready before anything is paid, and put in place with what was paid for.
+"""Folders and files of results: prepared before anything is paid, and moved into place with what was paid for.
 
-A folder has one JSON file, which says what it holds and has a digest, CSV files and a page. What a result puts into
-them is in ``result.py``.
+A folder has one JSON file, which says what it holds and has a digest, CSV files and a page. Their contents are made in
+``result.py``.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 ENDING = ".json"
 JSON, REPORT, FORMAT = "release.json", "report.html", "adyton release"
 _PRINTED = "answers"
-"""The part that ``--json`` adds when it prints a result: it follows from the other parts."""
+"""The part that ``--json`` adds when it prints a result; it follows from the other parts."""
 _FEW = 1 << 12
-"""For so few lines, reading them one by one is faster than loading Arrow's functions."""
+"""Up to this many lines, processing them one by one is faster than loading Arrow's functions."""
 
 
 class Earlier(NamedTuple):
@@ -52,7 +52,7 @@ EARLIER = {
     "adyton classifier": Earlier("classifier.json", "classifier"),
     "adyton configuration": Earlier("configuration.json", "tuning"),
 }
-"""The formats before the present one; all of them have version 1."""
+"""The formats before the current one; all of them have version 1."""
 
 
 FILES = (JSON, *(earlier.file for earlier in EARLIER.values()), REPORT, "*.csv", "tables", "tables/*.csv")
@@ -73,11 +73,11 @@ class Place:
     overwrite: bool = False
     """Whether a result that is there may be replaced."""
     settled: bool = False
-    """Whether what was paid for is to stay."""
+    """Whether what was paid for is saved, so that the files must stay."""
 
     @property
     def single(self) -> bool:
-        """Whether it is one JSON file, and no folder."""
+        """Whether it is a single JSON file, not a folder."""
         return self.goal.suffix == ENDING
 
     @property
@@ -87,11 +87,11 @@ class Place:
 
     @property
     def there(self) -> Path:
-        """Where what was settled is: where it was to be or, if that failed, in the hidden folder."""
+        """Where the settled files are: where they belong or, if that failed, in the hidden folder."""
         return self.given if self.folder in (self.goal, self.goal.parent) else self.folder
 
     def settle(self) -> None:
-        """Put the hidden folder in place, in one step: what is in it now is there for good.
+        """Move the hidden folder into place in one step: its files are then saved for good.
 
         If that fails, the hidden folder stays: it holds what was paid for.
         """
@@ -107,13 +107,13 @@ class Place:
                     return
                 if self.overwrite and self.goal.is_dir() and any(self.goal.iterdir()) and _lost(self.goal) is None:
                     old = self.goal.rename(drafts.hidden(self.goal))
-                self.folder = self.folder.rename(self.goal)  # takes the place of an empty folder too
+                self.folder = self.folder.rename(self.goal)  # also replaces an empty folder
             except OSError as error:
                 if old is not None:
                     with suppress(OSError):
                         old.rename(self.goal)
                 raise AdytonError(
-                    f"{self.given} could not be put in place ({error.strerror}). All of it is in {self.folder}."
+                    f"{self.given} could not be put in place ({error.strerror}). All files are in {self.folder}."
                 ) from None
             if old is not None:
                 shutil.rmtree(old, ignore_errors=True)
@@ -134,11 +134,11 @@ def says_so(path: Path) -> bool:
 
 @contextmanager
 def staged(folder: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Place]:
-    """A place to write to, which vanishes at the end of the block if it was not settled in it: a folder, or one file
-    where the name ends in ``.json``.
+    """A place to write to: a folder, or a single file if the name ends in ``.json``. It is removed at the end of the
+    block unless it was settled.
 
-    What cannot be written later is refused now: a folder with files in it too, unless it may be overwritten and holds
-    a result and nothing else.
+    A place that could not be written later is refused now, and so is a folder with files in it, unless it may be
+    overwritten and holds only a result.
     """
     given = path_of(folder)
     with ExitStack() as lock:
@@ -165,11 +165,11 @@ def staged(folder: str | os.PathLike[str], *, overwrite: bool = False) -> Iterat
                 shutil.rmtree(draft, ignore_errors=True)
                 for parent in made:
                     with suppress(OSError):
-                        parent.rmdir()  # stays if there is something in it
+                        parent.rmdir()  # fails if it is not empty
 
 
 def _paid_for(draft: Path) -> bool:
-    """Whether a hidden folder holds a whole JSON file that says what it is: a result that was not put in place."""
+    """Whether a hidden folder holds a complete JSON file in a known format: a result that was not put in place."""
     return any(named_format(file, whole=True) for file in draft.glob("*.json"))
 
 
@@ -178,34 +178,34 @@ def _check(given: Path, goal: Path, overwrite: bool) -> None:
         if goal.is_dir():
             raise BadInput(f"{given} is a folder. Give the name of a file, or of a new folder.")
         if goal.exists() and not overwrite:
-            raise BadInput(f"{given} exists. Give another name, or allow to overwrite it (--overwrite).")
+            raise BadInput(f"{given} exists. Give another name, or allow overwriting (--overwrite).")
         return
     if goal.exists() and not goal.is_dir():
         raise BadInput(f"{given} is a file. Name a folder to write to.")
     if goal.is_dir() and any(goal.iterdir()):
         if not overwrite:
             raise BadInput(
-                f"{given} holds files already. Name a new folder, empty it, or allow to overwrite what was saved in "
+                f"{given} holds files already. Name a new folder, empty it, or allow overwriting the result saved in "
                 "it (--overwrite, overwrite=True)."
             )
         if (other := _lost(goal)) is not None:
             raise BadInput(
-                f"{given} holds {other}, which is no file of a release or a model there and would be lost. Name a "
-                "new folder, or take it away first."
+                f"{given} holds {other}, which does not belong to a saved release or model and would be lost. Name "
+                "a new folder, or remove it first."
             )
     if goal == Path.cwd() or os.path.ismount(goal):
         raise BadInput(f"{given} cannot be put in place in one step. Name a new folder.")
 
 
 def _lost(folder: Path) -> str | None:
-    """A file or folder in it that is none of a result; any of them where nothing says that it is one."""
+    """A file or folder in it that does not belong to a result; any file if the folder does not hold a result."""
     names = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
     patterns = (*FILES, f".*.{drafts.ENDING}") if says_so(folder) else ()
     return next((name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)), None)
 
 
 def _write_through(folder: Path) -> None:
-    """Have the machine write all files down before they are counted on."""
+    """Flush all files to disk before relying on them."""
     for file in folder.rglob("*"):
         if file.is_file():
             with suppress(OSError), file.open("rb") as opened:
@@ -217,15 +217,15 @@ def _write_through(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class _ResultFile(FileKind):
-    """The JSON file of a result. Its digest is made of the checksums of all parts: there may be millions of counts."""
+    """The JSON file of a result. Its digest covers the checksums of all parts, as there may be millions of counts."""
 
     @property
     def marks(self) -> set[str]:
-        """The present one, and those of earlier versions."""
+        """The current format, and the earlier ones."""
         return {self.format, *EARLIER}
 
     def made(self, plain: Any, path: str, made: Callable[[dict[str, Any]], Any]) -> Any:
-        """The same also for files of earlier versions, which have other digests, and for what ``--json`` printed."""
+        """The same, also for files of earlier versions, which have other digests, and for the output of ``--json``."""
         if isinstance(plain, dict) and plain.get("version") == self.version:
             plain = {name: part for name, part in plain.items() if name != _PRINTED}
         if not isinstance(plain, dict) or not is_earlier(plain):
@@ -240,7 +240,7 @@ class _ResultFile(FileKind):
             raise BadInput(f"{path} is not {self.holds} that can be read: parts of it are missing or wrong.") from None
 
     def digest(self, body: dict[str, Any]) -> str:
-        """A checksum of the whole."""
+        """A checksum of the whole body."""
         return digest_of({name: _checksum(part, json_text(part)) for name, part in body.items()})
 
 
@@ -273,7 +273,7 @@ def signed(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_json(body: dict[str, Any], file: Path) -> None:
-    """Write the parts with their digest, each on a line of its own: a million cells take a second."""
+    """Write the parts with their digest, one part per line; a million cells take a second."""
     texts = {name: json_text(part) for name, part in body.items()}
     digest = digest_of({name: _checksum(body[name], text) for name, text in texts.items()})
     with file.open("w", encoding="utf-8") as out:
@@ -285,7 +285,7 @@ def write_json(body: dict[str, Any], file: Path) -> None:
 
 
 def json_text(part: Any) -> str:
-    """A part as it is written."""
+    """The text of a part, as it is written."""
     return json.dumps(part, ensure_ascii=False, allow_nan=False)
 
 
@@ -301,7 +301,7 @@ def is_earlier(plain: Mapping[str, Any]) -> bool:
 
 
 def _is_whole(plain: dict[str, Any]) -> bool:
-    """Whether its digest fits; the oldest releases have none."""
+    """Whether its digest matches; the oldest releases have no digest."""
     body = dict(plain)
     digest = body.pop("digest", None)
     if body["format"] != "adyton release":
@@ -312,7 +312,7 @@ def _is_whole(plain: dict[str, Any]) -> bool:
 
 
 def updated(plain: dict[str, Any]) -> dict[str, Any]:
-    """The same result in the present format."""
+    """The same result in the current format."""
     kind = EARLIER[plain["format"]].kind
     now = {"options": {}, "unfinished": None, "misfits": None, **plain, "kind": kind}
     if kind == "counts" and "parts" in plain:
@@ -336,7 +336,7 @@ def updated(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_sheets(sheets: Sheets, folder: Path) -> None:
-    """A CSV file that spreadsheets can open without harm."""
+    """Write a CSV file that spreadsheets can open safely."""
     from pyarrow import csv
 
     with drafts.replaced(folder / sheets.file) as file:
@@ -344,7 +344,7 @@ def write_sheets(sheets: Sheets, folder: Path) -> None:
 
 
 def for_spreadsheets(table: pa.Table) -> pa.Table:
-    """The same table with names and labels that no spreadsheet takes for formulas."""
+    """The same table with names and labels that no spreadsheet treats as formulas."""
     import pyarrow as pa
 
     columns = {}
@@ -355,7 +355,7 @@ def for_spreadsheets(table: pa.Table) -> pa.Table:
 
 
 def harmless_column(column: pa.ChunkedArray) -> pa.Array:
-    """Every text once: a million lines have few labels."""
+    """The same column with harmless texts; each distinct text is processed once, as a million lines have few labels."""
     import pyarrow as pa
 
     if 0 < len(column) <= _FEW and not column.null_count and pa.types.is_string(column.type):

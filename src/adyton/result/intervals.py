@@ -1,4 +1,4 @@
-"""Confidence intervals: what they hold and mean, and how wide they are for noise of known moments, or of known runs."""
+"""Confidence intervals: what they mean, and how wide they are for noise with known moments, or for simulated runs."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _SHOWN = 6
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Answers with bounds: *kind* says whether the rate is a promise (``exact``) or an ``approximate`` one."""
+    """Answers with bounds: *kind* says whether the confidence is a promise (``exact``) or ``approximate``."""
 
     estimate: Reals
     lower: Reals
     upper: Reals
     confidence: float
-    """Lower than what was asked for if runs were slow: then *note* says so."""
+    """Lower than requested if simulated runs were slow; then *note* says so."""
     kind: Kind
     beyond: bool = False
     """Whether some of the answers do not follow from what was measured, although the task's own do."""
     note: str = ""
-    """What has to be said about the runs that the bounds come from, if anything."""
+    """A remark on the simulated runs that the bounds come from, if one is needed."""
     means: str = ""
-    """What the intervals promise, where that is not what intervals of their kind do."""
+    """What the intervals promise, where that differs from other intervals of their kind."""
     counted: str = ""
     """Which rows were counted, in a few words, where that is not all of them."""
 
@@ -51,8 +51,8 @@ class Interval:
 
     @property
     def missing(self) -> str:
-        """Why no bounds may be shown beside the counts: there are none, or they would be wrong about the true counts.
-        Empty if they may be shown."""
+        """Why no bounds may be shown with the counts: there are none, or they would be wrong about the true counts.
+        Empty if bounds may be shown."""
         return self.note if not self.bounded else NOT_MEASURED if self.beyond else ""
 
     @property
@@ -107,31 +107,31 @@ _AT_USUAL = (
     *(2.0386544, 2.0454446, 2.0522895, 2.0591616, 2.0660348, 2.0728851, 2.0796905, 2.0864303, 2.0930859, 2.0996402),
     *(2.1060774, 2.1123834, 2.1185454),
 )
-"""At the confidence that is nearly always asked for: to compute it takes SciPy, which takes a third of a second."""
+"""The quantiles at the usual confidence: computing them needs SciPy, which takes a third of a second to load."""
 _WHOLE = 100.0
-"""Below this variance it matters that noise is in whole numbers."""
+"""Below this variance it matters that noise consists of whole numbers."""
 
 
 _ALIKE = 64
-"""How many answers of like size are pooled, if there are so many."""
+"""How many answers of similar size are pooled, if there are that many."""
 _MOST_KINDS = 32
 _DRAWN = 3.0
-"""How many runs the mean deviation of answers of like size counts as, beside an answer's own."""
+"""How many runs the mean deviation of answers of similar size counts for, in addition to an answer's own runs."""
 _DOUBT = 0.7
-"""The part of the errors outside of the bounds is reduced by this factor, because answers of like size do not follow
-one law exactly, and simulated runs are not exactly like the true one."""
+"""The part of the errors outside of the bounds is reduced by this factor, because answers of similar size do not follow
+exactly one law, and simulated runs are not exactly like the real one."""
 _SUPPOSED = 40
-"""How many errors of a normal law are added to those that were seen."""
+"""How many errors drawn from a normal law are added to those observed."""
 
 
 def radius(moments: Moments, confidence: float) -> Reals:
-    """Within how far of the truth each answer lies, in this part of all releases, by variance and kurtosis.
+    """How far from the truth each answer is at most, in this part of all releases, from its variance and kurtosis.
 
-    A sum of Laplace noises lies between Laplace's law and the normal one. Two laws have its variance and its kurtosis
-    3ρ²: a normal variable plus one of Laplace's, which has the part ρ of the variance; and a sum of 1/ρ² equal noises
-    of Laplace's. The first is right where one noise is large and many are small, the second where all are equal, and
-    the farther of the two is taken. Noise so small that most of it is 0 has more kurtosis; it is taken for one noise on
-    whole numbers.
+    A sum of Laplace variables lies between the Laplace law and the normal one. Two laws have its variance and its
+    kurtosis 3ρ²: a normal variable plus a Laplace variable with the part ρ of the variance, and a sum of 1/ρ² equal
+    Laplace variables. The first is right where one noise is large and many are small, the second where all are equal;
+    the wider of the two is taken. Noise so small that most of it is 0 has more kurtosis; it is treated as a single
+    noise on whole numbers.
 
     >>> one = Moments(np.array([2e6, 2e6]), np.array([0.0, 3 * 4e12]))
     >>> (radius(one, 0.95) / np.sqrt(2e6)).round(2).tolist()
@@ -147,8 +147,9 @@ def radius(moments: Moments, confidence: float) -> Reals:
 
 
 def _of_sums(variances: Reals, excess: Reals, confidence: float, *, at_most: bool) -> Reals:
-    """Of noise with the kurtosis of Laplace's law or less; where it is known to be *at_most* so large, the farthest of
-    all that are. Beyond 85% or so more kurtosis is farther, below it is nearer."""
+    """The radius for noise with the kurtosis of the Laplace law or less; where the kurtosis is only an upper limit
+    (*at_most*), the largest radius up to it. Beyond a confidence of about 85% the radius grows with kurtosis, below it
+    shrinks."""
     parts = np.sqrt(np.clip(excess, 0.0, 3.0) / 3)
     known = quantiles(confidence)
     if at_most:
@@ -158,13 +159,13 @@ def _of_sums(variances: Reals, excess: Reals, confidence: float, *, at_most: boo
 
 
 def quantiles(confidence: float) -> Reals:
-    """Of |X| for X of variance 1 and kurtosis 3ρ², for ρ from 0 to 1."""
+    """The quantiles of |X| for X of variance 1 and kurtosis 3ρ², for ρ from 0 to 1."""
     return np.array(_AT_USUAL) if confidence == _USUAL else computed_quantiles(confidence)
 
 
 @lru_cache(maxsize=32)
 def computed_quantiles(confidence: float) -> Reals:
-    """The same by halving."""
+    """The same quantiles, computed by bisection."""
     from scipy.special import gammaincinv, log_ndtr, ndtr
 
     part = np.linspace(0, 1, _GRID)
@@ -173,7 +174,7 @@ def computed_quantiles(confidence: float) -> Reals:
     chances = (np.arange(_POINTS) + 0.5) / _POINTS
     spreads = np.sqrt(
         gammaincinv(noises[:, None], chances) / noises[:, None]
-    )  # Laplace's is normal, of random variance
+    )  # a Laplace variable is normal with random variance
     spreads /= np.sqrt(np.square(spreads).mean(axis=1, keepdims=True))
 
     def one_large(far: Reals) -> Reals:
@@ -194,7 +195,7 @@ def computed_quantiles(confidence: float) -> Reals:
 
 
 def _of_one_noise(variances: Reals, excess: Reals, confidence: float) -> Reals:
-    """The least k with P(|L| > k) = 2a^(k+1)/(1 + a) ≤ 1 − confidence, times what one step of the noise counts."""
+    """The least k with P(|L| > k) = 2a^(k+1)/(1 + a) ≤ 1 − confidence, times the size of one step of the noise."""
     a = np.maximum(1 / (excess - 2 + np.sqrt(np.square(excess - 2) - 1)), 1e-300)
     steps = np.ceil(np.log((1 - confidence) * (1 + a) / 2) / np.log(a) - 1 - 1e-9)
     step = np.sqrt(variances * np.square(1 - a) / (2 * a))
@@ -202,13 +203,12 @@ def _of_one_noise(variances: Reals, excess: Reals, confidence: float) -> Reals:
 
 
 def pooled_radius(errors: npt.NDArray[np.float32], answers: Reals, rate: float) -> Reals:
-    """Within how far of the truth each answer lies in this part of all runs; *errors* have a row for each run.
+    """How far from the truth each answer is at most in this part of all runs; *errors* has a row for each run.
 
-    Answers of like size are looked at together, so that few runs suffice. Each answer has a deviation of its own: the
-    root of its mean squared error, drawn a little to that of answers of like size. Each error is divided by the
-    deviation that the *other* runs give, and these ratios of all answers of like size make one sample, out of which the
-    quantile is taken. A few errors of a normal law are added to those that were seen, so that few answers in
-    few runs have bounds, too.
+    Answers of similar size are pooled, so that few runs suffice. Each answer has a deviation of its own: its root mean
+    square error, shrunk slightly towards that of answers of similar size. Each error is divided by the deviation that
+    the *other* runs give; the ratios of all answers of similar size form one sample, whose quantile is taken. A few
+    errors from a normal law are added to those observed, so that few answers in few runs have bounds, too.
 
     >>> deviations = np.linspace(1, 5, 500)
     >>> runs = np.random.default_rng(1).normal(size=(20, 500)) * deviations
@@ -241,8 +241,7 @@ def _of_one_kind(squares: Reals, rate: float) -> Reals:
 
 
 def _normal(runs: int) -> Reals:
-    """Normal errors relative to a deviation that is estimated from so many runs: nearly the quantiles of Student's
-    law."""
+    """Normal errors relative to a deviation estimated from *runs* runs: nearly the quantiles of Student's law."""
     parts = (np.arange(_SUPPOSED) + 0.5) / _SUPPOSED
     plain = np.array([NormalDist().inv_cdf((1 + part) / 2) for part in parts])
     return np.asarray(plain * (1 + (np.square(plain) + 1) / (4 * (runs + _DRAWN))))

@@ -1,4 +1,4 @@
-"""The rows that do not match the schema, as a release counted them: with noise, and in words."""
+"""The rows that do not match the schema, as a release counted them: noisy counts, and sentences about them."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, par
 from adyton.whole import SAFE, whole
 
 SURE = 6
-"""A count that is this many standard deviations above 0 is taken for certain: noise alone reaches that once in 10,000
+"""A count that is this many standard deviations above 0 is considered certain: noise alone reaches that once in 10,000
 times."""
 SHARE = Fraction(1, 50)
-"""The part of a release's budget that is spent on counting misfits, unless another is named."""
+"""The part of a release's budget that is spent on counting misfits, by default."""
 GUESS, SHOWN = 10_000, Fraction(1, 20)
-"""How many rows are assumed where the schema does not say it; and the part of them that must be noticed, or misfits are
-counted only on request. Both are public: how many rows there really are is not."""
+"""How many rows are assumed if the schema does not say it, and the part of them that must be noticeable; otherwise
+misfits are counted only on request. Both are public; the real number of rows is not."""
 LIKELY = 3
 """A count that is this many standard deviations above 0 is called likely if it is half of all rows: noise alone reaches
 that once in 140 times."""
 _LOUD = {True: 0.05, False: 0.5}
-"""The part of all rows from which a kind of misfit is a warning, by whether such rows are lost."""
+"""The part of all rows above which a kind of misfit causes a warning, by whether such rows are lost."""
 _NEARLY_ALL = 0.9
 _REASONS: dict[Reason, str] = {
     "unreadable": "{a} {name} that cannot be read as a number",
     "no time": "{a} {name} that cannot be read as a date or time",
     "missing": "no {name}",
-    "no level": "{a} {name} that is none of its declared levels",
+    "no level": "{a} {name} that is not a declared level",
     "out of bounds": "{a} {name} outside its declared bounds",
 }
 _FATES = {
     "left out": "were left out",
     "counted as missing": "were counted as missing",
-    "unmatched": "equal nothing that the predicate can name",
+    "unmatched": "match no value that the predicate can name",
     "clamped": "were counted in the nearest cell",
     "counted as other": "were counted as (other)",
 }
 _ADVICE = (
-    "Compare how the file writes {} with what the schema accepts (`adyton schema SCHEMA.toml` says it), correct one of "
-    "the two, and release again."
+    "Compare how the file writes {} with what the schema accepts (`adyton schema SCHEMA.toml` prints it), correct one "
+    "of the two, and release again."
 )
 
 
 def unseen(epsilon: Fraction, rows_per_unit: int) -> int:
-    """Up to so many rows of a kind could go unnoticed in counts that cost the usual part of *epsilon*.
+    """How many rows of a kind could go unnoticed in counts that cost the usual part of *epsilon*.
 
     >>> unseen(Fraction(1, 2), 1)
     849
@@ -65,7 +65,7 @@ class MisfitShare:
     part: Fraction = Fraction(0)
     rows_per_unit: int = 1
     rows: int | None = None
-    """About how many rows there are, where the part is taken only if few enough of them would be noticed."""
+    """About how many rows there are; None if the part is taken however many rows go unnoticed."""
 
     def of(self, epsilon: Fraction) -> Fraction:
         """The part for a release of *epsilon*."""
@@ -74,7 +74,7 @@ class MisfitShare:
         )
 
     def notes(self, epsilon: Fraction) -> tuple[str, ...]:
-        """What to say if nothing is counted although it is usual."""
+        """A remark if misfits are not counted although they usually are."""
         return () if self.of(epsilon) == self.part else (not_counted(epsilon, self.rows_per_unit),)
 
 
@@ -82,7 +82,7 @@ NO_SHARE = MisfitShare()
 
 
 def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
-    """That misfits are not counted, what counting them could show, and how to have them counted."""
+    """A sentence that misfits are not counted, what counting them would show, and how to have them counted."""
     return (
         f"Rows that do not match the schema are not counted: with {SHARE} of this ε, only about "
         f"{unseen(epsilon, rows_per_unit):,} such rows or more would be noticed. --misfits (in Python misfits=True) "
@@ -92,7 +92,7 @@ def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
 
 @dataclass(frozen=True)
 class NoisyMisfit:
-    """One kind of misfit, and the noisy number of rows."""
+    """One kind of misfit, and its noisy number of rows."""
 
     misfit: Misfit
     count: int
@@ -100,9 +100,10 @@ class NoisyMisfit:
 
 @dataclass(frozen=True)
 class Misfits:
-    """Rows that do not match the schema, by attribute and reason. Each row is counted once, for its gravest reason.
+    """Rows that do not match the schema, by attribute and reason. Each row is counted once, for its most serious
+    reason.
 
-    It was measured within the release, for a part of its budget.
+    The counts were measured within the release, for a part of its budget.
 
     >>> from adyton.schema.misfits import Misfit
     >>> misfits = Misfits(Fraction(1, 100), Fraction(1, 50), 60, 141.4, [NoisyMisfit(Misfit("cost", "unreadable", \
@@ -112,15 +113,15 @@ class Misfits:
     """
 
     epsilon: Fraction
-    """What it cost, out of what the release was charged."""
+    """What counting them cost, as part of the charge for the release."""
     share: Fraction
-    """The part of the release's budget that this is."""
+    """The same as a part of the release's budget."""
     fits: int
-    """The noisy number of rows that fit."""
+    """The noisy number of rows that match the schema."""
     deviation: float
     """The standard deviation of the noise in every count."""
     counts: Iterable[NoisyMisfit]
-    """The kinds of misfits, the gravest first."""
+    """The kinds of misfits, the most serious first."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", tuple(self.counts))
@@ -135,16 +136,16 @@ class Misfits:
         return tuple(kind for kind in self.counts if kind.count > SURE * self.deviation)
 
     def alarming(self) -> tuple[NoisyMisfit, ...]:
-        """Those that are certainly there and many: at least 5% of all rows if they are lost, half of them if not."""
+        """The kinds that are certain and frequent: at least 5% of all rows if such rows are lost, else 50%."""
         return tuple(kind for kind in self.sure() if kind.count >= _LOUD[_lost(kind.misfit)] * self.rows)
 
     def likely(self) -> tuple[NoisyMisfit, ...]:
-        """Those that are not certain because the budget is small, and that would be half of all rows."""
+        """The kinds that are not certain because the budget is small, but would be half of all rows."""
         certain, sure = LIKELY * self.deviation, self.sure()
         return tuple(kind for kind in self.counts if kind not in sure and kind.count > max(certain, 0.5 * self.rows))
 
     def warnings(self) -> tuple[str, ...]:
-        """A sentence on every kind that is alarming or likely, and what to do about it; nothing if none is."""
+        """A sentence on every alarming or likely kind, and what to do about it; empty if there is no such kind."""
         alarming, likely = self.alarming(), self.likely()
         if not alarming and not likely:
             return ()
@@ -210,7 +211,7 @@ def _lost(misfit: Misfit) -> bool:
 
 
 def read_misfits(plain: object, epsilon: Fraction) -> Misfits | None:
-    """The rows that did not fit, if they were counted; older files know nothing of it."""
+    """The rows that do not match the schema, if they were counted; older files do not have this part."""
     if plain is None:
         return None
     part = as_amount(part_of(plain, "share"), "the share of the misfits", most=Fraction(1))

@@ -1,12 +1,11 @@
 """How the answers of a release scatter: their expected error and confidence intervals. They cost no budget.
 
 Where the noise does not depend on the data (queries fixed beforehand, then least squares, and the answer follows from
-what was measured), its law is the same on any data. It comes from a closed form, or else is simulated on an empty
-table, and the interval covers the true count at the stated rate. Everywhere else the algorithm is run again on the
+what was measured), its law is the same on any data. It has a closed form, or is simulated on an empty
+table; the interval covers the true count at the stated rate. Everywhere else the algorithm is run again on the
 published estimate, as if that were the data: an approximation without a formal guarantee.
 
-Simulated runs use public information only. They may be slow, on a busy machine or because the algorithm is: then fewer
-are made than planned, and the result says how many there were.
+Simulated runs use public information only. If they are slow, fewer are made than planned, and the result says how many.
 """
 
 from __future__ import annotations
@@ -35,35 +34,35 @@ from adyton.solving.noise_moments import Moments
 MOST_QUERIES = 1 << 17
 NO_BOUNDS = "No bounds: they are found by running the algorithm again, and that was too slow here."
 _KEPT = 1 << 26
-"""How many simulated answers are held in all."""
+"""How many simulated answers are held in memory at most."""
 _WORK = {True: 1 << 27, False: 1 << 16}
 _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 16}
-"""How many cells are simulated, in how many runs, by whether the noise has one law for all data."""
+"""How many cells are simulated, and in how many runs, by whether the noise has one law for all data."""
 _BEYOND, _POOLED = {True: 10.0, False: 2.0}, 0.4
-"""How many runs must lie outside of the bounds for these to be given at all; less than one where answers of like size
+"""How many runs must lie outside the bounds for these to be given at all; less than one if answers of similar size
 are pooled."""
 _RESAMPLED = 20
-"""In how many runs the expected error is found where there is no closed form."""
+"""How many runs are made for the expected error if there is no closed form."""
 _LEAST_RUNS, _FEWEST_TOGETHER = 5, 40
 _LEAST_CONFIDENCE = 0.8
-"""Where slow runs allow no higher confidence than this, no bounds are given."""
+"""If slow runs do not allow at least this confidence, no bounds are given."""
 _APART = 1 << 20
-"""How far apart the seeds of combined parts are: no two of them simulate with the same noise."""
+"""The distance between the seeds of combined parts, so that no two of them simulate with the same noise."""
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseModel:
-    """How the answers of a plan scatter: the plan, its budget and workload, and the estimate that it gave."""
+    """How the answers of a plan scatter: the plan, its budget and workload, and its estimate."""
 
     plan: Plan
-    """As it was run, with all that follows it."""
+    """The plan as it was run, including the steps after it."""
     workload: Queries
     epsilon: Fraction
-    """What a row got."""
+    """The budget per row."""
     estimate: Reals
 
     def expected_error(self) -> ExpectedError | None:
-        """The error that the plan has on all data, if there is such a thing."""
+        """The error of the plan if it is the same on all data, otherwise None."""
         try:
             expected = self.plan.expected_error(self.workload, self.epsilon)
         except BadInput:
@@ -73,40 +72,40 @@ class NoiseModel:
     def kind(self, queries: Queries | None = None) -> Kind:
         """Whether the noise in the answers to these queries (the workload, if none are given) has one law on all data.
 
-        It has if they follow from what was measured, and nothing but linear equations was solved.
+        It does if they follow from what was measured, and only linear equations were solved.
         """
         asked = self.workload if queries is None else queries
         return "exact" if _one_law(self.plan, self.workload, self.epsilon, asked) else "approximate"
 
     def moments(self, queries: Queries) -> Moments | None:
-        """How the noise in these answers is spread, where it has one law on all data and a closed form."""
+        """The moments of the noise in these answers, if it has one law on all data and a closed form."""
         return _moments(self.plan, self.workload, self.epsilon, queries)
 
     def variances(self, queries: Queries) -> Reals:
-        """The exact variances of the answers, where :meth:`kind` is ``exact``."""
+        """The exact variances of the answers, if :meth:`kind` is ``exact``."""
         moments = self.moments(queries)
         return self.plan.variances(self.workload, self.epsilon, queries) if moments is None else moments.variances
 
     def mean_absolute(self, queries: Queries) -> Reals | None:
-        """The mean of |error| of each answer: from the variances, or from some simulated runs; None if these do not
-        tell because the answers do not follow from what was measured."""
+        """The mean of |error| of each answer, from the variances or from simulated runs; None if the answers do not
+        follow from what was measured, because runs then say nothing about the error."""
         if not self.determines(queries):
             return None
         moments = self.moments(queries)
         if moments is not None:
-            part = np.clip(moments.excess / 3, 0, 1)  # Laplace's law has √(Var/2), the normal one √(2Var/π)
+            part = np.clip(moments.excess / 3, 0, 1)  # √(Var/2) for the Laplace law, √(2Var/π) for the normal one
             return np.asarray(np.sqrt(2 * moments.variances / np.pi) * (1 - part * (1 - np.sqrt(np.pi) / 2)))
         batches = list(self.runs.errors(queries, _RESAMPLED, exact=self.kind(queries) == "exact"))
         return np.asarray(np.abs(np.concatenate(batches)).mean(axis=0))
 
     def determines(self, queries: Queries) -> bool:
-        """Whether the answers follow from what was measured, as far as can be known without the data."""
+        """Whether the answers follow from what was measured, as far as is known without the data."""
         return _determines(self.plan, self.workload, self.epsilon, queries)
 
     def interval(self, queries: Queries, confidence: float, *, together: bool = False) -> Interval:
-        """Bounds on the true answers: from a closed form, or as wide as |error| is in that part of simulated runs.
+        """Bounds on the true answers, from a closed form or from the quantile of |error| in simulated runs.
 
-        They hold for each answer by itself; *together*, for all of them at once.
+        They hold for each answer separately; with *together*, for all of them at once.
         """
         rate = float(share(confidence, "confidence"))
         if queries.count > MOST_QUERIES:
@@ -122,7 +121,7 @@ class NoiseModel:
         return self._simulated(queries, rate, together)
 
     def beyond(self, queries: Queries) -> bool:
-        """Whether some of the answers do not follow from what was measured, although the task's own do."""
+        """Whether some of the answers do not follow from what was measured, although those of the task do."""
         return self.kind(queries) != "exact" and not self.determines(queries) and self.determines(self.workload)
 
     def _simulated(self, queries: Queries, rate: float, together: bool) -> Interval:
@@ -133,8 +132,8 @@ class NoiseModel:
         most = 1 - beyond / planned
         if rate > most:
             raise BadInput(
-                f"confidence is at most {most:.4g} here, given {rate:g}: the bounds are found by {planned:,} simulated "
-                "runs, which allow no more."
+                f"confidence is at most {most:.4g} here, given {rate:g}: the bounds come from {planned:,} simulated "
+                "runs, which do not allow more."
             )
         answers = np.asarray(queries @ self.estimate, dtype=np.float64)
         floor = min(rate, _LEAST_CONFIDENCE)
@@ -153,7 +152,7 @@ class NoiseModel:
         return Interval(answers, answers - far, answers + far, reached, kind, unmeasured, note)
 
     def resampled_error(self, queries: Queries | None = None) -> ExpectedError:
-        """The error on the workload, or on other queries, over some simulated runs; over fewer slow ones."""
+        """The error on the workload or on other queries, over simulated runs; over fewer if runs are slow."""
         asked = self.workload if queries is None else queries
         exact = self.kind(asked) == "exact"
         planned = min(_RESAMPLED, self._number(asked, exact, False))
@@ -169,7 +168,7 @@ class NoiseModel:
         return SimulatedRuns(self.plan, self.workload, self.epsilon, self.estimate)
 
     def _number(self, queries: Queries, exact: bool, together: bool) -> int:
-        """How many runs are enough: the same for one answer and for many, so that the runs are made once."""
+        """How many runs are enough: the same for one answer as for many, so that the runs are made only once."""
         fewest = _FEWEST_TOGETHER if together and not exact else _FEWEST_RUNS[exact]
         enough = max(fewest, _WORK[exact] // self.estimate.size)
         return min(_MOST_RUNS[exact], enough, max(fewest, _KEPT // queries.count))
@@ -191,7 +190,7 @@ def _determines(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queri
 
 
 def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> Reals:
-    """How far each answer is off in this part of all runs; or all of them, each in times its own deviation."""
+    """How far off each answer is in this part of all runs; *together*, a multiple of the deviations that covers all."""
     if not together:
         return np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
     deviations = np.sqrt(np.square(errors, dtype=np.float64).mean(axis=0))
@@ -200,7 +199,7 @@ def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> R
 
 
 def _about_runs(runs: int, planned: int, reached: float, asked: float) -> str:
-    """What has to be said of bounds from fewer runs than planned."""
+    """A remark if the bounds come from fewer runs than planned."""
     if runs >= planned:
         return ""
     lower = f", enough for {100 * reached:g}% and not for {100 * asked:g}%" if reached < asked else ""
@@ -211,16 +210,16 @@ def _about_runs(runs: int, planned: int, reached: float, asked: float) -> str:
 
 
 SECONDS, PATIENCE = 20.0, 3.0
-"""How long runs may take for one purpose: seconds of work, and how many times as long on a busy machine. A run that has
-begun is finished, and two are made in any case."""
+"""How long the runs for one purpose may take: seconds of processor time, and the factor by which a busy machine may
+lengthen them. A run that has begun is finished, and at least two are made."""
 _MEMORY = 60.0
-"""For how many seconds it is remembered that runs are slow; later the machine may be less busy."""
+"""For how many seconds slow runs are remembered; later the machine may be less busy."""
 _SEED = 20141107
 _LARGEST_COUNT = 2.0**53
 _AT_ONCE, _KEPT_CELLS = 1 << 22, 1 << 23
-"""How many simulated cells (or answers) are held at a time, and how many cells are kept for what is asked next."""
+"""How many simulated cells (or answers) are held at a time, and how many cells are kept for later queries."""
 _MOST_IN_BATCH = {True: 4000, False: 10}
-"""By whether the noise has one law for all data. If not, every batch has a stand-in for the data of its own."""
+"""By whether the noise has one law for all data. If not, every batch simulates its own stand-in for the data."""
 
 Batch = tuple[npt.NDArray[np.int64], Reals]
 """Public counts, and the estimates of some runs on them."""
@@ -228,7 +227,7 @@ Batch = tuple[npt.NDArray[np.int64], Reals]
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRuns:
-    """Runs of a plan on an empty table where the noise has one law for all data, else on the published estimate."""
+    """Runs of a plan, on an empty table if the noise has one law for all data, otherwise on the published estimate."""
 
     plan: Plan
     workload: Queries
@@ -236,14 +235,14 @@ class SimulatedRuns:
     estimate: Reals
     seed: int = _SEED
     _kept: dict[bool, list[Batch]] = field(default_factory=lambda: {True: [], False: []})
-    """Runs on domains that are not too large stay."""
+    """Runs on domains that are not too large are kept for reuse."""
     _pace: dict[bool, tuple[float, float]] = field(default_factory=dict)
-    """The seconds that a run took when it was last tried, and when that was."""
+    """How many seconds the last run took, and when it was made."""
 
     def errors(self, queries: Queries, number: int, *, exact: bool, least: int = 0) -> Iterator[Reals]:
         """Errors of simulated answers in *number* runs, some runs at a time.
 
-        In fewer runs of a slow algorithm; and in none if it is known by now that *least* of them take too long.
+        Fewer runs are made if the algorithm is slow, and none if *least* runs are known to take too long.
         """
         some = max(1, _AT_ONCE // queries.count)
         for data, cells in self._batches(number, exact, least):
@@ -271,25 +270,25 @@ class SimulatedRuns:
                     kept.append(batch)
             data, cells = batch
             yield data, cells[: number - done]
-            if fresh and place:  # the first run may have had to compile what it runs
+            if fresh and place:  # the first run may include compilation
                 self._pace[exact] = _since(start) / len(cells), clock()[1]
             done += len(cells)
             place += 1
 
     def _seconds(self, exact: bool) -> float:
-        """How long a run takes, as far as is known."""
+        """How long a run takes, if known."""
         return self._pace.get(exact, (0.0, 0.0))[0]
 
     def _hopeless(self, exact: bool, least: int) -> bool:
-        """Whether there cannot be *least* runs in time: a moment ago they took too long."""
+        """Whether *least* runs cannot be made in time, because recent runs took too long."""
         missing = least - sum(len(cells) for _, cells in self._kept[exact])
         _, tried = self._pace.get(exact, (0.0, 0.0))
         return missing * self._seconds(exact) > SECONDS and clock()[1] < tried + _MEMORY
 
     def _next_size(self, place: int, most: int, left: float, pace: float) -> int:
-        """How many runs to make next: one, one more, then ever more, but no more than there is time for.
+        """How many runs to make next: one, one more, then ever more, but not more than there is time for.
 
-        As long as there is time, the sizes are the same ones each time, and so is the result.
+        As long as there is time, the sizes are always the same, and so is the result.
         """
         if place < 2:
             return 1
@@ -303,19 +302,19 @@ class SimulatedRuns:
         return data, simulate(plan, data, self.workload, self.epsilon, seed=seed, trials=trials)
 
     def _stand_in(self, seed: int) -> npt.NDArray[np.int64]:
-        """Counts such as the data might have: the estimate is smoother than they are, so that chance is added again."""
+        """Counts such as the data might have: the estimate is smoother than data are, so randomness is added."""
         random = np.random.default_rng(seed)
         likely = Look(nonnegative=True).shown(self.estimate)
         return random.poisson(np.minimum(likely, _LARGEST_COUNT)).astype(np.int64)
 
 
 def clock() -> tuple[float, float]:
-    """The seconds that this thread has worked, and the time on the wall."""
+    """The processor time of this thread, and the wall-clock time, in seconds."""
     return time.thread_time(), time.monotonic()
 
 
 def _since(start: tuple[float, float]) -> float:
-    """The seconds of work since then, as far as others left the machine to it."""
+    """The seconds of work since *start*: processor time, or a part of the wall-clock time if that is more."""
     worked, passed = (now - then for now, then in zip(clock(), start, strict=True))
     return max(worked, passed / PATIENCE)
 
@@ -325,13 +324,13 @@ def _since(start: tuple[float, float]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class CombinedRuns(SimulatedRuns):
-    """Simulated runs of all parts, added up."""
+    """Simulated runs of all parts, combined by their weights."""
 
     parts: tuple[SimulatedRuns, ...] = ()
     weights: tuple[float, ...] = ()
 
     def errors(self, queries: Queries, number: int, *, exact: bool, least: int = 0) -> Iterator[Reals]:
-        """Errors of combined answers: as many runs as the slowest part makes."""
+        """Errors of combined answers, in as many runs as the slowest part makes."""
         streams = [part.errors(queries, number, exact=exact, least=least) for part in self.parts]
         for pieces in _side_by_side(streams):
             yield sum((weight * piece for weight, piece in zip(self.weights, pieces, strict=True)), np.zeros(1))
@@ -346,12 +345,12 @@ class CombinedNoise(NoiseModel):
 
     @classmethod
     def of(cls, parts: Sequence[NoiseModel], weights: Sequence[float], estimate: Reals) -> CombinedNoise:
-        """Of estimates whose average is *estimate*."""
+        """The model of several estimates whose weighted average is *estimate*."""
         first = parts[0]
         return cls(first.plan, first.workload, first.epsilon, estimate, tuple(parts), tuple(weights))
 
     def expected_error(self) -> ExpectedError | None:
-        """√Σ (weight·error)², where each part has an error on all data and was made for the same task."""
+        """√Σ (weight·error)², if each part has the same error on all data and was made for the same task."""
         if any(part.workload is not self.workload for part in self.parts):
             return None
         errors = [error for part in self.parts if (error := part.expected_error()) is not None]
@@ -362,12 +361,12 @@ class CombinedNoise(NoiseModel):
         return ExpectedError(total, self.workload.count, kind)
 
     def kind(self, queries: Queries | None = None) -> Kind:
-        """Exact where all parts are."""
+        """``exact`` if all parts are."""
         asked = self.workload if queries is None else queries
         return "exact" if all(part.kind(asked) == "exact" for part in self.parts) else "approximate"
 
     def moments(self, queries: Queries) -> Moments | None:
-        """Σ weight²·variance and Σ weight⁴·fourth cumulant, where all are known."""
+        """Σ weight²·variance and Σ weight⁴·fourth cumulant, if all are known."""
         known = [moments for part in self.parts if (moments := part.moments(queries)) is not None]
         if len(known) < len(self.parts):
             return None
@@ -382,12 +381,12 @@ class CombinedNoise(NoiseModel):
         return np.asarray(sum((weight**2 * part.variances(queries) for weight, part in pairs), np.zeros(1)))
 
     def determines(self, queries: Queries) -> bool:
-        """Where all parts do."""
+        """Whether all parts determine the answers."""
         return all(part.determines(queries) for part in self.parts)
 
     @cached_property
     def runs(self) -> CombinedRuns:
-        """Each part is run on data like the combined estimate, with noise of its own."""
+        """Runs of each part on data like the combined estimate, each with its own noise."""
         own = [
             replace(SimulatedRuns(part.plan, part.workload, part.epsilon, self.estimate), seed=(place + 1) * _APART)
             for place, part in enumerate(self.parts)
@@ -398,7 +397,7 @@ class CombinedNoise(NoiseModel):
 
 
 def _side_by_side(streams: Sequence[Iterator[Reals]]) -> Iterator[list[Reals]]:
-    """Batches of equal lengths out of streams of batches of any, until one of them ends.
+    """Batches of equal lengths from streams of batches of any length, until one stream ends.
 
     >>> first, second = iter([np.zeros((3, 1))]), iter([np.ones((1, 1)), np.ones((4, 1))])
     >>> [[len(piece) for piece in pieces] for pieces in _side_by_side([first, second])]

@@ -1,4 +1,4 @@
-"""Single noisy numbers: of rows, of units, and of what the limit on the rows of a unit leaves out."""
+"""Single noisy counts: of rows, of units, and of the rows and units that the limit on rows per unit cuts."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 FILE = "number.csv"
 _UNCHECKED = (
-    "It was not checked whether rows match the schema: those whose value cannot be read satisfy no comparison and are "
-    "not counted. A histogram of the attribute with --misfits shows how many there are."
+    "Rows were not checked against the schema: a row whose value cannot be read satisfies no comparison and is not "
+    "counted. A histogram of the attribute with --misfits shows how many there are."
 )
 
 
@@ -60,21 +60,21 @@ class Number(Result):
     value: int
     """The number with its noise."""
     row_epsilon: Fraction
-    """What one row pays: the noise has the scale 1/ε of this."""
+    """What one row pays; the scale of the noise is 1 divided by this."""
 
     @property
     def answers(self) -> np.ndarray:
-        """The number as an array of one."""
+        """The number, as an array with one element."""
         return np.array([self.value])
 
     @property
     def variances(self) -> Reals:
-        """The variance of its noise, as an array of one."""
+        """The variance of its noise, as an array with one element."""
         return discrete_laplace_variance([1 / self.row_epsilon])
 
     @property
     def standard_deviations(self) -> Reals:
-        """The root of it."""
+        """The square root of the variance."""
         return np.sqrt(self.variances)
 
     @property
@@ -89,15 +89,15 @@ class Number(Result):
 
     @property
     def typical_errors(self) -> Mapping[str, float]:
-        """The same."""
+        """The standard deviation of the noise, by the name ``count``."""
         return {"count": self.expected_error.per_query}
 
     def radius(self, confidence: float = CONFIDENCE) -> int:
-        """How far the true number is from it at most, with this confidence."""
+        """The largest distance between the number and the true one, with this confidence."""
         return discrete_laplace_radius(1 / self.row_epsilon, float(share(confidence, "confidence")))
 
     def interval(self, confidence: float = CONFIDENCE) -> Figure:
-        """The number with its interval, which is exact."""
+        """The number with its exact interval."""
         far, rate = self.radius(confidence), float(share(confidence, "confidence"))
         lower, upper = self.value - far, self.value + far
         what = f"number of {'units' if self.task.per_unit else 'rows'}"
@@ -110,7 +110,7 @@ class Number(Result):
         return float(self.value)
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """The number, how far off it is, and that values of a predicate were not checked."""
+        """The number, how far off it is, and a remark where a predicate's values were not checked."""
         of = "units" if self.task.per_unit else "rows"
         far = self.radius()
         apart = f"at most {far:,} apart" if far else "equal"
@@ -121,7 +121,7 @@ class Number(Result):
         return (words, _UNCHECKED) if self.where else (words,)
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
-        """One line."""
+        """A sheet with one line."""
         rate = CONFIDENCE if confidence is None else confidence
         interval, what = self.interval(rate), "units" if self.task.per_unit else "rows"
         bounds = np.array([int(interval.lower)]), np.array([int(interval.upper)])
@@ -129,7 +129,7 @@ class Number(Result):
         return Sheets(FILE, (Sheet({"of": [what]}, (column,), counted=self.counted_rows),), rate)
 
     def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
-        """The bare number, and what it is a number of where that is not all rows."""
+        """The bare number, followed by what it counts if that is not all rows."""
         return (f"{self.value}{f' {self.counted.what()}' if self.counted and not quiet else ''}",)
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
@@ -139,7 +139,7 @@ class Number(Result):
         return [number_drawing(self)]
 
     def view(self) -> dict[str, Any]:
-        """With a remark on values that were not checked."""
+        """What its page says, with a remark on values that were not checked."""
         from adyton.report.numbers import number_view  # pages are loaded when one is made
 
         return number_view(self)
@@ -156,9 +156,9 @@ class Number(Result):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Number:
-        """With a whole number, and the noise that its budget has."""
+        """Read the count, a whole number, and the budget that determines its noise."""
         if common["task"].select(common["schema"]) != common["schema"]:
-            raise BadInput("the task is about another table than the schema.")
+            raise BadInput("the task and the schema describe different tables.")
         value = part_of(plain, "count")
         if abs(whole(value, "the count", -SAFE)) > SAFE:
             raise BadInput(f"the count must not be beyond ±2^62, given {shorten(value)}.")
@@ -179,11 +179,11 @@ class RowsCut(Result):
     cut_off: CutOff
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """In words."""
+        """The count, in words."""
         return (f"{self.cut_off}.",)
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
-        """Units that are cut, and at least how many rows."""
+        """The number of units that are cut, and of rows left out, at least."""
         cut = self.cut_off
         pairs = (cut.units_between, cut.rows_between)
         lower, upper = (np.array([pair[end] for pair in pairs]) for end in (0, 1))
@@ -192,11 +192,11 @@ class RowsCut(Result):
         return Sheets(FILE, (Sheet(labels, (column,)),), CONFIDENCE)
 
     def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
-        """In words, which say what is "at least"."""
+        """The count in words, which say what is "at least"."""
         return self.own_paragraphs()
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
-        """None: two numbers of different things."""
+        """No pictures: the two numbers count different things."""
         return []
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class RowsCut(Result):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> RowsCut:
-        """With finite numbers."""
+        """Read the numbers, which must be finite."""
 
         def pair(name: str) -> tuple[float, float]:
             low, high = (as_real(end, name) for end in of_kind(list, part_of(plain, name), name))
@@ -227,25 +227,26 @@ class CutOff:
     """What a limit on the rows of a unit leaves out: of how many units, and at least how many of their rows.
 
     How many rows are left out in all cannot be measured, because one unit may have any number of them. What can be
-    measured are the units that have more rows than the limit, of which one unit changes one, and their rows beyond the
-    limit up to a public number a unit. So every number of rows here is "at least", and the true one may be much larger.
+    measured is the number of units with more rows than the limit, which one unit changes by 1, and their rows beyond
+    the limit, up to a public number per unit. So every number of rows here is "at least": the true one may be much
+    larger.
     """
 
     limit: int
     most: int
-    """How many rows of a unit are taken into account: a unit with as many may have more."""
+    """How many rows of a unit are taken into account: a unit that reaches this number may have more."""
     units: float
     """How many units have more rows than the limit."""
     rows: float
-    """At least how many of their rows are left out."""
+    """How many of their rows are left out, at least."""
     rows_between: tuple[float, float]
     """Bounds for that number, in 95 of 100 cases. The lower one holds for all rows that are left out, too."""
     units_between: tuple[float, float]
     """Bounds for the number of units, in 95 of 100 cases."""
     units_share: float | None = None
-    """The part of all units; None where these were not counted."""
+    """The same as a part of all units; None where the total was not counted."""
     rows_share: float | None = None
-    """At least which part of all rows is left out; None where these were not counted."""
+    """The part of all rows that is left out, at least; None where the total was not counted."""
 
     def to_plain(self) -> dict[str, Any]:
         """Everything, as plain values for JSON; names say what is "at least"."""
@@ -275,12 +276,12 @@ class CutOff:
 
 
 def unit_sizes(root: TableSource, most: int) -> VectorSource:
-    """The number of units with 1, 2, … rows, *most* or more, before any are cut; one unit changes one of them by 1."""
+    """The number of units with 1, 2, … and *most* or more rows, before rows are cut; one unit changes one by 1."""
     (name,) = RowsPerUnit(most).select(root.schema).names
     if most <= root.schema.rows_per_unit:
         raise BadInput(
-            f"most must be larger than rows_per_unit = {root.schema.rows_per_unit}, given {shorten(most)}: it is up to "
-            "how many rows of a unit are looked at."
+            f"most must be larger than rows_per_unit = {root.schema.rows_per_unit}, given {shorten(most)}: it is the "
+            "largest number of rows of a unit that is counted."
         )
     return root.units(name, most=most).vectorize()
 

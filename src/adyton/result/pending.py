@@ -1,8 +1,8 @@
-"""One request at work: whatever ends it, what was paid for is returned, or kept where it can be finished.
+"""One request in progress: whatever ends it, what was paid for is returned, or kept where it can be finished.
 
-The kernel records every answer before the request's own text sees it. If that text is interrupted or fails, it runs
-again on the recorded answers (a replay, which costs no privacy); where answers are missing, what was measured is
-returned as it is.
+The kernel records every answer before the request's own code sees it. If that code is interrupted or fails, it runs
+again on the recorded answers (a replay, which costs no privacy); where answers are missing, the measurements are
+returned as they are.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def carry_out(
     limit: Fraction,
 ) -> Result:
     """The result of *work*, which measures and computes; it was checked before, and can be run again on its answers.
-    It is charged *limit* at most.
+    At most *limit* is charged.
 
     *keep* is given a :class:`Pending` before anything is spent, and at the end the result, :class:`Measurements` if
-    there is none, or None if nothing was charged: an interrupt at any moment finds one of them kept.
+    there is no result, or None if nothing was charged: whenever an interrupt comes, one of them is kept.
     """
     with kernel.recording(limit) as recorder:
         pending = Pending(kernel, work, recorder)
@@ -71,7 +71,7 @@ def carry_out(
 
 
 def _remarked(result: Result, recorder: Recorder) -> Result:
-    """The result; a warning says so where it lacks something."""
+    """The result; a warning is issued if something is missing from it."""
     unfinished = getattr(result, "unfinished", None)
     if unfinished is not None:
         said = f"{unfinished} {charge_of(recorder.debits)} What was measured is in the result."
@@ -84,10 +84,10 @@ class Pending(Generic[Result]):
 
     def __init__(self, kernel: Kernel[Any], work: Callable[[Recorder], Result], recorder: Recorder) -> None:
         self._kernel, self._work, self._recorder = kernel, work, recorder
-        self.cause: BaseException = KeyboardInterrupt()  # unless something else is known
+        self.cause: BaseException = KeyboardInterrupt()  # until the real cause is known
 
     def finish(self) -> Result | Measurements | None:
-        """The result, computed from the recorded answers, or these as they are; None where nothing was charged."""
+        """The result, computed from the recorded answers, or these answers as they are; None if nothing was charged."""
         if not self._recorder.debits:
             return None
         try:
@@ -99,22 +99,22 @@ class Pending(Generic[Result]):
             return self.measurements(problem)
 
     def measurements(self, cause: BaseException) -> Measurements:
-        """What was measured, as it is."""
+        """The noisy answers, as they were measured."""
         debits, answers = tuple(self._recorder.debits), tuple(self._recorder.answers)
         return Measurements(self._kernel.ledger.dataset, debits, answers, self._kernel.private, in_short(cause))
 
 
 class Keeper:
-    """Who has what was paid for last: should an interrupt come before it has a name, it is not lost."""
+    """Holds what was paid for last, so that it is not lost if an interrupt comes before it is assigned to a name."""
 
     _last: Any = None
 
     @property
     def last(self) -> Any:
-        """What was paid for last: should an interrupt come before it has a name, it is not lost.
+        """What was paid for last: it is not lost if an interrupt comes before it is assigned to a name.
 
-        A request that was interrupted in its arithmetic is finished now, from what was measured: nothing more is spent.
-        One that lacks measurements is :class:`~adyton.result.pending.Measurements`: what was measured, as it is.
+        A request that was interrupted during its arithmetic is finished now, from its measurements: nothing more is
+        spent. If measurements are missing, this is :class:`~adyton.result.pending.Measurements`: the noisy answers.
         """
         if isinstance(self._last, Pending):
             self._last = self._last.finish()
@@ -126,24 +126,24 @@ class Keeper:
 
     @property
     def measurements(self) -> Measurements | None:
-        """What was measured for a request that has no result yet, as it is; None where there is none."""
+        """The measurements of a request that has no result yet; None if there is no such request."""
         return self._last.measurements(self._last.cause) if isinstance(self._last, Pending) else None
 
     def keep(self, paid: Any) -> None:
-        """Take what was paid for."""
+        """Hold *paid*: a result, measurements, or a pending request."""
         self._last = paid
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measurements:
-    """What was measured for a request that could not be brought to its end: noisy answers as they are, and their price.
+    """The measurements of a request that could not be completed: its noisy answers, and their price.
 
     They are differentially private, and may be published.
     """
 
     dataset: str
     debits: tuple[Debit, ...]
-    """All that was paid for, answered or not."""
+    """All debits, answered or not."""
     answers: tuple[Recorded, ...]
     private: bool
     ended: str
@@ -186,7 +186,7 @@ class Measurements:
             self.save_in(place)
 
     def save_in(self, place: Place) -> None:
-        """Write the file into a folder that was made ready."""
+        """Write the file into a folder that was prepared."""
         (place.folder / FILE).write_text(json.dumps(self.to_dict(), indent=1), encoding="utf-8")
         place.settle()
 
@@ -196,19 +196,19 @@ class Measurements:
 
 
 def in_short(cause: BaseException) -> str:
-    """What happened. Messages say nothing about rows; of other errors only the kind is named."""
+    """What happened, in a few words. Adyton's messages say nothing about rows; other errors are named only by type."""
     what = str(cause).rstrip(".") if isinstance(cause, AdytonError) else type(cause).__name__
     what = "interrupted" if isinstance(cause, KeyboardInterrupt) else what
     return f"the request ended early ({what})."
 
 
 def charge_of(debits: Sequence[Debit]) -> str:
-    """What was charged nevertheless."""
+    """A sentence that says what was charged nevertheless."""
     return f"ε = {display(sum((debit.amount for debit in debits), Fraction(0)))} was charged and stays spent."
 
 
 def _plain(answer: Any) -> dict[str, Any]:
-    """What a measurement answered, as plain values that a person can read."""
+    """The answer to a measurement, as plain values that a person can read."""
     if isinstance(answer, Noisy):
         return {"answers": answer.answers.tolist(), "standard_deviations": answer.standard_deviations.tolist()}
     if isinstance(answer, NoisyTables):
@@ -228,7 +228,7 @@ def _plain(answer: Any) -> dict[str, Any]:
 
 
 def _in_short(answer: Any) -> str:
-    """The number itself where there is only one."""
+    """An answer in a few words: the number itself if there is only one."""
     plain = _plain(answer)
     answers = plain.get("answers")
     if answers is not None and len(answers) == 1:

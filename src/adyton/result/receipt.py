@@ -1,7 +1,7 @@
 """The receipt of a release: what was paid, from which budget, for what, on which day, and by which program.
 
-It is published, so it has a date and no time: when a measurement began and ended depends on the rows. The
-times are in the ledger, which is the curator's.
+It is published, so it has a date and no time of day: when a measurement began and ended depends on the rows. Exact
+times are in the ledger, which only the curator sees.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from adyton.whole import whole
 
 @dataclass(frozen=True)
 class RowsCounted:
-    """Which rows of each unit are behind some numbers, in the words that every output begins with.
+    """Which rows of each unit were counted, in the words that every output begins with.
 
-    It is false if no column names the unit of each row: then no row is left out, and nothing is said.
+    It is false if no column names the unit of each row: then no row is left out, and there is nothing to say.
 
     >>> print(RowsCounted.of("caller", 10).sentence)
     At most 10 rows of each caller are counted. Others are left out: these are not numbers of all rows.
@@ -47,12 +47,12 @@ class RowsCounted:
     noun: str = "rows"
     """What is counted: ``rows`` or ``units``."""
     beside: str = ""
-    """What is said after the noun: ``at most 10 of each caller``."""
+    """The words after the noun: ``at most 10 of each caller``."""
 
     @classmethod
     def of(cls, unit: str | None, rows_per_unit: int) -> RowsCounted:
-        """For a table in which a column names the *unit* of each row (None if there is none), with so many rows at
-        most."""
+        """For a table whose column names the *unit* of each row (None if there is no such column), with at most
+        *rows_per_unit* rows of each."""
         if unit is None:
             return cls()
         rows = "1 row" if rows_per_unit == 1 else f"{rows_per_unit:,} rows"
@@ -63,7 +63,7 @@ class RowsCounted:
 
     @classmethod
     def once(cls, unit: str, last: int | None = None) -> RowsCounted:
-        """Where units are counted instead, perhaps by their number of rows up to a *last* class."""
+        """For counts of units instead of rows, perhaps by their number of rows up to a *last* class."""
         classes = "" if last is None else f"; {last:,} means {last:,} or more"
         said = f"Each {unit} is counted once, with all of its rows: none are left out{classes}."
         short = f"each {unit} once{classes}"
@@ -80,7 +80,7 @@ class RowsCounted:
         return bool(self.sentence)
 
     def what(self, words: str = "rows") -> str:
-        """What counts are called that would be *words* if nothing were left out.
+        """The name of counts that would be called *words* if nothing were left out.
 
         >>> RowsCounted.of("caller", 10).what(), RowsCounted().what()
         ('rows, at most 10 of each caller', 'rows')
@@ -89,15 +89,15 @@ class RowsCounted:
 
     @property
     def aside(self) -> str:
-        """The few words in brackets, behind a space; empty where there is nothing to say."""
+        """The short form in brackets, after a space; empty if there is nothing to say."""
         return f" ({self.short})" if self else ""
 
     def after(self, words: str) -> str:
-        """A sentence or two with this one behind them."""
+        """*words*, followed by this sentence."""
         return f"{words} {self.sentence}".rstrip()
 
     def rows(self, where: str | None) -> str:
-        """Which rows are counted, in a few words, for the lines of a table; nothing if it is all of them.
+        """Which rows are counted, in a few words, for the lines of a table; empty if all rows are.
 
         >>> RowsCounted.of("caller", 10).rows("age > 64"), RowsCounted().rows(None)
         ('at most 10 rows of each caller, of which only rows where age > 64', '')
@@ -106,13 +106,13 @@ class RowsCounted:
         return ", of which ".join(part for part in (self.short, only) if part)
 
     def first(self, where: str | None) -> str:
-        """The first words on a terminal, before any number; nothing if all rows are counted."""
+        """The first words on a terminal, before any number; empty if all rows are counted."""
         return f"{self.sentence} {f'Only rows where {where} are counted.' if where else ''}".strip()
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a release cost, and whom that protects."""
+    """What a release cost, and whom it protects."""
 
     dataset: str
     unit: str
@@ -122,20 +122,20 @@ class Receipt:
     """The name of the ledger's file; None for one in memory."""
     total: Fraction
     spent: Fraction
-    """What was spent of the total by everybody, with this release."""
+    """What was spent of the total by all releases, this one included."""
     created: str
     """The day of the request: it does not depend on how long the answer took."""
     versions: Mapping[str, str]
     private: bool
     """Whether the noise is real; if it is simulated, the release protects nobody."""
     entries: tuple[Debit, ...] = ()
-    """The lines of the ledger that this release wrote."""
+    """The entries that this release wrote into the ledger."""
     enforced: bool = False
     """Whether a column names the unit of each row, so that rows of a unit beyond *rows_per_unit* were left out."""
 
     @classmethod
     def opened(cls, kernel: Kernel[Any]) -> Receipt:
-        """As far as it is known before anything is paid."""
+        """The receipt, as far as it is known before anything is paid."""
         ledger = kernel.ledger
         account = ledger.report() if isinstance(ledger, Ledger) else ledger.budget
         path = ledger.path
@@ -157,7 +157,7 @@ class Receipt:
         try:
             account = ledger.budget
             total, spent = account.total, account.spent
-        except Exception:  # whatever it is: then as far as is known
+        except Exception:  # the receipt then holds what is known
             total = self.total
             spent = min(total, self.spent + sum((debit.amount for debit in debits), Fraction(0)))
         return replace(self, total=total, spent=spent, entries=tuple(debits))
@@ -169,7 +169,7 @@ class Receipt:
 
     @property
     def changed(self) -> bool:
-        """Whether rows had changed, since the session was opened, when some of it was measured."""
+        """Whether rows had changed since the session was opened, for at least one of the measurements."""
         return any(CHANGED in debit.operator for debit in self.entries)
 
     def to_plain(self) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class Receipt:
 
 
 def read_receipt(plain: object, rows_per_unit: int, *, enforced: bool = False) -> Receipt:
-    """The receipt: its parts, each of its own type. Older ones do not say whether the limit was enforced."""
+    """Read a receipt and check the type of each part. Older ones do not say whether the limit was enforced."""
     rows = whole(part_of(plain, "rows_per_unit"), "rows_per_unit", 1)
     if rows != rows_per_unit:
         raise BadInput(f"the record says rows_per_unit = {shorten(rows)}, the schema says {rows_per_unit}.")
@@ -232,7 +232,7 @@ def read_receipt(plain: object, rows_per_unit: int, *, enforced: bool = False) -
 
 
 def _entry(plain: object, total: Fraction) -> Debit:
-    """A line of the ledger, without a time."""
+    """Read an entry of the ledger, without its time."""
     return Debit(
         whole(part_of(plain, "number"), "the number of an entry", 1),
         as_amount(part_of(plain, "epsilon"), "the amount of an entry", zero=True, most=total),
@@ -242,7 +242,7 @@ def _entry(plain: object, total: Fraction) -> Debit:
 
 
 def read_bought(plain: object, epsilon: Fraction) -> Bought:
-    """A feature that was bought."""
+    """Read a feature that was bought."""
     return Bought(
         as_text(part_of(plain, "name"), "the name of a feature"),
         as_text(part_of(plain, "words"), "the words of a feature"),
@@ -253,7 +253,7 @@ def read_bought(plain: object, epsilon: Fraction) -> Bought:
 
 
 def read_figures(plain: object, name: str) -> dict[str, float]:
-    """A number for each algorithm; what is unknown, or was too large to write, is infinite."""
+    """Read a number for each algorithm; a number that is unknown, or was too large to write, is infinite."""
     return {
         as_text(key, name): math.inf if figure is None else as_real(figure, name)
         for key, figure in of_kind(dict, plain, name).items()

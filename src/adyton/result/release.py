@@ -1,4 +1,4 @@
-"""A release of counts: the estimated count of every cell, what follows from it, and its form in files."""
+"""A release of counts: the estimated count of every cell, what is computed from it, and how it is saved."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from adyton.report.pictures import Drawing
 
 QUICK = 1 << 12
-"""Up to so many cells, bounds and errors take little time; for more, a notebook should not have to wait for them."""
+"""Up to this many cells, bounds and errors take little time; with more, a notebook does not wait for them."""
 CELLS, ANSWERS, TABLES = "estimate.csv", "answers.csv", "tables.csv"
 TOO_MANY_LINES = f"No bounds: they are computed for at most {MOST_QUERIES:,} lines at a time."
 _SIMULATED = 1 << 17
-"""How many cells in all are simulated to find errors that have no closed form."""
+"""How many cells are simulated in all to find errors that have no closed form."""
 _RANKED = 5
-"""How many algorithms are named beside the chosen one."""
+"""How many of the best algorithms an explanation names; the chosen one is always named."""
 _LIMITS = (1, 2, 3, 5)
 _ORIGIN = {
     "exact": "computed before anything was measured",
@@ -80,12 +80,12 @@ class Release(Released):
     estimate: Reals
     """The estimated count of every cell, in the shape of the domain. Noise makes some fractional or negative."""
     choice: Choice | None
-    """How the algorithm was chosen, if it was: what was looked at, for how much, and what the others promised."""
+    """How the algorithm was chosen, if it was: the features bought, their price, and all expected errors."""
 
     parts: tuple[Release, ...] = ()
-    """What it was combined from by :func:`adyton.combine`, if it was; then *algorithm* is ``combined``."""
+    """The releases that :func:`adyton.combine` made it from, if it did; then *algorithm* is ``combined``."""
     weights: tuple[float, ...] = ()
-    """How much each of these counts: together 1."""
+    """The weight of each part; the weights add up to 1."""
 
     def __post_init__(self) -> None:
         frozen = np.array(self.estimate, dtype=np.float64)
@@ -99,14 +99,14 @@ class Release(Released):
 
     @cached_property
     def expected_error(self) -> ExpectedError:
-        """The error to expect on the task's queries: from a closed form or, where there is none, from running the
-        algorithm again on what it published."""
+        """The expected error on the task's queries: from a closed form or, if there is none, from running the algorithm
+        again on its published estimate."""
         computed = self.noise.expected_error()
         return self.noise.resampled_error() if computed is None else computed
 
     @cached_property
     def noise(self) -> NoiseModel:
-        """How the answers scatter around the true ones."""
+        """The noise model: how the answers scatter around the true ones."""
         if self.parts:
             return CombinedNoise.of(_models(self.parts), self.weights, self.estimate)
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
@@ -115,7 +115,7 @@ class Release(Released):
 
     @property
     def _plan(self) -> Plan:
-        """What was run, with all that followed it."""
+        """The plan that was run, including the steps after it."""
         if self.choice is None:
             return plan_named(self.algorithm, **self.options)
         return Chosen.named(self.algorithm, finished=self.choice.finished, **self.options)
@@ -125,23 +125,23 @@ class Release(Released):
     def table(self, *attributes: str) -> Table:
         """The table of some attributes, summed over the others: ``release.table("age", "sex")``.
 
-        Its ``.how`` says whether it was measured, is an estimate of an algorithm that adapts to the data, or is filled
-        in evenly where the task did not ask for it.
+        Its ``.how`` says whether it was measured, was estimated by an algorithm that adapts to the data, or was filled
+        in evenly because the task did not ask for it.
         """
         group = one_by_one(attributes, self.schema)
         counts, how = self._summed(group), self._how_summed(group)
         return Table(group, self.labels(group), counts, how, counted=self.counted_rows)
 
     def unbiased(self, *attributes: str) -> Table:
-        """The same with the exact standard error of each count, where the algorithm is linear and the table follows
-        from what it measured; else refused."""
+        """The same with the exact standard error of each count; refused unless the algorithm is linear and the table
+        follows from its measurements."""
         group = one_by_one(attributes, self.schema)
         queries = self._marginal(group)
         if self.noise.kind(queries) != "exact":
             why = (
                 "it does not follow from what was measured"
                 if not self.noise.determines(queries)
-                else f"{self.algorithm} is not linear, so that its errors depend on the data"
+                else f"{self.algorithm} is not linear, so its errors depend on the data"
             )
             raise BadInput(
                 f"there is no unbiased table of {listing(group)}: {why}. table({listing(group)}) estimates it. For "
@@ -152,10 +152,10 @@ class Release(Released):
         return Table(group, self.labels(group), counts, "least squares", errors, counted=counted)
 
     def error_lines(self) -> pa.Table:
-        """A line for each table that was asked for; for tasks without tables, one for the table of all attributes.
+        """A line for each requested table; for tasks without tables, one line for the table of all attributes.
 
-        The expected total variation is ½·Σ min(E|error|, count)/N: from the variances where the algorithm is linear,
-        else from simulated runs on what it published.
+        The expected total variation is ½·Σ min(E|error|, count)/N: from the variances if the algorithm is linear,
+        otherwise from simulated runs on its published estimate.
         """
         import pyarrow as pa
 
@@ -180,17 +180,17 @@ class Release(Released):
 
     @property
     def table_places(self) -> list[tuple[int, ...]]:
-        """The axes of each table that was asked for, in the order of the workload."""
+        """The axes of each requested table, in the order of the workload."""
         return [tuple(self._places(group)) for group in self.task.tables(self.schema)]
 
     @property
     def tables_alone(self) -> bool:
-        """Whether the task asks for tables of some attributes, so that single cells are a by-product that says
-        little."""
+        """Whether the task asks for tables of some attributes, so that single cells are a by-product of little
+        meaning."""
         return self.task.tables(self.schema) not in ((), (self.schema.names,))
 
     def _how_summed(self, group: Sequence[str]) -> str:
-        """What a table rests on."""
+        """How the counts of a table were obtained."""
         queries = self._marginal(group)
         if not self.noise.determines(queries):
             return "filled in evenly"
@@ -209,7 +209,7 @@ class Release(Released):
         return _transposed(self.estimate.sum(axis=others), places)
 
     def _in_order(self, group: Sequence[str], cells: Reals) -> Reals:
-        """The cells of a table, from the order of the schema to the order asked."""
+        """The cells of a table, from the order of the schema to the requested order."""
         places = self._places(group)
         return _transposed(cells.reshape([self.schema.shape[place] for place in sorted(places)]), places)
 
@@ -217,7 +217,7 @@ class Release(Released):
 
     @cached_property
     def row_source(self) -> CellRows:
-        """The cells."""
+        """Synthetic rows are made from the cells."""
         return CellRows(self.schema, self.estimate)
 
     @property
@@ -231,7 +231,7 @@ class Release(Released):
         return np.asarray(sums, dtype=np.float64)
 
     def slice_bounds(self, queries: Queries, confidence: float, *, part: Slice) -> Interval:
-        """Bounds on sums of them."""
+        """Bounds on sums of these counts."""
         return self.noise.interval(part.widened(queries, self.schema), confidence)
 
     def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
@@ -246,11 +246,11 @@ class Release(Released):
         return groups[0] if len(groups) == 1 else ()
 
     def combined_with(self, others: Sequence[Self]) -> Release:
-        """The weighted average with others of the same thing."""
+        """The weighted average of this and other releases of the same attributes and rows."""
         return averaged([self, *others])
 
     def same_noise(self, other: Released) -> bool:
-        """Whether one of its parts has the counts of one of the other's, from the same entries of a ledger."""
+        """Whether a part of this and a part of the other have the same counts, from the same ledger entries."""
         return isinstance(other, Release) and any(
             left.receipt.entries == right.receipt.entries and np.array_equal(left.estimate, right.estimate)
             for left, right in itertools.product(self.parts or (self,), other.parts or (other,))
@@ -260,13 +260,13 @@ class Release(Released):
         """The estimated answers to any queries, at no cost: ``release.answer([(20, 29), (65, None)])``.
 
         A query maps attributes to a value, a list of values, or (from, to) with both ends included; see
-        :func:`adyton.tasks.as_queries`. With *integer* or *nonnegative* the answers come from counts shown in that way.
+        :func:`adyton.tasks.as_queries`. With *integer* or *nonnegative* the answers are computed from such counts.
         """
         asked = as_queries(self.schema, queries)
         return np.asarray(asked @ Look(integer, nonnegative).shown(self.estimate), dtype=np.float64)
 
     def interval(self, queries: object = None, confidence: float = 0.95) -> Interval:
-        """Answers with confidence intervals: for some queries, or for every cell if none are given.
+        """Answers with confidence intervals, for *queries*, or for every cell if none are given.
 
         ``.meaning`` of the result says in plain words what the intervals promise.
         """
@@ -284,8 +284,8 @@ class Release(Released):
     ) -> pa.Table:
         """An Arrow table with one line per cell; with *confidence*, the columns ``lower`` and ``upper`` too.
 
-        With *attributes*, the table of these alone, summed over the others. No count lies outside of its bounds: where
-        *integer* or *nonnegative* moved it, they are widened. Where nothing is known they are infinite, with a warning.
+        With *attributes*, the table of these only, summed over the others. No count lies outside its bounds: where
+        *integer* or *nonnegative* moved it, they are widened. Unknown bounds are infinite, and a warning says so.
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
         look = Look(integer, nonnegative)
@@ -304,11 +304,11 @@ class Release(Released):
 
     @property
     def extent(self) -> str:
-        """Its cells."""
+        """The number of its cells, in words."""
         return f"; {self.estimate.size:,} cells"
 
     def own_paragraphs(self) -> tuple[str, ...]:
-        """Why this algorithm, how far off the answers are, and what limits on the rows of a unit would leave out."""
+        """Why this algorithm ran, how far off the answers are, and what limits on rows per unit would leave out."""
         limits = () if self.task.last_class is None else cut_off(self)
         return self._choice_in_words(), self._error_in_words(), *(f"{limit}." for limit in limits)
 
@@ -331,7 +331,7 @@ class Release(Released):
             features = ", ".join(
                 f"{feature.words} ({feature.value:,.6g} ± {feature.deviation:,.3g}, noisy)" for feature in choice.bought
             )
-            looked = f"after looking at {features}, for ε = {display(choice.spent * self.rows_per_unit)}"
+            looked = f"after measuring {features}, for ε = {display(choice.spent * self.rows_per_unit)}"
         notes = "".join(f" Note: {note}" for note in choice.notes)
         said = f"Algorithm: {self.algorithm}, chosen {looked}."
         return f"{said} Expected error of each, relative to the best (1 = best): {ranked}.{notes}"
@@ -349,7 +349,7 @@ class Release(Released):
         )
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
-        """Marginals, cumulative counts, answers to queries, or the cells."""
+        """What the task asks for: marginals, cumulative counts, answers to queries, or the cells."""
         queries, shown = self.workload, look.shown(self.estimate)
         if self.tables_alone:
             sets = [list(places) for places in self.table_places]
@@ -367,7 +367,7 @@ class Release(Released):
         return self._bounded(queries, Sheets(file, tuple(sheets), look=asdict(look)), look, confidence)
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
-        """The cells, where something else was asked for."""
+        """The cells, if the task asks for something else."""
         if self.sheets(look, None).file == CELLS:
             return ()
         return (self._cell_sheets(self.schema.names, look, confidence),)
@@ -387,37 +387,37 @@ class Release(Released):
         return Sheet(labels, (Column(column, counts),), counted=self.counted_rows)
 
     def _bounded(self, queries: Queries, sheets: Sheets, look: Look, confidence: float | None) -> Sheets:
-        """Sheets with bounds, as far as there are any: notes say what is missing, and why."""
+        """Sheets with bounds where there are any; notes say which are missing, and why."""
         if confidence is None:
             return sheets
         if queries.count > MOST_QUERIES:
             return sheets.noted(TOO_MANY_LINES)
         if self.noise.beyond(queries):
             return sheets.noted(NOT_MEASURED)
-        bounds = self.interval(queries, confidence)  # all at once: the algorithm is run again for it
+        bounds = self.interval(queries, confidence)  # all at once, because the algorithm is run again for them
         return sheets.noted(bounds.missing) if bounds.missing else _within(sheets, bounds, look)
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
-        """The tables that were asked for, as far as they can be drawn."""
-        from adyton.report.counts import drawings  # pictures are loaded when somebody looks at one
+        """The requested tables that can be drawn."""
+        from adyton.report.counts import drawings  # the code for pictures is loaded when it is needed
 
         return drawings(self, most)
 
     def view(self) -> dict[str, Any]:
-        """With the error to expect, and why this algorithm was chosen."""
+        """What its page says, with the expected error and why this algorithm was chosen."""
         from adyton.report.counts import view  # pages are loaded when one is made
 
         return view(self)
 
     def glance(self, *, bounds: bool = False) -> Sheets:
-        """With bounds where there are few cells, and where they can be computed."""
+        """The sheets, with bounds if there are few cells and bounds can be computed."""
         if bounds and self.estimate.size <= QUICK:
-            with suppress(Exception):  # the numbers are there without them
+            with suppress(Exception):  # the numbers are shown without bounds
                 return self.sheets()
         return self.sheets(confidence=None)
 
     def remarks(self) -> tuple[str, ...]:
-        """What ran, and how far off an answer is where that takes no time."""
+        """The algorithm, and the typical error of an answer if computing it takes no time."""
         how = f"By {self.algorithm} ({'chosen' if self.choice else 'combined' if self.parts else 'named'})"
         error = self.known_error if self.estimate.size <= QUICK else None
         return (f"{how}{'' if error is None else f'; an answer is typically off by {error.per_query:.3g}'}.",)
@@ -439,13 +439,13 @@ class Release(Released):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Release:
-        """With counts in the shape of the schema."""
+        """Read a release whose counts have the shape of the schema."""
         if common["algorithm"] == COMBINED:
             return _combined(plain)
         schema, algorithm, epsilon, misfits = (common[name] for name in ("schema", "algorithm", "epsilon", "misfits"))
         estimate = _estimate(part_of(plain, "estimate"), schema.shape)
         if common["task"].select(schema) != schema:
-            raise BadInput("the task is about other attributes than the schema.")
+            raise BadInput("the task and the schema have different attributes.")
         choice = part_of(plain, "choice")
         counting = (epsilon - (misfits.epsilon if misfits else 0)) / schema.rows_per_unit
         try:
@@ -463,7 +463,7 @@ class Release(Released):
 
 
 def _transposed(table: Reals, places: list[int]) -> Reals:
-    """A table with its axes in the order of some places, from the order of the schema."""
+    """A table with its axes in the order of *places*, from the order of the schema."""
     return np.ascontiguousarray(table.transpose([sorted(places).index(place) for place in places]))
 
 
@@ -482,7 +482,7 @@ def _within(sheets: Sheets, bounds: Interval, look: Look) -> Sheets:
 
 
 def cut_off(release: Release, limits: int | Sequence[int] | None = None) -> list[CutOff]:
-    """What each of some limits on the rows of a unit would leave out; by default 1, 2, 3, 5, 10, 20, 30, 50 and so on.
+    """What some limits on the rows of a unit would leave out; by default 1, 2, 3, 5, 10, 20, 30, 50 and so on.
 
     ``ad.cut_off(session.release(ad.RowsPerUnit(50), epsilon="0.1"))``; nothing more is spent. The last class of such a
     release is "50 or more", so rows are given as "at least". For the limit that is in force,
@@ -533,7 +533,7 @@ def _share(part: float, whole_part: float) -> float:
 
 
 def averaged(releases: Sequence[Release], weights: Sequence[float] | None = None) -> Release:
-    """The average, with weights by noise if none are given. Releases that were combined before are taken apart."""
+    """The average, weighted by noise unless weights are given. Combined releases are split into their parts first."""
     parts = [part for release in releases for part in release.parts or (release,)]
     own = _weights(parts) if weights is None else tuple(weights)
     estimate = sum((weight * part.estimate for weight, part in zip(own, parts, strict=True)), np.zeros(1))
@@ -552,14 +552,14 @@ def averaged(releases: Sequence[Release], weights: Sequence[float] | None = None
 
 
 def _models(parts: Sequence[Release]) -> list[NoiseModel]:
-    """The noise of each part. Those that were made for the same task share one workload, so that it is seen to be the
+    """The noise of each part. Parts made for the same task share one workload object, so that it is recognised as the
     same."""
     first = parts[0]
     return [replace(part.noise, workload=first.workload) if part.task == first.task else part.noise for part in parts]
 
 
 def _weights(parts: Sequence[Release]) -> tuple[float, ...]:
-    """In proportion to 1/E‖error‖² on the queries of the first."""
+    """Weights in proportion to 1/E‖error‖² on the queries of the first part."""
     models = _models(parts)
     asked = models[0].workload
     squares = []
@@ -579,7 +579,7 @@ def _weights(parts: Sequence[Release]) -> tuple[float, ...]:
 
 
 def _combined(plain: Mapping[str, Any]) -> Release:
-    """Parts that were combined, each read as a release of its own, with the weights that they had."""
+    """Read a combined release: each part as a release of its own, and their weights."""
     parts = of_kind(list, part_of(plain, "parts"), "parts")
     weights = [as_real(weight, "a weight") for weight in of_kind(list, part_of(plain, "weights"), "weights")]
     if not 2 <= len(parts) == len(weights) <= MOST or not all(0 <= weight <= 1 for weight in weights):
@@ -593,7 +593,7 @@ def _combined(plain: Mapping[str, Any]) -> Release:
 
 
 def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:
-    """Numbers in lists of lists, as many as there are cells. Nothing is built for cells that are not there."""
+    """Read numbers in nested lists, one for each cell. Nothing is allocated for cells that do not exist."""
     cells: list[Any] = [plain]
     for side in shape:
         if not all(isinstance(cell, list) and len(cell) == side for cell in cells):
@@ -608,7 +608,7 @@ def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:
 
 
 def _options(options: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
-    """Single values, in the types that the algorithm's own options have."""
+    """Read the options of an algorithm: single values, in the types that it declares."""
     plan = plan_named(algorithm, **options)
     for name in options:
         value = getattr(plan, name)
@@ -619,14 +619,14 @@ def _options(options: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
 
 
 def _rehearse(model: NoiseModel) -> None:
-    """Refuse what the algorithm would refuse."""
+    """Refuse a release that the algorithm itself would have refused."""
     plan, workload, epsilon = model.plan, model.workload, model.epsilon
     counts = np.zeros(workload.domain, dtype=np.int64)
     plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)
 
 
 def _choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
-    """The parts of a choice, each of its own type; what was looked at and what was left add up to *epsilon*."""
+    """Read a choice and check its parts; the prices of the features and what was left add up to *epsilon*."""
     plain = of_kind(dict, given, "the choice")
     if part_of(plain, "algorithm") != algorithm:
         raise BadInput(f"{shorten(part_of(plain, 'algorithm'))} was chosen, {shorten(algorithm)} was run.")
@@ -644,5 +644,5 @@ def _choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
         regrets=read_figures(part_of(plain, "regrets"), "regrets"),
         errors=read_figures(part_of(plain, "errors"), "errors"),
         notes=tuple(as_text(note, "a note") for note in of_kind(list, part_of(plain, "notes"), "notes")),
-        finished=of_kind(bool, plain.get("finished", bool(bought)), "finished"),  # what does not say it may have been
+        finished=of_kind(bool, plain.get("finished", bool(bought)), "finished"),  # older files do not have this key
     )

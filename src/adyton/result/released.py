@@ -1,4 +1,4 @@
-"""What every release can do, whatever its estimate is: tables, answers, rows, and figures at no further cost."""
+"""What every release can do, whatever its kind of estimate: tables, answers, rows, and figures at no further cost."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ _Several: TypeAlias = list[Any] | tuple[Any, ...]
 
 
 class Released(Result):
-    """A release: an estimate that answers queries. One kind holds the count of every cell, another tables alone.
+    """A release: an estimate that answers queries. One kind holds the count of every cell, another only tables.
 
     Quantiles, means, sums, the distribution and the largest cells are computed from released counts: post-processing,
-    so that they cost no budget. The attribute may be left out where only one has numbers. *among* narrows the rows, in
-    the words of a query: ``release.median("age", among={"sex": "F"})``. Rows whose value is missing or lies outside
-    have no number and do not count. Each figure has bounds (``.lower``, ``.upper``), says whether these are exact
-    (``.kind``), and what they mean (``.meaning``). Where cells hold several numbers, the bounds allow for any of them.
+    which costs no privacy. The attribute may be left out if only one is numeric. *among* restricts the rows, in the
+    form of a query: ``release.median("age", among={"sex": "F"})``. Rows whose value is missing or out of bounds have
+    no number and are not counted. Each figure has bounds (``.lower``, ``.upper``) and says whether these are exact
+    (``.kind``) and what they mean (``.meaning``). Where a cell covers several numbers, the bounds allow for any of
+    them.
     """
 
     # ---- tables -----------------------------------------------------------------------------------------------------
@@ -55,15 +56,15 @@ class Released(Result):
 
     @abstractmethod
     def unbiased(self, *attributes: str) -> Table:
-        """The same without bias, with the exact standard error of each of its counts; refused where there is none."""
+        """The same without bias, with the exact standard error of each count; refused if there is no such table."""
 
     @abstractmethod
     def error_lines(self) -> pa.Table:
-        """What :meth:`errors` says, as an Arrow table."""
+        """The lines of :meth:`errors`, as an Arrow table."""
 
     def errors(self) -> Any:
-        """A frame with a line for each table that was asked for: the number of its cells, the expected error (as a part
-        of all rows that lie in a wrong cell: the total variation; empty where it is not known), and how it was got."""
+        """A frame with a line for each requested table: its number of cells, the expected error (the total variation,
+        which is the part of all rows in a wrong cell; empty if unknown), and how the table was obtained."""
         return to_pandas(self.error_lines())
 
     @abstractmethod
@@ -73,19 +74,19 @@ class Released(Result):
     @property
     @abstractmethod
     def expected_error(self) -> ExpectedError:
-        """The error to expect."""
+        """The expected error of the answers."""
 
     @cached_property
     def known_error(self) -> ExpectedError | None:
         """The expected error; None where it cannot be computed, for whatever reason."""
         try:
             return self.expected_error
-        except Exception:  # what was paid for must not be lost over it
+        except Exception:  # a failure here must not lose what was paid for
             return None
 
     @property
     def typical_errors(self) -> Mapping[str, float]:
-        """Of one answer."""
+        """The expected error of one answer, by the name ``count``."""
         return {} if self.known_error is None else {"count": self.known_error.per_query}
 
     # ---- figures at no cost -----------------------------------------------------------------------------------------
@@ -96,7 +97,7 @@ class Released(Result):
 
     @abstractmethod
     def slice_bounds(self, queries: Queries, confidence: float, *, part: Slice) -> Interval:
-        """Bounds on the true answers to queries about these cells, symmetric about unbiased ones."""
+        """Bounds on the true answers to queries about these cells, symmetric about unbiased answers."""
 
     @abstractmethod
     def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
@@ -105,7 +106,7 @@ class Released(Result):
     @property
     @abstractmethod
     def ranked_by(self) -> tuple[str, ...]:
-        """The attributes whose cells are ranked if none are named; none if they must be."""
+        """The attributes whose cells are ranked by default; empty if they must be named."""
 
     @overload
     def quantile(
@@ -125,7 +126,7 @@ class Released(Result):
         among: object = None,
         confidence: float = 0.95,
     ) -> Figure | list[Figure]:
-        """The least number that a part *q* of the rows does not exceed; for a list of parts, a list of numbers.
+        """The least number that a part *q* of the rows does not exceed; for a list of parts, a list of such numbers.
 
         >>> import pandas, adyton as ad
         >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 5000})
@@ -145,17 +146,17 @@ class Released(Result):
         return self.quantile(Fraction(1, 2), attribute, among=among, confidence=confidence)
 
     def mean(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Figure:
-        """The average; the middle of each cell stands for its rows."""
+        """The average; each row counts as the middle of its cell."""
         return self._said(figures.mean_of(*self._sliced(attribute, among, confidence, "mean")))
 
     def sum(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Figure:
-        """The sum over all counted rows; the middle of each cell stands for its rows."""
+        """The sum over all counted rows; each row counts as the middle of its cell."""
         return self._said(figures.sum_of(*self._sliced(attribute, among, confidence, "sum")))
 
     def cdf(self, attribute: str | None = None, *, among: object = None, confidence: float = 0.95) -> Lines:
-        """How many rows have at most each value, with bounds for each line by itself, and their part of all rows.
+        """How many rows have at most each value, with separate bounds for each line, and the part of all rows.
 
-        The counts do not fall. ``.to_frame()`` makes a frame of them.
+        The counts never decrease. ``.to_frame()`` returns them as a frame.
         """
         name = numbered(self.schema, attribute, "distribution")
         part, numbers = self._slice(name, among)
@@ -177,8 +178,8 @@ class Released(Result):
     def top(self, number: int = 10, *attributes: str, confidence: float = 0.95) -> Lines:
         """The cells with the largest counts, of all attributes or of some: ``release.top(10, "department")``.
 
-        The bounds hold for all cells at once: the largest of many noisy counts are those that noise has made larger,
-        and bounds that hold for each cell by itself would be wrong too often among them. A cell is ``certain`` to be
+        The bounds hold for all cells at once: the largest of many noisy counts tend to be those that noise increased,
+        and bounds that hold for each cell separately would be wrong too often among them. A cell is ``certain`` to be
         among the *number* largest, with that confidence, if fewer than *number* others may have as many rows.
         """
         most = whole(number, "number", 1)
@@ -192,7 +193,7 @@ class Released(Result):
         lower, upper = np.minimum(interval.lower.ravel(), counts), np.maximum(interval.upper.ravel(), counts)
         if interval.missing:
             lower, upper = np.full(counts.shape, -np.inf), np.full(counts.shape, np.inf)
-        rivals = counts.size - np.searchsorted(np.sort(upper), lower[order]) - 1  # all whose upper bound reaches it
+        rivals = counts.size - np.searchsorted(np.sort(upper), lower[order]) - 1  # whose upper bound reaches it
         columns = dict(zip(group, (column[order] for column in cell_labels(table.labels)), strict=True))
         values = {"count": counts[order], "lower": lower[order], "upper": upper[order], "certain": rivals < most}
         named = columns | {free_name(name, columns): value for name, value in values.items()}
@@ -209,7 +210,7 @@ class Released(Result):
         return Lines(named, interval.confidence, interval.kind, interval.missing or promise, self.counted_rows)
 
     def _said(self, figure: Figure) -> Figure:
-        """The figure, which says which rows it is of."""
+        """The figure, with the words for the rows that were counted."""
         figure.counted = self.counted_rows
         return figure
 
@@ -238,10 +239,10 @@ class Released(Result):
         """About how many rows there are."""
 
     def sample(self, rows: int, *, seed: int | None = None) -> Any:
-        """Synthetic rows that fit the schema, as a pandas DataFrame: their tables look like those of the release.
+        """Synthetic rows that match the schema, as a pandas DataFrame: their tables resemble those of the release.
 
-        No row is anybody's. ``frame.attrs["synthetic"]`` says so, with how far the pairs of these rows are from the
-        released ones. The same *seed* gives the same rows. For very many rows, :meth:`write_rows` writes a file.
+        No row belongs to a real person. ``frame.attrs["synthetic"]`` says so, and how far the tables of pairs are from
+        the released ones. The same *seed* gives the same rows. For very many rows, :meth:`write_rows` writes a file.
         """
         table, made = sampled_table(self.row_source, self.schema, rows, seed, self.counted.first(self.where))
         frame = to_pandas(table)
@@ -249,10 +250,10 @@ class Released(Result):
         return frame
 
     def write_rows(self, file: str | os.PathLike[str], rows: int, *, seed: int | None = None) -> RowsMade:
-        """Write synthetic rows to a ``.csv`` or ``.parquet`` file, a part at a time: memory does not grow with them.
+        """Write synthetic rows to a ``.csv`` or ``.parquet`` file, a part at a time: memory use does not grow.
 
-        A file beside it, with ``.synthetic.json`` at the end of its name, says that the rows are synthetic, and how far
-        their pairs are from the released ones. In a CSV file, texts that a spreadsheet would run get an apostrophe.
+        A second file, whose name ends in ``.synthetic.json``, says that the rows are synthetic, and how far their
+        tables of pairs are from the released ones. In a CSV file, texts that a spreadsheet would run get an apostrophe.
         """
         return write_rows(self.row_source, self.schema, path_of(file), rows, seed, self.counted.first(self.where))
 
@@ -260,7 +261,7 @@ class Released(Result):
 
     @abstractmethod
     def combined_with(self, others: Sequence[Self]) -> Self:
-        """One release out of this and others of the same thing; see :func:`adyton.combine`."""
+        """One release out of this and others of the same attributes and rows; see :func:`adyton.combine`."""
 
     @abstractmethod
     def same_noise(self, other: Released) -> bool:
@@ -274,26 +275,26 @@ class Released(Result):
         return self.task.axes(self.schema)
 
     def labels(self, group: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
-        """Those of some attributes."""
+        """The labels of the cells along the axes of some attributes."""
         return tuple(self.axes[name] for name in group)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """The estimated counts of a group of attributes, and how they were got."""
+    """The estimated counts of a group of attributes, and how they were obtained."""
 
     group: tuple[str, ...]
     labels: tuple[tuple[Any, ...], ...]
     """The labels of the cells along each axis."""
     counts: Reals
     how: str
-    """``measured`` and ``by least squares`` rest on the table's own measurements; other words say what was assumed."""
+    """``measured`` and ``least squares`` use the table's own measurements; other words say what was assumed."""
     errors: float | Reals | None = None
     """The standard error of each count, where it is known exactly: one for all, or one for each."""
 
     lower: Reals | None = None
     upper: Reals | None = None
-    """Bounds on each count, if they were asked for."""
+    """Bounds on each count, if requested."""
     counted: str = ""
     """Which rows were counted, in a few words, where that is not all of them."""
 
@@ -322,7 +323,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """Neighbouring cells of one attribute; and of other attributes the cells that count."""
+    """Neighbouring cells of one attribute, and the cells of other attributes that are counted."""
 
     attribute: str
     cells: slice
@@ -338,16 +339,16 @@ class Slice:
             raise BadInput(f"among takes one query, like {{{schema.names[-1]!r}: …}}, given a list of {len(more) + 1}.")
         own = box.pop(attribute, np.arange(size))
         if own[-1] - own[0] + 1 > own.size or own[-1] >= size:
-            raise BadInput(f"among must name a range (from, to) of {attribute}, whose numbers are asked for.")
+            raise BadInput(f"among must name a range (from, to) of {attribute}, because its numbers are requested.")
         return cls(attribute, slice(int(own[0]), int(own[-1]) + 1), box)
 
     @property
     def group(self) -> tuple[str, ...]:
-        """The attributes that it is about, the sliced one first."""
+        """The attributes involved, the sliced one first."""
         return (self.attribute, *self.others)
 
     def whole(self, schema: Schema) -> bool:
-        """Whether it is all of a release of one attribute."""
+        """Whether it covers all cells of a release of one attribute."""
         return len(schema.names) == 1 and self.cells == slice(0, schema.cells)
 
     def widened(self, queries: Queries, schema: Schema) -> Queries:
@@ -369,7 +370,7 @@ class Slice:
         return factors[0] if len(factors) == 1 else Kronecker(factors)
 
     def _counted(self, name: str, side: int) -> Queries:
-        """One query about another attribute: the sum of its cells that count."""
+        """One query about another attribute: the sum of its counted cells."""
         if name not in self.others:
             return Total(side)
         cells = self.others[name]
@@ -377,12 +378,10 @@ class Slice:
 
 
 def one_by_one(attributes: tuple[Any, ...], schema: Schema) -> tuple[str, ...]:
-    """Names given one by one, or as one list; an error if one is unknown or given twice, or if there are none."""
+    """Names given one by one, or as one list; an error if there are none, or if a name is unknown or repeated."""
     names = attributes[0] if len(attributes) == 1 and isinstance(attributes[0], list | tuple) else attributes
     if not names or not all(isinstance(name, str) for name in names):
-        raise BadInput(
-            f'a table is asked for by the names of attributes, like table("age", "sex"), given {listing(names)}.'
-        )
+        raise BadInput(f'name the attributes of the table, like table("age", "sex"), given {listing(names)}.')
     return schema.check_names(tuple(names))
 
 
@@ -390,18 +389,18 @@ def one_by_one(attributes: tuple[Any, ...], schema: Schema) -> tuple[str, ...]:
 
 
 MOST = 1000
-"""How many releases can be combined."""
+"""How many releases can be combined at most."""
 COMBINED = "combined"
-"""The name in place of an algorithm for a release that was combined from several."""
+"""The name that a combined release has in place of an algorithm."""
 _AnyRelease = TypeVar("_AnyRelease", bound=Released)
 
 
 def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
     """One release out of several of the same attributes of the same rows, with less noise than each of them.
 
-    Counts of cells are averaged, each release with the weight 1/(its expected error)²; tables that were measured one by
-    one go into one least squares. It costs nothing more than the parts did. Errors of the parts are
-    independent, so that intervals are exact where those of all parts are. ``combined.epsilon`` is what all cost.
+    Counts of cells are averaged, each release with the weight 1/(its expected error)²; tables that were measured
+    separately are combined by least squares. Combining costs no privacy. Errors of the parts are independent, so
+    intervals are exact if those of all parts are. ``combined.epsilon`` is what all parts cost together.
 
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 500})
@@ -418,14 +417,14 @@ def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
         raise BadInput(f"only releases of counts and of tables are combined, given {shorten(other)}.")
     first = given[0]
     if any(type(release).combined_with is not type(first).combined_with for release in given):
-        raise BadInput("some of these releases have a count for every cell, others tables alone. Combine either kind.")
+        raise BadInput("some of these releases have counts of cells, others only tables. Combine releases of one kind.")
     check_same(given)
     made: _AnyRelease = first.combined_with(given[1:])
     return made
 
 
 def joint_receipt(receipts: Sequence[Receipt]) -> Receipt:
-    """For all of them: the budget as the last one left it; that of several budgets, if entries have the same number."""
+    """One receipt for all: the budget as the last release left it; the sum of budgets, if entry numbers repeat."""
     entries = tuple(entry for receipt in receipts for entry in receipt.entries)
     last = max(receipts, key=lambda receipt: (receipt.created, receipt.spent))
     if len({entry.number for entry in entries}) < len(entries):
@@ -438,7 +437,7 @@ def joint_receipt(receipts: Sequence[Receipt]) -> Receipt:
 
 
 def check_same(releases: Sequence[Released]) -> None:
-    """Refuse what is not the same thing."""
+    """Refuse releases of different attributes, rows or data sets, and the same release twice."""
     first = releases[0]
     for release in releases[1:]:
         if release.schema != first.schema:

@@ -1,4 +1,4 @@
-"""A result: what a request returned. Whatever its kind, it is explained, drawn, saved and loaded in one way."""
+"""A result: what a request returned. Every kind is explained, drawn, saved and loaded in the same way."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ _KINDS = {
 }
 _T = TypeVar("_T")
 KindOf: TypeAlias = "Callable[[Task, str], type[Result] | None]"
-"""The type of results for a task and the name of a kind; None where the kind is another one."""
+"""From a task and the name of a kind to the class of its results; None if another kind was expected."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Paragraphs; printed as they are."""
+    """Paragraphs of text, printed as they are."""
 
     paragraphs: tuple[str, ...]
 
@@ -77,120 +77,120 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Result(ABC):
-    """What a request returned: what was asked, what was measured, what it cost. A kind of result adds its own fields.
+    """What a request returned: the request, the measurements, and the price. A kind of result adds its own fields.
 
     A kind of result shows itself by :meth:`own_paragraphs` (in words), :meth:`sheets` (in numbers), :meth:`drawings`
-    (in pictures) and :meth:`own_dict` (in JSON). One page, one folder and one printer use these.
+    (in pictures) and :meth:`own_dict` (in JSON). Pages, folders and terminals use these.
     """
 
     kind: ClassVar[str]
-    """What a file says that it is."""
+    """The name of the kind in files."""
     noun: ClassVar[str] = "release"
     """What people call it."""
     holds: ClassVar[str] = "a release"
-    """The same in a sentence about files."""
+    """The same with an article, for sentences about files."""
     at_once: ClassVar[bool] = False
-    """Whether the sheets without bounds take no time, so that they are written with what was paid for."""
+    """Whether sheets without bounds take no time to compute, so that they are written with the measurements."""
     looks: ClassVar[bool] = False
-    """Whether its numbers are counts that can be shown whole, or without negative ones."""
+    """Whether its numbers are counts that can be shown as whole numbers, or without negative ones."""
 
     checks_values: ClassVar[bool] = True
     """Whether values that do not match the schema change its numbers."""
     bulky: ClassVar[tuple[str, ...]] = ()
-    """Parts of its file that are as long as what was measured."""
+    """The parts of its file that grow with the number of measurements."""
 
     schema: Schema
     """What is public about the attributes that were released."""
     task: Task
-    """What was asked for."""
+    """The task of the request."""
     where: str | None
-    """Of which rows."""
+    """The filter: which rows were counted."""
     algorithm: str
-    """What ran, named or chosen."""
+    """The algorithm that ran, whether named or chosen."""
     options: Mapping[str, Any]
-    """Those of the algorithm that were given."""
+    """The options of the algorithm that were given."""
     epsilon: Fraction
-    """What was charged: a person's whole part in the table is protected by this much."""
+    """What was charged; this ε protects all rows of a unit together."""
     receipt: Receipt
     """What was paid: data set, privacy unit, budget, entries of the ledger, versions, date."""
     misfits: Misfits | None = None
     """The noisy numbers of rows that do not match the schema, if they were counted."""
     unfinished: str | None = None
-    """What ended the program before it had measured all that it was going to, if something did."""
+    """What ended the program before all planned measurements were taken; None if it was completed."""
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], asked: Fraction) -> Self:
-        """From all of its parts; *asked* is the budget that was asked for, of which less may have been needed."""
+        """Build a result from its parts; *asked* is the requested budget, which may not have been needed in full."""
         return cls(**parts)
 
     # ---- what a kind says of itself ---------------------------------------------------------------------------------
 
     @abstractmethod
     def own_paragraphs(self) -> tuple[str, ...]:
-        """What ran and why, and how far off it is, in words."""
+        """In words: what ran and why, and how far off the numbers are."""
 
     @abstractmethod
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
-        """What was asked for, in numbers, with bounds at a confidence."""
+        """The requested numbers, with bounds at a confidence."""
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
-        """What else goes into files."""
+        """Other sheets that are written to files."""
         return ()
 
     @property
     def typical_errors(self) -> Mapping[str, float]:
-        """How far off its numbers are expected to be, by what they are; none where that depends on the data."""
+        """The expected errors of its numbers, by name; empty if they depend on the data."""
         return {}
 
     def explained(self) -> tuple[Sheets, ...]:
-        """What an explanation shows in numbers."""
+        """The sheets that an explanation shows."""
         return ()
 
     def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
-        """What a terminal shows in the place of the sheets: a text, or a single number; *quiet* without words."""
+        """What a terminal shows instead of the sheets: a text, or a single number; without words if *quiet*."""
         return ()
 
     @abstractmethod
     def drawings(self, most: int | None = None) -> list[Drawing]:
-        """The pictures, at most so many."""
+        """The pictures, at most *most* of them."""
 
     def view(self) -> dict[str, Any]:
-        """What its page says: numbers, pictures and words of its own, between those of every page."""
-        from adyton.report.page import view_of  # pages and pictures are loaded when somebody looks at one
+        """The content of its page: numbers, pictures and words, in addition to those of every page."""
+        from adyton.report.page import view_of  # the code for pages and pictures is loaded when needed
 
         return view_of(self)
 
     def glance(self, *, bounds: bool = False) -> Sheets:
-        """The sheets that its first lines are on, without waiting; with *bounds* if these take no time."""
+        """The sheets for a first look, without waiting; with *bounds* if these take no time."""
         return self.sheets(confidence=CONFIDENCE if bounds or not self.at_once else None)
 
     def remarks(self) -> tuple[str, ...]:
-        """What a notebook says below the numbers and a picture: a few sentences that take no time."""
+        """A few sentences that a notebook shows below the numbers and the picture; they take no time to compute."""
         return self.own_paragraphs()
 
     @abstractmethod
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
-        """What it has beside the parts of every result, as plain values; what takes time only if *complete*."""
+        """The parts that other kinds do not have, as plain values; parts that take time only if *complete*."""
 
     @classmethod
     @abstractmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Self:
-        """From the plain values of a file that a stranger may have written, and the parts that were read already."""
+        """Read a result from the plain values of an untrusted file; the *common* parts were read already."""
 
     def asked_in_words(self) -> str:
-        """What was asked for, in a sentence."""
+        """The request, in a sentence."""
         where = f", of rows where {self.where}" if self.where else ""
         return f"Released: {self.task}{where}{self.extent}."
 
     @property
     def extent(self) -> str:
-        """How much that is, behind a semicolon; empty where there is nothing to say."""
+        """The size of the result, after a semicolon; empty if there is nothing to say."""
         return ""
 
     # ---- in words ---------------------------------------------------------------------------------------------------
 
     def paragraphs(self) -> tuple[str, ...]:
-        """What was asked, what ran and why, how far off it is, which rows did not fit, what it cost."""
+        """The request, what ran and why, how far off it is, which rows do not match the schema, and the price."""
         said = f"WARNING: {self.unfinished} What was measured until then is here."
         loud, quiet = self.misfit_paragraphs()
         return (
@@ -203,7 +203,7 @@ class Result(ABC):
         )
 
     def _budget_in_words(self) -> str:
-        """What it cost, what is left and where that is recorded, and what ε means."""
+        """The price, what is left, where that is recorded, and what ε means."""
         receipt = self.receipt
         left, total = display(receipt.remaining), display(receipt.total)
         kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file records it"
@@ -212,7 +212,7 @@ class Result(ABC):
         return f"{cost} {in_words(self.epsilon, receipt.unit)}{changed}"
 
     def misfit_paragraphs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The rows that do not match the schema, in words: a warning if there is cause for one, and a paragraph."""
+        """The rows that do not match the schema, in words: a warning if one is needed, and a paragraph."""
         if not self.checks_values:
             return (), ()
         if self.misfits is None:
@@ -223,13 +223,13 @@ class Result(ABC):
         return (f"WARNING: {warnings}",) * bool(warnings), (self.misfits.in_words(),)
 
     def explain(self) -> Explanation:
-        """What was asked, what ran and why, how far off it is, and what was spent, in words."""
+        """In words: the request, what ran and why, how far off it is, and what was spent."""
         return Explanation(self.paragraphs())
 
     # ---- in numbers -------------------------------------------------------------------------------------------------
 
     def to_arrow(self, *, confidence: float | None = CONFIDENCE) -> pa.Table:
-        """What was asked for, as an Arrow table: labels, then numbers with their bounds."""
+        """The requested numbers as an Arrow table: labels, then numbers with their bounds."""
         return self.sheets(confidence=confidence).to_arrow()
 
     def to_frame(self, *arguments: Any, **options: Any) -> Any:
@@ -265,10 +265,10 @@ class Result(ABC):
     ) -> None:
         """Write ``release.json`` (complete), a CSV file and ``report.html`` into a new folder.
 
-        What was paid for is put in place at once; bounds, errors and the report are added to it. If one of these fails,
-        a warning says so, and what was paid for is there. With *overwrite* the folder may hold another result, which is
-        replaced. Where the numbers are counts, ``integer=True`` and ``nonnegative=True`` are about the CSV files. A
-        name that ends in ``.json`` is that of a file, which gets all of it and nothing else.
+        What was paid for is saved first; bounds, errors and the report are added to it. If one of these fails, a
+        warning says so, and what was paid for is safe. With *overwrite* the folder may hold another result, which is
+        replaced. If the numbers are counts, ``integer=True`` and ``nonnegative=True`` apply to the CSV files. A name
+        that ends in ``.json`` names a single file, which holds the complete result.
         """
         look = Look(integer, nonnegative)
         if look != AS_IT_IS and not self.looks:
@@ -280,7 +280,7 @@ class Result(ABC):
             warnings.warn(f"{folder}: {problem} Everything else is there.", stacklevel=2)
 
     def save_in(self, place: Place, look: Look = AS_IT_IS) -> SavedResult:
-        """Write what was paid for, and put it in place; interrupts wait until that is done."""
+        """Write what was paid for, and move it into place; interrupts wait until that is done."""
         with deferred():
             write_json(self._body(complete=False), place.json)
             if self.at_once and not place.single:
@@ -293,20 +293,20 @@ class Result(ABC):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The result in a folder that :meth:`save` wrote, or in its JSON file; the data are not needed.
 
-        The file is checked as a stranger's would be, and nothing in it is run. :func:`adyton.load` opens any kind.
+        The file is not trusted: it is checked, and nothing in it is run. :func:`adyton.load` opens any kind.
         """
         result = read_result(path, cls._own_kind, cls.holds)
         assert isinstance(result, cls)
         return result
 
     def to_dict(self, *, complete: bool = True) -> dict[str, Any]:
-        """Everything that is needed to use it later, without the data, as plain values for JSON, with a digest; what
-        takes time only if *complete*."""
+        """Everything that is needed to use it later without the data, as plain values for JSON, with a digest; parts
+        that take time only if *complete*."""
         return signed(self._body(complete=complete))
 
     @classmethod
     def from_dict(cls, plain: Any) -> Self:
-        """The result that :meth:`to_dict` described; checked as a stranger's would be."""
+        """The result that :meth:`to_dict` described; the values are not trusted, and are checked."""
         reader = replace(KIND, holds=cls.holds)
         result = reader.made(plain, "this value", lambda parts: result_from(parts, cls._own_kind))
         assert isinstance(result, cls)
@@ -317,7 +317,7 @@ class Result(ABC):
         return cls if kind == cls.kind else None
 
     def _body(self, *, complete: bool) -> dict[str, Any]:
-        """What its JSON file holds."""
+        """The content of its JSON file."""
         common = {
             **KIND.head,
             "kind": self.kind,
@@ -338,13 +338,13 @@ class Result(ABC):
 
     @property
     def counted(self) -> RowsCounted:
-        """Which rows of each unit were counted; nothing is said where no column names a unit."""
+        """Which rows of each unit were counted; empty if no column names a unit."""
         receipt = self.receipt
         return RowsCounted.asked(self.task, receipt.unit if receipt.enforced else None, receipt.rows_per_unit)
 
     @property
     def counted_rows(self) -> str:
-        """Which rows of the table were counted, in a few words; nothing if it is all of them."""
+        """Which rows of the table were counted, in a few words; empty if all were."""
         return self.counted.rows(self.where)
 
     @property
@@ -358,7 +358,7 @@ class Result(ABC):
         return self.receipt.to_plain()
 
     def __str__(self) -> str:
-        """Numbers first: the first lines, then what it is and what it cost."""
+        """The first lines of numbers, then a description and the price."""
         from adyton.report.page import printed  # loaded when it is printed
 
         return printed(self)
@@ -372,17 +372,17 @@ class Result(ABC):
 
 @dataclass(frozen=True, eq=False)
 class SavedResult:
-    """A result whose measurements are in files."""
+    """A result whose measurements are saved."""
 
     result: Result
     place: Place
     look: Look = AS_IT_IS
 
     def finish(self) -> tuple[Sheets | None, list[str]]:
-        """Add what is computed from the measurements: bounds, what takes time, the report. If that fails, what is there
-        stays as it is.
+        """Add what is computed from the measurements: bounds, expected errors, the report. If that fails, the saved
+        files stay as they are.
 
-        Returns what was asked for, with bounds if there are any, and a sentence for everything that is missing.
+        Returns the requested sheets, with bounds if there are any, and a sentence for each missing part.
         """
         problems: list[str] = []
         asked = attempt("The numbers with their bounds", problems, self._write_asked)
@@ -414,7 +414,7 @@ class SavedResult:
 
 
 def attempt(what: str, problems: list[str], step: Callable[[], _T]) -> _T | None:
-    """What *step* computes from a result that is paid for. If it fails, for any reason, None; the problem is noted."""
+    """What *step* computes from a result that is paid for. If it fails for any reason, None; *problems* says why."""
     try:
         return step()
     except Exception as error:
@@ -427,8 +427,8 @@ def attempt(what: str, problems: list[str], step: Callable[[], _T]) -> _T | None
 
 
 def read_result(path: str | os.PathLike[str], kind_of: KindOf, holds: str) -> Result:
-    """The result in a folder or a file, of the type that *kind_of* finds for a task and the name of a kind. *holds*
-    says in messages what is looked for. What is wrong with a file is one sentence."""
+    """The result in a folder or a file, of the class that *kind_of* returns for its task and kind. *holds* says in
+    messages what is expected. A message about a bad file is one sentence."""
     given = path_of(path)
     writer = f"Give the folder of {holds.replace('a ', 'a saved ', 1)}, or its {JSON}."
     file, reader = file_in(given), replace(KIND, holds=holds, writer=writer)
@@ -448,11 +448,11 @@ def read_result(path: str | os.PathLike[str], kind_of: KindOf, holds: str) -> Re
 
 
 class _OtherKind(Exception):
-    """A file holds another kind of result; the words say which."""
+    """A file holds another kind of result, which the message names."""
 
 
 def result_from(given: dict[str, Any], kind_of: KindOf) -> Result:
-    """The result that plain values describe. Unknown keys are ignored, and padding is refused."""
+    """The result that plain values describe. Unknown keys are ignored; parts that are padded with junk are refused."""
     plain = updated(given) if is_earlier(given) else given
     task, name = task_from_dict(part_of(plain, "task")), as_text(part_of(plain, "kind"), "kind")
     kind = kind_of(task, name)
@@ -467,7 +467,7 @@ def result_from(given: dict[str, Any], kind_of: KindOf) -> Result:
 
 
 def _common(plain: Mapping[str, Any], task: Task) -> dict[str, Any]:
-    """The parts of every result, each of its own type, that fit together."""
+    """Read the parts that every result has; their types and consistency are checked."""
     described = part_of(plain, "schema")
     schema = None if described is None else Schema.from_dict(described)
     rows, enforced = (1, False) if schema is None else (schema.rows_per_unit, schema.unit is not None)

@@ -1,4 +1,4 @@
-"""Synthetic rows as tables and files: marked as synthetic, and compared with the tables that they were made from."""
+"""Synthetic rows as tables and files: marked as synthetic, and compared with the tables they were made from."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 Codes = npt.NDArray[np.int32]
-"""Rows as the numbers of their cells: a row for each row, a column for each attribute."""
+"""Rows as cell numbers: one line for each row, one column for each attribute."""
 
 
 Group = tuple[str, ...]
 
 
 class Comparison:
-    """How far the tables of rows are from the released ones, while the rows come by; *names* are those of the columns.
+    """How far the tables of rows are from the released ones, computed part by part; *names* are the columns.
 
     >>> compared = Comparison({("a", "b"): np.array([[1.0, 1.0], [0.0, 2.0]])}, ["a", "b"])
     >>> compared.add(np.array([[0, 0], [0, 1], [1, 1], [1, 0]], dtype=np.int32))
@@ -65,7 +65,7 @@ class Comparison:
         self._rows += len(codes)
 
     def distances(self) -> dict[Group, float]:
-        """For every table the total variation between rows and release; none where there are no rows."""
+        """The total variation between rows and release for every table; empty if there are no rows."""
         if not self._rows:
             return {}
         shares = {group: table / max(table.sum(), 1e-300) for group, table in self._tables.items()}
@@ -77,12 +77,12 @@ class Comparison:
 
 _AT_A_TIME = 1 << 17
 _MOST_COMPARED = 1 << 22
-"""How many cells of tables rows are compared with."""
+"""How many cells of tables the rows are compared with at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellRows:
-    """The estimated counts of all cells as a source of rows; negative ones hold none.
+    """The estimated counts of all cells as a source of rows; cells with negative counts get none.
 
     >>> from adyton.schema import Integer
     >>> source = CellRows(Schema({"a": Integer(0, 2)}), np.array([2.0, -1.0, 2.0]))
@@ -94,7 +94,7 @@ class CellRows:
     estimate: Reals
 
     def codes(self, rows: int, seed: int | None) -> Iterator[Codes]:
-        """Of every part, each cell gets the rows that are its share, but for less than one: systematic sampling."""
+        """Systematic sampling: in every part, the rows of each cell differ from its share by less than one."""
         wanted = whole(rows, "rows", 0)
         key = secrets.randbits(63) if seed is None else whole(seed, "seed", 0)
         held = np.cumsum(self._cells().reshape(-1))
@@ -110,7 +110,7 @@ class CellRows:
         return np.stack(np.unravel_index(cells, self.estimate.shape), axis=1).astype(np.int32)
 
     def tables(self) -> dict[tuple[str, ...], Reals]:
-        """Those of all pairs, or of the only attribute; the first ones, where they are many and large."""
+        """The tables of all pairs, or of the only attribute; only the first tables if they are many and large."""
         names, cells = self.schema.names, self._cells()
         tables: dict[tuple[str, ...], Reals] = {}
         left = _MOST_COMPARED
@@ -123,7 +123,7 @@ class CellRows:
         return tables
 
     def _cells(self) -> Reals:
-        """No count is negative; where all are 0, all cells are alike."""
+        """The counts without negative ones; if all are 0, every cell gets the same count."""
         cells = Look(nonnegative=True).shown(self.estimate)
         return cells if cells.sum() > 0 else np.ones(cells.shape)
 
@@ -135,28 +135,28 @@ _MARK = b"adyton.synthetic"
 
 
 class RowSource(Protocol):
-    """What rows can be made from: an estimate that knows tables."""
+    """What rows can be made from: an estimate that has tables."""
 
     def codes(self, rows: int, seed: int | None) -> Iterator[Codes]:
-        """Rows as numbers of cells, a part at a time."""
+        """Rows as cell numbers, a part at a time."""
 
     def tables(self) -> Mapping[tuple[str, ...], Reals]:
-        """What the rows are compared with: the tables of all pairs of attributes, or of the only one."""
+        """What the rows are compared with: the tables of all pairs of attributes, or of the only attribute."""
 
 
 @dataclass(frozen=True)
 class RowsMade:
-    """What is said of synthetic rows."""
+    """Facts about synthetic rows that were made."""
 
     rows: int
     distance: float | None
-    """How far the pairs of the rows are from those of the release: the mean total variation; None without rows."""
+    """How far the tables of pairs are from those of the release: the mean total variation; None without rows."""
     farthest: float | None
-    """The largest of them."""
+    """The largest total variation of a pair."""
     farthest_table: tuple[str, ...] = ()
-    """Which pair that is."""
+    """The pair with the largest total variation."""
     counted: str = ""
-    """Which rows of the table they represent, in a sentence, if that is not all of them."""
+    """A sentence on which rows of the table they represent, if not all of them."""
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values for JSON."""
@@ -175,7 +175,7 @@ def _note(counted: str) -> str:
 
 
 def check_rows(file: Path | None, rows: int, schema: Schema) -> None:
-    """Refuse what cannot be made or written, before anything is spent."""
+    """Refuse rows that cannot be made or written, before anything is spent."""
     if whole(rows, "rows", 0) > MOST_ROWS:
         raise BadInput(f"at most {MOST_ROWS:,} rows are made at once, given {shorten(rows)}.")
     _no_rows(schema)  # refuses attributes whose rows cannot be made
@@ -188,7 +188,7 @@ def check_rows(file: Path | None, rows: int, schema: Schema) -> None:
 def sampled_table(
     source: RowSource, schema: Schema, rows: int, seed: int | None, counted: str
 ) -> tuple[pa.Table, RowsMade]:
-    """All rows in memory, with what is said of them in the table's metadata."""
+    """All rows in memory, with the facts about them in the table's metadata."""
     import pyarrow as pa
 
     check_rows(None, rows, schema)
@@ -199,7 +199,7 @@ def sampled_table(
 
 
 def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: int | None, counted: str) -> RowsMade:
-    """A part at a time; the file appears when all of them are in it."""
+    """Write rows a part at a time; the file appears once it is complete."""
     check_rows(file, rows, schema)
     compared = Comparison(source.tables(), schema.names)
     empty = _no_rows(schema)
@@ -218,8 +218,8 @@ def write_rows(source: RowSource, schema: Schema, file: Path, rows: int, seed: i
 
 @contextmanager
 def _writer(draft: Path, kind: str, empty: pa.Table, note: str) -> Iterator[Callable[[pa.Table], None]]:
-    """A function that writes some rows: as CSV whose texts no spreadsheet takes for formulas, or as Parquet whose
-    metadata say that the rows are synthetic."""
+    """A function that writes some rows: as CSV whose texts no spreadsheet treats as formulas, or as Parquet whose
+    metadata says that the rows are synthetic."""
     if kind == ".csv":
         from pyarrow import csv
 
@@ -255,8 +255,9 @@ def _made(rows: int, compared: Comparison, counted: str) -> RowsMade:
 def arrow_rows(schema: Schema, codes: Codes, random: np.random.Generator) -> pa.Table:
     """Rows as an Arrow table: a column for each attribute of the schema, in its order.
 
-    A whole number, a real number and a time (to the second) are drawn evenly from their cell. Missing values are null.
-    A value outside is written so that it is read as such again: the text ``(other)``, or a number beyond the largest.
+    Whole numbers, real numbers and times (to the second) are drawn uniformly from their cell. Missing values are null.
+    A value out of bounds is written so that it is read as such again: the text ``(other)``, or a number that is too
+    large.
 
     >>> from adyton.schema import Integer
     >>> schema = Schema({"sex": Categorical(["F", "M"]), "age": Integer(0, 99, step=50)})
@@ -296,7 +297,7 @@ def _column(attribute: CelledAttribute, cells: Places, random: np.random.Generat
 
 
 def _levels(attribute: Boolean | Categorical, cells: Places, missing: Flags, other: Flags) -> Any:
-    """By a dictionary of the levels; where other values have a cell, they need a level too."""
+    """Look up the levels; if other values have a cell, that cell needs a level, too."""
     import pyarrow
 
     levels: list[Any] = [False, True] if isinstance(attribute, Boolean) else list(attribute.levels)
@@ -319,7 +320,7 @@ def _whole_numbers(attribute: Integer, cells: Places, other: Flags, random: np.r
 
 
 def _times(attribute: Times, cells: Places, missing: Flags, other: Flags, random: np.random.Generator) -> Any:
-    """An even second of each cell on the attribute's clock, as a date or a time; parts by their names."""
+    """A uniformly drawn second of each cell, as a date or a time; parts, such as weekdays, by their names."""
     import pyarrow
 
     place = np.minimum(cells, attribute.base_size - 1)
@@ -336,7 +337,7 @@ def _times(attribute: Times, cells: Places, missing: Flags, other: Flags, random
 
 
 def _real_numbers(attribute: Numeric, cells: Places, other: Flags, random: np.random.Generator) -> Reals:
-    """Points well inside their bins: none is moved to another by rounding."""
+    """Points well inside their bins: rounding does not move them to another bin."""
     if attribute.edges is not None:
         edges: Reals = np.asarray(attribute.edges, dtype=np.float64)
     else:
@@ -345,5 +346,5 @@ def _real_numbers(attribute: Numeric, cells: Places, other: Flags, random: np.ra
     place = np.minimum(cells, attribute.base_size - 1)
     low, high = edges[place], edges[place + 1]
     points = low + (high - low) * (0.001 + 0.998 * random.random(cells.size))
-    points = np.where((points > low) & (points < high), points, low)  # a bin of no more than a few doubles
+    points = np.where((points > low) & (points < high), points, low)  # for a bin that holds only a few doubles
     return np.where(other, attribute.max + (attribute.max - attribute.min), points)

@@ -1,6 +1,6 @@
-"""What a result shows and writes: sheets of labelled lines with numbers and bounds, and one tidy table of several.
+"""What a result shows and writes: sheets of labelled lines with numbers and bounds, several of them as one tidy table.
 
-Below them: how counts are shown, the labels and names of columns, and the frames of other libraries.
+Below: how counts are shown, the labels and names of columns, and frames of other libraries.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CONFIDENCE = 0.95
-"""That of bounds, if no other is asked for."""
+"""The default confidence of bounds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers, one for each line, and what is known of their error."""
+    """A number for each line, and what is known about its error."""
 
     name: str
     values: Array
     lower: Array | None = None
     upper: Array | None = None
     error: Array | None = None
-    """The standard error of each, where that is known."""
+    """The standard error of each number, if known."""
     kind: str | None = None
-    """What the bounds are, ``exact`` or ``approximate``, where columns differ in it."""
+    """Whether the bounds are ``exact`` or ``approximate``, where columns differ."""
     known: bool = True
-    """Whether anything is known of these numbers; if not, they are blank."""
+    """Whether anything is known about these numbers; if not, they are shown as blank."""
     words: str = ""
-    """What people call the numbers, where that is not the name of the column."""
+    """What people call the numbers, if not by the name of the column."""
 
     @property
     def whole(self) -> bool:
@@ -48,7 +48,7 @@ class Column:
         return self.name.endswith("count") or np.asarray(self.values).dtype.kind in "iu"
 
     def written(self, *, prefixed: bool) -> dict[str, Any]:
-        """The columns of a table: the numbers, then their bounds and errors as far as there are any."""
+        """The columns of a table: the numbers, then their bounds and errors, if any."""
         before = f"{self.name}_" if prefixed else ""
         parts = {"lower": self.lower, "upper": self.upper, "error" if prefixed else "standard_error": self.error}
         return {self.name: self.values, **{before + name: part for name, part in parts.items() if part is not None}}
@@ -68,26 +68,26 @@ class Sheet:
     """A label for each line, by attribute."""
     columns: tuple[Column, ...]
     prefixed: bool = False
-    """Whether bounds carry the name of their column: where there are several, or could be."""
+    """Whether names of bounds begin with the name of their column, as there may be several columns."""
     note: str = ""
-    """What has to be said about the bounds."""
+    """A remark on the bounds, if one is needed."""
     counted: str = ""
-    """Which rows were counted, in a few words, where that is not all of them."""
+    """Which rows were counted, in a few words, if not all."""
     of: int = 0
-    """How many lines there are in all, where these are the first of them."""
+    """How many lines there are in all, if the sheet holds only the first ones."""
 
     @property
     def lines(self) -> int:
-        """How many there are."""
+        """The number of lines."""
         return len(self.columns[0].values)
 
     @property
     def title(self) -> str:
-        """What the lines are by."""
+        """The attributes that label the lines."""
         return " × ".join(self.labels)
 
     def numbers(self, taken: Collection[str]) -> dict[str, Any]:
-        """All columns but the labels, under names that are not *taken*. A note is in the first line of its own."""
+        """All columns but the labels, under names that are not *taken*. A note has a column of its own."""
         columns: dict[str, Any] = {}
         for column in self.columns:
             for name, values in column.written(prefixed=self.prefixed).items():
@@ -107,7 +107,7 @@ class Sheet:
         return pa.table({name: arrow_column(value) for name, value in columns.items()})
 
     def to_plain(self) -> dict[str, Any]:
-        """Column by column, as plain values for JSON; of counts alone also under their own names."""
+        """Column by column, as plain values for JSON; a single column of counts also under its own keys."""
         plain: dict[str, Any] = {
             "labels": {name: np.asarray(labels).tolist() for name, labels in self.labels.items()},
             "columns": [column.to_plain() for column in self.columns],
@@ -129,27 +129,27 @@ class Sheets:
     confidence: float | None = None
     """The confidence of the bounds, if there are any."""
     look: Mapping[str, bool] | None = None
-    """How counts are shown, where that can be chosen."""
+    """How counts are shown, if that can be chosen."""
     more: int = 0
-    """How many lines are on sheets that are not here."""
+    """How many lines are on sheets that are not included here."""
 
     @property
     def lines(self) -> int:
-        """Of all sheets."""
+        """The number of lines of all sheets."""
         return sum(sheet.lines for sheet in self.sheets) + self.more
 
     @property
     def note(self) -> str:
-        """What has to be said about the bounds."""
+        """The remark on the bounds, if there is one."""
         return self.sheets[0].note if self.sheets else ""
 
     def noted(self, note: str) -> Sheets:
-        """The same with a note on each."""
+        """The same sheets, each with a note."""
         return replace(self, sheets=tuple(replace(sheet, note=note) for sheet in self.sheets))
 
     def to_arrow(self) -> pa.Table:
-        """One table: of several sheets, which of them a line belongs to, a column for each attribute (blank where it
-        was summed over), and the numbers."""
+        """One table: if there are several sheets, a column for the sheet of each line; then a column for each attribute
+        (blank where it was summed over), and the numbers."""
         import pyarrow as pa
 
         if len(self.sheets) == 1:
@@ -180,7 +180,7 @@ class Sheets:
 
 
 def _plain(numbers: Array) -> Any:
-    """Numbers for JSON, which knows no infinite ones."""
+    """Numbers for JSON, which cannot represent infinite ones."""
     values = np.asarray(numbers)
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return values.tolist()
@@ -192,7 +192,7 @@ def _plain(numbers: Array) -> Any:
 
 @dataclass(frozen=True)
 class Look:
-    """How counts are shown: as they are, as whole numbers, without negative ones.
+    """How counts are shown: as they are, as whole numbers, or without negative ones.
 
     >>> Look(integer=True, nonnegative=True).shown(np.array([2.4, -1.0, 0.6])).tolist()
     [2.0, 0.0, 0.0]
@@ -211,13 +211,13 @@ class Look:
         return cells.reshape(estimate.shape)
 
     def numbers(self, answers: npt.ArrayLike) -> Array:
-        """Answers from what is shown, in the type that suits them."""
+        """Answers computed from shown counts, as integers or reals."""
         return np.asarray(answers, dtype=np.float64).astype(np.int64 if self.integer else np.float64)
 
     def around(self, counts: Array, lower: Reals, upper: Reals) -> tuple[Array, Array]:
-        """Bounds to show beside counts that are shown in this way: no count lies outside of its own.
+        """Bounds for counts that are shown in this way: no count lies outside its bounds.
 
-        Rounding and leaving out negative counts move some counts a little, and wider bounds promise no less.
+        Rounding and removing negative counts move some counts a little; widening the bounds keeps their promise.
 
         >>> Look(integer=True, nonnegative=True).around(np.array([3, 0]), np.array([2.1, -4.5]), np.array([2.7, -0.5]))
         (array([2, 0]), array([3, 0]))
@@ -254,17 +254,17 @@ def cell_labels(axes: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """The name of a column, changed until no attribute has it."""
+    """The name of a column, changed until it is not *taken*."""
     while name in taken:
         name += "_"
     return name
 
 
 def with_counted(columns: dict[str, Any], counted: str, lines: int) -> dict[str, Any]:
-    """The columns, and one more that says in every line which rows were counted, where that is not all of them.
+    """The columns, and one more that says in every line which rows were counted, if not all.
 
-    A column of its own, as statistical offices have them for units of measure: files stay plain tables, the columns
-    that programs read keep their names, and a line that is copied elsewhere takes the words with it.
+    It is a separate column, as statistical offices use for units of measure: files stay plain tables, the columns that
+    programs read keep their names, and a line that is copied elsewhere takes the words with it.
     """
     return {**columns, free_name("counted", columns): [counted] * lines} if counted else columns
 
@@ -288,6 +288,6 @@ def to_polars(table: pa.Table) -> Any:
 
 
 def _uniform(labels: Sequence[Any]) -> Any:
-    """Labels of one type: as they are if they have one, else as texts."""
+    """Labels of one type: as they are if all have the same type, otherwise as texts."""
     kinds = {type(label) for label in labels}
     return np.array(labels) if kinds in ({int}, {bool}) else np.array([str(label) for label in labels], dtype=object)
