@@ -96,7 +96,7 @@ def by_number_of_rows(monkeypatch):
 def one_too_many(monkeypatch):
     """The limit off by one."""
     honest = UnitRows._owners
-    monkeypatch.setattr(UnitRows, "_found", lambda self: honest(UnitRows(self.stored, self.limit + 1)))
+    monkeypatch.setattr(UnitRows, "_owners", lambda self: honest(UnitRows(self.stored, self.limit + 1)))
 
 
 def merged_by_capitals(monkeypatch):
