@@ -1,7 +1,7 @@
 """Adyton: differentially private data release.
 
-Names are looked up in their rooms when first used, so that importing the package stays fast: ``__init__.pyi`` says
-where they are.
+A public name is imported from its module when first used, so that importing the package stays fast:
+``__init__.pyi`` lists the modules.
 """
 
 from __future__ import annotations
