@@ -60,7 +60,7 @@ def admit(operator: Any) -> Any:
     """Accept only operators from the fixed list, made of parts from the fixed list; subclasses are refused."""
     if not is_one_of(operator, TRANSFORMS) and not is_mechanism(type(operator)):
         names = ", ".join([*(cls.__name__ for cls in (*TRANSFORMS, *CORE)), *PLACES])
-        raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
+        raise BadInput(f"the kernel does not accept the operator {type(operator).__name__}. It accepts {names}.")
     check_fields(operator)
     return operator
 
@@ -129,7 +129,7 @@ def is_one_of(value: Any, classes: Iterable[type]) -> bool:
 def check_fields(value: Any, depth: int = 0) -> None:
     """Refuse a value with a field, at any depth, that differs from its declaration, or that was changed by force."""
     if depth > _DEEPEST:
-        raise BadInput(f"these queries are made of queries more than {_DEEPEST} deep. Write them out.")
+        raise BadInput(f"these queries are nested more than {_DEEPEST} deep. Write them out.")
     fields = fields_of(type(value), parts())  # type: ignore[arg-type]  # mypy: type[Any] is not Hashable
     if vars(value).keys() - fields.keys():  # attributes could hide its own methods
         raise BadInput(f"this {type(value).__name__} was changed after it was made. Make a new one.")
@@ -140,7 +140,7 @@ def check_fields(value: Any, depth: int = 0) -> None:
 def _check(part: Any, kind: Kind, owner: Any, name: str, depth: int) -> None:
     cls = type(part)
     if not is_one_of(part, kind.classes):
-        raise BadInput(f"{type(owner).__name__} does not know the {name} {cls.__name__}. It knows {kind}.")
+        raise BadInput(f"{type(owner).__name__} does not accept {name} of type {cls.__name__}. It accepts {kind}.")
     if cls is tuple:
         assert kind.items is not None
         for item in part:
@@ -148,7 +148,7 @@ def _check(part: Any, kind: Kind, owner: Any, name: str, depth: int) -> None:
     elif cls is np.ndarray:
         if part.dtype not in kind.numbers:
             known = ", ".join(map(str, kind.numbers))
-            raise BadInput(f"{type(owner).__name__} does not know the {name} of {part.dtype}. It knows {known}.")
+            raise BadInput(f"{type(owner).__name__} does not accept {name} of {part.dtype}. It accepts {known}.")
         if not part.dtype.hasobject and not is_frozen(part):  # arrays of copies made by force are not frozen
             raise BadInput(f"this {type(owner).__name__} was copied, not made by its constructor. Make a new one.")
     elif cls is int or cls is Fraction:

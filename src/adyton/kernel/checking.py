@@ -187,7 +187,7 @@ def _look_up(attribute: Attribute) -> tuple[tuple[str, ...], str | None]:
         known = texts_of_levels(tuple(map(str, attribute.levels)), attribute.spellings, attribute.reading)
         strange = sorted({value for value in values.values() if attribute.reading.normal(value) not in known})
         if strange:
-            remarks.append(f"values of {lookup.file} that are no level: {listing(strange, 6)}")
+            remarks.append(f"values of {lookup.file} that are not levels: {listing(strange, 6)}")
     return tuple(remarks), None
 
 

@@ -100,7 +100,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         table = open_table(data, schema, unit)
         schema = table.schema
         if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
-            raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
+            raise BadInput("a table in memory has no name. Name the data set of the ledger with dataset='…'.")
         terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit, schema.level_files)
         functions = trusted_functions(trusted)
         account = opened(terms, total, ledger, dataset, name_of(data), noise, accept)
@@ -325,7 +325,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         where those threads do not exist, or in a signal handler that interrupts an operator they may wait for."""
         self._check_process()
         if under_way():
-            raise BadInput("an operator of a kernel is under way in this very thread. Wait until it has ended.")
+            raise BadInput("an operator of a kernel is already under way in this thread. Wait until it has ended.")
         return self._lock
 
     def _find(self, source: Source, operator: Any, kind: type) -> Kept:

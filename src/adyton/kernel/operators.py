@@ -165,8 +165,8 @@ def check_depth(lineage: Sequence[str], more: int = 1) -> None:
     """Refuse *more* transformations if the total would exceed the limit."""
     if len(lineage) - 1 + more > MOST_TRANSFORMS:
         raise BadInput(
-            f"this source was derived in {len(lineage) - 1} steps; the limit is {MOST_TRANSFORMS - more} here. Join "
-            "some of them, for example several filters into one."
+            f"this source was derived in {len(lineage) - 1} steps; the limit is {MOST_TRANSFORMS - more} here. "
+            "Combine some of them, for example several filters into one."
         )
 
 
@@ -174,7 +174,7 @@ def check_parts(parts: int) -> None:
     """Refuse a split into more parts than can be counted within the time limit."""
     if parts > MOST_PARTS:
         raise BadInput(
-            f"a split into {parts:,} parts; at most {MOST_PARTS:,} are allowed. Group the cells with a Partition, or "
+            f"this split has {parts:,} parts; at most {MOST_PARTS:,} are allowed. Group the cells with a Partition, or "
             "count all of them at once: vectorize() has every cell."
         )
 
@@ -183,8 +183,8 @@ def check_stability(stability: int) -> None:
     """Refuse a source whose measurements would cost too large a multiple of their ε."""
     if stability > LARGEST_STABILITY:
         raise BadInput(
-            "measurements of this source would cost more than 2^64 times what they ask for. Use smaller coefficients, "
-            "or fewer maps in a row."
+            "measurements of this source would cost more than 2^64 times their ε. Use smaller coefficients, or fewer "
+            "maps in a row."
         )
 
 

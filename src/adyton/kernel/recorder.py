@@ -120,8 +120,8 @@ class Recorders:
         """
         if self.within and limit is not None:
             raise BadInput(
-                "a request is under way in this very thread, which a signal handler must have interrupted. Nothing was "
-                "spent; ask again when the handler has returned."
+                "a request is already under way in this thread, which a signal handler must have interrupted. Nothing "
+                "was spent; ask again when the handler has returned."
             )
         outer, recorder = self.current, Recorder(limit)
         self._threads.recorder = recorder

@@ -306,7 +306,7 @@ class TablesSource(Source):
         """The place of the table over these attributes, in this order."""
         place = self._shape.places.get(group)
         if place is None:
-            raise BadInput(f"there is no table of {listing(group)}. Name a group as it was asked for.")
+            raise BadInput(f"there is no table of {listing(group)}. Name the attributes in the order of the request.")
         return place
 
     def vectors(self) -> tuple[VectorSource, ...]:
@@ -411,7 +411,7 @@ def _listed(given: object) -> tuple[Any, ...]:
     """A given list, as a tuple."""
     if isinstance(given, Iterable):
         return tuple(given)
-    raise BadInput(f"attributes are given by their names, in lists, given {shorten(given)}.")
+    raise BadInput(f"attributes must be given as lists of names, given {shorten(given)}.")
 
 
 def _names(given: tuple[Any, ...]) -> tuple[str, ...]:

@@ -78,9 +78,9 @@ class MeasureTables(Mechanism):
         """Tables of this source, and shares that can be paid for."""
         source.check_places(self.places)
         if len(self.shares) != len(self.places):
-            raise BadInput(f"{len(self.places)} tables need as many shares, given {len(self.shares)}.")
+            raise BadInput(f"{len(self.places)} tables need one share each, given {len(self.shares)}.")
         if min(self.shares) <= 0:
-            raise BadInput("the share of a table must be greater than 0. Leave out tables that get nothing.")
+            raise BadInput("the share of a table must be greater than 0. Leave out tables that are not measured.")
         total = sum(self.shares)
         if total > 1:
             raise BadInput(f"the shares of the tables must add up to at most 1, given {display(Fraction(total))}.")

@@ -67,17 +67,18 @@ class NestedQuantiles(Selection):
         """Whole lines, quantiles from 0 to 1 in order, and at least one place for each cell."""
         if not 1 <= self.used <= self.length or source.cells % self.length:
             raise BadInput(
-                f"a vector of {source.cells:,} cells has no lines of {self.length:,} of which {self.used:,} are used."
+                f"a vector of {source.cells:,} cells cannot be cut into lines of {self.length:,} cells with "
+                f"{self.used:,} used."
             )
         rising = all(low < high for low, high in itertools.pairwise(self.quantiles))
         if not self.quantiles or not rising or self.quantiles[0] < 0 or self.quantiles[-1] > 1:
-            raise BadInput("quantiles are fractions from 0 to 1, each larger than the one before.")
+            raise BadInput("quantiles must be fractions from 0 to 1, in increasing order.")
         if max(part.denominator for part in self.quantiles) > MOST_PARTS:
-            raise BadInput(f"quantiles are fractions with denominators up to {MOST_PARTS:,}.")
+            raise BadInput(f"quantiles must have denominators of at most {MOST_PARTS:,}.")
         if self.places.shape != (self.used,) or self.places.dtype != np.int64 or self.places.min() < 1:
             raise BadInput(f"each of the {self.used:,} cells needs at least one place.")
         if int(self.places.max()) > MOST_PLACES or int(self.places.sum()) > MOST_PLACES:
-            raise BadInput(f"a line has at most {MOST_PLACES:,} places.")
+            raise BadInput(f"a line can have at most {MOST_PLACES:,} places.")
 
     @property
     def levels(self) -> int:

@@ -77,7 +77,7 @@ class SplitChoice(Mechanism):
         if not names:
             raise BadInput("no leaf has a candidate to split on. Mark some, or leave the tree as it is.")
         if self.label in names:
-            raise BadInput(f"{shorten(self.label)} is what the splits are for. Leave it out of the candidates.")
+            raise BadInput(f"{shorten(self.label)} is the label of the splits. Leave it out of the candidates.")
         _ = source.schema.select((self.label, *names)).shape  # refuses unknown names, and identifiers
         if self.score not in SCORES:
             raise BadInput(no_such("score", self.score, SCORES))

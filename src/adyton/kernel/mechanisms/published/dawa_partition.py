@@ -91,12 +91,12 @@ class DawaPartition(PartitionSelection):
             raise BadInput(f"longest must be a whole number in 1 … 2^62, or None, given {shorten(self.longest)}.")
         if len(source.shape) != 1:
             raise BadInput(
-                f"intervals need cells in a line, the vector has the shape {source.shape}. "
-                "Reduce it by a Partition with one cell to a group, numbered along a curve."
+                f"intervals need cells in a line, but the vector has the shape {source.shape}. "
+                "Reduce it by a Partition with one cell per group, numbered along a curve."
             )
         if self.lengths == "all" and source.cells * min(source.cells, self.longest or source.cells) > MOST_BUCKETS:
             raise BadInput(
-                f"intervals of all lengths on {source.cells:,} cells are more than {MOST_BUCKETS:,} buckets. "
+                f"intervals of all lengths on {source.cells:,} cells make more than {MOST_BUCKETS:,} buckets. "
                 f"Choose longest up to {max(1, MOST_BUCKETS // source.cells):,}, or lengths = 'powers'."
             )
 
@@ -206,7 +206,7 @@ class Partitionality(Statistic):
     def check(self, source: VectorShape) -> None:
         """A line, and a cost."""
         if len(source.shape) != 1:
-            raise BadInput(f"intervals need cells in a line, the vector has the shape {source.shape}.")
+            raise BadInput(f"intervals need cells in a line, but the vector has the shape {source.shape}.")
         if not 0 <= self.bucket_cost <= _LARGEST_INTERVAL_COST:
             raise BadInput(f"an interval may cost from 0 to 2^40 rows, given {shorten(self.bucket_cost)}.")
 

@@ -60,7 +60,7 @@ class ParentChoice(Mechanism):
         source.check_places(self.places)
         names = self._attributes(source.groups)
         if len(names) < 2:
-            raise BadInput("a network needs at least two attributes. Name the tables of more of them.")
+            raise BadInput("a network needs at least two attributes. Name tables with more attributes.")
         if self.first not in names:
             raise BadInput(no_such("attribute", self.first, names))
         known = [self.first]
@@ -69,8 +69,8 @@ class ParentChoice(Mechanism):
             if child is None:
                 missing = [name for name in names if name not in known]
                 raise BadInput(
-                    f"no table joins {listing(missing)} to {listing(known)}. Give tables that have one attribute more "
-                    "than what is there before them."
+                    f"no table joins {listing(missing)} to {listing(known)}. Give tables that "
+                    "each add one attribute to the network."
                 )
             known.append(child)
 

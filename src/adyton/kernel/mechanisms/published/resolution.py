@@ -61,7 +61,7 @@ class CoefficientCount(Selection):
     def check(self, source: VectorShape) -> None:
         """One dimension, and a budget greater than 0."""
         if len(source.shape) != 1:
-            raise BadInput(f"cosine waves need one dimension, the vector has the shape {source.shape}.")
+            raise BadInput(f"cosine waves need one dimension, but the vector has the shape {source.shape}.")
         if type(self.remaining) is not Fraction or self.remaining <= 0:
             raise BadInput(f"remaining must be a fraction greater than 0, given {shorten(self.remaining)}.")
 
@@ -157,7 +157,7 @@ class Resolution(Selection):
     def check(self, source: VectorShape) -> None:
         """One dimension, block sizes that fit it, and a cost for each."""
         if len(source.shape) != 1:
-            raise BadInput(f"a resolution needs one dimension, the vector has the shape {source.shape}.")
+            raise BadInput(f"a resolution needs one dimension, but the vector has the shape {source.shape}.")
         most = 1 << (source.cells - 1).bit_length()
         for name, numbers, least, highest in (("sizes", self.sizes, 1, most), ("costs", self.costs, 0, LARGEST_COST)):
             if type(numbers) is not tuple or not all(
@@ -166,7 +166,7 @@ class Resolution(Selection):
                 raise BadInput(f"{name} must be whole numbers in {least} … {highest}, given {shorten(numbers)}.")
         rising = all(size & (size - 1) == 0 for size in self.sizes) and list(self.sizes) == sorted(set(self.sizes))
         if not self.sizes or len(self.sizes) != len(self.costs) or not rising:
-            raise BadInput("sizes must be rising powers of 2, at least one, and costs one number for each of them.")
+            raise BadInput("sizes must be powers of 2 in increasing order, at least one, with a cost for each.")
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The size of the blocks."""

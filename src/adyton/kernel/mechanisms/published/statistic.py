@@ -153,7 +153,7 @@ class Declared:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not 0 < len(self.name) <= _LONGEST_NAME or not callable(self.function):
-            raise BadInput(f"a declared function has a name and can be called, given {shorten(self.name)}.")
+            raise BadInput(f"a declared function must have a name and be callable, given {shorten(self.name)}.")
         object.__setattr__(self, "sensitivity", positive(self.sensitivity, f"the sensitivity of {self.name}"))
         if self.step is not None:
             object.__setattr__(self, "step", positive(self.step, f"the step of {self.name}"))
@@ -205,8 +205,8 @@ class DeclaredFunction(Statistic):
 
     def _unknown(self, known: str) -> BadInput:
         return BadInput(
-            f"this kernel was not opened with the function {shorten(self.name)}, and runs no other such "
-            f"function than {known or 'none'}. To allow it, open the kernel with trusted=[…]."
+            f"this kernel was not opened with the function {shorten(self.name)}. The functions that it was opened "
+            f"with: {known or 'none'}. To allow it, open the kernel with trusted=[…]."
         )
 
     def check(self, source: VectorShape) -> None:
@@ -263,7 +263,7 @@ class BoundFunction(DeclaredFunction):
 def by_name(given: Collection[Declared]) -> dict[str, Declared]:
     """The functions by name, or an error if one is not declared or two have the same name."""
     if not isinstance(given, Collection) or not all(isinstance(function, Declared) for function in given):
-        raise BadInput("trusted is a list of functions with a declared sensitivity.")
+        raise BadInput("trusted must be a list of functions with a declared sensitivity.")
     functions = {function.name: function for function in given}
     if len(functions) < len(given):
         raise BadInput("two trusted functions have the same name. Name each differently.")
