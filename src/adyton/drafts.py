@@ -16,7 +16,7 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - where there are no such locks, nothing is ever cleared
+except ImportError:  # pragma: no cover - without such locks, nothing is ever cleared
     fcntl = None  # type: ignore[assignment]
 
 ENDING = "partial"

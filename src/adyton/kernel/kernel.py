@@ -311,7 +311,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         return self._recorders.within
 
     def recording(self, limit: Fraction | None = None) -> AbstractContextManager[Recorder]:
-        """Record the debits and answers of this thread within a block; their total is at most *limit*."""
+        """Record the debits and answers of this thread within a block; the debits add up to at most *limit*."""
         return self._recorders.recording(limit)
 
     def replaying(self, recorder: Recorder, cause: BaseException) -> AbstractContextManager[None]:
@@ -452,7 +452,7 @@ def run(
 
 def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSource:
     """For noise that is keyed by places, the noise of this place: the source's lineage and the operator's text, without
-    its numbers, which may depend on other tables."""
+    its numbers, which may differ for other reasons."""
     if not isinstance(noise, KeyedNoise):
         return noise
     return noise.at("\n".join((*facts.lineage, _NUMBERS.sub("", str(operator)))), operator.parts(facts.shape))

@@ -116,7 +116,7 @@ def read_scores(scores: Sequence[int | Fraction] | IntegerArray) -> list[int | F
     else:
         raise BadInput(f"scores must be a sequence of whole numbers or fractions, given a {type(scores).__name__}.")
     if not given:
-        raise BadInput("scores must hold at least one candidate, given none.")
+        raise BadInput("scores must have at least one candidate, given none.")
     exact_scores = [score if isinstance(score, Fraction) else maybe_whole(score) for score in given]
     if any(score is None for score in exact_scores):
         raise BadInput("scores must be whole numbers or fractions. Round real scores to a public grid first.")

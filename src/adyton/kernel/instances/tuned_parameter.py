@@ -24,8 +24,8 @@ from adyton.whole import IntegerArray
 class ChosenPoint(Mechanism):
     """The number of a point of a public grid, by permute-and-flip on the sums of all votes.
 
-    Claim.  ε-DP for sets of instances of which one is added, removed or (if the relation is ``replace``) replaced by
-    another; for the sets of one owner's instances, where votes are those of owners.
+    Claim.  ε-DP for sets of instances that differ by one instance added, removed or (if the relation is ``replace``)
+    replaced by another; or by all instances of one owner, if votes are those of owners.
     Proof.  A vote is a whole number of 0 … 2²⁰ at every point, clipped, and depends on its own instance (owner) alone;
     so the sums change by amounts that lie in an interval of length R = 2²⁰, or R = 2²¹ if one vote is removed and
     another added. The points are public. By the lemma on differences of scores
@@ -81,8 +81,8 @@ class TunedParameter(Mechanism):
     with probability e^{−c·(T_j − U)}, exactly; otherwise both are drawn again. If votes are step functions, T = U, and
     the first draw is kept. If they are smooth between their starts (not piecewise constant), T is an envelope.
 
-    Claim.  ε-DP for sets of instances of which one is added, removed or (if the relation is ``replace``) replaced by
-    another; for the sets of one owner's instances, where votes are those of owners.
+    Claim.  ε-DP for sets of instances that differ by one instance added, removed or (if the relation is ``replace``)
+    replaced by another; or by all instances of one owner, if votes are those of owners.
     Proof.  A vote is a whole number of 0 … 2²⁰ at every place, clipped, and depends on its own instance (owner) alone;
     so U changes by amounts that lie in an interval of length R = 2²⁰, or R = 2²¹ if one vote is removed and another
     added. A place k of piece j is drawn and kept with a probability proportional to

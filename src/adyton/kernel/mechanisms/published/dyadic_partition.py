@@ -226,7 +226,7 @@ class PartitionWeights:
             return np.array([float(min(self.rate * gap, _ENDLESS)) for gap in gaps.tolist()])
         return np.asarray(gaps.astype(np.float64) * float(self.rate))
 
-    # ---- in as many digits as it takes ------------------------------------------------------------------------------
+    # ---- in decimals of any length ----------------------------------------------------------------------------------
 
     def refine_choice(self, k: int, _: int, digits: int) -> tuple[Decimal, Decimal]:
         """The weight of the k-th s, and of all later ones, with a relative error below 10^(-digits)."""

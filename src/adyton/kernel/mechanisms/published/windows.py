@@ -88,7 +88,7 @@ def _windows(
         length = end + 1 - starts[end]
         mean, half = total // length, length // 2
         place, below, lower, step = 0, 0 * total, 0 * total, highest
-        while step > 0:  # the most ranks that are not above the mean, or that hold no more than half of the cells
+        while step > 0:  # the most ranks that are not above the mean, or that contain at most half of the cells
             after = place + step
             if after <= size and (distinct[after - 1] <= mean if by_mean else below + numbers[after] <= half):
                 place = after
