@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 _of_the_product, _names, __all__ = lazy_loader.attach_stub(__name__, __file__)
 _OF_THE_LABORATORY = {"Delphi": "adyton_lab.training.delphi", "learn_choices": "adyton_lab.training.choices"}
-"""The public names that train on public data."""
+"""The public names for training on public data."""
 __all__ += ["Delphi", "learn_choices"]
 
 

@@ -62,7 +62,7 @@ def _claimed(make: Callable[[Path], None], name: Callable[[], Path]) -> tuple[Pa
 
 @contextmanager
 def replaced(file: Path) -> Iterator[Path]:
-    """A hidden file to write to, which takes the place of *file* in one step if the block ends well."""
+    """A hidden file to write to, which takes the place of *file* in one step if the block succeeds."""
     clear(file)
     with held(begin, lambda: hidden(file)) as draft:
         try:

@@ -131,7 +131,7 @@ def check_fields(value: Any, depth: int = 0) -> None:
     if depth > _DEEPEST:
         raise BadInput(f"these queries are nested more than {_DEEPEST} deep. Write them out.")
     fields = fields_of(type(value), parts())  # type: ignore[arg-type]  # mypy: type[Any] is not Hashable
-    if vars(value).keys() - fields.keys():  # attributes could hide its own methods
+    if vars(value).keys() - fields.keys():  # extra attributes could shadow its methods
         raise BadInput(f"this {type(value).__name__} was changed after it was made. Make a new one.")
     for name, kind in fields.items():
         _check(getattr(value, name), kind, value, name, depth)

@@ -237,7 +237,7 @@ class Fit:
     examples: tuple[str, ...]
     """Values without a cell, most frequent first."""
     advice: str | None
-    """Keys of the schema that would read them."""
+    """Schema keys with which they could be read."""
 
     def to_dict(self) -> dict[str, Any]:
         """The same in plain values."""

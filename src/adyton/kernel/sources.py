@@ -367,14 +367,14 @@ class InstancesSource(Source):
 
         With *default*, the current value, half of the prior is on that value.
         """
-        from adyton.kernel.instances.tuned_parameter import TunedParameter  # configuration alone needs it
+        from adyton.kernel.instances.tuned_parameter import TunedParameter  # only configuration needs it
 
         place: int = self._door.measure(self, TunedParameter(None if default is None else float(default)), epsilon)
         return self.parameter(place, default)
 
     def parameter(self, place: int, default: float | None = None) -> float:
         """The parameter that a place stands for; the place after the last stands for the default."""
-        from adyton.kernel.instances.lattice import POINTS, Lattice  # configuration alone needs it
+        from adyton.kernel.instances.lattice import POINTS, Lattice  # only configuration needs it
 
         if place == POINTS:
             assert default is not None
@@ -383,7 +383,7 @@ class InstancesSource(Source):
 
     def choose_point(self, epsilon: Rational) -> int:
         """The number of a point of the grid that is good on the instances; spends *epsilon*."""
-        from adyton.kernel.instances.tuned_parameter import ChosenPoint  # configuration alone needs it
+        from adyton.kernel.instances.tuned_parameter import ChosenPoint  # only configuration needs it
 
         chosen: int = self._door.measure(self, ChosenPoint(), epsilon)
         return chosen

@@ -1,4 +1,4 @@
-"""Exact randomness for private answers, and its fast simulated twin.
+"""Exact randomness for private answers, and fast simulated noise for experiments.
 
 The functions draw exactly, from a cryptographic generator, and cannot be seeded:
 

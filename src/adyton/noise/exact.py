@@ -102,7 +102,7 @@ class ExactNoise:
 
     def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
         """*count* independent choices of j with probability ∝ multiplicities[j]·exp(−rate·gaps[j])."""
-        from adyton.noise.exponential import ExponentialWeights, exponential_choices  # configuration alone needs it
+        from adyton.noise.exponential import ExponentialWeights, exponential_choices  # only configuration needs it
 
         weights = ExponentialWeights(multiplicities, gaps, positive(rate, "rate", computed=True))
         return exponential_choices(fresh_tape(4 * count), count, weights)

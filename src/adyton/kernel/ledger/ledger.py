@@ -209,7 +209,7 @@ class Ledger(Budgeted):
         return list(self._read(read_entries))
 
     def report(self) -> LedgerReport:
-        """Everything in the ledger at one moment, checked against itself."""
+        """Everything in the ledger at one moment, checked for consistency."""
         return self._read(lambda connection: _report(connection, self._file.path))
 
     def close(self) -> None:
