@@ -1,7 +1,7 @@
 """Adyton: differentially private data release.
 
-Names are looked up in their rooms when first used, so that importing the package stays fast: ``__init__.pyi`` says
-where they are.
+A public name is imported from its module when first used, so that importing the package stays fast:
+``__init__.pyi`` lists the modules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 _of_the_product, _names, __all__ = lazy_loader.attach_stub(__name__, __file__)
 _OF_THE_LABORATORY = {"Delphi": "adyton_lab.training.delphi", "learn_choices": "adyton_lab.training.choices"}
-"""The public names that train on public data."""
+"""The public names for training on public data."""
 __all__ += ["Delphi", "learn_choices"]
 
 

@@ -1,4 +1,4 @@
-"""The types of arrays, by what they hold, and what several rooms do with them."""
+"""Array types, named after their contents, and array functions that several packages share."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ Array = npt.NDArray[Any]
 Reals = npt.NDArray[np.float64]
 """Noisy counts, estimates, weights."""
 Singles = npt.NDArray[np.float32]
-"""Numbers of single precision, where there are very many."""
+"""Single-precision numbers, for very large arrays."""
 Integers = npt.NDArray[np.int64]
 """Counts and other whole numbers."""
 Places = npt.NDArray[np.int64]
 """Positions: numbers of cells, groups, rows or nodes."""
 Flags = npt.NDArray[np.bool_]
-"""Yes or no, for each item."""
+"""A boolean for each item."""
 
 
 def within(numbers: Array, last: int, first: int = 0) -> Array:
-    """The numbers, with those below *first* or above *last* replaced by the nearest of the two."""
+    """The numbers, clipped to the range from *first* to *last*."""
     if numbers.size and (numbers.min() < first or numbers.max() > last):
         numbers = np.clip(numbers, first, last)
     return numbers
 
 
 def nodes_reached(codes: Integers, split: Places, first: Places, sizes: Places) -> Places:
-    """The node of a tree that each row reaches by its cells: a leaf, or the node that asks for a cell it has not.
+    """The node of a tree that each row reaches by its cells: a leaf, or an inner node without a child for its cell.
 
-    *codes* has the cells of a row, −1 where there is none, in the columns that nodes *split* by. The child of a node
-    for a cell below its *sizes* is the cell's number behind *first*. Whatever these are, every step leads to a
-    node with a larger number, so that the walk ends.
+    *codes* has the cells of a row (−1: no cell), in the columns that nodes *split* by. For a cell below the node's
+    *sizes*, the child is node *first* + cell. Whatever the arrays contain, every step leads to a node with a larger
+    number, so the walk ends.
     """
     reached = np.zeros(len(codes), dtype=np.int64)
     moving = np.arange(len(codes))
@@ -54,9 +54,9 @@ def nodes_reached(codes: Integers, split: Places, first: Places, sizes: Places) 
 
 
 def arrow_column(values: Sequence[Any] | Array, kind: str | None = None) -> pa.Array:
-    """Numbers and texts as an Arrow array, as ``pyarrow.array()`` makes it; of another kind, if one is given.
+    """Numbers and texts as an Arrow array, like that of ``pyarrow.array()``, cast to *kind* if given.
 
-    Without the functions that load pandas, half a second, wherever it is installed.
+    It avoids the functions that load pandas where it is installed, which takes half a second.
     """
     import pyarrow as pa
 

@@ -1,6 +1,6 @@
-"""What happens at first use: hot loops are compiled, properties are remembered; and one thread where many slow down.
+"""Work done at first use: compiling hot loops, caching properties. Also: limiting linear algebra to one thread.
 
-Numba takes half a second to load: nothing here loads it before a loop is called.
+Numba takes half a second to load, so it is not loaded before a loop is called.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Value = TypeVar("Value")
 
 
 class cached_property(functools.cached_property[Value]):  # noqa: N801
-    """A property that is computed once, without a lock, like that of Python 3.12.
+    """A property that is computed once, without a lock, as in Python 3.12.
 
-    Until Python 3.11, ``functools.cached_property`` holds a lock while it computes, one for all objects of a class:
-    threads wait for one another, and a child that is forked meanwhile never continues. Computing twice is harmless.
+    Up to Python 3.11, ``functools.cached_property`` holds a lock while it computes, shared by all objects of a class:
+    threads wait for one another, and a child process forked meanwhile never continues. Computing twice is harmless.
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
@@ -28,9 +28,9 @@ class cached_property(functools.cached_property[Value]):  # noqa: N801
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Within, products of matrices take one thread, where threadpoolctl is installed (scikit-learn brings it).
+    """Within the block, matrix products use one thread, if threadpoolctl is installed (scikit-learn requires it).
 
-    For many small products: libraries of linear algebra start several threads, which wait for each other.
+    For many small products: linear algebra libraries start several threads, which wait for each other.
 
     >>> with one_thread():
     ...     2 + 2
@@ -52,19 +52,19 @@ _guarded = False
 
 
 class Loop(Generic[Given, Result]):
-    """A function that is compiled when it is first called, from Python or from another loop."""
+    """A function that is compiled when first called, from Python or from another loop."""
 
     def __init__(self, function: Callable[Given, Result]) -> None:
         self.function = function
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Given.args, **named: Given.kwargs) -> Result:
-        """The function's result; the first call takes the time to compile."""
+        """The function's result; the first call also compiles the function."""
         return self.machine_code(*arguments, **named)  # type: ignore[no-any-return]
 
     @cached_property
     def machine_code(self) -> Any:
-        """What Numba makes of it: other threads run meanwhile; kept on disk where there is a place."""
+        """The compiled function. It releases the interpreter lock, and is cached on disk where possible."""
         numba = _load_numba()
         try:
             return numba.njit(cache=True, nogil=True)(self.function)
@@ -73,12 +73,12 @@ class Loop(Generic[Given, Result]):
 
     @property
     def _numba_type_(self) -> Any:
-        """Numba asks for this when the loop is called in another one."""
+        """Read by Numba when another loop calls this one."""
         return self.machine_code._numba_type_
 
 
 def compiled(function: Callable[Given, Result]) -> Loop[Given, Result]:
-    """Compile this function when it is first called.
+    """Compile this function when first called.
 
     >>> @compiled
     ... def doubled(value: float) -> float:
@@ -90,7 +90,7 @@ def compiled(function: Callable[Given, Result]) -> Loop[Given, Result]:
 
 
 def _load_numba() -> Any:
-    """Numba; from its first use on, a fork waits for compilations under way."""
+    """Load Numba; from then on, a fork waits for running compilations to finish."""
     global _guarded
     import numba
     from numba.core.compiler_lock import global_compiler_lock

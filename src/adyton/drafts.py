@@ -1,7 +1,7 @@
-"""Hidden drafts of files and folders that are being saved, and what is left of them when a process was killed.
+"""Hidden drafts of files and folders that are being saved, and the removal of drafts left by killed processes.
 
-The process that makes a draft holds a lock on it, which the system drops when the process ends, however it ends. So a
-draft that another process can lock has no owner any more. Only names that are made here are ever looked at.
+The process that makes a draft holds a lock on it, which the system releases when the process ends, however it ends. So
+a draft that another process can lock no longer has an owner. Only files with names made here are ever touched.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - where there are no such locks, nothing is ever cleared
+except ImportError:  # pragma: no cover - without such locks, nothing is ever cleared
     fcntl = None  # type: ignore[assignment]
 
 ENDING = "partial"
@@ -25,12 +25,12 @@ _TOKEN = 12
 
 
 def hidden(path: Path) -> Path:
-    """A new name for a draft, in the folder of what is being saved."""
+    """A new name for a draft, in the folder of the file or folder that is being saved."""
     return path.parent / f".{path.name[:100]}.{token()}.{ENDING}"
 
 
 def token() -> str:
-    """A random part of the name of a draft."""
+    """The random part of a draft's name."""
     return secrets.token_hex(_TOKEN)
 
 
@@ -51,7 +51,7 @@ def _claimed(make: Callable[[Path], None], name: Callable[[], Path]) -> tuple[Pa
         make(draft)
         if fcntl is None:  # pragma: no cover
             return draft, None
-        with suppress(FileNotFoundError):  # cleared by another process before there was a lock: make a new one
+        with suppress(FileNotFoundError):  # another process removed it before it was locked: make a new one
             handle = os.open(draft, os.O_RDONLY)
             lock(handle, wait=True)
             with suppress(FileNotFoundError):
@@ -62,7 +62,7 @@ def _claimed(make: Callable[[Path], None], name: Callable[[], Path]) -> tuple[Pa
 
 @contextmanager
 def replaced(file: Path) -> Iterator[Path]:
-    """A hidden file to write to, which takes the place of *file* in one step if the block ends well."""
+    """A hidden file to write to, which takes the place of *file* in one step if the block succeeds."""
     clear(file)
     with held(begin, lambda: hidden(file)) as draft:
         try:
@@ -73,7 +73,7 @@ def replaced(file: Path) -> Iterator[Path]:
 
 
 def begin(file: Path) -> None:
-    """Create an empty file, which must not be there yet."""
+    """Create an empty file, which must not exist yet."""
     os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
 
@@ -81,7 +81,7 @@ def begin(file: Path) -> None:
 def abandoned(draft: Path) -> Iterator[bool]:
     """Whether the process that made a draft has ended; False if that cannot be known.
 
-    Within the block no other process can claim it: one that has just made it waits, and then finds that it is gone.
+    Within the block no other process can claim the draft: one that has just made it waits, and then finds it gone.
     """
     try:
         handle = os.open(draft, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -95,7 +95,7 @@ def abandoned(draft: Path) -> Iterator[bool]:
 
 
 def clear(path: Path, keep: Callable[[Path], bool] = lambda draft: False) -> list[Path]:
-    """Remove what killed processes have left beside a path. What *keep* says yes to stays, and is returned."""
+    """Remove a path's drafts left by killed processes. Folders for which *keep* is true stay, and are returned."""
     kept = []
     name = re.compile(rf"\.{re.escape(path.name[:100])}\.[0-9a-f]{{{2 * _TOKEN}}}\.{ENDING}")
     with suppress(OSError):
@@ -113,7 +113,7 @@ def clear(path: Path, keep: Callable[[Path], bool] = lambda draft: False) -> lis
 
 
 def lock(handle: int, *, wait: bool) -> bool | None:
-    """Lock a draft until it is closed. Returns whether that was possible; None where there are no locks."""
+    """Lock a draft until it is closed. Returns whether that succeeded; None where locks are not available."""
     if fcntl is None:  # pragma: no cover
         return None
     try:

@@ -1,7 +1,7 @@
 """The errors that Adyton raises, and its warnings.
 
 A message says what was given, what is allowed and what to do. It never says anything about the rows: everything in it
-comes from the caller's own words, the schema or the ledger.
+comes from the caller's input, the schema or the ledger.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ class AdytonError(Exception):
 
 
 class BadInput(AdytonError, ValueError):
-    """Something the caller gave is not allowed. Nothing was spent."""
+    """An argument or input that is not allowed. Nothing was spent."""
 
 
 class SchemaError(BadInput):
-    """A schema that cannot be used, or a table that does not have what the schema declares."""
+    """A schema that cannot be used, or a table without the columns that the schema declares."""
 
 
 class PredicateError(BadInput):
@@ -59,7 +59,7 @@ class KernelFailure(AdytonError):
 
 
 class Unfinished(AdytonError):
-    """A request that ended after it was charged and before there was a result. What was measured is kept."""
+    """A request that ended after it was charged and before there was a result. Its measurements are kept."""
 
 
 class LargeBudget(UserWarning):
@@ -71,4 +71,4 @@ class RowsChanged(UserWarning):
 
 
 class UnfinishedRelease(UserWarning):
-    """A release of several measurements that ended between two of them. What was measured before is kept."""
+    """A release of several measurements that ended between two of them. The measurements made are kept."""

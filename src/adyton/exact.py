@@ -1,18 +1,18 @@
 """Exact numbers for budgets and scales: what a person writes as 0.1 is one tenth, not the nearest double.
 
-And the grid of budgets: every debit is a whole number of public steps, so that no sum of debits ever grows long.
-Fractions are exact, but their sums are not short: the common denominator of a few hundred odd budgets has thousands
-of digits, and the ledger becomes unusable. So the kernel rounds ε *down* to a grid at its one door, before
-it computes the noise and the charge, both from the rounded number. This
+Also the grid of budgets: every debit is a whole number of public steps, so that sums of debits stay short. Sums of
+arbitrary fractions do not: the common denominator of a few hundred odd budgets has thousands of digits, and the ledger
+becomes unusable. So the kernel rounds ε *down* to a grid where requests enter, and computes both the noise and the
+charge from the rounded number. This
 
-* never charges less than what is spent: the noise belongs to the very number that is charged;
-* never asks for more than was allowed: the parts of a budget, each rounded down, fit into it;
+* never charges less than is spent: the noise is computed from the number that is charged;
+* never exceeds the budget: its parts, each rounded down, fit into it;
 * keeps what people write: the step is 10⁻³² / lcm(1, …, 100), so that one tenth, every decimal of up to 32 digits, and
-  the n-th part of such a decimal for every n up to 100 lie on the grid. Three thirds are one, twenty twentieths too;
-* loses less than 10⁻⁷³ a measurement where something else is asked for.
+  the n-th part of such a decimal for every n up to 100 lie on the grid. Three thirds make one, as do twenty twentieths;
+* loses less than 10⁻⁷³ per measurement for any other number.
 
-Where a row counts s times (``rows_per_unit``, a group-by, a linear map), it is the charge s·ε at the root that is
-rounded: budgets for one row are then multiples of a step divided by s.
+Where a row counts s times (``rows_per_unit``, a group-by, a linear map), the charge s·ε at the root is rounded: budgets
+for one row are then multiples of a step divided by s.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from adyton.errors import BadInput
 from adyton.messages import shorten
 
 STEPS = 10**32 * math.lcm(*range(1, 101))
-"""How many steps make 1: a number of 243 bits."""
+"""The number of steps that make 1: a number of 243 bits."""
 
 
 def on_grid(value: Fraction) -> bool:
@@ -42,7 +42,7 @@ def on_grid(value: Fraction) -> bool:
 
 
 def rounded_down(epsilon: Fraction, stability: int = 1) -> Fraction:
-    """The largest budget of at most *epsilon* that costs a whole number of steps where a row counts *stability* times.
+    """The largest budget up to *epsilon* that costs a whole number of steps where a row counts *stability* times.
 
     >>> rounded_down(Fraction(1, 3)), rounded_down(Fraction(1, 303), 101)
     (Fraction(1, 3), Fraction(1, 303))
@@ -52,7 +52,7 @@ def rounded_down(epsilon: Fraction, stability: int = 1) -> Fraction:
 
 
 def rounded_up(amount: Fraction) -> Fraction:
-    """The least whole number of steps that is at least *amount*: for a debit that no kernel has rounded."""
+    """*amount* rounded up to a whole number of steps: for a debit that no kernel has rounded."""
     return amount if on_grid(amount) else Fraction(math.ceil(amount * STEPS), STEPS)
 
 
@@ -72,8 +72,8 @@ _RATIO = re.compile(r"\s*([+-]?\d{1,600})\s*/\s*(\d{1,600})\s*\Z", re.ASCII)
 def exact(value: object, name: str, *, computed: bool = False) -> Fraction:
     """The fraction that *value* stands for; floats are read by their shortest decimal form.
 
-    What a person writes is below 2⁶⁴ and has a denominator of at most 64 bits, or one that suits the grid of budgets,
-    such as a decimal of up to 32 digits. What is *computed* from such numbers may be longer.
+    A number that a person writes must be below 2⁶⁴, and have a denominator of at most 64 bits or lie on the grid of
+    budgets, such as a decimal of up to 32 digits. A number *computed* from such numbers may be longer.
 
     >>> exact(0.1, "epsilon")
     Fraction(1, 10)
@@ -109,7 +109,7 @@ def positive(value: object, name: str, *, computed: bool = False) -> Fraction:
 
 
 def budget(value: object, name: str) -> Fraction:
-    """Like :func:`positive`, for an ε or a total as a person writes it: on the grid of budgets, rounded down to it.
+    """Like :func:`positive`, for an ε or a total as a person writes it, rounded down to the grid of budgets.
 
     >>> budget("1/3", "epsilon")
     Fraction(1, 3)
@@ -121,9 +121,9 @@ def budget(value: object, name: str) -> Fraction:
 
 
 def share(value: object, name: str) -> Fraction:
-    """Like :func:`exact`, for the part of a budget: greater than 0 and less than 1.
+    """Like :func:`exact`, for a share of a budget: greater than 0 and less than 1.
 
-    Neither it nor the rest may be tiny: a plan that divides a budget several times could not spend what remains.
+    Neither the share nor the rest may be tiny: a plan that divides a budget several times could not spend it.
 
     >>> share(0.02, "total_share")
     Fraction(1, 50)
@@ -137,7 +137,7 @@ def share(value: object, name: str) -> Fraction:
 
 
 def as_number(value: Fraction) -> dict[str, str | float | None]:
-    """For JSON: the fraction itself, and the nearest float for programs that want one (None beyond their range).
+    """For JSON: the fraction itself, and the nearest float (None beyond the range of floats).
 
     >>> as_number(Fraction(1, 8))
     {'exact': '1/8', 'float': 0.125}
@@ -151,7 +151,7 @@ def as_number(value: Fraction) -> dict[str, str | float | None]:
 def display(value: Fraction) -> str:
     """A fraction as a person would write it: a decimal where that is exact and short, else a ratio.
 
-    What is long either way is cut off after twelve digits and marked, so that no message has hundreds of them.
+    A number that is long in both forms is cut off after twelve digits and marked with ≈.
 
     >>> display(Fraction(1, 8)), display(Fraction(1, 3)), display(Fraction(2)), display(Fraction(2**99, 3**99))
     ('0.125', '1/3', '2', '≈3.68948163986E-18')
@@ -192,7 +192,7 @@ def _read_text(text: str) -> Fraction | None:
 
 
 def _read_decimal(text: str) -> Fraction | None:
-    """Through Decimal, which reads "1e999999999" without building a number of a billion digits."""
+    """Read a decimal number with Decimal, which reads "1e999999999" without building a number of a billion digits."""
     if len(text) > 1000:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Interrupts that wait: what was paid for is saved before a person, or the machine, ends the program."""
+"""Deferred interrupts: answers that were paid for are saved before a person or the system ends the program."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from types import FrameType
 from typing import Any
 
 _REQUESTS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""The machine's requests to end; the second comes when a terminal or a connection is closed."""
+"""The system's requests to end; SIGHUP arrives when a terminal or a connection is closed."""
 _ENDING = (signal.SIGINT, *_REQUESTS)
 
 
 class Terminated(KeyboardInterrupt):
-    """A request to end (SIGTERM, SIGHUP), which is dealt with like Ctrl-C."""
+    """A request to end (SIGTERM, SIGHUP), handled like Ctrl-C."""
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Interrupts that come within the block take effect when it ends. Only the main thread gets any."""
+    """Interrupts that arrive within the block take effect when it ends. Only the main thread receives any."""
     came: list[int] = []
-    # a handler that was set from outside Python (None) could not be put back
+    # a handler that was set from outside Python (None) could not be restored
     replaced = [number for number, handler in _handlers(_ENDING).items() if handler is not None]
     try:
         with _handled(dict.fromkeys(replaced, lambda number, frame: came.append(number))):
@@ -32,7 +32,7 @@ def deferred() -> Iterator[None]:
 
 
 def _raise_each(numbers: list[int]) -> None:
-    """Every signal once, in the order in which they came, whatever the handlers of those before raise."""
+    """Raise every signal once, in order of arrival, even if the handlers of earlier signals raise."""
     if numbers:
         try:
             signal.raise_signal(numbers[0])
@@ -42,9 +42,9 @@ def _raise_each(numbers: list[int]) -> None:
 
 @contextmanager
 def noticed(came: list[type[BaseException]]) -> Iterator[None]:
-    """Interrupts take effect as usual within the block, and the kinds of those that do are listed in *came*.
+    """Interrupts take effect as usual within the block, and the types of the exceptions raised are listed in *came*.
 
-    They may get lost on their way: in a callback whose errors are ignored, or in a library that raises its own error.
+    The exceptions may get lost: in a callback whose errors are ignored, or in a library that raises its own error.
     """
 
     def watched(handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], None]:
@@ -64,7 +64,7 @@ def noticed(came: list[type[BaseException]]) -> Iterator[None]:
 
 @contextmanager
 def termination_interrupts() -> Iterator[None]:
-    """Within the block a request to end raises :class:`Terminated`, so that what is under way is put in order."""
+    """Within the block a request to end raises :class:`Terminated`, so that running work is cleaned up."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise Terminated
@@ -75,14 +75,14 @@ def termination_interrupts() -> Iterator[None]:
 
 
 def _handlers(numbers: tuple[int, ...]) -> dict[int, Any]:
-    """What handles these signals; nothing beside the main thread, which alone may change it."""
+    """The handlers of these signals; empty outside the main thread, since only that thread can change handlers."""
     main = threading.current_thread() is threading.main_thread()
     return {number: signal.getsignal(number) for number in numbers} if main else {}
 
 
 @contextmanager
 def _handled(handlers: Mapping[int, Callable[[int, FrameType | None], Any]]) -> Iterator[None]:
-    """Other handlers within the block; those before it are put back."""
+    """Use these handlers within the block, then restore the earlier ones."""
     before = {number: signal.getsignal(number) for number in handlers}
     try:
         for number, handler in handlers.items():

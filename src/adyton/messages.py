@@ -1,4 +1,4 @@
-"""Parts of messages: values cut to a readable length, lists, the name probably meant, paths, safe cells."""
+"""Parts of messages: values cut to a readable length, lists, suggested names, paths, text safe for spreadsheets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from adyton.errors import BadInput
 
 _FORMULA = re.compile(r"'*(?:[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n])")
-"""Apostrophes in front of a formula too: they get one more, so that no two texts become one."""
+"""Also matches apostrophes before a formula: another one is added, so that different texts stay different."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -47,11 +47,11 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "chosen": ("decision-tree", "tree", "cart"),
     "fletcher-islam": ("random-forest", "forest"),
 }
-"""Names that people know from elsewhere, for each of ours."""
+"""For each name used here, the names of the same thing in other software."""
 
 
 def shorten(value: object) -> str:
-    """A value as it may appear in a message. Of what could hold rows, such as a frame, only the type.
+    """A value as it may appear in a message. For a value that could hold rows, such as a data frame, only the type.
 
     >>> shorten("age"), shorten(0.5), shorten(2**1000), shorten({"age": [34, 51]})
     ("'age'", '0.5', 'a number of 1001 bits', 'a dict')
@@ -63,19 +63,19 @@ def shorten(value: object) -> str:
         return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
     try:
         text = str(value) if isinstance(value, numbers.Number | Decimal) else repr(value)
-    except ValueError:  # Python writes no number of more than 4300 digits
+    except ValueError:  # Python does not write numbers of more than 4300 digits
         return f"a {type(value).__name__} with very long numbers"
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "…"
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a value is one thing that a person writes, or something of ours, which shows nothing private."""
+    """Whether a value is a single thing that a person writes, or an object of Adyton, which shows nothing private."""
     own = type(value).__module__.split(".")[0] == "adyton"
     return value is None or own or callable(value) or isinstance(value, _PLAIN)
 
 
 def path_of(given: object) -> Path:
-    """The path of a file or a folder, or an error for what is none."""
+    """The path of a file or a folder, or an error for anything else."""
     try:
         if isinstance(given, str | os.PathLike) and b"\0" not in os.fsencode(given):
             return Path(os.fsdecode(given))
@@ -85,7 +85,7 @@ def path_of(given: object) -> Path:
 
 
 def listing(names: Iterable[object], limit: int = 20) -> str:
-    """Names for a message, the first *limit* of them.
+    """Names for a message: the first *limit*, and how many more there are.
 
     >>> listing(["age", "sex"])
     "'age', 'sex'"
@@ -96,7 +96,7 @@ def listing(names: Iterable[object], limit: int = 20) -> str:
 
 
 def suggestion(given: object, allowed: Iterable[object]) -> str:
-    """`` Did you mean …?`` when one of the allowed names is close, else nothing.
+    """`` Did you mean …?`` if one of the allowed names is similar, else an empty text.
 
     >>> suggestion("agee", ["age", "sex"])
     " Did you mean 'age'?"

@@ -1,4 +1,4 @@
-"""What an ε means for one person, in plain words; and from where on it means little."""
+"""What an ε means for one person, in plain words; and above which ε it protects little."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from adyton.errors import LargeBudget
 from adyton.exact import display
 
 LARGE, VERY_LARGE = 3, 10
-"""Above the first, a budget gets a warning; above the second, the command line asks for consent."""
+"""Above the first, there is a warning; above the second, the command line asks for consent."""
 
 
 def chance(epsilon: Fraction) -> str | None:
-    """How sure, in percent, an attacker who starts at 50% can become at most whether one person is in a table.
+    """How certain, in percent, an attacker who starts at 50% can become, at most, that one person is in a table.
 
-    100·e^ε / (1 + e^ε), rounded up to as many decimals as mean something: one just above 50, three at most below 100.
-    None where that is 100.
+    100·e^ε / (1 + e^ε), rounded up to the decimals that matter: one just above 50, at most three just below 100.
+    None if the result is 100.
 
     >>> [chance(Fraction(epsilon)) for epsilon in ("0.00001", "0.01", "0.5", "1", "3", "10", "40")]
     ['50.1', '50.3', '63', '74', '96', '99.996', None]
@@ -33,7 +33,7 @@ def chance(epsilon: Fraction) -> str | None:
 
 
 def in_words(epsilon: Fraction, unit: str = "person") -> str:
-    """What a release with this ε protects, in a sentence.
+    """What a release with this ε guarantees, in a sentence.
 
     >>> print(in_words(Fraction(1)))
     An attacker who starts at 50% on whether a certain person is in the table can reach at most 74%.
@@ -42,7 +42,7 @@ def in_words(epsilon: Fraction, unit: str = "person") -> str:
 
 
 def often(epsilon: Fraction) -> str:
-    """How sure such an attacker can become, in words.
+    """How certain such an attacker can become, in words.
 
     >>> often(Fraction("0.0001"))
     'can reach at most 50.1%'
@@ -52,7 +52,7 @@ def often(epsilon: Fraction) -> str:
 
 
 def remark(epsilon: Fraction, what: str, unit: str = "person") -> str | None:
-    """A warning about a large budget; None for one that is not large."""
+    """A warning about a large budget; None if the budget is not large."""
     if epsilon <= LARGE:
         return None
     protects = "little" if epsilon <= VERY_LARGE else "hardly anybody"
@@ -60,7 +60,7 @@ def remark(epsilon: Fraction, what: str, unit: str = "person") -> str | None:
 
 
 def warn(epsilon: Fraction, what: str, unit: str = "person") -> None:
-    """Warn of a large budget; the warning names the line that called the caller."""
+    """Warn of a large budget; the warning points to the line that called the caller."""
     words = remark(epsilon, what, unit)
     if words is not None:
         warnings.warn(words, LargeBudget, stacklevel=3)

@@ -16,7 +16,7 @@ IntegerArray: TypeAlias = npt.NDArray[Any]
 """Whole numbers: int64 where all of them fit, else Python integers (dtype object)."""
 
 SAFE = 1 << 62
-"""Sums and products that stay below this cannot wrap around in int64."""
+"""Sums and products below this cannot wrap around in int64."""
 
 
 def freeze(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int64]:
@@ -35,7 +35,7 @@ def freeze(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int64]:
 
 
 def is_frozen(values: npt.NDArray[Any]) -> bool:
-    """Whether the array can no longer be changed: its data are immutable bytes, as :func:`freeze` leaves them.
+    """Whether the array can no longer be changed: its data are immutable bytes, as :func:`freeze` makes them.
 
     >>> is_frozen(freeze([1, 2], "labels")), is_frozen(np.array([1, 2]))
     (True, False)
@@ -49,7 +49,7 @@ def is_frozen(values: npt.NDArray[Any]) -> bool:
 
 
 def rises(values: npt.NDArray[np.int64]) -> bool:
-    """Whether every number is greater than the one before it. (Differences could wrap around.)
+    """Whether the numbers are strictly increasing. (Differences could wrap around.)
 
     >>> rises(np.array([0, 2, 5])), rises(np.array([0, 2**63 - 1, -(2**63)]))
     (True, False)
@@ -58,7 +58,7 @@ def rises(values: npt.NDArray[np.int64]) -> bool:
 
 
 def largest(values: IntegerArray) -> int:
-    """The largest absolute value, 0 for an empty array. Exact also for the smallest int64, whose abs() wraps."""
+    """The largest absolute value, 0 for an empty array. Exact even for the smallest int64, whose abs() wraps."""
     return max(int(values.max()), -int(values.min())) if values.size else 0
 
 
@@ -70,9 +70,9 @@ def absolute_sum(values: IntegerArray) -> int:
 
 
 def widen(values: IntegerArray, factor: int) -> IntegerArray:
-    """The values as int64 if *factor*, and *factor* times the largest of them, fit; else as Python integers."""
+    """The values as int64 if *factor* and *factor* times the largest absolute value fit; else as Python integers."""
     if values.dtype == np.int64:
-        bits = int(np.bitwise_or.reduce(values, axis=None))  # where none is negative, at least as much as each of them
+        bits = int(np.bitwise_or.reduce(values, axis=None))  # if no value is negative, at least the largest value
         if bits >= 0 and factor * (bits or 1) < SAFE:
             return values
     if values.dtype != object and factor * max(1, largest(values)) < SAFE:
@@ -89,9 +89,9 @@ def narrow(values: IntegerArray) -> IntegerArray:
 
 
 def cut_off(values: IntegerArray, factor: int) -> npt.NDArray[np.int64]:
-    """The values in 64 bits; those whose product with *factor* would not fit become a public bound.
+    """The values in 64 bits, clipped to a public bound if their product with *factor* would not fit.
 
-    No two values are moved further apart by that, so one row still changes at most as much as before.
+    Clipping never moves two values further apart, so one row still changes at most as much as before.
 
     >>> cut_off(np.array([7, 2**70, -(2**70)], dtype=object), 1 << 60).tolist()
     [3, 3, -3]
@@ -154,7 +154,7 @@ def as_shape(shape: int | Sequence[int], name: str = "domain") -> tuple[int, ...
 
 
 def halvings(cells: int) -> int:
-    """How often a line is halved until single cells are left.
+    """How many times a line of cells is halved until single cells are left.
 
     >>> halvings(1), halvings(5)
     (0, 3)

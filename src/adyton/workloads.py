@@ -1,4 +1,4 @@
-"""The query sets that a person can ask for."""
+"""The public query sets."""
 
 from adyton.queries import (
     AllRange,

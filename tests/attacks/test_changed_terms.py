@@ -42,7 +42,7 @@ def refused(path: Path, *words: str, schema: ad.Schema = SCHEMA, **terms) -> Non
     before = Ledger.read(path)
     with pytest.raises(LedgerMismatch) as mismatch:
         session(path, schema, **terms)
-    for word in (*words, "or another ledger"):
+    for word in (*words, "or use another ledger"):
         assert word in str(mismatch.value)
     assert Ledger.read(path) == before
 

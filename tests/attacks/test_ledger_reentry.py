@@ -85,7 +85,7 @@ def test_a_ledger_refuses_to_be_entered_again(ledger: Ledger, in_the_middle, wor
     assert debit(ledger) == 2
     (refused,) = outcomes
     assert isinstance(refused, LedgerError)
-    assert "in this very thread" in str(refused)
+    assert "in this thread" in str(refused)
     report = ledger.report()
     assert [entry.amount for entry in report.entries] == [TENTH, TENTH]
     assert [entry.status for entry in report.entries] == ["debited", "debited"]
@@ -166,7 +166,7 @@ def test_a_handler_that_asks_in_a_replay_is_refused():
             value = kernel.root.count(TENTH).value
 
         def ask(*_: object) -> None:
-            with pytest.raises(BadInput, match="in this very thread"):
+            with pytest.raises(BadInput, match="in this thread"):
                 session.count(TENTH)
             spent.append(session.spent)
 
@@ -187,7 +187,7 @@ def test_a_handler_that_asks_within_a_request_is_refused(monkeypatch: pytest.Mon
         paid = Receipt.paid
 
         def ask(*_: object) -> None:
-            with pytest.raises(BadInput, match="in this very thread") as caught:
+            with pytest.raises(BadInput, match="in this thread") as caught:
                 session.count(TENTH)
             refused.append(str(caught.value))
             assert session.measurements is not None  # those of the request under way are kept

@@ -39,7 +39,7 @@ def test_other_kernels_do_not():
     private = ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=[half])
     with pytest.raises(BadInput, match="was not opened with the function 'largest'"):
         largest.buy(private.root, F(1, 2))
-    with pytest.raises(BadInput, match="does not know the operator BoundFunction"):
+    with pytest.raises(BadInput, match="does not accept the operator BoundFunction"):
         private.root.statistic(BoundFunction("largest", largest, (3, 4)), F(1, 2))
     assert private.spent == 0
 
@@ -85,8 +85,8 @@ def lambda_named(counts):
         (lambda: ad.metafeature(sensitivity=1, step=-1)(lambda_named), "greater than 0"),
         (lambda: ad.metafeature(sensitivity=1, step="1e-20")(lambda_named), "larger step"),
         (lambda: ad.metafeature(sensitivity=1)(3), "is a function"),
-        (lambda: ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=largest), "trusted is a list"),
-        (lambda: ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=[lambda_named]), "trusted is a list"),
+        (lambda: ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=largest), "trusted must be a list"),
+        (lambda: ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=[lambda_named]), "trusted must be a list"),
         (lambda: ad.Kernel.on_vector(COUNTS, epsilon=1, trusted=[largest, largest]), "the same name"),
     ],
 )

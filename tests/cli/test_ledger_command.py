@@ -139,7 +139,7 @@ def test_a_total_is_raised_with_consent(path: Path):
         (["--total", "3"], 2, "--consent"),
         (["--total", "3", "--consent", " "], 2, "--consent"),
         (["--consent", "the board"], 2, "--total"),
-        (["--total", "2", "--consent", "the board"], 1, "does not raise"),
+        (["--total", "2", "--consent", "the board"], 1, "is not larger"),
         (["--total", "0.5", "--consent", "the board"], 1, "7/12 is spent already"),
         (["--total", "nan", "--consent", "the board"], 2, "finite number"),
         (["--total", "2000", "--consent", "the board"], 2, "protects nothing"),

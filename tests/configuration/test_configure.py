@@ -171,7 +171,7 @@ BAD = {
     "owners": ({"owner": ["a", "b"]}, "one owner for each instance"),
     "instances": ({"instances": "file.txt"}, "instances must be a list"),
     "no list": ({"instances": 7}, "instances must be a list"),
-    "no data set": ({"ledger": "made.ledger"}, "Say whose ledger"),
+    "no data set": ({"ledger": "made.ledger"}, "Name the data set"),
 }
 
 

@@ -68,7 +68,7 @@ def test_a_signal_handler_between_quote_and_commit(monkeypatch):
 
     monkeypatch.setattr(kernel, "_debit", slow)
     right.measure(ONE, 1)
-    assert nested == ["an operator of a kernel is under way in this very thread. Wait until it has ended."]
+    assert nested == ["an operator of a kernel is already under way in this thread. Wait until it has ended."]
 
 
 def test_levels_that_a_collation_calls_equal(tmp_path):

@@ -168,7 +168,7 @@ def test_a_tiny_budget_gives_enormous_noise_and_still_works():
         (lambda k: k.transform(k.root, NoisyCount()), "not a transform"),
         (lambda k: k.transform("root", Vectorize()), "given 'root'"),
         (lambda k: k.transform(ad.Kernel.on_vector([1], epsilon=1).root, Vectorize()), "another kernel"),
-        (lambda k: k.measure(k.root, "noisy count", 1), "does not know the operator str"),
+        (lambda k: k.measure(k.root, "noisy count", 1), "does not accept the operator str"),
     ],
 )  # fmt: skip
 def test_bad_requests_spend_nothing(kernel, ask, message):
@@ -246,7 +246,7 @@ class Cheap(VectorLaplace):
 
 def test_mechanisms_from_outside_stay_out(kernel):
     vector = kernel.root.select("sex").vectorize()
-    with pytest.raises(BadInput, match="does not know the operator Cheap"):
+    with pytest.raises(BadInput, match="does not accept the operator Cheap"):
         kernel.measure(vector, Cheap(Identity(2)), 1)
     assert kernel.spent == 0
 

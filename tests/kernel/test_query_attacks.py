@@ -142,12 +142,12 @@ def test_a_class_that_equals_every_other_is_a_stranger():
             return data.values()[None]
 
     kernel = Kernel.on_vector([1, 2], epsilon=1)
-    with pytest.raises(BadInput, match="does not know the operator Evil"):
+    with pytest.raises(BadInput, match="does not accept the operator Evil"):
         kernel.measure(kernel.root, Evil(Identity(2)), 1)
 
 
 def test_the_tally_of_a_simulation_is_no_ledger():
-    with pytest.raises(BadInput, match="no ledger"):
+    with pytest.raises(BadInput, match="not a ledger"):
         Kernel.on_vector([1], epsilon=1, ledger=Kernel.simulated([1], epsilon=1).ledger)
 
 

@@ -404,7 +404,7 @@ def test_a_class_with_the_name_of_a_mechanism_is_a_stranger(name):
     stranger = dataclass(frozen=True)(type(name, (own,), {"__module__": own.__module__, "__doc__": own.__doc__}))
     assert mechanisms.is_mechanism(own)
     assert not mechanisms.is_mechanism(stranger)
-    with pytest.raises(BadInput, match="does not know the operator"):
+    with pytest.raises(BadInput, match="does not accept the operator"):
         admit(object.__new__(stranger))
 
 

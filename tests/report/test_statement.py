@@ -179,7 +179,7 @@ def test_ledgers_of_earlier_versions_have_one(path, tmp_path):
 def test_what_an_early_version_did_not_count_is_part_of_the_promise(tmp_path):
     copy = shutil.copy(FIXTURES / "enforced.ledger", tmp_path / "enforced.ledger")
     said = words(page(copy))
-    assert "what was spent is up to 4.5, not 0.75" in said  # a note of the ledger
+    assert "up to 4.5 is spent, not 0.75" in said  # a note of the ledger
     assert "ε = 4.5 is spent, 3.75 of it not counted by an early version" in said
     assert "with ε = 13.75, 3.75 of it not counted by an early version" in said
 

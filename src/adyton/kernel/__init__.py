@@ -1,4 +1,4 @@
 """The adyton: the room that opens private tables, and the only way from them to an answer.
 
-Start with ``kernel``, the door, then ``operators``, what it accepts, and ``budget``, what that costs.
+Start with ``kernel``, the door, then ``operators``, which it accepts, and ``budget``, which charges for them.
 """

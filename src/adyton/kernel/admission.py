@@ -1,8 +1,8 @@
-"""What the kernel accepts.
+"""The values that the kernel accepts.
 
-A frozen dataclass such as an operator declares what each of its fields holds: a plain value, an array, a tuple of such
-things, or a value of a *listed* class, which is checked in the same way. From that declaration follow both the check at
-the kernel's door and the encoding of :mod:`adyton.session.wire`, so that a new operator has to describe itself once.
+A frozen dataclass such as an operator declares the type of each field: a plain value, an array, a tuple of such values,
+or a value of a *listed* class, which is checked in the same way. Both the check at the kernel's door and the encoding
+of :mod:`adyton.session.wire` follow from the declaration, so a new operator has to declare its fields only once.
 """
 
 from __future__ import annotations
@@ -48,46 +48,46 @@ QUERIES: tuple[type[Queries], ...] = (
 )
 _SHAPES = (TableShape, VectorShape, TablesShape, InstancesShape)
 PARTS: tuple[type[Any], ...] = (*QUERIES, queries.Partition, RowTree, GuessedTables, *_SHAPES)
-"""The classes whose values can be part of another value. Subclasses of them cannot: they could lie."""
+"""The classes whose values can be part of another value. Their subclasses cannot: they could override any method."""
 _PLAIN = (bool, int, float, str, Fraction, Schema, Size)
 _NOTHING = type(None)
 _DEEPEST = 20
 MOST_BITS = 2048
-"""How long a number can be."""
+"""The longest number that is accepted."""
 
 
 def admit(operator: Any) -> Any:
-    """Accept operators of the fixed list, made of parts of the fixed list; subclasses are refused too."""
+    """Accept only operators from the fixed list, made of parts from the fixed list; subclasses are refused."""
     if not is_one_of(operator, TRANSFORMS) and not is_mechanism(type(operator)):
         names = ", ".join([*(cls.__name__ for cls in (*TRANSFORMS, *CORE)), *PLACES])
-        raise BadInput(f"the kernel does not know the operator {type(operator).__name__}. It knows {names}.")
+        raise BadInput(f"the kernel does not accept the operator {type(operator).__name__}. It accepts {names}.")
     check_fields(operator)
     return operator
 
 
 class Kind(NamedTuple):
-    """What a field may hold."""
+    """The values that a field may hold."""
 
     classes: tuple[type, ...]
-    """The value is of one of these classes exactly."""
+    """The value's class must be exactly one of these."""
     items: Kind | None = None
-    """What each item of a tuple is."""
+    """The kind of each item of a tuple."""
     numbers: frozenset[np.dtype[Any]] = frozenset()
-    """What an array may hold."""
+    """The types that an array may have."""
 
     def __str__(self) -> str:
         return ", ".join("None" if cls is _NOTHING else cls.__name__ for cls in self.classes)
 
 
 def parts() -> tuple[type[Any], ...]:
-    """The listed classes, with the query sets that only published algorithms measure once they are loaded."""
+    """The listed classes, including query sets that only published algorithms use, once those are loaded."""
     cosines = sys.modules.get("adyton.queries.cosines")
     return PARTS if cosines is None else (*PARTS, cosines.Cosines)
 
 
 @cache
 def fields_of(cls: type[Any], listed: tuple[type[Any], ...]) -> dict[str, Kind]:
-    """What each field of a dataclass may hold, from its annotations.
+    """The kind of each field of a dataclass, from its annotations.
 
     >>> fields_of(queries.Partition, parts())["groups"].classes
     (<class 'int'>,)
@@ -97,7 +97,7 @@ def fields_of(cls: type[Any], listed: tuple[type[Any], ...]) -> dict[str, Kind]:
 
 
 def _kind(annotation: Any, listed: tuple[type[Any], ...]) -> Kind:
-    """The kind that an annotation stands for. A class stands for those of the listed classes that derive from it."""
+    """The kind that an annotation stands for. A class stands for the listed classes that derive from it."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (types.UnionType, Union):
         kinds = [_kind(argument, listed) for argument in arguments]
@@ -118,20 +118,20 @@ def _kind(annotation: Any, listed: tuple[type[Any], ...]) -> Kind:
 
 
 def is_one_of(value: Any, classes: Iterable[type]) -> bool:
-    """Whether the value is of one of the classes exactly. (``in`` would ask the value's own metaclass.)"""
+    """Whether the value's class is exactly one of these. (``in`` would call the metaclass of the value's class.)"""
     kind = type(value)
-    for known in classes:  # noqa: SIM110  (a generator takes twice as long, and this is asked for every part)
+    for known in classes:  # noqa: SIM110  (a generator takes twice as long, and this is called for every part)
         if kind is known:
             return True
     return False
 
 
 def check_fields(value: Any, depth: int = 0) -> None:
-    """Refuse a value whose fields hold anything else than they declare, however deep, or that was changed by force."""
+    """Refuse a value with a field, at any depth, that differs from its declaration, or that was changed by force."""
     if depth > _DEEPEST:
-        raise BadInput(f"these queries are made of queries more than {_DEEPEST} deep. Write them out.")
+        raise BadInput(f"these queries are nested more than {_DEEPEST} deep. Write them out.")
     fields = fields_of(type(value), parts())  # type: ignore[arg-type]  # mypy: type[Any] is not Hashable
-    if vars(value).keys() - fields.keys():  # attributes could hide its own methods
+    if vars(value).keys() - fields.keys():  # extra attributes could shadow its methods
         raise BadInput(f"this {type(value).__name__} was changed after it was made. Make a new one.")
     for name, kind in fields.items():
         _check(getattr(value, name), kind, value, name, depth)
@@ -140,7 +140,7 @@ def check_fields(value: Any, depth: int = 0) -> None:
 def _check(part: Any, kind: Kind, owner: Any, name: str, depth: int) -> None:
     cls = type(part)
     if not is_one_of(part, kind.classes):
-        raise BadInput(f"{type(owner).__name__} does not know the {name} {cls.__name__}. It knows {kind}.")
+        raise BadInput(f"{type(owner).__name__} does not accept {name} of type {cls.__name__}. It accepts {kind}.")
     if cls is tuple:
         assert kind.items is not None
         for item in part:
@@ -148,8 +148,8 @@ def _check(part: Any, kind: Kind, owner: Any, name: str, depth: int) -> None:
     elif cls is np.ndarray:
         if part.dtype not in kind.numbers:
             known = ", ".join(map(str, kind.numbers))
-            raise BadInput(f"{type(owner).__name__} does not know the {name} of {part.dtype}. It knows {known}.")
-        if not part.dtype.hasobject and not is_frozen(part):  # as those of copies made by force are not
+            raise BadInput(f"{type(owner).__name__} does not accept {name} of {part.dtype}. It accepts {known}.")
+        if not part.dtype.hasobject and not is_frozen(part):  # arrays of copies made by force are not frozen
             raise BadInput(f"this {type(owner).__name__} was copied, not made by its constructor. Make a new one.")
     elif cls is int or cls is Fraction:
         if max(abs(part.numerator), part.denominator).bit_length() > MOST_BITS:

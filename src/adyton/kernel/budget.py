@@ -1,11 +1,11 @@
-"""How much each source has cost: Algorithm 6 of εKTELO (Zhang et al., SIGMOD 2018) on exact fractions.
+"""The budget spent on each source: Algorithm 6 of εKTELO (Zhang et al., SIGMOD 2018) on exact fractions.
 
 Every source is a node. A request of σ at a node becomes a request at its parent, up to the root:
 
 * an ordinary node with stability s asks its parent for s·σ;
-* a partition variable, whose children hold disjoint parts of the data, asks only for the excess of the child over the
+* a partition variable, whose children hold disjoint parts of the data, asks only for the child's excess over the
   most-charged sibling: max(B(child) + σ − B(variable), 0);
-* the root stands for the privacy unit; what arrives there is debited from the ledger, which holds the total.
+* the root stands for the privacy unit; requests that arrive there are debited from the ledger, which holds the total.
 
 Theorem 4.3 of the paper: if the debits at the root never exceed ε, the whole transcript is ε-differentially private.
 """
@@ -37,18 +37,18 @@ class Quote:
 
 
 class Budget:
-    """The tree of sources with what each has consumed. Not thread-safe: the kernel holds a lock around it.
+    """The tree of sources, with the budget that each has consumed. Not thread-safe: the kernel holds a lock around it.
 
     Lemma.  (On the tree of sources.) If every transformation has the stability that it claims, and every mechanism is
-    σ-DP for sources at distance 1 when it is asked with σ, then all answers together, each asked for after the others
-    were seen, are ε-DP for a unit, ε being the sum of what has arrived at the root.
+    σ-DP for sources at distance 1 when it is run with σ, then all answers together, each requested after the earlier
+    ones were seen, are ε-DP for a unit, where ε is the sum of the requests that have arrived at the root.
     Proof.  Neighbours are at distance d = ``rows_per_unit`` at the root's table, which is the stability of that node.
-    By stability, sources that are derived in steps of stability s₁, s₂, … are at distance d·s₁·s₂… at most, and a
-    mechanism that is σ-DP at distance 1 loses σ times that (a chain of neighbours): what is asked of the root. Losses
-    of answers that are asked one after the other add up, whatever decides what is asked next. Of disjoint parts one
-    row is in one only, so that for each pair of neighbours the loss on all of them is that on the part which differs:
-    at most the most that any part has consumed, which is what a partition variable asks for (Theorem 4.3 of the
-    paper has the induction over the tree).  ∎
+    By stability, sources derived in steps of stability s₁, s₂, … are at distance at most d·s₁·s₂…, and a mechanism that
+    is σ-DP at distance 1 loses at most σ times that (a chain of neighbours): the amount requested from the root. Losses
+    of successive answers add up, however the next request is chosen. A row is in only one of several disjoint parts, so
+    for each pair of neighbours the loss on all parts is the loss on the part that differs: at most the largest amount
+    that any part has consumed, which is what a partition variable asks for (Theorem 4.3 of the paper has the induction
+    over the tree).  ∎
     """
 
     def __init__(self) -> None:
@@ -63,18 +63,18 @@ class Budget:
     def add_partition(self, parent: int, *, of_rows: bool = False) -> int:
         """A partition variable; its children, added with stability 1, hold disjoint parts of *parent*.
 
-        Parts *of rows* are disjoint as long as the rows do not change.
+        Parts *of rows* are disjoint only as long as the rows do not change.
         """
         return self._add(_Node(parent, 1, is_partition=True, spent=_NOTHING, of_rows=of_rows))
 
     def mix(self) -> None:
-        """The rows have changed: from now on all that is asked of their parts is charged in full, beside what the
-        most-charged part has paid for the rows as they were."""
+        """The rows have changed: from now on every request to their parts is charged in full, in addition to what the
+        most-charged part has paid for the rows before the change."""
         for node in self._nodes:
             node.is_partition = node.is_partition and not node.of_rows
 
     def is_part(self, node: int) -> bool:
-        """Whether a source is within a part of rows that are taken for disjoint."""
+        """Whether a source lies within a part of rows that is charged as disjoint."""
         while node != ROOT:
             here = self._nodes[node]
             if here.is_partition and here.of_rows:
@@ -100,7 +100,7 @@ class Budget:
     def commit(self, quote: Quote) -> None:
         """Record a request whose debit the ledger has accepted.
 
-        From the root downwards: should an interruption come in between, no node has more credit than those above it.
+        From the root downwards: if it is interrupted, no node has recorded more than the nodes above it cover.
         """
         for node, increase in reversed(quote.increases):
             here = self._nodes[node]

@@ -1,7 +1,7 @@
-"""Whether a table has what its schema declares: files, header, names, types and look-ups, without looking at a row.
+"""Whether a table matches its schema: files, header, names, types and look-ups, without reading a row.
 
-Of a *public* table, such as a public sample of a private one, also how its rows match: exact counts, examples, and the
-keys that would help. That is not private.
+For a *public* table, such as a public sample of a private one, also how its rows match: exact counts, examples, and
+schema keys that would help. That is not private.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from adyton.schema.reading import texts_of_levels
 
 @dataclass(frozen=True)
 class CheckedAttribute:
-    """What is known about one attribute."""
+    """The result of the check for one attribute."""
 
     attribute: str
     column: str
     type: str | None
-    """The column's type as its engine has it; None if there is no such column."""
+    """The column's type as its engine names it; None if there is no such column."""
     accepts: str
     problems: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -49,15 +49,15 @@ class Check:
     file: dict[str, Any]
     attributes: tuple[CheckedAttribute, ...]
     problems: tuple[str, ...] = ()
-    """What concerns the table as a whole."""
+    """Problems of the table as a whole."""
     undeclared: tuple[str, ...] = ()
     """Columns that no attribute reads."""
     unit: str | None = None
-    """Whose rows are protected together, in words; None if no column says it."""
+    """Whose rows are protected together, in words; None if no column identifies units."""
 
     @property
     def all_problems(self) -> tuple[str, ...]:
-        """Everything because of which the table cannot be opened with the schema."""
+        """All reasons why the table cannot be opened with the schema."""
         return (*self.problems, *(problem for attribute in self.attributes for problem in attribute.problems))
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def schema_of_table(data: Any, schema: Schema) -> Schema:
 
 
 def check_table(data: Any, schema: Schema) -> Check:
-    """Everything that can be said without looking at a row.
+    """Check a table against a schema without reading a row.
 
     >>> import pyarrow
     >>> from adyton.schema import Integer
@@ -140,7 +140,7 @@ def check_table(data: Any, schema: Schema) -> Check:
 
 
 def _unit(schema: Schema) -> str | None:
-    """What a unit is, and how many of its rows count."""
+    """What a unit is, and how many of its rows count, in words."""
     if schema.unit is None:
         return None
     rows = f"{schema.rows_per_unit:,} of its rows count" if schema.rows_per_unit > 1 else "one of its rows counts"
@@ -152,7 +152,7 @@ def _unit(schema: Schema) -> str | None:
 def _checked(
     name: str, attribute: Attribute, column: str, reader: Reader, known: list[str], *, hidden: bool
 ) -> CheckedAttribute:
-    """One attribute. With *hidden*, a missing column was reported for the whole table and is not reported again."""
+    """Check one attribute. With *hidden*, a missing column was reported for the table and is not reported again."""
     missing = _problem(lambda: wanted_columns(reader, known))
     problems, kind, written = [], None, True
     if missing is None:
@@ -174,7 +174,7 @@ def _without_table(name: str, attribute: Attribute) -> CheckedAttribute:
 
 
 def _look_up(attribute: Attribute) -> tuple[tuple[str, ...], str | None]:
-    """What there is to say about a look-up, and what is wrong with it."""
+    """Remarks on a look-up, and the problem with it, if any."""
     lookup = attribute.reading.looked_up
     if lookup is None:
         return (), None
@@ -187,12 +187,12 @@ def _look_up(attribute: Attribute) -> tuple[tuple[str, ...], str | None]:
         known = texts_of_levels(tuple(map(str, attribute.levels)), attribute.spellings, attribute.reading)
         strange = sorted({value for value in values.values() if attribute.reading.normal(value) not in known})
         if strange:
-            remarks.append(f"values of {lookup.file} that are no level: {listing(strange, 6)}")
+            remarks.append(f"values of {lookup.file} that are not levels: {listing(strange, 6)}")
     return tuple(remarks), None
 
 
 def _facts(reader: Reader) -> dict[str, Any]:
-    """What is known of the file, or of the files."""
+    """Public facts about the file or files."""
     first = reader.parts[0].reader if isinstance(reader, PartedReader) else reader
     if not isinstance(first, CsvReader):
         return {"kind": "text" if reader.is_text else "typed columns", "columns": len(reader.columns)}
@@ -209,7 +209,7 @@ def _facts(reader: Reader) -> dict[str, Any]:
 
 
 def _problem(call: Callable[[], object]) -> str | None:
-    """What a schema's error says, if there is one."""
+    """The message of a schema error, if the call raises one."""
     try:
         call()
     except SchemaError as error:
@@ -233,11 +233,11 @@ class Fit:
     rows: int
     fitting: int
     misfits: tuple[tuple[str, str, int], ...]
-    """For each way not to match: the reason, what becomes of such rows, and how many they are."""
+    """For each reason not to match: the reason, what happens to such rows, and how many there are."""
     examples: tuple[str, ...]
-    """Values without a cell, the most frequent first."""
+    """Values without a cell, most frequent first."""
     advice: str | None
-    """Keys of the schema that would read them."""
+    """Schema keys with which they could be read."""
 
     def to_dict(self) -> dict[str, Any]:
         """The same in plain values."""
@@ -247,7 +247,7 @@ class Fit:
 
 
 def look_at_public_rows(data: Any, schema: Schema) -> tuple[Fit, ...]:
-    """Read every row, and say for each attribute with cells how many rows match, which do not, and what would help."""
+    """Read every row; report for each attribute with cells how many rows match, which do not, and what would help."""
     table = open_table(data, schema)
     celled = {name: own for name, own in table.schema.attributes.items() if isinstance(own, CelledAttribute)}
     if not celled:
@@ -265,7 +265,7 @@ def look_at_public_rows(data: Any, schema: Schema) -> tuple[Fit, ...]:
 
 
 def _without_cells(data: Any, schema: Schema, celled: Mapping[str, CelledAttribute]) -> dict[str, Counter[str]]:
-    """For each attribute the values that have no cell of their own, as texts, and how often they occur."""
+    """For each attribute, the values without a cell, as texts, and how often they occur."""
     strict = {name: replace(attribute, nulls="drop", outside="drop") for name, attribute in celled.items()}
     strange = {name: Counter[str]() for name in celled}
     names, batches = rows_beside_codes(data, schema.with_attributes(strict), keep=True)
@@ -279,7 +279,7 @@ def _without_cells(data: Any, schema: Schema, celled: Mapping[str, CelledAttribu
 
 
 def _advice(attribute: CelledAttribute, texts: list[str]) -> str | None:
-    """The keys that would read at least half of these texts."""
+    """Schema keys with which at least half of these texts could be read."""
     if isinstance(attribute, Integer | Numeric):
         unread = [text for text in texts if Amounts.of(attribute.reading).plain(text) is None]
         signs = tuple(sign for sign in _SIGNS if any(sign in text for text in unread))

@@ -1,4 +1,4 @@
-"""Private counts: a vector, or many tables. They are computed when a measurement first needs them, once, and kept."""
+"""Private counts: a vector, or many tables. They are computed once, when a measurement first needs them, and kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PrivateVector(Sealed):
 
     @classmethod
     def of(cls, values: IntegerArray) -> PrivateVector:
-        """A vector whose values are there already."""
+        """A vector with values that are already known."""
         copy = widen(np.array(values).reshape(-1), 1)  # in 8 or 32 bits, sums of a few cells would wrap around
         return cls(lambda: copy)
 
@@ -85,9 +85,9 @@ class CountedTables(Sealed):
     """The counts of every cell of many tables, one table after the other. They are computed once, on first use.
 
     Lemma.  (On rows and tables.) One row more or less changes at most one cell of each table, by 1.
-    Proof.  A table counts a row in the combination of the row's own cells, if it has one in every attribute of the
-    table, else nowhere: see :class:`~adyton.kernel.transforms.CountTables`. Which combination that is does
-    not depend on other rows.  ∎
+    Proof.  A table counts a row in the combination of the row's own cells, if the row has a cell in every attribute of
+    the table, else nowhere: see :class:`~adyton.kernel.transforms.CountTables`. This combination does not depend on
+    other rows.  ∎
     """
 
     __slots__ = ("_compute", "_counts", "_ends", "_lock", "groups", "shapes")
@@ -98,7 +98,7 @@ class CountedTables(Sealed):
         groups: Sequence[tuple[str, ...]],
         shapes: Sequence[tuple[int, ...]],
     ) -> None:
-        """*groups* and *shapes* are public: the attributes of each table, and how many cells each of them has."""
+        """*groups* and *shapes* are public: the attributes of each table, and the number of cells of each attribute."""
         self.groups, self.shapes = tuple(groups), tuple(shapes)
         self._ends = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
         self._compute: Callable[[], Sequence[Integers]] | None = compute
@@ -106,7 +106,7 @@ class CountedTables(Sealed):
         self._lock = threading.Lock()
 
     def table(self, place: int) -> Integers:
-        """The counts of one table, an axis for each attribute. For mechanisms only."""
+        """The counts of one table, with an axis for each attribute. For mechanisms only."""
         end = self._ends[place]
         counts = self._all()[end - math.prod(self.shapes[place]) : end]
         return counts.astype(np.int64).reshape(self.shapes[place])
@@ -118,16 +118,16 @@ class CountedTables(Sealed):
         return np.concatenate([self.table(place).reshape(-1) for place in places])
 
     def starts(self, places: Sequence[int]) -> Places:
-        """Where each of these tables starts, when they stand one after the other."""
+        """The offset of each of these tables in :meth:`together`."""
         sizes = [math.prod(self.shapes[place]) for place in places]
         return np.cumsum([0, *sizes[:-1]])
 
     def vectors(self) -> list[PrivateVector]:
-        """Each table as a vector, read when it is first needed."""
+        """Each table as a vector, read when first needed."""
         return [PrivateVector(partial(self.table, place)) for place in range(len(self.shapes))]
 
     def _all(self) -> Integers:
-        """All counts, in half of the bytes if none of them is large."""
+        """All counts, in 32 bits if they fit."""
         with self._lock:
             if self._compute is not None:
                 counts = np.concatenate([np.ravel(table) for table in self._compute()])

@@ -1,6 +1,6 @@
-"""The kernel: keeps the data, lets operators in through one door, charges before it looks.
+"""The kernel: keeps the data, accepts operators at a single door, and charges before it reads the data.
 
-It is longer than other files because there is one door: its order of steps is checked on one page.
+The file is longer than others so that the order of all steps at the door can be checked in one place.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ _NUMBERS = re.compile(r"\d+(?:, \d+)*(?: and \d+ more)?")
 class Kernel(Sealed, Budgeted, Generic[Root]):
     """A table, a total budget and a ledger. Measurements are the only way to answers.
 
-    *unit* says what is protected: where the table has a column of that name, its rows are cut to ``rows_per_unit`` for
-    each value, as the schema's key ``unit`` has it; any other word is a name for people to read. The words in *accept*
-    let a ledger take on another unit, ``rows_per_unit`` or schema than it was used with. *trusted* are functions of
-    counts with a sensitivity that the person who opens the kernel is responsible for.
+    *unit* says what is protected: if the table has a column of that name, its rows are cut to ``rows_per_unit`` for
+    each value, as with the schema's key ``unit``; any other word is only a name for people to read. The words in
+    *accept* allow a ledger to be used with another unit, ``rows_per_unit`` or schema than before. *trusted* are
+    functions of counts with a declared sensitivity, for which the person who opens the kernel is responsible.
 
     >>> import pandas, adyton as ad
     >>> table = pandas.DataFrame({"age": [34, 51, 77]})
@@ -79,7 +79,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     _table: PrivateTable | None = None
     """The rows at the root, if there are any."""
     _moment: Hashable = None
-    """The moment of the rows when they were last looked at; None where it is not known."""
+    """The state of the rows when last checked, as :meth:`PrivateTable.moment` returns it; None if unknown."""
     _changed = ""
 
     def __init__(
@@ -100,7 +100,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         table = open_table(data, schema, unit)
         schema = table.schema
         if dataset is None and ledger is not None and not isinstance(ledger, Ledger) and not is_path(data):
-            raise BadInput("a table in memory has no name of its own. Say whose ledger it is with dataset='…'.")
+            raise BadInput("a table in memory has no name. Name the data set of the ledger with dataset='…'.")
         terms = Terms.of(schema.to_dict(), schema.rows_per_unit, unit, schema.level_files)
         functions = trusted_functions(trusted)
         account = opened(terms, total, ledger, dataset, name_of(data), noise, accept)
@@ -122,9 +122,9 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         noise: NoiseSource | None = None,
         trusted: Collection[Declared] = (),
     ) -> Kernel[VectorSource]:
-        """A kernel over a vector of counts that are there already; its root is a vector.
+        """A kernel over a given vector of counts; its root is a vector.
 
-        Its shape takes the place of a schema in the terms of the ledger.
+        In the terms of the ledger, the shape of the vector takes the place of a schema.
         """
         counts, total = checked_counts(x), checked_total(epsilon)
         stability, functions = whole(rows_per_unit, "rows_per_unit", 1), trusted_functions(trusted)
@@ -146,8 +146,8 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     ) -> Kernel[VectorSource]:
         """A kernel over a *public* vector of counts, with fast seeded noise. Its answers are marked as not private.
 
-        With *trials*, each measurement yields that many independent answers, along a first axis. *noise* is a source of
-        your own that is not private, in place of the seed.
+        With *trials*, each measurement returns that many independent answers, along the first axis. Instead of a seed,
+        *noise* can be a noise source of your own that is not private.
         """
         counts = checked_counts(x)
         account = simulated_account(_simulated_terms(counts.shape), epsilon, noise, seed)
@@ -167,7 +167,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     ) -> Kernel[TableSource]:
         """A kernel over *public* rows, given as the number of the cell for each attribute (−1: dropped).
 
-        Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
+        Its noise is simulated, from *seed* or from a noise source of your own, so its answers are not private.
         """
         table = CodedTable.checked(codes, schema)
         account = simulated_account(_simulated_terms(schema.shape), epsilon, noise, seed)
@@ -175,7 +175,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
     @classmethod
     def _over(cls, shape: SourceShape, data: Any, *account: Any, **options: Any) -> Kernel[Any]:
-        """A kernel over data that are there already; the arguments are those of :meth:`_begin`."""
+        """A kernel over given data; the arguments are those of :meth:`_begin`."""
         kernel: Kernel[Any] = cls.__new__(cls)
         kernel._begin(shape, data, *account, **options)
         return kernel
@@ -205,8 +205,8 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     def root(self) -> Root:
         """The source that everything else is derived from.
 
-        A new handle each time: handles hold their kernel, and if the kernel held one too, its data would stay in memory
-        until Python looks for circles.
+        A new handle each time: handles refer to their kernel, and if the kernel also referred to a handle, its data
+        would stay in memory until Python collects cyclic garbage.
         """
         return cast(Root, handle(self, self._first))
 
@@ -219,12 +219,12 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
     @property
     def terms(self) -> Terms:
-        """Whom the budget protects: the unit, how many rows it has at most, and the schema."""
+        """Whom the budget protects: the unit, its largest number of rows, and the schema."""
         return self._terms
 
     @property
     def budget(self) -> Account:
-        """The account as it is now: what everybody who shares the ledger has spent of the total."""
+        """The current account: what all users of the ledger have spent of the total."""
         return self._ledger.budget
 
     @property
@@ -235,7 +235,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     # ---- the door ---------------------------------------------------------------------------------------------------
 
     def transform(self, source: Source, operator: Transform) -> tuple[Source, ...]:
-        """Derive sources: one, or one per part for a split. Costs nothing and reads nothing."""
+        """Derive a source, or one per part for a split. Costs nothing and reads no data."""
         with self._turn():
             facts, data = self._find(source, operator, Transform)
             check_depth(facts.lineage)
@@ -258,7 +258,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
         """Run a mechanism with *epsilon* on a source.
 
-        The debit is durable before the data are touched. What is charged and what drives the noise is the same number.
+        The debit is durable before the data are read. The charge and the noise are computed from the same number.
         """
         given = positive(epsilon, "epsilon", computed=True)
         with self._turn():
@@ -282,7 +282,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
                 problem: type[BaseException] | None = None
                 try:
                     problem = run(operator, kept, amount, self._noise, self._trials, self._recorded(debit, answers))
-                except BaseException as second:  # a second interruption, while the first was being dealt with
+                except BaseException as second:  # a second interrupt, while the first was being handled
                     problem = type(second)
                 with self._uninterrupted():
                     self._settle(debit.number, "answered" if answers else "failed")
@@ -293,9 +293,9 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         return answers[0]
 
     def afford(self, source: Source, epsilon: Rational) -> None:
-        """Refuse a request of *epsilon* in all, made of several measurements, if there is not enough left for all.
+        """Refuse a request for several measurements of *epsilon* in total, if not enough budget is left for all.
 
-        In a replay there is nothing to refuse: it was paid for.
+        A replay is never refused: it is already paid for.
         """
         amount = rounded_down(positive(epsilon, "epsilon", computed=True), source.stability)
         with self._turn():
@@ -307,29 +307,29 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
     @property
     def answering(self) -> bool:
-        """Whether a request is under way in this very thread, or is being finished."""
+        """Whether a request is under way in this thread, or is being finished."""
         return self._recorders.within
 
     def recording(self, limit: Fraction | None = None) -> AbstractContextManager[Recorder]:
-        """What this thread pays for and receives within a block, in lists that grow; no debit goes beyond *limit*."""
+        """Record the debits and answers of this thread within a block; the debits add up to at most *limit*."""
         return self._recorders.recording(limit)
 
     def replaying(self, recorder: Recorder, cause: BaseException) -> AbstractContextManager[None]:
-        """Measurements of this thread within a block are answered again from what was recorded; nothing is charged."""
+        """Within a block, answer measurements of this thread from recorded answers; nothing is charged."""
         return self._recorders.replaying(recorder, cause)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _turn(self) -> AbstractContextManager[bool]:
-        """Wait for other threads, unless that would never end: in a forked copy, where they do not exist, or in a
-        signal handler that interrupts an operator, for which they may be waiting in turn."""
+        """The lock that keeps other threads out; an error where waiting for it would never end: in a forked process,
+        where those threads do not exist, or in a signal handler that interrupts an operator they may wait for."""
         self._check_process()
         if under_way():
-            raise BadInput("an operator of a kernel is under way in this very thread. Wait until it has ended.")
+            raise BadInput("an operator of a kernel is already under way in this thread. Wait until it has ended.")
         return self._lock
 
     def _find(self, source: Source, operator: Any, kind: type) -> Kept:
-        """The kept data of a source, after checking that this operator may be run on it."""
+        """The data of a source, after checking that this operator may be run on it."""
         known = is_one_of(source, KINDS.values())
         if not known or source.kernel is not self:
             given = "a source of another kernel" if known else shorten(source)
@@ -342,8 +342,8 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         return kept
 
     def _look(self, node: int = ROOT) -> None:
-        """Find out whether the rows have changed. If so, parts from before are no longer disjoint, and all entries from
-        now on say so; a source within parts that are disjoint is counted as the rows are now, or not at all."""
+        """Check whether the rows have changed. If so, earlier parts no longer count as disjoint, and all later entries
+        of the ledger say so; a source within disjoint parts is counted from the rows as they are now, or not at all."""
         if self._table is None:
             return
         now, before = self._table.moment(), self._moment
@@ -365,18 +365,18 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             )
 
     def _keep(self, facts: Facts, data: Any) -> Source:
-        """Keep data behind a new handle; they are dropped with the handle."""
+        """Keep data behind a new handle; they are deleted with the handle."""
         self._kept[facts.node] = Kept(facts, data)
         source = handle(self, facts)
         weakref.finalize(source, self._kept.pop, facts.node, None)
         return source
 
     def _uninterrupted(self) -> AbstractContextManager[None]:
-        """A short block that an interrupt does not cut in two; simulations have nothing to lose."""
+        """A short block that interrupts do not split; simulations do not need that."""
         return deferred() if isinstance(self._ledger, Ledger) else nullcontext()
 
     def _recorded(self, debit: Debit, answers: list[Any]) -> Callable[[Any], None]:
-        """A function that records the answer to a debit. From then on no interrupt and no failure loses it."""
+        """A function that records the answer to a debit, so that no later interrupt or failure loses it."""
         recorder = self._recorders.current
 
         def take(answer: Any) -> None:
@@ -407,7 +407,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         try:
             self._ledger.settle(entry, status)
         except LedgerError:
-            return  # the debit stands and is durable; its entry stays "debited", which means: paid, outcome unknown
+            return  # the debit is durable; its entry stays "debited", which means: paid, outcome unknown
 
     def __repr__(self) -> str:
         try:
@@ -417,7 +417,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
 
 class Kept(NamedTuple):
-    """What a kernel keeps behind a handle: the public facts, and the data."""
+    """What a kernel keeps for a handle: the public facts and the data."""
 
     facts: Facts
     data: Any
@@ -431,10 +431,10 @@ def run(
     trials: int | None,
     take: Callable[[Any], None],
 ) -> type[BaseException] | None:
-    """Give *take* what is published of one output; returns the kind of failure or interrupt, if there was one. No
-    exception leaves this function: it could carry data with it.
+    """Draw an output and pass the published form to *take*; return the class of the failure or interrupt, if any. No
+    exception leaves this function, because it could contain data.
 
-    Only simulations have many outputs for one debit: noise that is private is drawn once.
+    Only simulations have several outputs for one debit: private noise is drawn once.
     """
     came: list[type[BaseException]] = []
     try:
@@ -451,8 +451,8 @@ def run(
 
 
 def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSource:
-    """For noise that is keyed by places, that of this place: the lineage of the source, and the operator's text without
-    its numbers, which may count other things."""
+    """For noise that is keyed by places, the noise of this place: the source's lineage and the operator's text, without
+    its numbers, which may differ for other reasons."""
     if not isinstance(noise, KeyedNoise):
         return noise
     return noise.at("\n".join((*facts.lineage, _NUMBERS.sub("", str(operator)))), operator.parts(facts.shape))
@@ -467,7 +467,7 @@ def opened(
     noise: NoiseSource | None,
     accept: Collection[str],
 ) -> tuple[Terms, Ledger | Tally, NoiseSource]:
-    """The terms in force, the ledger, which is left as it was if it does not agree to the terms, and the noise."""
+    """The terms in force, the ledger and the noise. A ledger that does not agree to the terms is left unchanged."""
     accepted(accept, WORDS)
     noise = ExactNoise() if noise is None else checked_noise(noise)
     account = ledger_for(ledger, total, dataset, otherwise, private=noise.private)
@@ -484,7 +484,7 @@ def opened(
 def simulated_account(
     terms: Terms, epsilon: Rational, noise: NoiseSource | None, seed: int | np.random.SeedSequence | None
 ) -> tuple[Terms, Tally, NoiseSource]:
-    """The same for public data: nothing is recorded, and the noise is simulated."""
+    """Terms, ledger and noise for public data: nothing is recorded, and the noise is simulated."""
     tally = Tally(checked_total(epsilon, simulated=True), "simulation")
     if noise is None:
         return terms, tally, SimulatedNoise(seed)
@@ -500,18 +500,18 @@ def _simulated_terms(shape: tuple[int, ...]) -> Terms:
 
 
 def is_path(data: Any) -> bool:
-    """Whether the data are a file, which has a name."""
+    """Whether the data are given as the path of a file, or as a list of paths."""
     return isinstance(data, str | os.PathLike) or bool(_files(data))
 
 
 def _files(data: Any) -> list[str]:
-    """The paths in a list of files; none of anything else."""
+    """The paths in a list of files; an empty list for anything else."""
     listed = isinstance(data, list | tuple) and all(isinstance(path, str | os.PathLike) for path in data)
     return [os.fsdecode(path) for path in data] if listed else []
 
 
 def name_of(data: Any) -> str:
-    """A public name for a data set: a file's own name, else the kind of table. Never anything from its rows."""
+    """A public name for a data set: the file name, else the kind of table. Never anything from its rows."""
     if files := _files(data):
         more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         return f"{name_of(files[0])}{more}"

@@ -1,8 +1,8 @@
-"""What a request has paid for and received.
+"""The debits and answers of a request.
 
-The door records every answer before a program sees it. Whatever happens afterwards, an interrupt, a failure, an
-arithmetic that takes too long, the answers are here. A request is finished by *replay*: its text runs again with the
-recorded answers in place of the kernel's, at no cost in privacy.
+The kernel records every answer before a program sees it. Whatever happens afterwards (an interrupt, a failure,
+arithmetic that takes too long), the answers are here. An unfinished request is completed by *replay*: its program runs
+again with the recorded answers in place of the kernel's, at no cost in privacy.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from adyton.errors import BadInput
 from adyton.exact import display
 
 CHANGED = "the rows have changed since the session was opened"
-"""What entries of the ledger say from then on."""
+"""The remark in all entries of the ledger after the rows have changed."""
 
 
 class Debit(NamedTuple):
-    """What is known of an entry of the ledger once it is made, so that it need not be read again."""
+    """An entry of the ledger, kept in memory so that it need not be read again."""
 
     number: int
     amount: Fraction
@@ -30,14 +30,14 @@ class Debit(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """An answered measurement: what was paid for it, and the answer."""
+    """An answered measurement: its debit and its answer."""
 
     debit: Debit
     answer: Any
 
 
 class Ended(BaseException):
-    """A replay came to the end of what was recorded; *cause* is what ended the request."""
+    """A replay reached the end of the recorded answers; *cause* is what ended the request."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Ended(BaseException):
 
 
 class Recorder:
-    """The debits of one request, and the answers, in their order.
+    """The debits and answers of one request, in order.
 
     >>> recorder = Recorder()
     >>> count = Debit(7, Fraction(1, 2), "noisy count, ε = 0.5", ("visits",))
@@ -57,17 +57,17 @@ class Recorder:
 
     def __init__(self, limit: Fraction | None = None) -> None:
         self.limit = limit
-        """What the request may be charged in all, where that is known."""
+        """The most that the request may be charged in total, if known."""
         self.debits: list[Debit] = []
         self.answers: list[Recorded] = []
 
     @property
     def charged(self) -> Fraction:
-        """What was paid for all debits, answered or not."""
+        """The sum of all debits, answered or not."""
         return sum((debit.amount for debit in self.debits), Fraction(0))
 
     def admit(self, amount: Fraction) -> None:
-        """Refuse a debit beyond what the request was given: a program that asks for more has a defect."""
+        """Refuse a debit beyond the budget of the request: a program that asks for more has a defect."""
         if self.limit is not None and self.charged + amount > self.limit:
             raise BadInput(
                 f"a measurement asks for ε = {display(amount)}, but the request was given ε = {display(self.limit)} in "
@@ -75,7 +75,8 @@ class Recorder:
             )
 
     def replayed(self, cause: BaseException) -> Callable[[str, tuple[str, ...]], Any]:
-        """Gives the answers again, one after the other, to the same questions; raises :class:`Ended` after the last."""
+        """A function that returns the recorded answers, in order, to the same requests; after the last, and for any
+        other request, it raises :class:`Ended`."""
         left = iter(tuple(self.answers))
 
         def answer(operator: str, lineage: tuple[str, ...]) -> Any:
@@ -102,7 +103,7 @@ class Recorders:
 
     @property
     def replay(self) -> Callable[[str, tuple[str, ...]], Any] | None:
-        """What answers in place of the kernel, in a replay."""
+        """The function that answers in place of the kernel, in a replay."""
         return getattr(self._threads, "replay", None)
 
     @property
@@ -112,15 +113,15 @@ class Recorders:
 
     @contextmanager
     def recording(self, limit: Fraction | None = None) -> Iterator[Recorder]:
-        """A recorder for what is measured within the block; a block around it gets all of it too.
+        """A recorder for the measurements within the block; the recorder of an enclosing block gets them too.
 
-        A request has a *limit*, and none begins within another: only a signal handler could ask then, and one of the
-        two would be given the answers of the other.
+        A request has a *limit*, and no request begins within another: only a signal handler could begin one, and one of
+        the two requests would get the answers of the other.
         """
         if self.within and limit is not None:
             raise BadInput(
-                "a request is under way in this very thread, which a signal handler must have interrupted. Nothing was "
-                "spent; ask again when the handler has returned."
+                "a request is already under way in this thread, which a signal handler must have interrupted. Nothing "
+                "was spent; ask again when the handler has returned."
             )
         outer, recorder = self.current, Recorder(limit)
         self._threads.recorder = recorder

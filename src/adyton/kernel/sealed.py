@@ -1,5 +1,6 @@
-"""What keeps private data where they are: objects without iteration, indexing or pickle, errors without context,
-the number of the process, because a kernel or a ledger must not be used in a copy of it, and what a thread is doing.
+"""What keeps private data inside the kernel: objects without iteration, indexing or pickling, and errors without
+context. Also the identity of the process, because a kernel or a ledger must not be used in a forked copy, and whether
+a thread is running an operator.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ Result = TypeVar("Result")
 
 
 def quietly(call: Callable[[], Result]) -> Result | None:
-    """What *call* returns, or None if it fails. The exception ends here: it may quote a row.
+    """The result of *call*, or None if it fails. The exception is discarded: it may quote a row.
 
-    (Raising another one inside an ``except`` would carry the first along as its context.)
+    (Raising another exception inside an ``except`` block would keep the first as its context.)
     """
     try:
         return call()
@@ -29,13 +30,13 @@ def quietly(call: Callable[[], Result]) -> Result | None:
 
 
 def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -> Result | None:
-    """Like :func:`quietly`, in a thread of its own, so that Ctrl-C is noticed at once: *stop* then ends the call.
+    """Like :func:`quietly`, in a separate thread, so that Ctrl-C takes effect at once: *stop* then ends the call.
 
-    *stop* is called again until the call has ended: it may come between two queries, or fail to reach the server. A
-    second Ctrl-C does not wait for that.
+    *stop* is called repeatedly until the call has ended: it may fall between two queries, or fail to reach the server.
+    A second Ctrl-C does not wait for that.
     """
     results: list[Result] = []
-    ended = threading.Event()  # Thread.join believes, once interrupted, that the thread has ended
+    ended = threading.Event()  # an interrupted Thread.join assumes that the thread has ended
 
     def work() -> None:
         with suppress(BaseException):
@@ -56,7 +57,7 @@ def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -
 
 
 class Sealed:
-    """A base for everything that holds private data or leads to it.
+    """The base class of everything that holds private data or leads to it.
 
     >>> list(Sealed())
     Traceback (most recent call last):
@@ -87,11 +88,11 @@ _LONGEST_WAIT = 10.0
 
 
 def this_process() -> tuple[int, int]:
-    """The process number, and how many forks lie between this process and the first that loaded this module: a forked
+    """The process number, and the number of forks between this process and the first that loaded this module: a forked
     copy is another process, even where the operating system gives it the same number.
 
-    A fork copies one thread alone. What another thread held at that moment is never released in the copy: so locks
-    are renewed there, and a fork waits until no other thread is importing a module.
+    A fork copies only one thread. A lock that another thread held at that moment is never released in the copy: so
+    locks are renewed there, and a fork waits until no other thread is importing a module.
     """
     return os.getpid(), _forks
 
@@ -102,14 +103,14 @@ def _count_fork() -> None:
 
 
 def _wait_for_imports() -> None:
-    """Let other threads finish their imports: a child would never get a module that was half imported."""
+    """Let other threads finish their imports: a child process could never load a half-imported module."""
     end = time.monotonic() + _LONGEST_WAIT
     while _others_import() and time.monotonic() < end:
         time.sleep(0.001)
 
 
 def _others_import() -> bool:
-    """Whether another thread holds the lock of a module. (There is no public way to ask Python.)"""
+    """Whether another thread holds the lock of a module. (Python has no public function for this.)"""
     kept: dict[str, Any] = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
     owners = {getattr(reference(), "owner", None) for reference in list(kept.values())}
     return bool(owners - {None, threading.get_ident()})
@@ -125,12 +126,12 @@ _threads = threading.local()
 def alone() -> threading.Lock:
     """This thread's own lock, for a ``with`` block in which an operator is under way.
 
-    Each thread has one operator under way at a time. Locks keep other threads out, but a signal handler runs in the
-    thread that it interrupts, for which they are open. In the middle of a measurement, another one of any kernel would
-    find accounts, ledgers and connections half-way through a change.
+    Each thread runs one operator at a time. Locks keep other threads out, but a signal handler runs in the thread that
+    it interrupts, which already holds them. A measurement begun in the middle of another, by any kernel, would find
+    accounts, ledgers and connections half-changed.
 
-    A lock, and not a flag: ``with`` lets go of it wherever an interruption comes. (A generator's block would outlive an
-    interruption.)
+    A lock, not a flag: ``with`` releases it wherever an interrupt arrives. (A generator's block would outlive an
+    interrupt.)
     """
     lock: threading.Lock | None = getattr(_threads, "lock", None)
     if lock is None:
@@ -139,5 +140,5 @@ def alone() -> threading.Lock:
 
 
 def under_way() -> bool:
-    """Whether an operator is under way in this very thread."""
+    """Whether an operator is under way in this thread."""
     return alone().locked()

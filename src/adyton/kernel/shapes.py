@@ -23,31 +23,31 @@ class TableShape:
     schema: Schema
     from_text: bool = False
     by_unit: bool = False
-    """Whether each row says to which unit it belongs, and only rows were left out between the root and this table."""
+    """Whether each row names its unit, and all steps from the root to this table only left out rows."""
     divided: bool = False
     """Whether there was a split: other rows of a unit may be in other parts."""
     steady: bool = True
-    """Whether the parts of a split can be counted as they are at one moment."""
+    """Whether all parts of a split can be counted from the rows as they are at one moment."""
 
 
 @dataclass(frozen=True)
 class VectorShape:
-    """What is public about a private vector: the shape of its domain, and the attributes along its axes if any.
+    """What is public about a private vector: the shape of its domain, and the attributes along its axes, if any.
 
-    ``mapping`` are the queries whose answers on the first vector are this vector's cells, for one that was derived
-    from another: with it, what is measured here can be read as a measurement there.
+    For a derived vector, ``mapping`` has the queries whose answers on the first vector are this vector's cells: with
+    it, a measurement of this vector can be read as a measurement of the first.
     """
 
     shape: tuple[int, ...]
     schema: Schema | None = None
     mapping: Queries | None = None
     pending: Size = NOTHING
-    """What it takes to derive this vector from the first one, which is done when it is first measured."""
+    """The memory and work to derive this vector from the first, which happens when it is first measured."""
     leaves: RowTree | None = None
-    """The tree whose leaves are the first axis, if they are."""
+    """The tree whose leaves are the first axis, if there is one."""
 
     def derive(self, queries: Queries) -> VectorShape:
-        """The vector of these queries' answers on this one."""
+        """The vector of the answers to these queries on this vector."""
         mapping = queries if self.mapping is None else Product(queries, self.mapping)
         return VectorShape((queries.count,), mapping=mapping, pending=self.pending.then(queries.size()))
 
@@ -57,7 +57,7 @@ class VectorShape:
         return math.prod(self.shape)
 
     def check_cells(self, what: str, given: int) -> None:
-        """An error unless *what* was made for as many cells as there are."""
+        """Raise an error unless *what* was made for this number of cells."""
         if given != self.cells:
             raise BadInput(f"this vector has {self.cells} cells, given {what} over {given}.")
 
@@ -71,7 +71,7 @@ class TablesShape:
 
     @cached_property
     def places(self) -> dict[tuple[str, ...], int]:
-        """The place of each group."""
+        """The place of each group, by its attributes."""
         return {group: place for place, group in enumerate(self.groups)}
 
     @cached_property
@@ -91,7 +91,7 @@ class TablesShape:
         return [math.prod(shapes[place]) for place in places]
 
     def check_places(self, places: Sequence[int]) -> None:
-        """An error unless these are numbers of tables, none of them twice."""
+        """Raise an error unless these are numbers of tables, without repetition."""
         if not places:
             raise BadInput("name the places of some tables, given none.")
         wrong = [place for place in places if not 0 <= place < len(self.groups)]
@@ -104,17 +104,17 @@ class TablesShape:
 
 @dataclass(frozen=True)
 class InstancesShape:
-    """What is public about private instances: which parameters there are, and who counts as a neighbour.
+    """What is public about private instances: the parameters, and who counts as a neighbour.
 
-    Not how many instances there are, nor anything about their curves.
+    The number of instances and their curves are not public.
     """
 
     points: int
-    """How many parameters can be chosen."""
+    """The number of parameters to choose from."""
     neighbours: str
     """``add-remove`` or ``replace``."""
     interval: tuple[float, ...] = ()
-    """Both ends, where the parameters are a lattice of an interval; nothing for a grid of any other kind."""
+    """Both ends, if the parameters are a lattice on an interval; empty for any other grid."""
 
 
 SourceShape: TypeAlias = TableShape | VectorShape | TablesShape | InstancesShape
@@ -122,7 +122,7 @@ SourceShape: TypeAlias = TableShape | VectorShape | TablesShape | InstancesShape
 
 @dataclass(frozen=True)
 class Facts:
-    """All that is public about a source, and all that a handle on it knows."""
+    """Everything that is public about a source; a handle knows nothing else about it."""
 
     node: int
     """Its number in its kernel."""
@@ -130,4 +130,4 @@ class Facts:
     lineage: tuple[str, ...]
     """The steps that led to it, as public texts."""
     stability: int
-    """How many times its ε a measurement here can cost at most: the product of the stabilities on the way."""
+    """The largest multiple of its ε that a measurement here can cost: the product of the stabilities on the way."""

@@ -1,8 +1,7 @@
-"""Handles: what a plan holds instead of data. They carry public facts and lead to the kernel's door, nothing else.
+"""Handles: what a plan holds instead of data. A handle has public facts and a reference to the kernel's door only.
 
-All that a plan can ask for goes through the :class:`Door`. A :class:`~adyton.kernel.kernel.Kernel` in this process is
-one; something that sends operators to a kernel elsewhere, as text (:mod:`adyton.session.wire`), is another. A plan
-cannot tell them apart.
+All requests of a plan go through the :class:`Door`: a :class:`~adyton.kernel.kernel.Kernel` in this process, or an
+object that sends operators as text to a kernel elsewhere (:mod:`adyton.session.wire`). A plan cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -51,20 +50,20 @@ Derived = TypeVar("Derived", bound="Source")
 
 
 class Door(Protocol):
-    """What a source asks of its kernel."""
+    """The requests that a source makes to its kernel."""
 
     @property
     def budget(self) -> Account:
-        """What may be spent in all, and what has been spent, by everybody who shares the ledger."""
+        """The total, and what all users of the ledger have spent of it."""
 
     def transform(self, source: Source, operator: Transform) -> tuple[Source, ...]:
-        """Derive sources: one, or one per part for a split. Costs nothing and reads nothing."""
+        """Derive a source, or one per part for a split. Costs nothing and reads no data."""
 
     def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
-        """Run a mechanism with *epsilon* on a source; it is charged before the data are touched."""
+        """Run a mechanism with *epsilon* on a source; it is charged before the data are read."""
 
     def afford(self, source: Source, epsilon: Rational) -> None:
-        """Refuse a request of *epsilon* in all, made of several measurements, if there is not enough left for all."""
+        """Refuse a request for several measurements of *epsilon* in total, if not enough budget is left for all."""
 
 
 class Source(Sealed):
@@ -93,16 +92,16 @@ class Source(Sealed):
 
     @property
     def stability(self) -> int:
-        """How many times its ε a measurement here can cost at most."""
+        """The largest multiple of its ε that a measurement here can cost."""
         return self._facts.stability
 
     @property
     def facts(self) -> Facts:
-        """All that is public about it."""
+        """Everything that is public about this source."""
         return self._facts
 
     def _derive(self, operator: Transform, kind: type[Derived]) -> tuple[Derived, ...]:
-        """The sources that a transformation yields, which must be of this kind."""
+        """The sources that a transformation returns, which must be of this kind."""
         sources = self._door.transform(self, operator)
         assert all(isinstance(source, kind) for source in sources)
         return cast(tuple[Derived, ...], sources)
@@ -129,7 +128,7 @@ class TableSource(Source):
 
     @property
     def steady(self) -> bool:
-        """Whether the parts of a split cost as much as one of them: only if they are counted at one moment."""
+        """Whether all parts of a split together cost as much as one: only if they are counted at one moment."""
         return self._shape.steady
 
     def select(self, *attributes: str | Sequence[str]) -> TableSource:
@@ -145,17 +144,18 @@ class TableSource(Source):
         return self._derive(Where(predicate), TableSource)[0]
 
     def group_by(self, *keys: str | Sequence[str], count: str = "count", max_count: int) -> TableSource:
-        """One row per group of equal keys, with the group's size up to *max_count*. Doubles what measurements cost;
-        but where the key is the schema's unit, they cost their ε once."""
+        """One row per group of equal keys, with the group's size up to *max_count*. Measurements cost twice as much;
+        but if the key is the schema's unit, they cost their ε once."""
         return self._derive(GroupBy(_names(keys), count, max_count), TableSource)[0]
 
     def units(self, count: str = "rows", *, most: int) -> TableSource:
-        """One row per unit with rows here: how many, up to *most*, before the limit cuts any. Costs each ε once."""
+        """One row per unit with rows here: the number of its rows, up to *most*, before ``rows_per_unit`` cuts any.
+        Measurements cost their ε once."""
         return self._derive(UnitSizes(count, most), TableSource)[0]
 
     def split(self, attribute: str, groups: Partition | None = None) -> tuple[TableSource, ...]:
-        """Disjoint tables, one per cell of an attribute or group of cells. Measuring all costs as much as one, if the
-        source is :attr:`steady`; else each is charged."""
+        """Disjoint tables, one per cell of an attribute or group of cells. Measuring all costs as much as measuring one
+        if the source is :attr:`steady`; otherwise each is charged."""
         return self._derive(SplitTable(attribute, groups), TableSource)
 
     def vectorize(self) -> VectorSource:
@@ -163,15 +163,14 @@ class TableSource(Source):
         return self._derive(Vectorize(), VectorSource)[0]
 
     def tables(self, groups: Sequence[Sequence[str]]) -> TablesSource:
-        """The counts of every cell for several groups of attributes. They share rows: costs add up.
+        """The counts of every cell for several groups of attributes. The tables share rows: costs add up.
 
-        All are counted together when the first of them is measured, in one pass over the rows where the engine can,
-        and kept.
+        All are counted together when the first is measured, in one pass over the rows if the engine can, and kept.
         """
         return self._derive(CountTables(tuple(_names(_listed(group)) for group in _listed(groups))), TablesSource)[0]
 
     def misfits(self, attributes: Sequence[str], tested: Sequence[str] = ()) -> VectorSource:
-        """How many rows fit the schema, and how many do not for each reason that
+        """How many rows match the schema, and how many do not, for each reason that
         :func:`adyton.schema.misfits.misfits_of` lists for these attributes."""
         return self._derive(CountMisfits(_listed(attributes), _listed(tested)), VectorSource)[0]
 
@@ -181,18 +180,18 @@ class TableSource(Source):
 
     def sums(self, attribute: str, by: str | Sequence[str] = ()) -> VectorSource:
         """The sum of an attribute's values in every group, in whole steps of its
-        :class:`~adyton.schema.numbers.FixedPoint`. Measurements cost the largest value times as much."""
+        :class:`~adyton.schema.numbers.FixedPoint`. The cost is multiplied by the largest value, in steps."""
         return self._derive(SumValues(attribute, _names((by,))), VectorSource)[0]
 
     def shares(self, attribute: str, by: str | Sequence[str] = (), *, degree: int = 1) -> VectorSource:
-        """Every row shared out between the bounds of an attribute, in every group: what counts, means and, with degree
-        2, variances follow from. Measurements cost the steps between the bounds, to that power, times as much."""
+        """Every row divided between the bounds of an attribute, in every group: from this follow counts, means and,
+        with degree 2, variances. The cost is multiplied by the number of steps between the bounds, to that power."""
         return self._derive(ShareRows(attribute, _names((by,)), degree), VectorSource)[0]
 
     def choose_splits(self, choice: SplitChoice, epsilon: Rational) -> tuple[int, ...]:
-        """For each leaf of a tree the number of an attribute to split on, −1 where there is no candidate.
+        """For each leaf of a tree, the number of an attribute to split on; −1 if the leaf has no candidate.
 
-        All of them together spend *epsilon* times the stability of this source: no row is in two leaves.
+        All choices together spend *epsilon* times the stability of this source: no row is in two leaves.
         """
         chosen: tuple[int, ...] = self._door.measure(self, choice, epsilon)
         return chosen
@@ -235,11 +234,11 @@ class VectorSource(Source):
         return self._derive(Reduce(partition), VectorSource)[0]
 
     def split(self, partition: Partition) -> tuple[VectorSource, ...]:
-        """Disjoint vectors, one per group. Measuring all costs as much as one."""
+        """Disjoint vectors, one per group. Measuring all costs as much as measuring one."""
         return self._derive(SplitVector(partition), VectorSource)
 
     def map(self, queries: Queries) -> VectorSource:
-        """One cell per query: its answer. Measurements then cost the largest L1 norm of a column times as much."""
+        """One cell per query: its answer. The cost of measurements is multiplied by the largest L1 norm of a column."""
         return self._derive(LinearMap(queries), VectorSource)[0]
 
     def measure(
@@ -265,7 +264,7 @@ class VectorSource(Source):
 class TablesSource(Source):
     """A handle on many private tables, each over a group of attributes; a table's *place* is its number, from 0.
 
-    They are counted together, once, when the first of them is measured.
+    They are counted together, once, when the first is measured.
 
     >>> import numpy as np, adyton as ad
     >>> from adyton.kernel.mechanisms import MeasureTables
@@ -307,11 +306,11 @@ class TablesSource(Source):
         """The place of the table over these attributes, in this order."""
         place = self._shape.places.get(group)
         if place is None:
-            raise BadInput(f"there is no table of {listing(group)}. Name a group as it was asked for.")
+            raise BadInput(f"there is no table of {listing(group)}. Name the attributes in the order of the request.")
         return place
 
     def vectors(self) -> tuple[VectorSource, ...]:
-        """Each table as a vector of its own. They share rows: costs add up."""
+        """Each table as a separate vector. They share rows: costs add up."""
         return self._derive(SingleTables(), VectorSource)
 
     def measure(self, tables: MeasureTables, epsilon: Rational) -> NoisyTables:
@@ -340,7 +339,7 @@ class TablesSource(Source):
 
 
 class InstancesSource(Source):
-    """A handle on private instances of a problem: what a parameter is worth on them, added up."""
+    """A handle on private instances of a problem: the sum of the scores of a parameter over all of them."""
 
     __slots__ = ()
 
@@ -360,22 +359,22 @@ class InstancesSource(Source):
 
     @property
     def interval(self) -> tuple[float, ...]:
-        """Where parameters are looked for; nothing for a grid."""
+        """The interval of parameters; empty for a grid."""
         return self._shape.interval
 
     def tune(self, epsilon: Rational, default: float | None = None) -> float:
         """A parameter of the interval that is good on the instances; spends *epsilon*.
 
-        With *default*, today's value, half of the prior is on that very value.
+        With *default*, the current value, half of the prior is on that value.
         """
-        from adyton.kernel.instances.tuned_parameter import TunedParameter  # configuration alone needs it
+        from adyton.kernel.instances.tuned_parameter import TunedParameter  # only configuration needs it
 
         place: int = self._door.measure(self, TunedParameter(None if default is None else float(default)), epsilon)
         return self.parameter(place, default)
 
     def parameter(self, place: int, default: float | None = None) -> float:
         """The parameter that a place stands for; the place after the last stands for the default."""
-        from adyton.kernel.instances.lattice import POINTS, Lattice  # configuration alone needs it
+        from adyton.kernel.instances.lattice import POINTS, Lattice  # only configuration needs it
 
         if place == POINTS:
             assert default is not None
@@ -384,7 +383,7 @@ class InstancesSource(Source):
 
     def choose_point(self, epsilon: Rational) -> int:
         """The number of a point of the grid that is good on the instances; spends *epsilon*."""
-        from adyton.kernel.instances.tuned_parameter import ChosenPoint  # configuration alone needs it
+        from adyton.kernel.instances.tuned_parameter import ChosenPoint  # only configuration needs it
 
         chosen: int = self._door.measure(self, ChosenPoint(), epsilon)
         return chosen
@@ -409,10 +408,10 @@ def handle(door: Door, facts: Facts) -> Source:
 
 
 def _listed(given: object) -> tuple[Any, ...]:
-    """A list that was given, as a tuple."""
+    """A given list, as a tuple."""
     if isinstance(given, Iterable):
         return tuple(given)
-    raise BadInput(f"attributes are given by their names, in lists, given {shorten(given)}.")
+    raise BadInput(f"attributes must be given as lists of names, given {shorten(given)}.")
 
 
 def _names(given: tuple[Any, ...]) -> tuple[str, ...]:

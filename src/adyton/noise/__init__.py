@@ -1,4 +1,4 @@
-"""Exact randomness for private answers, and its fast simulated twin.
+"""Exact randomness for private answers, and fast simulated noise for experiments.
 
 The functions draw exactly, from a cryptographic generator, and cannot be seeded:
 
@@ -53,9 +53,9 @@ _EXACT = ExactNoise()
 def discrete_laplace(size: Size, scale: Scale) -> IntegerArray:
     """Integers with P(z) proportional to exp(-|z| / scale), exactly.
 
-    *scale* is a positive int, Fraction, decimal string or float (read by its decimal form: 0.1 is one tenth), or one
-    for each element: a sequence of such, or a :class:`Ratio` of integer arrays, which broadcast to *size* from the
-    right. The result is an int64 array, or one of Python integers if some draw does not fit.
+    *scale* is a positive int, Fraction, decimal string or float (read by its decimal form: 0.1 is one tenth), or has a
+    scale for each element: a sequence of such numbers, or a :class:`Ratio` of integer arrays, which broadcast to *size*
+    from the right. The result is an int64 array, or an array of Python integers if some draw does not fit.
 
     >>> import numpy as np
     >>> discrete_laplace((2, 3), Ratio(np.array([1, 7, 100]), np.array([2, 3, 1]))).shape
@@ -83,7 +83,8 @@ def bernoulli_exp(gamma: Rational) -> bool:
 
 
 def permute_and_flip(scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
-    """The index of a large score: candidates in random order, the first that passes exp(sharpness·(score - max)).
+    """The index of a large score: of the candidates in random order, the first accepted by a coin with
+    P(heads) = exp(sharpness·(score - max)).
 
     With sharpness = ε / (2Δ), Δ the sensitivity of every score, the choice is ε-differentially private.
 

@@ -1,17 +1,17 @@
-"""Random bits, uniform integers and coins: what all exact samplers read.
+"""Random bits, uniform integers and coins: the inputs of all exact samplers.
 
-*Bits.*  AES-256 in counter mode under a key of its own for every call. Every top-level draw opens a fresh stream keyed
-by the operating system's generator. Nothing is shared between calls, so nothing can be repeated: not after a fork, not
+*Bits.*  AES-256 in counter mode with a separate key for every call. Every top-level draw opens a fresh stream keyed by
+the operating system's generator. Nothing is shared between calls, so nothing can be repeated: not after a fork, not
 between threads, not from one call to the next.
 
-*Uniform integers* below any bound, without the bias of a remainder. Cut a uniform word to the bits of bound - 1 and
-refuse it if it is not below the bound (at most every second one is refused). What is accepted is uniform, because all
-values of that many bits are equally likely and no value is refused in part.
+*Uniform integers* below any bound, without modulo bias. Cut a uniform word to the bits of bound - 1 and reject it if it
+is not below the bound (with probability at most one half). Accepted values are uniform, because all values of that many
+bits are equally likely and each value is either always or never rejected.
 
 *Coins* whose probability is a real number that can only be enclosed: heads with probability p exactly. A uniform number
-U in [0, 1) is below p with probability p. Its binary digits and the digits of p are looked at only as far as it takes
-to tell: first 62 of them, with bounds that the caller has computed for many coins at once; where those leave it open,
-more digits of U are drawn and the caller is asked for p to more digits. No rounding enters the outcome.
+U in [0, 1) is below p with probability p. The binary digits of U and p are computed only as far as needed to compare
+them: first 62 digits, with bounds that the caller has computed for many coins at once; if those do not decide, more
+digits of U are drawn and the caller computes p to more digits. No rounding affects the outcome.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def cipher_words(chunk: int) -> Callable[[], Words]:
     from cryptography.hazmat.primitives.ciphers.modes import CTR
 
     encryptor = Cipher(AES256(os.urandom(32)), CTR(os.urandom(16))).encryptor()
-    zeros = bytes(chunk * WORD_BITS // 8)  # the cipher text of zeros is the key stream itself
+    zeros = bytes(chunk * WORD_BITS // 8)  # the ciphertext of zeros is the key stream itself
 
     def following() -> Words:
         return np.frombuffer(encryptor.update(zeros), dtype=np.uint64)
@@ -56,9 +56,9 @@ def cipher_words(chunk: int) -> Callable[[], Words]:
 class Tape:
     """A stream of words that is read forwards, one sampler at a time.
 
-    A sampler that finds the buffer too short asks for more and starts its draw again *from the same words*: the words
-    it had read stay in the buffer. (To throw them away would make long draws rarer than they should be.) The draws
-    are therefore one function of one infinite stream, however it is cut into chunks.
+    If the buffer is too short, a sampler lengthens it and starts its draw again *from the same words*: the words that
+    it has read stay in the buffer. (Discarding them would make long draws rarer than they should be.) So the draws are
+    a function of one infinite stream, however it is cut into chunks.
     """
 
     __slots__ = ("_following", "position", "words")
@@ -69,7 +69,7 @@ class Tape:
         self.position = 0
 
     def lengthen(self) -> None:
-        """Append the next chunk to the words that have not been used up."""
+        """Append the next chunk to the unused words."""
         self.words = np.concatenate((self.words[self.position :], self._following()))
         self.position = 0
 
@@ -82,7 +82,7 @@ class Tape:
         return word
 
     def integer(self, bits: int) -> int:
-        """A uniform integer of this many bits: whole words, the last one cut to its lower bits."""
+        """A uniform integer of this many bits: whole words, the last cut to its lower bits."""
         value = 0
         for _ in range(bits // WORD_BITS):
             value = value << WORD_BITS | self.word()
@@ -91,12 +91,12 @@ class Tape:
 
 
 def fresh_tape(words: int) -> Tape:
-    """A tape on a fresh stream, whose chunks suit a call that will read about this many words."""
+    """A tape on a fresh stream, with chunks for a call that will read about this many words."""
     return Tape(cipher_words(min(max(words, SMALLEST_CHUNK), LARGEST_CHUNK)))
 
 
 def uniform_integer(tape: Tape, bound: int) -> int:
-    """One of 0 … bound - 1; a bound of 1 takes no randomness."""
+    """One of 0 … bound - 1; a bound of 1 uses no randomness."""
     bits = (bound - 1).bit_length()
     while True:
         value = tape.integer(bits)
@@ -162,7 +162,7 @@ def _settle(tape: Tape, digits: int, coin: int, refine: Refine) -> bool:
 
 
 def decimals(bits: int) -> int:
-    """How many decimal digits of two weights enclose their shares to this many bits."""
+    """The number of decimal digits of two weights that enclose their shares to this many bits."""
     return math.ceil(bits * math.log10(2)) + _SPARE_DIGITS
 
 
@@ -179,7 +179,7 @@ def enclose(heads: Decimal, tails: Decimal, bits: int) -> tuple[int, int]:
 
 
 def long_decimals(precision: int) -> decimal.Context:
-    """Decimals of so many digits, with exponents as large as there can be."""
+    """Decimals with this many digits and the largest possible range of exponents."""
     return decimal.Context(prec=precision, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
 
 

@@ -1,11 +1,11 @@
-"""Exact noise from a cryptographic generator: what every private answer uses.
+"""Exact noise from a cryptographic generator, for every private answer.
 
 Choices are made by permute-and-flip (McKenna and Sheldon, "Permute-and-Flip: a new mechanism for differentially private
-selection", NeurIPS 2020). Take the candidates in random order; the first that passes a coin with P(heads) =
-exp(sharpness·(score - largest score)) is chosen. One with the largest score passes for certain, so the choice ends. Its
-expected error is never above that of the exponential mechanism with the same guarantee: ε-DP with sharpness = ε/(2Δ),
-or ε/Δ for scores that all move in the same direction. The order is drawn as it is needed: the next candidate is uniform
-among those that have not been tried.
+selection", NeurIPS 2020). Take the candidates in random order; the first whose coin, with P(heads) =
+exp(sharpness·(score - largest score)), shows heads is chosen. A candidate with the largest score is always accepted, so
+the choice ends. Its expected error is never above that of the exponential mechanism with the same guarantee: ε-DP with
+sharpness = ε/(2Δ), or ε/Δ for scores that all move in the same direction. The order is drawn as needed: the next
+candidate is uniform among those not tried yet.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from adyton.whole import IntegerArray, whole
 
 
 class ExactNoise:
-    """Draws with exactly the stated probabilities, from AES-256-CTR keyed anew by the operating system for each call.
+    """Draws with exactly the stated probabilities, from AES-256-CTR with a new key from the system for each call.
 
-    No floating-point number takes part between the arguments and the result. There is no state, hence nothing to
-    seed, to lock or to copy into a forked process; all instances are alike.
+    No floating-point arithmetic is used between the arguments and the result. There is no state, hence nothing to seed,
+    to lock or to copy into a forked process; all instances are equivalent.
     """
 
     private = True
@@ -82,16 +82,16 @@ class ExactNoise:
         return TapeDraws(fresh_tape(1)).bernoulli_exp(read_gamma(gamma))
 
     def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> Flags:
-        """Coins with real probabilities lower/2⁶² ≤ p ≤ upper/2⁶²; refine(i, digits) has more of the i-th."""
+        """Coins with real probabilities lower/2⁶² ≤ p ≤ upper/2⁶²; refine(i, digits) refines the i-th."""
         return toss(fresh_tape(lower.size), lower, upper, refine)
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
-        """The index of a large score: candidates in random order, the first to pass exp(sharpness·(score - max))."""
+        """The index of a large score: of the candidates in random order, the first accepted by its coin."""
         given, sharpness = read_scores(scores), positive(sharpness, "sharpness", computed=True)
         return _choice(fresh_tape(WORDS_PER_DRAW * len(given)), given, sharpness, compiled_pays(len(given)))
 
     def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
-        """For every row of scores an independent choice among the columns that are allowed there; −1 if none is."""
+        """For every row of scores, an independent choice among its allowed columns; −1 if no column is allowed."""
         sharpness, count = positive(sharpness, "sharpness", computed=True), int(allowed.sum())
         tape, fast = fresh_tape(WORDS_PER_DRAW * count), compiled_pays(count)
         chosen = np.full(len(scores), -1, dtype=np.int64)
@@ -102,7 +102,7 @@ class ExactNoise:
 
     def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
         """*count* independent choices of j with probability ∝ multiplicities[j]·exp(−rate·gaps[j])."""
-        from adyton.noise.exponential import ExponentialWeights, exponential_choices  # configuration alone needs it
+        from adyton.noise.exponential import ExponentialWeights, exponential_choices  # only configuration needs it
 
         weights = ExponentialWeights(multiplicities, gaps, positive(rate, "rate", computed=True))
         return exponential_choices(fresh_tape(4 * count), count, weights)
@@ -110,19 +110,18 @@ class ExactNoise:
 
 DRAWS_BEFORE_NUMBA = 50_000
 DRAWS_BEFORE_COMPILING = 5_000
-"""So many draws in Python, 10 µs each, take as long as to load Numba, or only the samplers where it is loaded."""
+"""The numbers of draws in Python, 10 µs each, that take as long as loading Numba, or, if loaded, only the samplers."""
 
 SMALLEST_COMPILED_SAMPLE = 4
-"""Below this, preparing arrays for a compiled sampler takes longer than to draw in Python."""
+"""Below this, preparing arrays for a compiled sampler takes longer than drawing in Python."""
 
 _drawn_in_python = 0
 
 
 def compiled_pays(draws: int) -> bool:
-    """Whether to draw this many numbers with the compiled sampler. Only sizes decide, and sizes are public.
+    """Whether to draw this many numbers with the compiled sampler. This depends only on sizes, which are public.
 
-    A single noisy count never waits for a compiler; a program that draws little at a time, but often, gets it in the
-    end.
+    A single noisy count never waits for a compiler; a program with many small draws eventually uses it.
     """
     global _drawn_in_python
     if draws < SMALLEST_COMPILED_SAMPLE:
@@ -141,7 +140,7 @@ def _choice(tape: Tape, scores: list[int | Fraction] | IntegerArray, sharpness: 
 
 
 class Draws(Protocol):
-    """The two draws that a selection is made of. An auditor's source can enumerate them and replay every branch."""
+    """The two kinds of draws in a selection. An auditor's source can enumerate them and replay every branch."""
 
     def uniform_integer(self, bound: int) -> int:
         """One of 0 … bound - 1, each with the same probability."""
@@ -151,7 +150,7 @@ class Draws(Protocol):
 
 
 def permute_and_flip(source: Draws, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
-    """The index of the chosen candidate; the randomness is ``uniform_integer`` and ``bernoulli_exp`` of *source*."""
+    """The index of the chosen candidate, drawn with ``uniform_integer`` and ``bernoulli_exp`` of *source*."""
     given = read_scores(scores)
     sharpness = positive(sharpness, "sharpness", computed=True)
     exact_scores = given.tolist() if isinstance(given, np.ndarray) else given
@@ -179,12 +178,12 @@ class TapeDraws:
         return uniform_integer(self.tape, bound)
 
     def bernoulli_exp(self, gamma: Fraction) -> bool:
-        """True with probability e^(-gamma) = P(E ≥ gamma) for an exponential E; gamma = 0 takes no randomness."""
+        """True with probability e^(-gamma) = P(E ≥ gamma) for an exponential E; gamma = 0 uses no randomness."""
         return not gamma or Exponential(self.tape).at_least(gamma.numerator, gamma.denominator)
 
 
 def whole_gaps(scores: list[int | Fraction] | IntegerArray, sharpness: Fraction) -> tuple[Integers, Fraction] | None:
-    """How far each score is below the largest, as machine integers, and the sharpness per unit; None if that fails.
+    """The gap of each score to the largest, as machine integers, and the sharpness per unit; None if they do not fit.
 
     Fractions are brought to their common denominator: sharpness·gap = (sharpness/common)·(gap·common).
     """
@@ -206,9 +205,9 @@ def whole_gaps(scores: list[int | Fraction] | IntegerArray, sharpness: Fraction)
 
 
 def permute_and_flip_compiled(tape: Tape, gaps: Integers, sharpness: Fraction, *, restarts: int = RESTARTS) -> int:
-    """The same choice as :func:`permute_and_flip` makes on the same tape, by the compiled sampler.
+    """The same choice as that of :func:`permute_and_flip` on the same tape, by the compiled sampler.
 
-    A flip that it does not settle is made in Python, from the same words.
+    A flip that it cannot decide is made in Python, from the same words.
     """
     order = np.arange(gaps.size, dtype=np.int64)
     untried = gaps.size
@@ -245,7 +244,7 @@ def flip_from_words(
 ) -> tuple[int, int, int, int]:
     """Permute-and-flip: (status, the chosen candidate or -1, candidates remaining, position).
 
-    ``order[:remaining]`` holds the candidates that have not been tried. A candidate passes with probability
+    ``order[:remaining]`` has the candidates that have not been tried. A candidate is accepted with probability
     e^(-gap·denominator/numerator), that is if ⌊E·numerator/denominator⌋ ≥ gap.
     """
     while True:
@@ -255,7 +254,7 @@ def flip_from_words(
             mask = np.uint64(remaining - 1)
             for shift in (1, 2, 4, 8, 16, 32):
                 mask |= mask >> np.uint64(shift)
-            while True:  # uniform without modulo bias: cut to the bits of remaining - 1, refuse what is too large
+            while True:  # uniform without modulo bias: cut to the bits of remaining - 1, reject larger values
                 if after >= words.size:
                     return SHORT, -1, remaining, position
                 place = np.int64(words[after] & mask)

@@ -1,10 +1,10 @@
 """The exponential mechanism among many candidates, in exact arithmetic.
 
-Number j is chosen with probability ∝ m_j·e^{−rate·gap_j}: m_j says how many outcomes candidate j stands for, gap_j how
-far its score is below the best. Sums of exponentials are never computed. A candidate is proposed with probability
-∝ W_j, a whole number that is at least m_j·2^shift·e^{−rate·gap_j} and hardly more, and accepted by a coin with
-P(heads) = m_j·2^shift·e^{−rate·gap_j} / W_j; else another is proposed. So j is proposed *and* accepted with probability
-∝ m_j·e^{−rate·gap_j}, and nearly every proposal is accepted: all but about 2⁻³⁹ of them, and fewer than
+Candidate j is chosen with probability ∝ m_j·e^{−rate·gap_j}: m_j is the number of outcomes that it stands for, gap_j
+the distance of its score from the best. Sums of exponentials are never computed. A candidate is proposed with
+probability ∝ W_j, a whole number that is at least m_j·2^shift·e^{−rate·gap_j} and hardly more, and accepted by a coin
+with P(heads) = m_j·2^shift·e^{−rate·gap_j} / W_j; otherwise another is proposed. So j is proposed *and* accepted with
+probability ∝ m_j·e^{−rate·gap_j}, and nearly every proposal is accepted: all but about 2⁻³⁹ of them, and fewer than
 (candidates)·2⁻⁶⁰ more. The coin is tossed lazily (:func:`adyton.noise.bits.toss`): only the proposed candidate ever
 needs more digits than a double has.
 """
@@ -27,7 +27,7 @@ _LARGEST_EXPONENT = 700.0
 """e⁻⁷⁰⁰·2⁶¹ is far below 2⁻⁶²; from here on doubles become imprecise."""
 _LESS = 1 - 2.0**-48
 _MORE = 1 + 2.0**-40
-"""How much exponents are lowered and weights raised: more than the errors of doubles and of an exponential."""
+"""The factors that lower exponents and raise weights, by more than the errors of doubles and of an exponential."""
 _SPARE_DIGITS = 45
 
 
@@ -40,18 +40,18 @@ class ExponentialWeights:
         self._shift = max(0, _TOTAL_BITS - int(multiplicities.sum()).bit_length())
         self._exponents = gaps * min(float(rate), _LARGEST_RATE)
         raised = np.exp(-self._exponents * _LESS) * _MORE * np.ldexp(multiplicities.astype(np.float64), self._shift)
-        self.bounds = raised.astype(np.int64) + 1  # at least 1, also where the exponential has become 0
+        self.bounds = raised.astype(np.int64) + 1  # at least 1, even if the exponential underflows to 0
         self.sums = np.cumsum(self.bounds)
 
     def probabilities(self) -> Reals:
-        """Of every candidate, in double precision."""
+        """The probability of every candidate, in double precision."""
         weights = self._multiplicities * np.exp(-self._exponents)
         return np.asarray(weights / weights.sum())
 
     def coin_bounds(self, chosen: Places) -> tuple[Bounds, Bounds]:
         """Bounds in steps of 2⁻⁶² on the probability that each proposed candidate is accepted."""
         exponents = self._exponents[chosen]
-        error = 2.0**-44 + exponents * 2.0**-50  # of the exponential, and of its argument
+        error = 2.0**-44 + exponents * 2.0**-50  # the error of the exponential, and of its argument
         shares = np.ldexp(self._multiplicities[chosen].astype(np.float64), self._shift) / self.bounds[chosen]
         middle = np.where(exponents < _LARGEST_EXPONENT, np.exp(-exponents), 0.0) * shares
         steps = 2.0**COIN_BITS

@@ -1,31 +1,30 @@
-"""Exact noise: the exponential variable, and the discrete Laplace variable that is made of it.
+"""Exact noise: the exponential variable, and the discrete Laplace variable made from it.
 
 The discrete Laplace distribution is P(z) ∝ e^(-|z|/s) on the integers, drawn exactly for a rational scale s. With E
-exponential, |z| = ⌊s·E⌋ is geometric with ratio a = e^(-1/s). Give it the sign of a fair coin, and draw again when zero
-comes with a minus: z > 0 and -z then have the weight a^z/2 each, and 0 has 1/2, which is a^|z| up to a constant.  ∎
+exponential, |z| = ⌊s·E⌋ is geometric with ratio a = e^(-1/s). Give it the sign of a fair coin, and draw again if zero
+gets a minus sign: z > 0 and -z then have the weight a^z/2 each, and 0 has 1/2, which is a^|z| up to a constant.  ∎
 
-E itself comes from von Neumann's method (1951), on real numbers whose binary digits are drawn when they are needed, as
-in Karney, "Sampling exactly from the normal distribution" (2016). It takes no arithmetic and no constant, only
-comparisons of uniform numbers:
+E itself is drawn by von Neumann's method (1951), on real numbers whose binary digits are drawn as needed, as in Karney,
+"Sampling exactly from the normal distribution" (2016). It uses no arithmetic and no constant, only comparisons of
+uniform numbers:
 
     Draw U₁ and challengers U₂, U₃, … while U₁ > U₂ > U₃ > ….  Given U₁ = u, the run has at least k members with
-    probability u^(k-1)/(k-1)!, so its length is odd with probability 1 - u + u²/2! - … = e^(-u). Accept U₁ when it
-    is; else start again. A start fails with probability 1 - ∫e^(-u)du = 1/e, independently of the others. The number
+    probability u^(k-1)/(k-1)!, so its length is odd with probability 1 - u + u²/2! - … = e^(-u). Accept U₁ if it is
+    odd; else start again. A start fails with probability 1 - ∫e^(-u)du = 1/e, independently of the others. The number
     of failures V is geometric with ratio 1/e, the accepted U has density ∝ e^(-u) on [0, 1), and so E = V + U has
     density e^(-x) on [0, ∞).  ∎
 
-From E follow exactly, for rational s and γ: ⌊s·E⌋ is geometric, P(⌊s·E⌋ ≥ k) = P(E ≥ k/s) = e^(-k/s); and E ≥ γ has
-probability e^(-γ). A question about E is answered from the digits known so far if they settle it, else after drawing
-more.
+From E it follows exactly, for rational s and γ: ⌊s·E⌋ is geometric, P(⌊s·E⌋ ≥ k) = P(E ≥ k/s) = e^(-k/s); and E ≥ γ has
+probability e^(-γ). A comparison with E uses the digits known so far if they decide it, and draws more digits otherwise.
 
-How words become numbers: a candidate U₁ takes a word, 63 bits for its first digits and the lowest bit for a coin that
-is independent of everything else; then each word holds the first 32 digits of two challengers, upper half first. The
-run is thus of odd length exactly when it ends on an upper half.
+How words become numbers: a candidate U₁ takes a word, 63 bits for its first digits and the lowest bit for an
+independent coin; then each word has the first 32 digits of two challengers, upper half first. So the length of the run
+is odd exactly when it ends on an upper half.
 
-The compiled loops, here and in ``selection``, are shortcuts through the Python code: from the same words they compute
-the same draws, in 64-bit integers. Where 64 bits do not settle a draw, they give the draw back *from its first word*,
-and the Python code draws that one element from those words. The result is the same function of the same stream, so its
-distribution is the same whatever the limits are, and a test can lower them to watch it happen.
+The compiled loops, here and in ``exact``, are shortcuts for the Python code: from the same words they compute the same
+draws, in 64-bit integers. If 64 bits do not decide a draw, they return to *its first word*, and the Python code draws
+that element from the same words. The result is the same function of the same stream, so its distribution does not
+depend on the limits, and a test can lower them to exercise this.
 """
 
 from __future__ import annotations
@@ -45,12 +44,12 @@ CHALLENGER_BITS = 32
 _LOWER_HALF = (1 << CHALLENGER_BITS) - 1
 
 DONE, SHORT, UNSETTLED = 0, 1, 2
-"""What a compiled loop says: all drawn; the words ran out in mid-draw; 64 bits do not settle this draw."""
+"""The status of a compiled loop: all drawn; the words ran out during a draw; 64 bits do not decide this draw."""
 
 NUMERATOR_LIMIT = 1 << 57
 DENOMINATOR_LIMIT = 1 << 63
 RESTARTS = 32
-"""What the compiled loops settle: E < 33 and numerator < 2^57, so E·numerator < 2^63. Lower values do as well."""
+"""The limits of the compiled loops: E < 33 and numerator < 2^57, so E·numerator < 2^63. Lower limits work as well."""
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 _HALF_WORD = np.uint64(CHALLENGER_BITS)
@@ -58,13 +57,13 @@ _LOWER_MASK = np.uint64(_LOWER_HALF)
 _NOTHING = np.int64(0)
 
 MOST_BITS = 56
-"""Rates that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or of something coarser."""
+"""Rates that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or coarser."""
 _DIGITS = 36
 _FINE = 1 << 12
-"""Rates of at least this many grid steps lose less than 1/4096 by that."""
+"""Rates of at least this many grid steps lose less than 1/4096 by rounding."""
 
 WORDS_PER_DRAW = 4
-"""About 3.4 words for an exponential on average."""
+"""An exponential takes about 3.4 words on average."""
 
 
 def laplace_integer(tape: Tape, numerator: int, denominator: int) -> int:
@@ -82,7 +81,7 @@ def laplace_in_python(tape: Tape, count: int, scales: Scales) -> IntegerArray:
 
 
 def geometric(draws: IntegerArray) -> IntegerArray:
-    """Geometric numbers, P(k) = (1 - a)·a^k for k ≥ 0 with a = e^(-1/s), from discrete Laplace ones of the scale s.
+    """Geometric numbers, P(k) = (1 - a)·a^k for k ≥ 0 with a = e^(-1/s), from discrete Laplace draws of scale s.
 
     A draw z stands for itself, or for -z - 1 if it is negative: P(k) = (1 - a)/(1 + a)·(a^k + a^(k+1)) = (1 - a)·a^k.
     Their mean is 1/(e^(1/s) - 1), which lies between s - 1/2 and s.
@@ -104,7 +103,7 @@ def laplace_compiled(
 ) -> IntegerArray:
     """*count* draws, equal to those of :func:`laplace_in_python` on the same tape, by the compiled sampler.
 
-    A draw that it does not settle is drawn in Python from the same words. The limits change the speed, never a result.
+    A draw that it cannot decide is drawn in Python from the same words. The limits change the speed, never a result.
     """
     numerators, denominators = scales.within(numerator_limit, denominator_limit)
     output = np.empty(count, dtype=np.int64)
@@ -145,8 +144,8 @@ def draw_from_words(
 ) -> tuple[int, int, int]:
     """Fill *output* from *element* on: (status, the element it stopped at, the position of that element's first word).
 
-    The scales repeat with their own length; a numerator of 0 stands for a scale that does not fit and is never
-    settled here.
+    The scales repeat with their own length; a numerator of 0 stands for a scale that does not fit and is never drawn
+    here.
     """
     period = numerators.size
     index = element % period
@@ -159,7 +158,7 @@ def draw_from_words(
             status, value, coin, after = floor_times(words, after, numerator, denominator, restarts)
             if status != DONE:
                 return status, here, position
-            if value != 0 or not coin:  # zero has one sign: of +0 and -0, draw -0 again
+            if value != 0 or not coin:  # zero must count once: of +0 and -0, draw -0 again
                 break
         output[here] = -value if coin else value
         position = after
@@ -170,7 +169,7 @@ def draw_from_words(
 
 
 class Uniform:
-    """A uniform real number in [0, 1) of which the first *bits* binary digits are known."""
+    """A uniform real number in [0, 1) whose first *bits* binary digits are known."""
 
     __slots__ = ("bits", "digits")
 
@@ -239,7 +238,7 @@ class Exponential:
 
 
 def _odd_run(first: Uniform, tape: Tape) -> bool:
-    """Whether the falling run that starts with *first* has an odd number of members."""
+    """Whether the decreasing run that starts with *first* has an odd number of members."""
     last = first
     while True:
         word = tape.word()
@@ -254,7 +253,7 @@ def _odd_run(first: Uniform, tape: Tape) -> bool:
 
 @compiled
 def upper_word(first: np.uint64, second: np.uint64) -> np.uint64:
-    """⌊first · second / 2^64⌋, by halves."""
+    """⌊first · second / 2^64⌋, computed by halves."""
     a, b = first >> _HALF_WORD, first & _LOWER_MASK
     c, d = second >> _HALF_WORD, second & _LOWER_MASK
     middle = a * d + ((b * d) >> _HALF_WORD)  # ≤ (2^32 - 1)² + 2^32 - 1 < 2^64
@@ -263,7 +262,7 @@ def upper_word(first: np.uint64, second: np.uint64) -> np.uint64:
 
 @compiled
 def odd_run_in_words(words: Words, position: int, last: np.uint64) -> tuple[int, bool, int]:
-    """Whether the falling run from *last* on has an odd number of members: (status, answer, position after it)."""
+    """Whether the decreasing run from *last* on has an odd number of members: (status, answer, position after it)."""
     while True:
         if position >= words.size:
             return SHORT, False, position
@@ -285,8 +284,8 @@ def floor_times(
 ) -> tuple[int, np.int64, bool, int]:
     """⌊E · numerator / denominator⌋ for an exponential E: (status, value, coin, position after it).
 
-    Unsettled: two uniforms that agree in their first 32 digits; a product that the digits after the 63rd could carry
-    over to the next multiple of the denominator; more than *restarts* restarts (the product could pass 64 bits).
+    UNSETTLED means: two uniforms agree in their first 32 digits; or the digits after the 63rd could carry the product
+    over to the next multiple of the denominator; or there were too many restarts (the product could exceed 64 bits).
     """
     whole = 0
     candidate = ZERO
@@ -314,10 +313,10 @@ def floor_times(
 
 
 def machine_rate(rate: Fraction) -> Fraction:
-    """The rate itself if its numbers are short, else a rate of at most that, of 37 binary digits or so.
+    """The rate itself if its numbers are short, else the rate rounded down to about 37 binary digits.
 
-    What is too small or too large for that stays as it is: noise is then drawn in Python's integers. A lower rate is
-    more noise, so that whatever is private at the rate given is private at this one.
+    A rate that is too small or too large for that is left unchanged: noise is then drawn in Python integers. A lower
+    rate means more noise, so that whatever is private at the given rate is private at this rate.
 
     >>> machine_rate(Fraction(1, 3)), machine_rate(Fraction(10**30, 3 * 10**30 + 1))
     (Fraction(1, 3), Fraction(91625968981, 274877906944))
@@ -331,7 +330,7 @@ def machine_rate(rate: Fraction) -> Fraction:
 
 
 def is_long(rate: Fraction) -> bool:
-    """Whether draws at this rate take Python's integers.
+    """Whether draws at this rate need Python integers.
 
     >>> is_long(Fraction(1, 3)), is_long(Fraction(1, 1 << 90))
     (False, True)

@@ -1,4 +1,4 @@
-"""Laplace noise from OpenDP, for those who trust its sampler more than ours."""
+"""Laplace noise from OpenDP, for users who prefer its sampler."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from adyton.noise.source import Scale, Size, read_scales, read_size
 from adyton.whole import IntegerArray
 
 _LARGEST_SCALE = 1 << 57
-"""OpenDP clamps its noise to 64 bits; at this scale that concerns a fraction e^(-64) of the draws."""
+"""OpenDP clamps its noise to 64 bits; at this scale that affects a fraction e^(-64) of the draws."""
 
 
 class OpenDPNoise(ExactNoise):
     """Discrete Laplace noise through OpenDP's ``make_laplace``; all other draws as in :class:`ExactNoise`.
 
-    OpenDP takes its scale as a double. The exact scale is rounded *up* to one, so the noise is never smaller than
-    asked.
+    OpenDP's scale is a double. The exact scale is rounded *up* to a double, so the noise is never smaller than
+    requested.
     """
 
     def __init__(self) -> None:

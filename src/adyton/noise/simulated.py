@@ -1,7 +1,7 @@
-"""Noise in double precision: the simulated twin of the exact noise, and how large noise is.
+"""Noise in double precision: the simulated counterpart of the exact noise, and the variance of noise.
 
-The twin makes the same draws from a seeded generator: fast, repeatable, not private. :class:`KeyedNoise` depends on its
-place in a program, and on nothing that was drawn elsewhere.
+Simulated noise has the same distributions, from a seeded generator: fast, repeatable, not private. :class:`KeyedNoise`
+depends on its place in a program, and not on draws elsewhere.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from adyton.noise.source import (
 )
 from adyton.whole import IntegerArray, whole, whole_array
 
-_LARGEST_MACHINE_SCALE = 2.0**56  # times 45, which a double-precision exponential hardly ever passes, is below 2^62
+_LARGEST_MACHINE_SCALE = 2.0**56  # times 45, which a double-precision exponential hardly ever exceeds, is below 2^62
 _LARGEST_EXPONENT = Fraction(10**6)  # e^(-10^6) is 0 in double precision
 _DIGITS = 53
 _SIGNS = 1 - 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float64)
-"""For each octet, a sign for each of its bits: a multiplication by them is faster than a negation here and there."""
+"""For each octet, a sign for each of its bits: multiplying by them is faster than negating selected elements."""
 
 
 class SimulatedNoise:
-    """Noise for experiments on public data. What carries it is not private, and says so.
+    """Noise for experiments on public data. Answers with this noise are not private, and are marked so.
 
     >>> SimulatedNoise(7).discrete_laplace(5, "2.5").tolist() == SimulatedNoise(7).discrete_laplace(5, "2.5").tolist()
     True
@@ -75,7 +75,7 @@ class SimulatedNoise:
         values *= scales.reals
         values = values.reshape(shape)
         values *= self._signs(count).reshape(shape)
-        return values.astype(np.int64)  # towards 0: the sign of ⌊s·(E + c)⌋ comes before or after
+        return values.astype(np.int64)  # rounds towards 0, so the sign can be applied before the floor
 
     def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
         """Integers that take each value of 0 … bound - 1 with the same probability."""
@@ -104,9 +104,9 @@ class SimulatedNoise:
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
         """The index of a large score, with the probabilities of permute-and-flip.
 
-        It chooses as the largest of sharpness·score + E with exponential noise E does (Ding, Kifer et al., "The
+        It is the index of the largest sharpness·score + E with exponential noise E (Ding, Kifer et al., "The
         permute-and-flip mechanism is identical to report-noisy-max with exponential noise", 2021), which NumPy draws
-        at once.
+        in one call.
         """
         given, exact_sharpness = read_scores(scores), positive(sharpness, "sharpness", computed=True)
         machine = whole_gaps(given, exact_sharpness)
@@ -122,7 +122,7 @@ class SimulatedNoise:
         return int(np.argmax(self._generator.standard_exponential(len(given)) - losses))
 
     def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
-        """For every row of scores an independent choice among the columns that are allowed there; −1 if none is."""
+        """For every row of scores, an independent choice among its allowed columns; −1 if no column is allowed."""
         exact_sharpness = float(min(positive(sharpness, "sharpness", computed=True), _LARGEST_EXPONENT))
         losses = (
             np.where(allowed, scores, scores.min(initial=0)).max(axis=1, keepdims=True) - scores
@@ -144,7 +144,7 @@ class SimulatedNoise:
         return np.asarray(_SIGNS.take(octets, axis=0).reshape(-1)[:count])
 
     def _octets(self, length: int) -> bytes:
-        """What ``Generator.bytes`` gives, in a tenth of its time: whole groups of four from words of eight octets."""
+        """The octets of ``Generator.bytes`` in a tenth of the time: whole groups of four from words of eight octets."""
         groups = -(-length // 4) * 4
         missing = groups - len(self._left)
         octets = self._left + self._raw(-(-missing // 8)).tobytes() if missing > 0 else self._left
@@ -167,11 +167,11 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 class KeyedNoise(SimulatedNoise):
-    """Simulated noise for replays: a program that goes another way in one place draws the same noise in all others.
+    """Simulated noise for replays: a program that changes in one place draws the same noise in all other places.
 
-    A kernel asks with :meth:`at` for the noise of every measurement: by the steps that led to its source and by its
-    own words, and, where it measures the leaves of a tree, by the path to each leaf. What is measured twice in the same
-    place gets fresh noise the second time. Noise in different places is independent, as far as 64 bits go.
+    A kernel gets the noise of every measurement from :meth:`at`: by the lineage of its source and by its text, and, if
+    it measures the leaves of a tree, by the path to each leaf. A second measurement in the same place gets fresh noise.
+    Noise in different places is independent, up to collisions of 64-bit keys.
 
     >>> noise = KeyedNoise(7)
     >>> first = noise.at("root").discrete_laplace(3, 10)
@@ -187,7 +187,7 @@ class KeyedNoise(SimulatedNoise):
         self._move("", None)
 
     def at(self, place: str, parts: Places | None = None) -> KeyedNoise:
-        """The noise of a place. With *parts*, numbers of its parts, every draw is cut into as many equal pieces."""
+        """The noise of a place. With *parts*, the numbers of its parts, every draw has an equal piece for each part."""
         there = KeyedNoise.__new__(KeyedNoise)
         there._seed, there._calls = self._seed, self._calls
         there._move(place, parts)
@@ -200,13 +200,13 @@ class KeyedNoise(SimulatedNoise):
         self._draw_from(np.random.Generator(np.random.Philox(key=[self._key, self._next(0)])))
 
     def _next(self, part: int) -> int:
-        """How many times this part of the place has been asked before."""
+        """How many times this part of the place has been drawn before."""
         times = self._calls.get((self._key, part), 0)
         self._calls[self._key, part] = times + 1
         return times
 
     def _words(self, count: int) -> Words | None:
-        """Words keyed by the parts; None where there are no parts, or where the draw does not fall into equal ones."""
+        """Words keyed by the parts; None if there are no parts, or if the draw cannot be divided equally among them."""
         if self._parts is None or not self._parts.size or count % self._parts.size:
             return None
         times = np.array([self._next(part) for part in self._parts.tolist()], dtype=np.uint64)
@@ -244,7 +244,7 @@ def discrete_laplace_variance(scale: Scale) -> Reals:
 
 
 def discrete_laplace_radius(scale: Rational, confidence: float) -> int:
-    """The least k with P(|Z| ≤ k) ≥ confidence, where P(|Z| > k) = 2·a^(k+1)/(1 + a).
+    """The smallest k with P(|Z| ≤ k) ≥ confidence, where P(|Z| > k) = 2·a^(k+1)/(1 + a).
 
     >>> discrete_laplace_radius(10, 0.95)
     30
@@ -255,7 +255,7 @@ def discrete_laplace_radius(scale: Rational, confidence: float) -> int:
 
 
 def _inverse(ratio: Ratio) -> Reals:
-    """The reciprocals as doubles; what is beyond their range becomes the largest or smallest of them."""
+    """The reciprocals as doubles, clipped to the range from 10⁻¹⁵⁰ to 10¹⁵⁰ for long numbers."""
     if object not in (ratio.numerator.dtype, ratio.denominator.dtype):
         return np.asarray(ratio.denominator / ratio.numerator, dtype=np.float64)
     lowest, highest = Fraction(1, 10**150), Fraction(10) ** 150

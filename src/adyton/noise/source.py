@@ -1,6 +1,6 @@
-"""What a source of randomness offers, and how its arguments are read: sizes, bounds, exponents, scores and scales.
+"""The interface of a source of randomness, and how its arguments are read: sizes, bounds, exponents, scores and scales.
 
-Mechanisms draw from a source and never ask which kind it is. What is not allowed is refused before any draw.
+Mechanisms draw from a source without knowing its kind. Arguments that are not allowed are refused before any draw.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class NoiseSource(Protocol):
 
     @property
     def private(self) -> bool:
-        """Whether answers that carry this noise are private: exact sampling from a cryptographic generator."""
+        """Whether answers with this noise are private: exact sampling from a cryptographic generator."""
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
         """Integers with P(z) proportional to exp(-|z| / scale); the scales broadcast to *size* from the right."""
@@ -58,17 +58,18 @@ class NoiseSource(Protocol):
         """True with probability exp(-gamma), for gamma at least 0."""
 
     def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> Flags:
-        """Coins with real probabilities lower/2⁶² ≤ p ≤ upper/2⁶²; refine(i, digits) has more of the i-th."""
+        """Coins with real probabilities lower/2⁶² ≤ p ≤ upper/2⁶²; refine(i, digits) refines the i-th."""
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
-        """The index of a large score: candidates in random order, the first that passes exp(sharpness·(score - max)).
+        """The index of a large score: of the candidates in random order, the first accepted by a coin with
+        P(heads) = exp(sharpness·(score - max)).
 
         With sharpness = ε / (2Δ), Δ the sensitivity of every score, the choice is ε-differentially private; with
-        ε / Δ where one more row can only raise the scores, or only lower them.
+        ε / Δ if one more row can only raise the scores, or only lower them.
         """
 
     def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
-        """For every row of scores an independent choice among the columns that are allowed there; −1 if none is."""
+        """For every row of scores, an independent choice among its allowed columns; −1 if no column is allowed."""
 
     def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
         """*count* independent choices of j with probability ∝ multiplicities[j]·exp(−rate·gaps[j]).
@@ -78,9 +79,9 @@ class NoiseSource(Protocol):
 
 
 def checked_noise(given: object) -> NoiseSource:
-    """A source of randomness, or an error that says what one is."""
+    """A source of randomness, or an error for anything else."""
     if isinstance(given, type) or not isinstance(getattr(given, "private", None), bool):
-        raise BadInput(f"noise is a source of randomness such as ad.noise.ExactNoise(), given {shorten(given)}.")
+        raise BadInput(f"noise must be a source of randomness such as ad.noise.ExactNoise(), given {shorten(given)}.")
     return cast("NoiseSource", given)
 
 
@@ -103,7 +104,7 @@ def read_gamma(gamma: Rational) -> Fraction:
 
 
 def read_scores(scores: Sequence[int | Fraction] | IntegerArray) -> list[int | Fraction] | IntegerArray:
-    """Scores as an array of machine integers, or else as a list of exact numbers. Messages never show a score."""
+    """Scores as an array of machine integers, else as a list of exact numbers. Messages never show a score."""
     if isinstance(scores, np.ndarray):
         if scores.ndim != 1:
             raise BadInput(f"scores must have one dimension, given {scores.ndim}.")
@@ -115,7 +116,7 @@ def read_scores(scores: Sequence[int | Fraction] | IntegerArray) -> list[int | F
     else:
         raise BadInput(f"scores must be a sequence of whole numbers or fractions, given a {type(scores).__name__}.")
     if not given:
-        raise BadInput("scores must hold at least one candidate, given none.")
+        raise BadInput("scores must have at least one candidate, given none.")
     exact_scores = [score if isinstance(score, Fraction) else maybe_whole(score) for score in given]
     if any(score is None for score in exact_scores):
         raise BadInput("scores must be whole numbers or fractions. Round real scores to a public grid first.")
@@ -144,24 +145,24 @@ class Scales:
 
     @cached_property
     def reals(self) -> Reals:
-        """The scales in double precision; what is beyond its range becomes 10³⁰⁰."""
+        """The scales in double precision; those beyond its range become 10³⁰⁰."""
         if object not in (self.numerators.dtype, self.denominators.dtype):
             return np.asarray(self.numerators / self.denominators)
         return np.array([float(min(fraction, _LARGEST_REAL)) for fraction in self.fractions()])
 
     @cached_property
     def largest_real(self) -> float:
-        """The largest of them."""
+        """The largest scale, in double precision."""
         return float(self.reals.max())
 
     @cached_property
     def shifts(self) -> Reals:
-        """ln(2/(1 + e^(-1/s))) for each scale s: what is added to an exponential variable before it is rounded down."""
+        """ln(2/(1 + e^(-1/s))) for each scale s: the shift of an exponential variable before it is rounded down."""
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             return np.asarray(_LOG_2 - np.log1p(np.exp(-1 / self.reals)))
 
     def fractions(self) -> list[Fraction]:
-        """The scales, one by one."""
+        """The scales as fractions."""
         return [Fraction(*self.pair(element)) for element in range(len(self))]
 
     def within(self, numerator_limit: int, denominator_limit: int) -> tuple[Integers, Integers]:
@@ -194,7 +195,7 @@ def read_scales(scale: Scale, shape: tuple[int, ...]) -> Scales:
 
 @lru_cache(maxsize=256)
 def _one_scale(scale: Fraction) -> Scales:
-    """One scale for all elements: the usual case, and the same one again and again."""
+    """One scale for all elements: the usual case, cached because the same scale recurs."""
     ratio = read_ratio(scale)
     return Scales(ratio.numerator.ravel(), ratio.denominator.ravel())
 
@@ -204,7 +205,7 @@ def _broadcast(values: IntegerArray, shape: tuple[int, ...]) -> IntegerArray:
 
 
 def read_ratio(scale: Scale) -> Ratio:
-    """Positive fractions, in the shape they were given in."""
+    """Positive fractions, in their given shape."""
     if isinstance(scale, np.ndarray) and scale.dtype.kind in "iu":
         scale = Ratio(scale, np.ones(1, dtype=np.int64))
     if isinstance(scale, Ratio):
@@ -225,7 +226,7 @@ def _read_each(given: list[object], shape: tuple[int, ...]) -> Ratio:
 
 
 def _lowest_terms(ratio: Ratio) -> Ratio:
-    """In lowest terms where that could make the numbers fit 64 bits; small ones are taken as they are."""
+    """The ratio in lowest terms if that could make the numbers fit 64 bits; small numbers are left unchanged."""
     try:
         shape = ratio.shape
     except ValueError:
@@ -240,7 +241,7 @@ def _lowest_terms(ratio: Ratio) -> Ratio:
 
 
 def _positive_integers(given: IntegerArray) -> IntegerArray:
-    """As int64 where all fit, else as Python integers."""
+    """Positive whole numbers as int64 if all fit, else as Python integers."""
     array = np.asarray(given)
     if array.dtype == np.int64 and array.size and array.min() > 0:
         return array
@@ -248,7 +249,7 @@ def _positive_integers(given: IntegerArray) -> IntegerArray:
     if array.dtype.kind not in "iu" and not all(
         isinstance(value, int) and not isinstance(value, bool) for value in values
     ):
-        raise BadInput(f"scale as a Ratio takes whole numbers, given dtype {array.dtype}.")
+        raise BadInput(f"a scale given as a Ratio must have whole numbers, given dtype {array.dtype}.")
     array = array.astype(np.int64) if array.dtype.kind == "i" else whole_array(values, array.shape)
     if not np.all(array > 0):
         raise BadInput("scale must be greater than 0: both parts of a Ratio must be positive.")

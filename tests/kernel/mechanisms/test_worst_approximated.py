@@ -215,11 +215,11 @@ def test_the_sampler_follows_the_enumerated_law():
         (lambda: WorstApproximated(Identity(4), [0, 0, 0]), "3"),
         (lambda: WorstApproximated(Identity(3), [0, 0, 0]), "queries over 3"),
         (lambda: WorstApproximated(Identity(4), [0, 0, 0, 0], 0), "denominator"),
-        (lambda: WorstApproximated(Identity(4), [0, 0, 0, 0], True), "know|denominator"),
-        (lambda: WorstApproximated(Identity(4), [0, 0, 0, 0], F(1, 2)), "know|denominator"),
-        (lambda: WorstApproximated(Weighted(Identity(4), [1, 1, 0.5, 2]), [0, 0, 0, 0]), "know|whole"),
+        (lambda: WorstApproximated(Identity(4), [0, 0, 0, 0], True), "accept|denominator"),
+        (lambda: WorstApproximated(Identity(4), [0, 0, 0, 0], F(1, 2)), "accept|denominator"),
+        (lambda: WorstApproximated(Weighted(Identity(4), [1, 1, 0.5, 2]), [0, 0, 0, 0]), "accept|whole"),
         (lambda: WorstApproximated(Identity(4), [0.5, 0, 0, 0]), "whole numbers"),
-        (lambda: WorstApproximated("prefix", [0, 0, 0, 0]), "know|query set"),
+        (lambda: WorstApproximated("prefix", [0, 0, 0, 0]), "accept|query set"),
     ],
 )
 def test_bad_fields_are_refused_and_nothing_is_spent(selection, message):

@@ -1,5 +1,5 @@
-"""Private problem instances, and the choice of a parameter that an algorithm does well with on all of them.
+"""Private problem instances, and the choice of a parameter with which an algorithm does well on all of them.
 
-Start with ``tuned_parameter``, the mechanisms; ``opening`` makes kernels, ``votes`` what an instance says about each
-parameter, ``lattice`` the parameters.
+Start with ``tuned_parameter``, the mechanisms; ``opening`` makes kernels, ``votes`` has the scores of each parameter on
+an instance, ``lattice`` the parameters.
 """

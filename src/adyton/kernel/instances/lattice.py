@@ -1,4 +1,4 @@
-"""The parameters that may be chosen: a public lattice of 2³² points, whatever the instances are."""
+"""The parameters to choose from: a public lattice of 2³² points, independent of the instances."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from adyton.messages import no_such, shorten
 
 @dataclass(frozen=True)
 class StepCurve:
-    """Piece j reaches from place ``starts[j]`` of the lattice to the next start, and has the value ``values[j]``.
+    """Piece j extends from place ``starts[j]`` of the lattice to the next start, and has the value ``values[j]``.
 
-    The first start is 0 and they grow; values are what the algorithm reaches, the larger the better.
+    The first start is 0, and starts increase; values are the algorithm's results, larger is better.
     """
 
     starts: Places
@@ -33,9 +33,9 @@ class StepCurve:
 
 @dataclass(frozen=True)
 class SmoothCurve:
-    """Like a step curve, with c₀ + c₁/s + c₂/s² at the lattice point s in place of a constant on each piece.
+    """Like a step curve, with c₀ + c₁/s + c₂/s² at the lattice point s instead of a constant on each piece.
 
-    ``coefficients`` has one row (c₀, c₁, c₂) a piece. All points of the lattice must lie above 0.
+    ``coefficients`` has a row (c₀, c₁, c₂) for each piece. All points of the lattice must be above 0.
     """
 
     starts: Places
@@ -55,14 +55,14 @@ _LEAST = Fraction(1, 10**6)
 class Utility:
     """Either the clipped relative regret, or the value itself; ``scale`` is the clip h, or the bound H.
 
-    * ``regret``: 1 − min(h, (best − u)/|best|)/h, where best is the largest value on that very instance. It does not
+    * ``regret``: 1 − min(h, (best − u)/|best|)/h, where best is the largest value on the same instance. It does not
       change when all values of an instance are multiplied by a positive number. For costs, which are negative values,
-      it is the relative excess over the least cost. Where best is 0 nothing can be relative to it, and all levels are
+      it is the relative excess over the least cost. If best is 0, nothing can be relative to it, and all levels are
       equal.
-    * ``value``: u/H, for values that are known to lie in [0, H]; what lies outside is clamped.
+    * ``value``: u/H, for values that are known to lie in [0, H]; other values are clipped.
 
-    Privacy needs nothing but levels of 0 … 2²⁰ that depend on the instance alone: then one instance moves no two
-    parameters against each other by more than 2²⁰.
+    Privacy only requires levels of 0 … 2²⁰ that depend on the instance alone: then one instance moves no two
+    parameters relative to each other by more than 2²⁰.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Utility:
 
     @classmethod
     def named(cls, name: str, clip: Rational = "0.1", bound: Rational | None = None) -> Utility:
-        """The utility of this name, with its clip or its bound, or an error.
+        """The utility with this name, with its clip or its bound, or an error.
 
         >>> Utility.named("regret", clip="0.05")
         Utility(name='regret', scale=Fraction(1, 20))
@@ -79,7 +79,7 @@ class Utility:
             raise BadInput(no_such("utility", name, UTILITIES))
         if name == "regret":
             if bound is not None:
-                raise BadInput("a bound is for the utility value, the regret has a clip. Leave bound out.")
+                raise BadInput("a bound is for the utility value; regret has a clip. Leave bound out.")
             clipped = exact(clip, "clip")
             if not _LEAST <= clipped <= 1:
                 raise BadInput(f"clip must be greater than 0 (at least 10^-6) and at most 1, given {shorten(clip)}.")
@@ -91,7 +91,7 @@ class Utility:
         return cls(name, positive(bound, "bound"))
 
     def levels(self, values: Reals, best: float | Reals) -> Integers:
-        """Whole numbers 0 … 2²⁰ for finite values, of which *best* is the largest on the instance.
+        """Whole numbers 0 … 2²⁰ for finite values, where *best* is the largest value on the instance.
 
         >>> Utility.named("regret").levels(np.array([100.0, 95.0, 50.0]), 100.0).tolist()
         [1048576, 524288, 0]
@@ -107,7 +107,7 @@ class Utility:
             return np.asarray(np.rint(np.clip(shares, 0.0, 1.0) * UNIT).astype(np.int64))
 
     def line(self, best: Reals) -> tuple[Reals, Reals]:
-        """(a, b) such that a level is a + b·value, before rounding and clipping; not finite where that fails."""
+        """(a, b) such that a level is a + b·value, before rounding and clipping; not finite if there are none."""
         scale = float(self.scale)
         with np.errstate(all="ignore"):
             if self.name == "value":
@@ -123,7 +123,7 @@ POINTS = 1 << 32
 class Lattice:
     """2³² equally spaced points of an interval, half a step away from its ends.
 
-    So no point is 0, 1, ½ or another number at which an algorithm's scores are often equal.
+    So no point is 0, 1, ½ or another number at which an algorithm's scores often tie.
 
     >>> Lattice(0.0, 2.0).point(1 << 31) - 1.0 == 2.0**-32
     True
@@ -147,11 +147,11 @@ class Lattice:
     @overload
     def point(self, index: Places) -> Reals: ...
     def point(self, index: int | Places) -> float | Reals:
-        """The parameter at this place, or at these."""
+        """The parameter at this place, or at these places."""
         return self.low + (self.high - self.low) * ((index + 0.5) / POINTS)
 
     def first_from(self, parameter: float) -> int:
-        """The first place whose point is not below this parameter; 2³² if there is none."""
+        """The first place whose point is at least this parameter; 2³² if there is no such place."""
         return int(first_place(parameter, self.low, self.high))
 
     def nearest(self, parameter: float) -> int:
@@ -169,9 +169,9 @@ def point_at(place: int, low: float, high: float) -> float:
 
 @compiled
 def first_place(parameter: float, low: float, high: float) -> int:
-    """The first place whose point is not below this parameter; 2³² if there is none. For loops.
+    """The first place whose point is at least this parameter; 2³² if there is no such place. For loops.
 
-    Rounding may put the first guess one place off: the points themselves decide.
+    Rounding may put the first guess one place off, so it is corrected by comparing the points themselves.
     """
     if not parameter > point_at(0, low, high):
         return 0

@@ -1,10 +1,10 @@
-"""Kernels over instances of a problem: private ones, or public ones with simulated noise.
+"""Kernels over instances of a problem: private instances, or public ones with simulated noise.
 
-First every instance is asked: its curve is computed, turned into a vote, and added up. That is the long work, before
-any debit. What an instance says must not depend on others, and nothing but the sum may be seen. So whatever a family
-raises on an instance, and every curve that is not well formed, becomes the flat vote; warnings are not shown; and the
-order in which the work is done, by several threads, does not enter a sum of whole numbers. An interruption
-(``KeyboardInterrupt``, ``SystemExit``) goes through: nothing has been spent yet.
+First the curve of every instance is computed, turned into a vote, and added up. That is the long work, before any
+debit. A vote must not depend on other instances, and only the sum may be seen. So an exception that a family raises on
+an instance, and a curve that is not well formed, become the flat vote; warnings are not shown; and the order of the
+work, which several threads do, does not affect a sum of whole numbers. An interrupt (``KeyboardInterrupt``,
+``SystemExit``) is raised: nothing has been spent yet.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from adyton.noise.source import NoiseSource
 from adyton.whole import whole
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called now and then with how many instances are done, and how many there are."""
+"""Called from time to time with the number of instances done, and the number of all instances."""
 _AT_ONCE = 8
 
 
@@ -65,19 +65,19 @@ def on_instances(
 ) -> Kernel[InstancesSource]:
     """A kernel over private instances of a problem.
 
-    *curve* says what an algorithm reaches on one instance at every parameter of a lattice, or at every point of a
-    grid of so many; it is asked about every instance now, before anything can be spent. What is protected is an
-    instance, or with *owners*, one for each instance, all those of an owner. The parameters, the utility and the
-    relation of *neighbours* take the place of a schema in the terms of the ledger.
+    *curve* gives an algorithm's value on one instance at every parameter of a lattice, or at every point of a grid with
+    this number of points; it is called on every instance now, before anything can be spent. The unit is an instance,
+    or, with *owners* (one for each instance), all instances of an owner. The parameters, the utility and the relation
+    of *neighbours* take the place of a schema in the terms of the ledger.
     """
     total, shape = checked_total(epsilon), instances_shape(parameters, neighbours)
     if dataset is None and ledger is not None and not isinstance(ledger, Ledger):
-        raise BadInput("instances in memory have no name of their own. Say whose ledger it is with dataset='…'.")
+        raise BadInput("instances in memory have no name. Name the data set of the ledger with dataset='…'.")
     owned_by(owners, len(instances))
     declared = {"parameters": (shape.points, *shape.interval), "neighbours": neighbours}
     declared |= {"utility": utility.name, "scale": str(utility.scale)}
     terms = Terms.of({"instances": declared}, 1, "instance")
-    if owners is not None:  # who have one vote each
+    if owners is not None:  # each owner has one vote
         terms = replace(terms, unit="owner", column="owner")
     terms, account, drawn = opened(terms, total, ledger, dataset, "instances", noise, accept)
     try:
@@ -101,7 +101,7 @@ def simulated_instances(
 ) -> Kernel[InstancesSource]:
     """A kernel over *public* instances, whose votes :func:`adyton.kernel.instances.opening.survey` added up.
 
-    Its noise is simulated, from *seed* or a source of your own that is not private; so are its answers.
+    Its noise is simulated, from *seed* or from a noise source of your own, so its answers are not private.
     """
     shape = instances_shape(parameters, neighbours)
     account = simulated_account(Terms.of({"points": shape.points}, 1, unit), epsilon, noise, seed)
@@ -127,7 +127,7 @@ def survey(
 ) -> SummedUtility:
     """The sum of the votes of all instances on the parameters: a lattice, or a number of points.
 
-    With *owners*, one for each instance, every owner has one vote: the mean of those of its instances, rounded down.
+    With *owners*, one for each instance, every owner has one vote: the mean of its instances' votes, rounded down.
 
     >>> from adyton.kernel.instances.lattice import StepCurve
     >>> half = lambda instance: StepCurve(np.array([0, 1]), np.array([1.0, instance]))
@@ -140,7 +140,7 @@ def survey(
         try:
             with np.errstate(all="ignore"):
                 return vote_of(curve(instance), parameters, utility)
-        except Exception:  # what failed, and why, depends on the instance
+        except Exception:  # the failure may depend on the instance
             return FLAT
 
     with warnings.catch_warnings():
@@ -154,7 +154,7 @@ def survey(
 
 
 def owned_by(owners: Sequence[Hashable] | None, instances: int) -> list[list[int]]:
-    """Which instances each owner has. All instances without an owner's name count as those of one owner.
+    """The instances of each owner. All instances without an owner's name count as those of one owner.
 
     >>> owned_by(["a", None, "a", float("nan")], 4)
     [[0, 2], [1, 3]]
@@ -162,7 +162,7 @@ def owned_by(owners: Sequence[Hashable] | None, instances: int) -> list[list[int
     if owners is None:
         return [[place] for place in range(instances)]
     if isinstance(owners, str | bytes) or not hasattr(owners, "__len__") or len(owners) != instances:
-        raise BadInput("owner must be a list with one owner for each instance. Give as many as there are instances.")
+        raise BadInput("owner must be a list with one owner for each instance. Its length must be that of instances.")
     owned: dict[Hashable, list[int]] = {}
     try:
         for place, owner in enumerate(owners):
@@ -176,7 +176,7 @@ def owned_by(owners: Sequence[Hashable] | None, instances: int) -> list[list[int
 
 
 def _in_threads(asked: Callable[[Any], Vote], instances: Sequence[Any], progress: Progress | None) -> list[Vote]:
-    """The votes, in the order of the instances. Few calls wait at one time, so that an interruption ends soon."""
+    """The votes, in the order of the instances. Few calls are queued at a time, so that an interrupt acts soon."""
     votes: list[Vote] = [FLAT] * len(instances)
     workers = max(1, min(os.cpu_count() or 1, len(instances)))
     waiting: Iterator[tuple[int, Any]] = iter(enumerate(instances))

@@ -1,4 +1,4 @@
-"""A parameter of an interval, or a point of a grid, chosen by its worth on private instances."""
+"""A parameter of an interval, or a point of a grid, chosen by its utility on private instances."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from adyton.whole import IntegerArray
 class ChosenPoint(Mechanism):
     """The number of a point of a public grid, by permute-and-flip on the sums of all votes.
 
-    Claim.  ε-DP for sets of instances of which one is added, removed or (if the relation is ``replace``) replaced by
-    another; for the sets of one owner's instances, where votes are those of owners.
+    Claim.  ε-DP for sets of instances that differ by one instance added, removed or (if the relation is ``replace``)
+    replaced by another; or by all instances of one owner, if votes are those of owners.
     Proof.  A vote is a whole number of 0 … 2²⁰ at every point, clipped, and depends on its own instance (owner) alone;
-    so the sums change by amounts that lie in an interval of length R = 2²⁰, or R = 2²¹ where one vote is taken away and
+    so the sums change by amounts that lie in an interval of length R = 2²⁰, or R = 2²¹ if one vote is removed and
     another added. The points are public. By the lemma on differences of scores
     (:class:`~adyton.kernel.mechanisms.selection.Selection`) permute-and-flip with sharpness ε/R is ε-DP.  ∎
     """
@@ -37,7 +37,7 @@ class ChosenPoint(Mechanism):
     def check(self, source: InstancesShape) -> None:
         """A grid."""
         if source.interval:
-            raise BadInput("these instances were asked about every parameter of an interval. Choose one with tune.")
+            raise BadInput("these instances have an interval of parameters, not a grid. Choose a parameter with tune.")
 
     def size(self, source: InstancesShape, epsilon: Fraction) -> Size:
         """A flip for every point."""
@@ -50,12 +50,12 @@ class ChosenPoint(Mechanism):
         return np.array([[noise.permute_and_flip(scores, epsilon / data.spread)] for _ in range(trials)])
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> int | Places:
-        """The number; several, in a simulation of several trials."""
+        """The number; an array of them in a simulation of several trials."""
         return int(output[0]) if output.ndim == 1 else output[:, 0]
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """A vector of counts is as good as sums of votes: one row more is a vote for its cell."""
+        """Vectors of counts stand for sums of votes: one row more is a vote for its cell."""
 
         def prepared(counts: IntegerArray) -> PrivateInstances:
             return PrivateInstances(StepSums(np.arange(counts.size), counts * UNIT), int(counts.size), ADD_REMOVE)
@@ -71,26 +71,26 @@ class TunedParameter(Mechanism):
     """One of the 2³² points of a public lattice, by the exponential mechanism on the sum U of all votes.
 
     Balcan, Dick and Vitercik, "Differentially private algorithm configuration" (2017). The point at place k is chosen
-    with probability ∝ e^{c·U(k)}, where c = ε/R and R is how far one neighbour can move two sums against each other:
-    2²⁰ where an instance is added or removed, 2²¹ where one is replaced. With a ``default``, today's value, there is
-    one outcome more: it has half of the prior, which is as much as all points together, and its utility is U at the
+    with probability ∝ e^{c·U(k)}, where c = ε/R and R is the most by which one neighbour can move two sums relative to
+    each other: 2²⁰ if an instance is added or removed, 2²¹ if one is replaced. With a ``default``, the current value,
+    there is one more outcome: it has half of the prior, as much as all points together, and its utility is U at the
     point nearest to it.
 
-    The places are taken piece by piece, between the starts of the votes' pieces. On each a top T ≥ U is known; a piece
+    The places are divided into pieces at the starts of the votes' pieces. For each piece a top T ≥ U is known; a piece
     j of n_j places is drawn with probability ∝ n_j·e^{c·T_j}, exactly, then one of its places uniformly, which is kept
-    with probability e^{−c·(T_j − U)}, exactly; else all is drawn anew. Where votes are step functions T = U, and the
-    first draw is kept. Where they are smooth between their starts (not piecewise constant), T is an envelope.
+    with probability e^{−c·(T_j − U)}, exactly; otherwise both are drawn again. If votes are step functions, T = U, and
+    the first draw is kept. If they are smooth between their starts (not piecewise constant), T is an envelope.
 
-    Claim.  ε-DP for sets of instances of which one is added, removed or (if the relation is ``replace``) replaced by
-    another; for the sets of one owner's instances, where votes are those of owners.
+    Claim.  ε-DP for sets of instances that differ by one instance added, removed or (if the relation is ``replace``)
+    replaced by another; or by all instances of one owner, if votes are those of owners.
     Proof.  A vote is a whole number of 0 … 2²⁰ at every place, clipped, and depends on its own instance (owner) alone;
-    so U changes by amounts that lie in an interval of length R = 2²⁰, or R = 2²¹ where one vote is taken away and
-    another added. A place k of piece j is drawn and kept with a probability proportional to
-    n_j·e^{c·T_j}·(1/n_j)·e^{−c·(T_j − U(k))} = e^{c·U(k)}, for whatever pieces and tops, as long as T ≥ U: how the data
-    cut the interval does not enter the law, and every place of the lattice is possible, never just the starts. This is
-    the exponential mechanism with a public prior, and by the lemma on differences of scores
-    (:class:`~adyton.kernel.mechanisms.selection.Selection`) it is ε-DP with sharpness c = ε/R. How many instances and
-    pieces there are is not published.  ∎
+    so U changes by amounts that lie in an interval of length R = 2²⁰, or R = 2²¹ if one vote is removed and another
+    added. A place k of piece j is drawn and kept with a probability proportional to
+    n_j·e^{c·T_j}·(1/n_j)·e^{−c·(T_j − U(k))} = e^{c·U(k)}, for any pieces and tops with T ≥ U: the distribution does
+    not depend on how the data divide the interval, and every place of the lattice is possible, not only the starts.
+    This is the exponential mechanism with a public prior, and by the lemma on differences of scores
+    (:class:`~adyton.kernel.mechanisms.selection.Selection`) it is ε-DP with sharpness c = ε/R. The numbers of instances
+    and pieces are not published.  ∎
     """
 
     takes = InstancesShape
@@ -99,7 +99,7 @@ class TunedParameter(Mechanism):
     def check(self, source: InstancesShape) -> None:
         """An interval, and a default that lies in it."""
         if not source.interval:
-            raise BadInput("these instances were asked about the points of a grid. Choose one with choose_point.")
+            raise BadInput("these instances have a grid of points, not an interval. Choose a point with choose_point.")
         low, high = source.interval
         if self.default is None:
             return
@@ -111,7 +111,7 @@ class TunedParameter(Mechanism):
         Lattice(low, high).nearest(self.default)  # compiled now, so that nothing can fail after the debit
 
     def size(self, source: InstancesShape, epsilon: Fraction) -> Size:
-        """The sums are there already; a draw takes a few passes over them, whatever they are."""
+        """The sums are computed already; a draw takes a few passes over them."""
         return Size(1 << 20, 1 << 26)
 
     def draw(self, data: PrivateInstances, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
@@ -140,12 +140,12 @@ class TunedParameter(Mechanism):
         return places[:, None]
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> int | Places:
-        """The place; several, in a simulation of several trials."""
+        """The place; an array of them in a simulation of several trials."""
         return int(output[0]) if output.ndim == 1 else output[:, 0]
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """Sets that hold some of each of four made-up instances, without and with a default."""
+        """Sets of four kinds of made-up instances, without and with a default."""
         return [  # the exact loss is computed by adyton_lab.audit.tuning, and reaches ε there
             AuditCase(str(tuned), tuned, (4,), _made_up, _stretch, reaches_epsilon=False)
             for tuned in (cls(), cls(0.25))
@@ -156,7 +156,7 @@ class TunedParameter(Mechanism):
 
 
 def _uniform_places(pieces: Places, starts: Places, counts: Places, noise: NoiseSource) -> Places:
-    """A place of each of these pieces, uniformly; of the last, if it stands for the default, 2³²."""
+    """A uniform place of each of these pieces; 2³² for the piece that stands for the default."""
     drawn = starts[pieces]
     for piece in np.unique(pieces[drawn < POINTS]):
         here = pieces == piece
@@ -169,11 +169,11 @@ _LEVELS = np.array([[0, 4, 0, 0, 0, 0], [4, 0, 4, 0, 0, 4], [1, 1, 1, 2, 2, 3], 
 
 
 def _made_up(counts: IntegerArray) -> PrivateInstances:
-    """So many of each of the four instances, for an auditor."""
+    """A set with these counts of the four instances, for an auditor."""
     votes = [StepVote(_CUTS[:-1], levels * int(count)) for levels, count in zip(_LEVELS, counts, strict=True)]
     return PrivateInstances(StepSums.of(votes), Lattice(0.0, 1.0), ADD_REMOVE)
 
 
 def _stretch(outputs: IntegerArray, left: IntegerArray, right: IntegerArray, epsilon: Fraction) -> IntegerArray:
-    """On which stretch between two cuts an output lies."""
+    """The stretch between two cuts in which an output lies."""
     return np.searchsorted(_CUTS, outputs[:, 0], "right")

@@ -1,7 +1,7 @@
 """The votes of instances, and their sums.
 
-A vote is the curve of an instance, checked, with a whole number 0 … 2²⁰ at every place: a function of its instance
-alone. A curve that is not well formed counts as the flat vote, whatever was wrong, without any message.
+A vote is the checked curve of an instance, with a whole number 0 … 2²⁰ at every place: a function of its instance
+alone. A curve that is not well formed counts as the flat vote, whatever the reason, without any message.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from adyton.messages import no_such
 from adyton.whole import rises
 
 _LARGEST_TERM = 2.0**44
-"""How many levels a term of a smooth curve may be worth where it is used: beyond, doubles would not settle them."""
+"""The largest term of a smooth curve where it is used, in levels; beyond it, doubles are not precise enough."""
 _WIDEST = 2.0**64
-"""How many times the first point of an interval its upper end may be, for smooth curves."""
+"""The largest ratio of an interval's upper end to its first point, for smooth curves."""
 _SIXTEENTHS = 16.0
 _SLACK_STEPS = 1
 _SLACK_SHARE = 2.0**-44
 _MOST_CUTS = 1 << 17
 _LEAST_CHANGE = UNIT / 4
-"""Pieces of the sum are cut until the envelope changes by no more within one, as far as the number of cuts allows."""
+"""Pieces of the sum are cut until the envelope changes by at most this within a piece, if the number of cuts allows."""
 _FAR = 64
 ADD_REMOVE, REPLACE = "add-remove", "replace"
 RELATIONS = (ADD_REMOVE, REPLACE)
@@ -44,7 +44,7 @@ class StepVote:
 
 @dataclass(frozen=True, eq=False)
 class SmoothVote:
-    """The coefficients of every piece, and the largest value on the instance, which levels are relative to."""
+    """The coefficients of every piece, and the largest value on the instance, to which levels are relative."""
 
     starts: Places
     coefficients: Reals
@@ -57,7 +57,7 @@ FLAT = StepVote(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
 def vote_of(curve: object, parameters: Lattice | int, utility: Utility) -> Vote:
-    """The vote of a curve over a lattice, or over a number of points; the flat one for anything else."""
+    """The vote of a curve over a lattice, or over a number of points; the flat vote for anything else."""
     with np.errstate(all="ignore"):
         if type(curve) is StepCurve:
             return _step_vote(curve, POINTS if isinstance(parameters, Lattice) else parameters, utility)
@@ -91,13 +91,13 @@ def _smooth_vote(curve: SmoothCurve, lattice: Lattice, utility: Utility) -> Vote
 
 
 def smooth_values(coefficients: Reals, points: Reals) -> Reals:
-    """c₀ + c₁/s + c₂/s² for each row of coefficients and its s. Every operation is rounded correctly, so the result is
-    the same wherever and with whatever else it is computed."""
+    """c₀ + c₁/s + c₂/s² for each row of coefficients and its s. Every operation is correctly rounded, so the result is
+    the same on every machine and in every batch."""
     return np.asarray(coefficients[:, 0] + coefficients[:, 1] / points + coefficients[:, 2] / (points * points))
 
 
 def _maxima(starts: Places, ends: Places, coefficients: Reals, lattice: Lattice) -> list[Places]:
-    """The ends of every piece, and the places around its stationary point s = −2c₂/c₁: one is its maximum."""
+    """The ends of every piece, and the places around its stationary point s = −2c₂/c₁: one of them has its maximum."""
     turns = -2 * coefficients[:, 2] / coefficients[:, 1]
     steps = np.floor((turns - lattice.low) / (lattice.high - lattice.low) * POINTS - 0.5)
     around = np.clip(np.nan_to_num(steps, nan=0.0, posinf=0.0, neginf=0.0), 0, POINTS - 1).astype(np.int64)
@@ -122,24 +122,24 @@ def _checked_reals(given: object) -> Reals | None:
 
 # ---- sums of smooth votes --------------------------------------------------------------------------------------------
 #
-# Votes that are c₀ + c₁/s + c₂/s² between their starts, added up: exact at every place, enclosed from above on pieces.
+# Sums of votes that are c₀ + c₁/s + c₂/s² between their starts: exact at every place, bounded from above on pieces.
 #
-# These are not piecewise constant. A level is read at the lattice point, rounded to a whole number and clipped; the sum
-# of levels at one place is a whole number, found by asking every vote. What the sampler proposes from is an *envelope*:
-# a whole number for each piece that no sum inside it exceeds.
+# These are not piecewise constant. A level is computed at the lattice point, rounded to a whole number and clipped; the
+# sum of levels at one place is a whole number, computed from every vote. The sampler proposes from an *envelope*: a
+# whole number for each piece that no sum inside it exceeds.
 #
 # In t = 1/s an unclipped level is a parabola a₀ + a₁t + a₂t². A vote's pieces are cut where the parabola crosses 0 or
-# 2²⁰, or turns; on every part it is bounded by 0, by 2²⁰, by itself, or, where a crossing lies inside because of
-# rounding, by its largest value, whichever the parabola's own least and largest values there allow. These bounds are
-# parabolas again, with coefficients rounded to whole numbers of sixteenths (as integers of any length), and are added
-# up by a sweep. On a piece of the sum the largest value is at one of its ends or at the stationary point. To it come a
-# grid step for each vote and 2⁻⁴⁴ of the terms. A step is enough: rounding a level takes half of one, rounding three
-# coefficients 3/32, and the terms of a vote, which are below 2⁴⁴ steps, are known to 2⁻⁵⁰ of their size. As n steps for
-# n votes change no weight by more than a factor e^{ε·n/2²⁰}, they hardly ever cost a draw.
+# 2²⁰, or turns; on every part it is bounded by 0, by 2²⁰, by itself, or, if a crossing lies inside because of rounding,
+# by its largest value, depending on the parabola's smallest and largest values there. These bounds are parabolas again,
+# with coefficients rounded to whole sixteenths (as integers of any length), and are added up by a sweep. On a piece of
+# the sum the largest value is at one of its ends or at the stationary point. A grid step for each vote and 2⁻⁴⁴ of the
+# terms are added to it. A step is enough: rounding a level takes half a step, rounding three coefficients 3/32, and the
+# terms of a vote, which are below 2⁴⁴ steps, are known to 2⁻⁵⁰ of their size. As n steps for n votes change no weight
+# by more than a factor e^{ε·n/2²⁰}, they rarely cause another draw.
 
 
 class SmoothSums:
-    """The sum over owners of the mean of their votes, rounded down; votes of one owner stand together."""
+    """The sum over owners of the mean of their votes, rounded down; votes of one owner are adjacent."""
 
     exact = False
 
@@ -183,7 +183,7 @@ class SmoothSums:
         return self._cut_finely(places, sums)
 
     def _cut_finely(self, places: Places, sums: Reals) -> tuple[Places, Integers]:
-        """Cut pieces on which the envelope changes much, and which are not far below the best."""
+        """Cut pieces on which the envelope changes much and is not far below the best."""
         ends = np.append(places[1:], POINTS)
         low, high = self._extremes(places, ends, sums)
         change = np.where(high.max() - high < _FAR * (high - low), high - low, 0.0)
@@ -212,13 +212,13 @@ def _coefficients(vote: Vote) -> Reals:
 
 
 def _scales(lattice: Lattice) -> Reals:
-    """What makes the coefficients of 1, t and t² comparable: t is largest at the first point."""
+    """Factors that make the coefficients of 1, t and t² comparable: t is largest at the first point."""
     largest = 1 / lattice.point(0)
     return _SIXTEENTHS * np.array([1.0, largest, largest * largest])
 
 
 def _cut(starts: Places, ends: Places, parabolas: Reals, lattice: Lattice) -> tuple[Places, Places, Places]:
-    """Parts of pieces: where they start, of which piece they are, and their last places."""
+    """Parts of pieces: their starts, the piece that each belongs to, and their last places."""
     a0, a1, a2 = parabolas.T
     with np.errstate(all="ignore"):
         turn = -a1 / (2 * a2)
@@ -238,7 +238,7 @@ def _cut(starts: Places, ends: Places, parabolas: Reals, lattice: Lattice) -> tu
 
 
 def _bounded(parabolas: Reals, least: Reals, largest: Reals) -> Reals:
-    """For every part, with t from *least* to *largest*, a parabola that no level exceeds by a whole step."""
+    """For every part, with t from *least* to *largest*, a parabola that no level exceeds by a whole step or more."""
     low, high = _extremes(parabolas, least, largest)
     constant = np.clip(high, 0.0, UNIT)
     constant[low >= UNIT - 0.5] = UNIT
@@ -249,7 +249,7 @@ def _bounded(parabolas: Reals, least: Reals, largest: Reals) -> Reals:
 
 
 def _extremes(parabolas: Reals, least: Reals, largest: Reals) -> tuple[Reals, Reals]:
-    """The least and the largest value of each parabola on its stretch."""
+    """The smallest and the largest value of each parabola on its stretch."""
     a0, a1, a2 = parabolas.T
     with np.errstate(all="ignore"):
         turn = np.nan_to_num(-a1 / (2 * a2), nan=0.0, posinf=0.0, neginf=0.0)
@@ -290,7 +290,7 @@ class StepSums:
 
     @classmethod
     def of(cls, votes: Sequence[StepVote]) -> StepSums:
-        """The sum; 0 everywhere for no votes at all. The order of the votes changes nothing.
+        """The sum; 0 everywhere if there are no votes. The order of the votes does not matter.
 
         Levels are at most 2²⁰ and there are fewer than 2⁴² votes, so 64 bits hold every sum.
         """
@@ -302,7 +302,7 @@ class StepSums:
         changes = np.concatenate([np.diff(vote.levels) for vote in moving])
         order = np.argsort(places, kind="stable")
         places, sums = places[order], first + np.cumsum(changes[order])
-        last = np.append(places[1:] != places[:-1], True)  # of the changes at one place
+        last = np.append(places[1:] != places[:-1], True)  # the last of the changes at one place
         starts, tops = np.append(0, places[last]), np.append(first, sums[last])
         new = np.append(True, tops[1:] != tops[:-1])
         return cls(starts[new], tops[new])
@@ -312,7 +312,7 @@ class StepSums:
         return np.asarray(self.tops[np.searchsorted(self.starts, places, "right") - 1])
 
     def averaged(self, votes: int) -> StepVote:
-        """One vote in place of so many: their mean, rounded down to a whole number."""
+        """One vote in place of this number of votes: their mean, rounded down to a whole number."""
         return StepVote(self.starts, self.tops // votes)
 
 
@@ -331,10 +331,10 @@ class PrivateInstances(Sealed):
 
 
 def spread(neighbours: str) -> int:
-    """By how much two neighbours can move the sum at one parameter against the sum at another, at most.
+    """The most by which two neighbours can move the sum at one parameter relative to the sum at another.
 
-    A vote lies in 0 … 2²⁰. One more or less adds a number of that range to every sum, or takes it away. One that is
-    replaced by another adds a number of −2²⁰ … 2²⁰.
+    A vote lies in 0 … 2²⁰. One vote more or less adds a number of that range to every sum, or subtracts it. Replacing a
+    vote by another adds a number of −2²⁰ … 2²⁰.
     """
     if not isinstance(neighbours, str) or neighbours not in RELATIONS:
         raise BadInput(no_such("relation of neighbours", neighbours, RELATIONS))

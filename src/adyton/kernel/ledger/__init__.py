@@ -1,6 +1,6 @@
 """The durable record of what was spent: start with ``ledger``.
 
-``file`` is where it is kept, ``records`` what it holds, ``terms`` whom its numbers protect, ``words`` what it reports.
+``file`` handles its file, ``records`` its contents, ``terms`` whom its numbers protect, ``words`` its reports.
 """
 
 from adyton.kernel.ledger.ledger import Ledger as Ledger

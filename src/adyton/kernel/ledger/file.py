@@ -1,17 +1,18 @@
-"""The ledger's file: where it is, how it is created, connecting to it, and messages about what is wrong with it.
+"""The ledger's file: its path, creating it, connecting to it, and messages about problems with it.
 
-Four properties of SQLite shape this chapter.
+Four properties of SQLite and its environment shape this module.
 
 *   POSIX drops a process's locks on a file as soon as the process closes *any* descriptor of that file, so a ledger is
-    looked at through SQLite and ``stat`` only, never with ``open``.
-*   A connection must not cross a fork: the child would believe in locks that only the parent holds. Every connection is
-    closed just before a fork, and both sides connect again when they next need to.
+    read through SQLite and ``stat`` only, never with ``open``.
+*   A connection must not cross a fork: the child would rely on locks that only the parent holds. Every connection is
+    closed just before a fork, and both processes connect again when they next need to.
 *   A connection has one transaction at a time. A signal handler runs in the thread that it interrupts, where no lock
-    keeps it out: it could undo or commit what it interrupted. So a transaction refuses re-entry by its own thread.
+    keeps it out: it could undo or commit the interrupted transaction. So a transaction refuses re-entry by its own
+    thread.
 *   An empty file is a valid database. A truncated ledger must not pass for a new one, so an empty file is refused.
 
-A new ledger is completed under another name and linked into place whole. So there is never half a ledger at its path,
-two processes that create it at once end up with the same one, and a file that was there before is never touched.
+A new ledger is completed under another name and then linked into place. So there is never half a ledger at its path,
+two processes that create it at the same time get the same ledger, and an existing file is never touched.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ _files: weakref.WeakSet[LedgerFile] = weakref.WeakSet()
 APPLICATION = 0x41445954
 """SQLite's application_id of a ledger: the letters ADYT."""
 FORMAT = 3
-"""The present format. The first one had no terms and no grid, and the debits of the second did not keep their terms;
-both are brought up to date when they are opened."""
+"""The current format. The first had no terms and no grid, and debits of the second did not keep their terms; both are
+converted when they are opened."""
 BUSY_SECONDS = 30.0
 """How long to wait for another process before giving up."""
 _CAUSES = (
@@ -79,7 +80,7 @@ class LedgerFile:
         self.name = "the ledger in memory" if path is None else path
 
     def open(self, fill: Callable[[sqlite3.Connection], None]) -> None:
-        """Connect; a ledger that does not exist yet is created, with its first contents written by *fill*."""
+        """Connect; a ledger that does not exist yet is created, and *fill* writes its first contents."""
         with _in_use, self._plainly():
             if self._absolute is None:
                 self._connection = connect(":memory:")
@@ -93,7 +94,7 @@ class LedgerFile:
 
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
-        """One transaction: durable when the block ends, undone when it raises. Writers queue, across processes too."""
+        """One transaction: durable when the block ends, undone if it raises. Writers queue, also across processes."""
         with _in_use, self._plainly():
             self._refuse_reentry()
             with self._under_way:
@@ -109,20 +110,20 @@ class LedgerFile:
                     raise
 
     def _refuse_reentry(self) -> None:
-        """An error if a transaction on this ledger is under way: only its own thread can hold the lock then."""
+        """Raise an error if a transaction on this ledger is under way: it can only be in this same thread."""
         here = [other for other in _files if self._absolute is not None and other._absolute == self._absolute]
         if any(file.under_way for file in (self, *here)):
             raise LedgerError(
-                f"{self.name} is being used in this very thread, which a signal handler must have interrupted. "
+                f"{self.name} is already being used in this thread, which a signal handler must have interrupted. "
                 "Nothing was spent; ask again when the handler has returned."
             )
 
     @contextmanager
     def look(self) -> Iterator[sqlite3.Connection]:
-        """A connection that only reads, for a ledger that need not be open; it leaves nothing behind on the disk.
+        """A read-only connection, for a ledger that need not be open; it leaves nothing on the disk.
 
-        A ledger that no process has open has no write-ahead log, and is then read as a file that does not change: an
-        ordinary connection would create the log. If a writer comes meanwhile, what was read is not used.
+        A ledger that no process has open has no write-ahead log, and is then read as an immutable file: an ordinary
+        connection would create the log. If a process writes meanwhile, the contents read are discarded.
         """
         assert self._absolute is not None
         with _in_use, self._plainly():
@@ -146,7 +147,7 @@ class LedgerFile:
             raise ChangedError from None
 
     def close(self) -> None:
-        """Disconnect for good; closing twice is fine."""
+        """Disconnect permanently; closing twice is allowed."""
         with _in_use:
             self._closed = True
             self.disconnect()
@@ -162,7 +163,7 @@ class LedgerFile:
         return self._closed
 
     def disconnect(self) -> None:
-        """Drop this process's connection; for a file, the next transaction makes another."""
+        """Close this process's connection; for a file, the next transaction opens another."""
         if self._connection is not None and self._process == this_process():
             with suppress(sqlite3.Error):
                 self._connection.close()
@@ -178,7 +179,7 @@ class LedgerFile:
         if self._connection is not None:
             self._refuse_inherited()
         if self._connection is not None and self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")  # left open by an interruption: nothing else holds the lock
+            self._connection.execute("ROLLBACK")  # left open by an interrupt: nothing else holds the lock
         if self._absolute is None:
             assert self._connection is not None
             return self._connection
@@ -199,10 +200,10 @@ class LedgerFile:
         return self._connection
 
     def _refuse_inherited(self) -> None:
-        """An error in a process that was forked from the one that made the connection, even within a transaction.
+        """Raise an error in a process that was forked from the connection's process, even within a transaction.
 
-        A transaction belongs to the parent, which goes on with it. To commit or undo it here, without the parent's
-        locks, would write over what the parent has written meanwhile.
+        A transaction belongs to the parent, which continues it. To commit or undo it here, without the parent's locks,
+        would overwrite what the parent has written meanwhile.
         """
         if self._process != this_process():
             raise LedgerError(
@@ -212,7 +213,7 @@ class LedgerFile:
 
     @contextmanager
     def _plainly(self) -> Iterator[None]:
-        """Turn what SQLite says into what a person can act on."""
+        """Turn SQLite's errors into messages that a person can act on."""
         try:
             yield
         except DamagedError as damage:
@@ -227,7 +228,7 @@ class LedgerFile:
 
 
 def file_name(path: object) -> str:
-    """A path, as text."""
+    """A path as text, or an error."""
     if not isinstance(path, str | os.PathLike):
         raise BadInput(f"path must be the name of a file, or None to keep the ledger in memory, given {shorten(path)}.")
     name = os.fsdecode(path)
@@ -241,18 +242,18 @@ def file_name(path: object) -> str:
 
 
 class ChangedError(Exception):
-    """A writer came while a quiet ledger was being read: read again."""
+    """A process wrote to a ledger while it was being read as an immutable file: read again."""
 
 
 def _check_kind(connection: sqlite3.Connection, name: str) -> None:
-    """Refuse a database that is not a ledger, or that a newer version wrote, before anything is written to it."""
+    """Refuse a database that is not a ledger, or that a newer version wrote, before writing to it."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION:
         raise LedgerError(f"{name} is not a ledger: another program wrote it. Give the path of a ledger.")
     if version > FORMAT:
         raise LedgerError(
-            f"{name} has ledger format {version}, and this version of Adyton knows format {FORMAT}. Upgrade Adyton."
+            f"{name} has ledger format {version}, but this version reads formats up to {FORMAT}. Upgrade Adyton."
         )
     if version < 1:
         raise DamagedError("its format number is missing")
@@ -261,10 +262,10 @@ def _check_kind(connection: sqlite3.Connection, name: str) -> None:
 
 
 def connect(target: str) -> sqlite3.Connection:
-    """A connection that waits its turn and puts every commit on the disk; transactions are begun by hand.
+    """A connection that waits for locks and makes every commit durable; transactions are begun explicitly.
 
-    Every commit is moved from the log to the file itself at once, so that someone who copies only the file, while the
-    ledger is open, does not lose debits.
+    Every commit is moved from the log to the file itself at once, so that a copy of only the file, made while the
+    ledger is open, does not lack debits.
     """
     connection = sqlite3.connect(
         target, uri=target.startswith("file:"), timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -290,7 +291,7 @@ def write_first(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connecti
 
 
 def bring_up_to_date(connection: sqlite3.Connection) -> None:
-    """Turn a ledger of an earlier format into one of the present format, within the transaction that is under way."""
+    """Convert a ledger of an earlier format to the current format, within the current transaction."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version == FORMAT:
         return
@@ -306,7 +307,7 @@ def bring_up_to_date(connection: sqlite3.Connection) -> None:
 
 
 def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Make a whole ledger under another name, then link it into place. If two processes do so, the first one wins."""
+    """Make a complete ledger under another name, then link it into place. If two processes do so, the first wins."""
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):
         raise LedgerError(f"{name} cannot be created because its directory does not exist. Create the directory first.")
@@ -314,7 +315,7 @@ def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> 
         if os.path.exists(path + ending) and not os.path.lexists(path):
             raise LedgerError(
                 f"{name} does not exist, but {name}{ending} is left over from it. "
-                "Restore the ledger, or remove what is left over."
+                "Restore the ledger, or remove the leftover file."
             )
     try:
         with drafts.held(drafts.begin, lambda: Path(f"{path}.{drafts.token()}.new")) as draft:
@@ -333,10 +334,10 @@ def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> 
 
 
 def clear_drafts(path: str) -> None:
-    """Remove what killed processes have left beside a ledger: drafts that no process holds, and second names of it.
+    """Remove what killed processes left next to a ledger: drafts that no process holds, and second names of the ledger.
 
     A draft that became the ledger is only a second name of it, which is removed. The ledger itself is never opened
-    here: closing it again would drop the locks of this process.
+    here: closing it would drop the locks of this process.
     """
     name = re.compile(re.escape(os.path.basename(path)) + r"\.[0-9a-f]{24}\.new")
     with suppress(OSError):
@@ -377,12 +378,12 @@ def _put_in_place(draft: str, path: str) -> None:
 
 
 def reason(error: OSError) -> str:
-    """What the operating system says, without numbers and paths."""
+    """The operating system's message, without numbers and paths."""
     return (error.strerror or type(error).__name__).lower()
 
 
 def examine(path: str, name: str) -> os.stat_result:
-    """The file's ``stat``, once it is known to be a regular file with something in it."""
+    """The ``stat`` of a file, or an error unless it is a regular file that is not empty."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -399,7 +400,7 @@ def examine(path: str, name: str) -> os.stat_result:
         )
     if _is_mount_point(path):
         raise LedgerError(
-            f"{name} is mounted here by itself, so others could spend under its first name unseen. Mount its directory."
+            f"{name} is itself a mount point, so others could spend unseen under its other path. Mount its directory."
         )
     if status.st_size == 0:
         raise LedgerError(f"{name} is empty, so it is not a ledger. Restore it, or remove it if it never was one.")
@@ -407,7 +408,7 @@ def examine(path: str, name: str) -> os.stat_result:
 
 
 def _alone_soon(path: str) -> bool:
-    """Whether a file comes to have one name only: while a ledger is created, it has two for a moment."""
+    """Whether a file soon has only one name: while a ledger is created, it has two for a moment."""
     for _ in range(100):
         with suppress(OSError):
             if os.stat(path).st_nlink <= 1:
@@ -417,7 +418,7 @@ def _alone_soon(path: str) -> bool:
 
 
 def _is_mount_point(path: str) -> bool:
-    """Whether a file is a mount point: SQLite would keep a write-ahead log beside each of its names."""
+    """Whether a file is a mount point: SQLite would keep a separate write-ahead log for each of its names."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
             points = [line.split()[4] for line in mounts]
@@ -427,14 +428,14 @@ def _is_mount_point(path: str) -> bool:
 
 
 def state(status: os.stat_result) -> tuple[int, ...]:
-    """What changes when a file does."""
+    """Numbers that change when the file changes."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _before_fork() -> None:
     _in_use.acquire()
     for file in list(_files):
-        if file.path is not None and not file.under_way:  # else a handler forks, and the transaction goes on after it
+        if file.path is not None and not file.under_way:  # else a handler forks, and the transaction continues after it
             file.disconnect()
 
 

@@ -1,8 +1,8 @@
 """The ledger: the durable record of what was spent, on what, and how much is left.
 
-A debit is on the disk before :meth:`Ledger.debit` returns, and the kernel touches the data only afterwards: a crash may
+A debit is on the disk before :meth:`Ledger.debit` returns, and the kernel reads the data only afterwards: a crash may
 lose an answer, never a debit. Sums and comparisons are exact, so twenty debits of 0.05 fit in a total of 1. A change of
-what a ledger was made for needs an explicit word, and is an event that stays in it.
+a ledger's total, data set or terms needs an explicit word, and is recorded as an event.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ from adyton.kernel.ledger.words import (
 )
 
 LARGEST_BITS = 8192
-"""The longest numerator or denominator that is taken. Debits are whole steps of a grid, so that sums stay below 300
-bits; ledgers of the first format had no grid, and may hold sums that are longer."""
+"""The longest numerator or denominator of a debit. Debits are whole steps of a grid, so that sums stay below 300 bits;
+ledgers of the first format had no grid, and may have longer sums."""
 _ATTEMPTS = 100
 _T = TypeVar("_T")
 
@@ -78,20 +78,18 @@ class Ledger(Budgeted):
 
     def __init__(self, file: LedgerFile) -> None:
         if not isinstance(file, LedgerFile):
-            raise BadInput(
-                "open a ledger with Ledger.open(path, total=…, dataset=…); look at one with Ledger.read(path)."
-            )
+            raise BadInput("open a ledger with Ledger.open(path, total=…, dataset=…); read one with Ledger.read(path).")
         self._file = file
 
     @classmethod
     def open(
         cls, path: str | os.PathLike[str] | None, *, total: Rational, dataset: str, accept: Collection[str] = ()
     ) -> Ledger:
-        """Open the ledger at *path*, or create it; ``None`` keeps it in memory, for this process alone.
+        """Open the ledger at *path*, or create it; ``None`` keeps it in memory, for this process only.
 
         An existing ledger must have the same *total* and *dataset*. The data owner may change them with an explicit
-        word, ``accept={"total"}`` or ``accept={"dataset"}``; the change is recorded in the ledger as an event. A total
-        is raised more plainly with :meth:`raise_total`.
+        word, ``accept={"total"}`` or ``accept={"dataset"}``; the change is recorded in the ledger as an event. The
+        simpler way to raise a total is :meth:`raise_total`.
         """
         terms = Account(checked_text(dataset, "dataset"), budget(total, "total"), Fraction(0))
         words = accepted(accept, ("total", "dataset"))
@@ -108,7 +106,7 @@ class Ledger(Budgeted):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> LedgerReport:
-        """A look at the ledger at *path*, open elsewhere or not. Nothing is created and nothing changes."""
+        """Read the ledger at *path*, whether it is open elsewhere or not. Nothing is created or changed."""
         file = LedgerFile(file_name(path))
         for _ in range(_ATTEMPTS):
             try:
@@ -117,33 +115,33 @@ class Ledger(Budgeted):
             except ChangedError:
                 continue
             return report
-        raise LedgerError(f"{file.name} is being written without a pause. Try again later.")
+        raise LedgerError(f"{file.name} is being written continuously. Try again later.")
 
     @property
     def path(self) -> str | None:
-        """Where the ledger is kept, as it was given; None for a ledger in memory."""
+        """The path of the ledger, as given; None for a ledger in memory."""
         return self._file.path
 
     @property
     def dataset(self) -> str:
-        """The data set that the ledger belongs to."""
+        """The data set to which the ledger belongs."""
         return self.budget.dataset
 
     @property
     def budget(self) -> Account:
-        """The account as it is now: what every process has spent of the total."""
+        """The current account: what all processes have spent of the total."""
         return self._read(read_account)
 
     @property
     def terms(self) -> Terms | None:
-        """Whom the budget protects: what the first debit said; None before it."""
+        """Whom the budget protects: the terms of the first debit, or those accepted since; None before a debit."""
         return self._read(read_terms)
 
     def debit(self, amount: Fraction, *, lineage: Sequence[str], operator: str, terms: Terms | None = None) -> int:
         """Spend *amount*, durably, and return the number of the entry; a refused debit changes nothing.
 
-        Zero is allowed: in a partition, a child that stays below its most-charged sibling costs nothing more. What lies
-        between two steps of the grid of budgets is rounded up; what a kernel asks for lies on it. Other *terms* than
+        Zero is allowed: in a partition, a child that stays below its most-charged sibling costs nothing more. An amount
+        between two steps of the grid of budgets is rounded up; a kernel's debits lie on the grid. *terms* other than
         the ledger's are refused.
         """
         asked = _amount(amount)
@@ -159,9 +157,9 @@ class Ledger(Budgeted):
         return number
 
     def agree(self, terms: Terms, accept: Collection[str] = ()) -> Terms:
-        """Compare *terms* with the ledger's own, and return those in force. Others need a word, and are recorded.
+        """Compare *terms* with the ledger's own, and return those in force. A change needs a word, and is recorded.
 
-        A ledger that has none takes them on with its first debit.
+        A ledger without terms adopts them with its first debit.
         """
         words = accepted(accept, WORDS)
         kept = self.terms
@@ -171,7 +169,7 @@ class Ledger(Budgeted):
             return accept_terms(connection, self._file.name, terms, words)
 
     def raise_total(self, total: Rational, *, consent: str) -> None:
-        """Raise the total, with the data owner's consent: a name, or words, that the ledger records with the change."""
+        """Raise the total, with the data owner's consent: a name or a text that the ledger records with the change."""
         words, allowed = checked_text(consent, "consent"), checked_total(total, "total")
         name = self._file.name
         with self._file.transaction(write=True) as connection:
@@ -179,8 +177,8 @@ class Ledger(Budgeted):
             refuse_below_spent(name, allowed, account)
             if allowed <= account.total:
                 raise LedgerMismatch(
-                    f"{name} has a total of {display(account.total)}, which {display(allowed)} does not raise. Give a "
-                    "larger one."
+                    f"{name} has a total of {display(account.total)}, and {display(allowed)} is not larger. Give a "
+                    "larger total."
                 )
             write(
                 connection,
@@ -190,7 +188,7 @@ class Ledger(Budgeted):
             write_event(connection, "total", display(account.total), display(allowed), words)
 
     def settle(self, entry: int, status: Settled) -> None:
-        """Say what became of a debit. What was spent stays spent either way."""
+        """Record the outcome of a debit. The amount stays spent either way."""
         if status not in get_args(Settled):
             raise BadInput(f'status must be "answered" or "failed", given {status!r}.')
         if isinstance(entry, bool) or not isinstance(entry, int):
@@ -210,11 +208,11 @@ class Ledger(Budgeted):
         return list(self._read(read_entries))
 
     def report(self) -> LedgerReport:
-        """Everything in the ledger at one moment, checked against itself."""
+        """Everything in the ledger at one moment, checked for consistency."""
         return self._read(lambda connection: _report(connection, self._file.path))
 
     def close(self) -> None:
-        """Let go of the file; the ledger can be opened again. A ledger in memory is gone."""
+        """Close the file; the ledger can be opened again. A ledger in memory is lost."""
         self._file.close()
 
     def __enter__(self) -> Ledger:
@@ -285,7 +283,7 @@ def _write_account(connection: sqlite3.Connection, terms: Account) -> None:
 def reconcile(
     connection: sqlite3.Connection, name: str, account: Account, asked: Account, accept: frozenset[str]
 ) -> None:
-    """Compare the total and the data set with those asked for; change them only where a word allows it."""
+    """Compare the total and the data set with those asked for; change them only if a word allows it."""
     if rounded_down(account.total) == asked.total:  # a ledger of the first format may lie between two steps of the grid
         asked = replace(asked, total=account.total)
     # Writing the row, even unchanged, shows now rather than at the first debit whether the ledger can be written.
@@ -309,10 +307,10 @@ def reconcile(
 
 
 def take_on(connection: sqlite3.Connection, name: str, entry: int, terms: Terms | None, *, used: bool) -> None:
-    """Insist that a debit is for the ledger's own terms, and record them with it. A ledger that has none yet takes on
-    those of the debit.
+    """Check that a debit has the ledger's own terms, and record them with it. A ledger without terms adopts those of
+    the debit.
 
-    One that was *used* before there were terms does not: it is not known whom its earlier debits protect.
+    A ledger that was *used* before there were terms does not: it is not known whom its earlier debits protect.
     """
     kept = read_terms(connection)
     if kept is None and terms is not None:
@@ -328,7 +326,7 @@ def take_on(connection: sqlite3.Connection, name: str, entry: int, terms: Terms 
 
 
 def accept_terms(connection: sqlite3.Connection, name: str, asked: Terms, accept: frozenset[str]) -> Terms:
-    """Take on other terms than before, where a word allows each part that differs; returns those in force."""
+    """Adopt other terms than before, if a word allows each part that differs; returns those in force."""
     kept = read_terms(connection)
     if kept is None:
         if read_account(connection).spent:
@@ -363,7 +361,7 @@ def _record_column(connection: sqlite3.Connection, kept: Terms, asked: Terms) ->
 
 
 def _count_again(connection: sqlite3.Connection, name: str, kept: Terms, asked: Terms) -> None:
-    """Debit what earlier answers cost units of other terms, beyond what was debited. There are no refunds."""
+    """Debit the cost of earlier answers for units of other terms, beyond the amount debited. There are no refunds."""
     account = read_account(connection)
     needed = counted_for(asked, read_entries(connection))
     if needed <= account.spent:
@@ -391,11 +389,11 @@ class Tally(Budgeted):
 
     @property
     def budget(self) -> Account:
-        """The account as it is now."""
+        """The current account."""
         return self._account
 
     def debit(self, amount: Fraction, *, lineage: Sequence[str], operator: str, terms: Terms | None = None) -> int:
-        """Spend *amount* and return the number of the debit; a refused one changes nothing."""
+        """Spend *amount* and return the number of the debit; a refused debit changes nothing."""
         before, total = self._account.spent, self._account.total
         spent = before + amount if before else amount
         if spent > total:
@@ -405,7 +403,7 @@ class Tally(Budgeted):
         return self._debits
 
     def settle(self, entry: int, status: Settled) -> None:
-        """Nothing to do: the outcome of a simulated debit is never asked for."""
+        """Do nothing: the outcome of a simulated debit is not recorded."""
 
 
 def ledger_for(
@@ -416,12 +414,12 @@ def ledger_for(
     *,
     private: bool,
 ) -> Ledger | Tally:
-    """The ledger of a data set, called *otherwise* if it has no name.
+    """The ledger of a data set, which is named *otherwise* if no name is given.
 
-    One that is open already must have been opened for the same total and data set.
+    A ledger that is already open must have the same total and data set.
     """
     if isinstance(given, Tally) and private:
-        raise BadInput("the tally of a simulation is no ledger. Give the path of a ledger, or none.")
+        raise BadInput("the tally of a simulation is not a ledger. Give the path of a ledger, or none.")
     if dataset is not None:
         checked_text(dataset, "dataset")
     if isinstance(given, Ledger | Tally):
@@ -432,7 +430,7 @@ def ledger_for(
     for word, here, there in (("total", total, held), ("dataset", dataset, ledger.dataset)):
         if here not in (None, there):
             raise LedgerMismatch(
-                f"the ledger is open for the {word} {_shown(there)}, the kernel was asked for {_shown(here)}. Give "
+                f"the ledger is open for the {word} {_shown(there)}, but the kernel was asked for {_shown(here)}. Give "
                 "both the same."
             )
     return ledger

@@ -1,10 +1,10 @@
-"""What a ledger holds: the account, its entries and events, and how they are read, checked and written.
+"""The contents of a ledger: the account, its entries and events, and how they are read, checked and written.
 
-Budgets are written as text "a/b", so that one third stays one third in the file too.
+Budgets are written as text "a/b", so that one third is stored exactly.
 
-It is written inside a transaction, one row at a time, and only where it is as the writer believes. A statement such as
-``UPDATE … WHERE spent = …`` that changes no row, or that would be carried out by itself because there is no
-transaction, means that another process has written since the writer looked. Then nothing may be written.
+Rows are written inside a transaction, one at a time, and only if the ledger is in the state that the writer has read. A
+statement such as ``UPDATE … WHERE spent = …`` that changes no row, or that would run outside a transaction, means that
+another process has written since. Then nothing may be written.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ MIGRATIONS = {
     1: ("ALTER TABLE events ADD COLUMN consent TEXT", TABLES[-1]),
     2: ("ALTER TABLE entries ADD COLUMN terms TEXT",),
 }
-"""What each earlier format lacks."""
+"""The statements that convert each earlier format to the next."""
 RECOUNT = "recount"
-"""In place of an entry's terms: it is no answer, but what earlier answers cost larger units."""
+"""In place of an entry's terms: it is not an answer, but the additional cost of earlier answers for larger units."""
 _LONGEST_TEXT = 1 << 24
 LARGEST_TOTAL = 1000
 
@@ -58,7 +58,7 @@ _FRACTION = re.compile(r"([0-9]{1,2700})/([0-9]{1,2700})", re.ASCII)
 
 @dataclass(frozen=True)
 class Account:
-    """The one line that a debit reads and rewrites."""
+    """The data set, its total and the amount spent: the row that a debit reads and rewrites."""
 
     dataset: str
     total: Fraction
@@ -70,7 +70,7 @@ class Account:
         return self.total - self.spent if self.spent else self.total
 
     def afford(self, amount: Fraction, path: str | None, *, stability: int = 1) -> None:
-        """Refuse a request that debits more than is left; *path* is that of the ledger."""
+        """Refuse a request that would debit more than is left; *path* is the ledger's."""
         if amount > self.remaining:
             raise refusal(amount, self.remaining, self.total, path, stability=stability)
 
@@ -80,7 +80,7 @@ def refusal(
 ) -> BudgetExceeded:
     """The error for a request that would debit more than is left, at a source of this stability.
 
-    *path* is that of the ledger, if it has a file. *place*, if it is known, says where so little is left.
+    *path* is the ledger's, if it has a file. *place*, if known, names the ledger in the message.
     """
     dearer, here = (f", up to {stability} times what it asks for at this source", " here") * (stability > 1) or ("", "")
     costs = f"costs ε = {display(asked)}{dearer}, but {display(left)} of {display(total)} is left"
@@ -97,34 +97,34 @@ def refusal(
 
 
 def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool = False) -> Fraction:
-    """A total budget that means something, or an error."""
+    """A total budget within the limit, or an error."""
     total = positive(epsilon, name, computed=True) if simulated else budget(epsilon, name)
     if total > LARGEST_TOTAL:
         raise BadInput(
             f"a total of ε = {display(total)} protects nothing; at most {LARGEST_TOTAL} is allowed. "
-            "Budgets that mean something are about 0.01 to 10."
+            "Useful budgets are about 0.01 to 10."
         )
     return total
 
 
 class Budgeted(ABC):
-    """What has a budget, and reports it."""
+    """The base of everything that has a budget and reports it."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def budget(self) -> Account:
-        """The account as it is now, by this process and every other."""
+        """The current account, including what other processes have spent."""
 
     @property
     def total(self) -> Fraction:
-        """All that may ever be spent."""
+        """The most that may ever be spent."""
         return self.budget.total
 
     @property
     def spent(self) -> Fraction:
-        """The sum of all debits so far, by everybody who shares the ledger."""
+        """The sum of all debits so far, by all users of the ledger."""
         return self.budget.spent
 
     @property
@@ -135,7 +135,7 @@ class Budgeted(ABC):
 
 @dataclass(frozen=True)
 class Entry:
-    """One debit: how much, for which operator on which source, and what became of it."""
+    """One debit: its amount, the operator and the source, and its outcome."""
 
     number: int
     time: str
@@ -146,14 +146,14 @@ class Entry:
     status: Status
     process: int
     terms: Terms | None = None
-    """Whom the debit protects; None where it is not known, and for entries that are no answers."""
+    """Whom the debit protects; None if that is not known, and for entries that are not answers."""
     recount: bool = False
-    """Whether it is no answer, but what earlier answers cost larger units than they were made for."""
+    """Whether it is not an answer, but the additional cost of earlier answers for larger units than before."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """A change of the ledger's own terms, such as its total or its data set, made with an explicit word."""
+    """A change of the ledger's own terms, such as its total or its data set, which an explicit word allowed."""
 
     number: int
     time: str
@@ -162,19 +162,19 @@ class Event:
     new: str
     process: int
     consent: str | None = None
-    """The data owner's consent, in the words that were given; None where none were asked for."""
+    """The data owner's consent, as given; None if no consent was asked for."""
 
 
 class DamagedError(Exception):
-    """The contents are not what a ledger writes. Turned into a LedgerError with the file's name where it is known."""
+    """The contents were not written by a ledger. Turned into a LedgerError with the file's name."""
 
 
 class DisturbedError(Exception):
-    """Another process has written since the writer looked. Turned into a LedgerError; nothing is written."""
+    """Another process has written since the ledger was read. Turned into a LedgerError; nothing is written."""
 
 
 def now() -> str:
-    """The present moment in UTC, as ISO 8601 text."""
+    """The current time in UTC, as ISO 8601 text."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -188,7 +188,7 @@ def to_text(value: Fraction) -> str:
 
 
 def to_fraction(text: object) -> Fraction:
-    """A fraction from the ledger's own text, and from nothing else.
+    """The fraction that :func:`to_text` wrote; any other text is damage.
 
     >>> to_fraction("1/10")
     Fraction(1, 10)
@@ -200,7 +200,7 @@ def to_fraction(text: object) -> Fraction:
 
 
 def read_account(connection: sqlite3.Connection) -> Account:
-    """The account as it is now."""
+    """The current account."""
     row = connection.execute("SELECT dataset, total, spent FROM ledger").fetchone()
     if row is None or not isinstance(row[0], str):
         raise DamagedError("the account is missing")
@@ -208,7 +208,7 @@ def read_account(connection: sqlite3.Connection) -> Account:
 
 
 def read_terms(connection: sqlite3.Connection) -> Terms | None:
-    """The terms that a ledger has taken on; None for one that has none yet."""
+    """The terms of a ledger; None if it has none yet."""
     exists = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms'").fetchone()
     parts = dict(connection.execute("SELECT part, value FROM terms").fetchall()) if exists else {}
     if not parts:
@@ -224,7 +224,7 @@ def read_terms(connection: sqlite3.Connection) -> Terms | None:
 
 
 def _rows(text: object) -> int:
-    """A number of rows, as the terms and the events of a ledger have it."""
+    """A number of rows, from the text in the terms and events of a ledger."""
     if not isinstance(text, str) or not re.fullmatch("[0-9]{1,19}", text):
         raise DamagedError("its terms are incomplete")
     return int(text)
@@ -247,15 +247,15 @@ def read_events(connection: sqlite3.Connection) -> tuple[Event, ...]:
     for row in rows:
         texts = isinstance(row[5], int) and all(isinstance(text, str) for text in row[1:5])
         if not texts or not all(isinstance(consent, str | None) for consent in row[6:]):
-            raise DamagedError(f"event {row[0]} is no text")
+            raise DamagedError(f"event {row[0]} has a value of the wrong type")
     return tuple(Event(*row) for row in rows)
 
 
 def terms_by_events(entries: Sequence[Entry], events: Sequence[Event], kept: Terms) -> Iterator[Terms]:
-    """The terms of debits that do not keep their own: what the events say of the time when each was made.
+    """The terms of debits that did not keep them, reconstructed from the events at the time of each debit.
 
-    Events do not say whether a column enforced the unit, nor all of a schema that was changed; and where a clock was
-    set back, the fewest rows that a unit ever had are taken. So no answer counts for more than it may.
+    Events do not say whether a column enforced the unit, nor all of a schema that was changed; and if a clock was set
+    back, the smallest rows_per_unit at any time is used. So no answer is taken to protect more than it does.
     """
     times = [entry.time for entry in entries], [event.time for event in events]
     orderly = all(moments == sorted(moments) for moments in times)
@@ -273,14 +273,14 @@ def terms_by_events(entries: Sequence[Entry], events: Sequence[Event], kept: Ter
 
 
 def counted_for(terms: Terms, entries: Sequence[Entry]) -> Fraction:
-    """What all answers so far cost one unit of these terms, each by the terms that it was made under."""
+    """The cost of all answers so far for one unit of these terms, each by the terms under which it was made."""
     unknown = Terms(1, "", None, NOT_RECORDED)
     answers = (entry for entry in entries if not entry.recount)
     return sum(((entry.terms or unknown).times(terms) * entry.amount for entry in answers), Fraction(0))
 
 
 def check(account: Account, entries: tuple[Entry, ...]) -> None:
-    """Recompute what was spent from the debits, and insist that the running sums and the account agree with it."""
+    """Recompute the amount spent from the debits; the running sums and the account must agree with it."""
     spent = Fraction(0)
     for expected, entry in enumerate(entries, start=1):
         spent += entry.amount
@@ -289,7 +289,7 @@ def check(account: Account, entries: tuple[Entry, ...]) -> None:
         if entry.spent_after != spent:
             raise DamagedError(f"entry {expected} does not add up")
     if account.spent != spent:
-        raise DamagedError("the sum of the debits is not what the account says was spent")
+        raise DamagedError("the sum of the debits differs from the amount spent in the account")
     if account.spent > account.total:
         raise DamagedError("more was spent than the total")
 
@@ -300,7 +300,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise DamagedError(f"the lineage of entry {number} is not a list of names")
     if not isinstance(time, str) or not isinstance(operator, str) or not isinstance(process, int):
-        raise DamagedError(f"entry {number} is no text")
+        raise DamagedError(f"entry {number} has a value of the wrong type")
     if status not in get_args(Status):
         raise DamagedError(f"the status of entry {number} is unknown")
     recount = terms == RECOUNT
@@ -313,7 +313,7 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 
 
 def _from_json(text: object, what: str) -> Any:
-    """The value of a JSON text of a ledger; one that the ledger did not write is damage."""
+    """The value of a JSON text of a ledger; a text that cannot be read is damage."""
     try:
         if isinstance(text, str) and len(text) <= _LONGEST_TEXT:
             return json.loads(text)
@@ -325,7 +325,7 @@ def _from_json(text: object, what: str) -> Any:
 def read_checked(
     connection: sqlite3.Connection,
 ) -> tuple[Account, tuple[Entry, ...], tuple[Event, ...], Terms | None]:
-    """Everything in the ledger, checked: call it inside one transaction, so that the parts belong together."""
+    """Everything in the ledger, checked. Call it inside a transaction, so that the parts are consistent."""
     account, entries = read_account(connection), read_entries(connection)
     check(account, entries)
     events, terms = read_events(connection), read_terms(connection)
@@ -336,7 +336,7 @@ def read_checked(
 
 
 def write(connection: sqlite3.Connection, statement: str, values: Sequence[object] = ()) -> int | None:
-    """Change exactly one row, inside a transaction; returns the number of a row that was added."""
+    """Change exactly one row, inside a transaction; returns the number of an added row."""
     if not connection.in_transaction:
         raise DisturbedError
     cursor = connection.execute(statement, values)
@@ -354,7 +354,7 @@ def write_debit(
     status: Status = "debited",
     terms: str | None = None,
 ) -> int:
-    """Add an entry to an account that is as the writer believes; returns its number."""
+    """Add an entry, if the account is still as it was read; returns its number."""
     spent = account.spent + amount
     number = write(
         connection,
@@ -381,7 +381,7 @@ def write_event(connection: sqlite3.Connection, changed: str, old: str, new: str
 
 
 def write_terms(connection: sqlite3.Connection, terms: Terms) -> None:
-    """Take on these terms."""
+    """Adopt these terms."""
     for part, value in {**terms.to_plain(), "files": terms.files}.items():
         text = "" if value is None else str(value)
         write(connection, "INSERT OR REPLACE INTO terms (part, value) VALUES (?, ?)", (part, text))

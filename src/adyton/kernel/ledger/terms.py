@@ -1,9 +1,9 @@
-"""The terms of a ledger: whom its numbers protect. ε means nothing without the unit that it is spent on.
+"""The terms of a ledger: whom its numbers protect. ε has no meaning without its unit.
 
-The terms are the unit, how many rows one unit has at most, and the schema. A ledger takes on the terms of its first
+The terms are the unit, the largest number of rows of a unit, and the schema. A ledger adopts the terms of its first
 debit and refuses others: 0.1 for people with up to 100 rows and 0.9 for single rows do not add up to 1 for anybody.
-They are kept as words and values, so that a further term can be added. Every debit keeps the terms it was made under:
-where a ledger takes on others, each is judged by its own.
+They are stored as names and values, so that further terms can be added. Every debit keeps the terms under which it was
+made: if a ledger adopts others, each debit is judged by its own terms.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from adyton.messages import listing, shorten
 
 PARTS = ("unit", "rows_per_unit", "schema")
 WORDS = (*PARTS, "terms")
-"""What allows a change of each part; the last, that a ledger takes on terms which has spent something without any."""
+"""The words that allow a change of each part; the last allows a ledger that has spent without terms to adopt some."""
 LARGEST_ROWS = 1 << 63
 NOT_RECORDED = ""
-"""In place of a column, in ledgers of earlier formats: whether one enforced the unit is not written there."""
+"""In place of a column, in ledgers of earlier formats, which do not record whether a column enforced the unit."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Terms:
     """Whom a budget protects."""
 
     rows_per_unit: int
-    """The most rows that one unit has."""
+    """The largest number of rows of a unit."""
     schema: str
-    """A digest of what is declared about the table."""
+    """A digest of the declaration of the table."""
     unit: str | None = None
-    """What is protected, in a word; None if it was never given."""
+    """A word for what is protected; None if it was never given."""
     column: str | None = None
-    """The column that says whose row it is, so that no unit ever counted for more rows than allowed. None if nothing
-    enforces that; empty if it is not recorded."""
+    """The column that names the unit of each row, so that no unit ever counted for more rows than allowed. None if no
+    column enforces that; empty if it is not recorded."""
     files: str = field(default="", compare=False)
-    """A line for each public file that levels were read from: its digest and its name. The schema's digest has the
-    levels themselves; this is known so that a refusal can say which file has changed."""
+    """A line for each public file from which levels were read: its digest and its name. The schema's digest covers the
+    levels themselves; this line lets a refusal say which file has changed."""
 
     @classmethod
     def of(
@@ -51,8 +51,8 @@ class Terms:
         unit: str | None = None,
         files: Mapping[str, str] = MappingProxyType({}),
     ) -> Terms:
-        """The terms for a declaration in plain values; the order of its keys does not matter. *files* are digests of
-        the files that levels were read from, by their names.
+        """The terms for a declaration in plain values; the order of its keys does not matter. *files* has the digests
+        of the files from which levels were read, by file name.
 
         >>> Terms.of({"age": "integer", "sex": "text"}, 1) == Terms.of({"sex": "text", "age": "integer"}, 1)
         True
@@ -71,7 +71,7 @@ class Terms:
 
     @classmethod
     def from_plain(cls, plain: Any) -> Terms:
-        """The terms that :meth:`to_plain` describes; anything else is a ValueError."""
+        """The terms that :meth:`to_plain` wrote; anything else is a ValueError."""
         if not isinstance(plain, dict) or plain.keys() != {"unit", "rows_per_unit", "schema", "column"}:
             raise ValueError("no terms")
         terms = cls(**plain)
@@ -104,16 +104,16 @@ class Terms:
         return ", ".join(f"{part} {self.shown(part)}" for part in PARTS)
 
     def times(self, asked: Terms) -> int:
-        """How often what was spent under these terms counts for the units of other ones.
+        """The factor by which an amount spent under these terms counts for the units of the terms *asked* for.
 
         Claim.  An answer that cost ε under these terms is (times · ε)-private for one unit under those asked for.
-        Proof.  Both cut the table by the same column: the answer was made from rows of which a unit is one whole, so
-        that ε is what any change of it costs. Else a unit asked for is counted as a change of at most k rows, k its
-        rows_per_unit. If nothing was cut for the answer, ε covers a change of up to rows_per_unit rows, and k rows are
-        ⌈k/rows_per_unit⌉ such changes. If it was cut by another column, each of the k rows belongs to one unit of that
-        column; what is kept of this unit is removed, and what is then kept of it added, for ε each: 2k.  ∎
+        Proof.  If both cut the table by the same column, their units are the same, so ε is the cost of any change of a
+        unit. Otherwise a unit asked for is counted as a change of at most k rows, its rows_per_unit. If the table was
+        not cut for the answer, ε covers a change of up to rows_per_unit rows, and k rows are ⌈k/rows_per_unit⌉ such
+        changes. If it was cut by another column, each of the k rows belongs to one unit of that column; the rows kept
+        of this unit are removed, and those kept of it afterwards are added, for ε each: 2k.  ∎
 
-        Where the unit asked for was not yet cut to k rows, those with more rows are protected less by that answer; a
+        If the rows of the unit asked for were not yet cut to k, that answer protects units with more rows less; a
         report of the ledger says so.
 
         >>> Terms(2, "s").times(Terms(5, "s")), Terms(1, "s", "who", "who").times(Terms(3, "s"))
@@ -126,7 +126,7 @@ class Terms:
 
 
 def given_terms(kept: Terms | None, asked: Terms) -> Terms:
-    """What is asked for, with the unit that the ledger names where the asker names none and no column enforces it."""
+    """The terms asked for, with the ledger's own unit if they name no unit and no column enforces it."""
     if kept is None or asked.unit is not None:
         return asked
     named = replace(asked, unit=kept.unit)
@@ -134,13 +134,13 @@ def given_terms(kept: Terms | None, asked: Terms) -> Terms:
 
 
 def recorded(kept: Terms, asked: Terms) -> Terms:
-    """Terms of an earlier format with the column of those asked for, where unit and schema are the same."""
+    """Terms of an earlier format, with the column of the terms asked for if unit and schema are the same."""
     same = kept.column == NOT_RECORDED and kept.schema == asked.schema and kept.unit == asked.unit
     return replace(kept, column=asked.column) if same else kept
 
 
 def differences(kept: Terms, asked: Terms) -> Iterator[str]:
-    """The parts in which the terms differ. A unit that a column enforces is another one than a word for it."""
+    """The parts in which the terms differ. A unit that a column enforces differs from a mere word for it."""
     named = kept.unit == asked.unit or kept.named_unit == asked.named_unit
     if not named or recorded(kept, asked).column != asked.column:
         yield "unit"
@@ -151,17 +151,17 @@ def differences(kept: Terms, asked: Terms) -> Iterator[str]:
 
 
 def accepted(accept: object, words: Sequence[str]) -> frozenset[str]:
-    """Those of the *words* that allow a change of what a ledger was made for."""
+    """The given words, checked against the *words* that allow a change of a ledger's terms."""
     named = isinstance(accept, Collection) and all(isinstance(word, str) and word in words for word in accept)
     if isinstance(accept, str) or not isinstance(accept, Collection) or not named:
         raise BadInput(
-            f"accept may hold the words {listing(words)}, given {shorten(accept)}. Write accept={{{words[0]!r}}}."
+            f"accept may contain the words {listing(words)}, given {shorten(accept)}. Write accept={{{words[0]!r}}}."
         )
     return frozenset(accept)
 
 
 def checked_text(value: object, name: str) -> str:
-    """A text that can be stored."""
+    """A text that can be stored, or an error."""
     if not isinstance(value, str) or not value:
         raise BadInput(f"{name} must be a text with at least one character, given {shorten(value)}.")
     try:

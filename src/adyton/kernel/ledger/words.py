@@ -1,4 +1,4 @@
-"""The words of a ledger: its report, and refusals of other terms than it was made for."""
+"""The texts of a ledger: its report, and refusals of terms other than its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS_IN_NOTEBOOK = 10
 
 @dataclass(frozen=True)
 class LedgerReport(Account):
-    """A ledger at one moment; ``path`` is None for a ledger in memory, ``terms`` for one that was never used."""
+    """A ledger at one moment; ``path`` is None for a ledger in memory, ``terms`` is None for an unused ledger."""
 
     path: str | None
     entries: tuple[Entry, ...]
@@ -28,7 +28,7 @@ class LedgerReport(Account):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the sum does not say: sentences about answers that were made under other terms than the present ones."""
+        """What the sum does not show: sentences about answers that were made under earlier terms."""
         return () if self.terms is None else tuple(self._notes(self.terms))
 
     def _notes(self, terms: Terms) -> Iterator[str]:
@@ -41,14 +41,14 @@ class LedgerReport(Account):
             yield (
                 f"ε = {display(amount)} was spent before the column {terms.column} was the unit"
                 f"{', or by an early version that did not record it' if unsure else ''}: those answers did not limit "
-                f"the rows of a {whose}. They are counted here for one with at most {rows}, and protect one with more "
+                f"the rows of a {whose}. They are counted here as for at most {rows}; they protect a unit with more "
                 "rows less."
             )
         needed = counted_for(terms, answers)
         if needed > self.spent:
             yield (
                 f"An early version did not count earlier answers again when the terms changed. For a {whose} with at "
-                f"most {rows}, what was spent is up to {display(needed)}, not {display(self.spent)}."
+                f"most {rows}, up to {display(needed)} is spent, not {display(self.spent)}."
             )
 
     def _repr_html_(self) -> str:
@@ -70,7 +70,7 @@ class LedgerReport(Account):
 
 
 def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> LedgerMismatch:
-    """The error for a ledger that is opened with another total or for another data set than it was made for."""
+    """The error for a ledger that is opened with a total or a data set other than its own."""
     phrase = "a total of" if word == "total" else "the data set"
     way = (
         f"adyton ledger raise {shlex.quote(name)} --total {new}"
@@ -80,7 +80,7 @@ def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> 
     keep = (
         f"If it is the same table at another place, give dataset={old!r} (--dataset on the command line), or"
         if word == "dataset"
-        else "Open it with what it has, or"
+        else "Open it with its own total, or"
     )
     return LedgerMismatch(
         f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. {keep} "
@@ -89,7 +89,7 @@ def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> 
 
 
 def refuse_below_spent(name: str, total: Fraction, account: Account) -> None:
-    """An error if a total is less than what was spent."""
+    """Raise an error if a total is less than the amount spent."""
     if total < account.spent:
         raise LedgerMismatch(
             f"{name} cannot have a total of {display(total)}, because {display(account.spent)} is spent already. "
@@ -98,7 +98,7 @@ def refuse_below_spent(name: str, total: Fraction, account: Account) -> None:
 
 
 def too_much_for_units(name: str, account: Account, needed: Fraction, new: str, old: str) -> LedgerMismatch:
-    """The error where earlier answers, counted for other units, cost more than the total."""
+    """The error if earlier answers, counted for other units, cost more than the total."""
     return LedgerMismatch(
         f"{name} has spent {display(account.spent)}; counted for units of {new}, instead of {old}, that is "
         f"{display(needed)}, and the total is {display(account.total)}. Raise the total first: "
@@ -107,7 +107,7 @@ def too_much_for_units(name: str, account: Account, needed: Fraction, new: str, 
 
 
 def refuse(name: str, parts: Sequence[str], kept: Terms, asked: Terms) -> None:
-    """An error if there are parts of the terms that differ and that no word accepts."""
+    """Raise an error if there are *parts* of the terms that differ and that no word accepts."""
     if not parts:
         return
     old, new = kept.shown(parts[0]), asked.shown(parts[0])
@@ -120,20 +120,20 @@ def refuse(name: str, parts: Sequence[str], kept: Terms, asked: Terms) -> None:
         "rows_per_unit": f"counts up to {old} row(s) for each unit, and is asked to count up to {new} (rows_per_unit)",
         "schema": f"belongs to another schema (its digest begins {old}) than the one given ({new})",
     }[parts[0]]
-    advice = "Use what it was made for, or another ledger"
+    advice = "Keep its own terms, or use another ledger"
     if changed:
         differs, advice = files, "Restore the file, or use another ledger"
     words, options = ", ".join(map(repr, parts)), " ".join(f"--accept {part}" for part in parts)
     raise LedgerMismatch(
-        f"{name} {differs}: what it has spent would no longer mean the same. {advice}. (With the data owner's "
+        f"{name} {differs}: what it has spent would no longer have the same meaning. {advice}. (With the data owner's "
         f"consent, accept={{{words}}} in Python or {options} on the command line changes and records it.)"
     )
 
 
 def refuse_unknown(name: str) -> None:
-    """The error for a ledger that has spent something on units that it does not name."""
+    """The error for a ledger that has spent something without recording its unit."""
     raise LedgerMismatch(
         f"{name} was written by an early version, which did not record the unit, rows_per_unit and the schema of what "
-        "it has spent. Use another ledger. (With the data owner's consent, if the earlier answers were for what is "
-        "asked for now, accept={'terms'} in Python or --accept terms on the command line says so and records it.)"
+        "it has spent. Use another ledger. (If the earlier answers were for the present terms, then with the data "
+        "owner's consent accept={'terms'} in Python or --accept terms on the command line confirms and records it.)"
     )

@@ -1,7 +1,7 @@
 """Every private → public operator. The kernel runs these and nothing else.
 
-Those that ``auto`` may run are in this folder; start with ``noisy_count``. The others are loaded when they are named:
-what published algorithms alone need (:mod:`adyton.kernel.mechanisms.published`), and the choices of a parameter
+Those that ``auto`` may run are in this folder; start with ``noisy_count``. The others are loaded on first use: those
+that only published algorithms need (:mod:`adyton.kernel.mechanisms.published`), and those that choose a parameter
 (:mod:`adyton.kernel.instances`).
 """
 
@@ -37,7 +37,7 @@ CORE: tuple[type[Mechanism], ...] = (
     PairChoice,
     MeanDistance,
 )
-"""What ``auto`` may run."""
+"""The mechanisms that ``auto`` may run."""
 PLACES = {
     "DawaPartition": "mechanisms.published.dawa_partition",
     "DyadicPartition": "mechanisms.published.dyadic_partition",
@@ -55,11 +55,11 @@ PLACES = {
     "TunedParameter": "instances.tuned_parameter",
     "ChosenPoint": "instances.tuned_parameter",
 }
-"""The modules of the mechanisms that are loaded when they are named."""
+"""The modules of the mechanisms that are loaded on first use."""
 
 
 def is_mechanism(kind: type) -> bool:
-    """Whether this very class is one of the kernel's. (Nothing is asked of the class itself, which could lie.)"""
+    """Whether this class itself is a mechanism of the kernel. (Nothing is read from the class, which could lie.)"""
     loaded = (getattr(sys.modules.get(f"adyton.kernel.{place}"), name, None) for name, place in PLACES.items())
     return any(kind is known for known in CORE) or any(kind is known for known in loaded)
 
@@ -74,7 +74,7 @@ def trusted_functions(given: Collection[Declared]) -> dict[str, Declared]:
 
 
 def __getattr__(name: str) -> Any:
-    """Load what was named; ``MECHANISMS`` are all of them."""
+    """Load a mechanism by name; ``MECHANISMS`` has all of them."""
     if name == "MECHANISMS":
         return (*CORE, *(__getattr__(mechanism) for mechanism in PLACES))
     if name not in PLACES:

@@ -1,4 +1,4 @@
-"""Private tables compared with a public model: which of them it guesses badly, and how far it is off on average."""
+"""Private tables compared with a public model: which tables it guesses badly, and its average distance from them."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _LARGEST_PRICE = 1 << 62
 FINEST_BITS = 20
 """Guesses are rounded to fractions of a row not smaller than 2⁻²⁰."""
 _MOST_BITS = 46
-"""What all cells of the largest table on the grid may take of 64 bits together."""
+"""The number of bits, out of 64, that the sum over the cells of the largest table on the grid may take."""
 
 
 @dataclass(frozen=True, eq=False)
 class GuessedTables:
-    """What a public model says that some tables are: M̂ = numbers/2^bits, one table after the other.
+    """A public model's guesses at some tables: M̂ = numbers/2^bits, one table after the other.
 
-    Lemma.  (On distances.) One row more or less moves 2^bits·‖M − M̂‖₁ by at most 2^bits, for each of the tables.
+    Lemma.  (On distances.) One row more or less moves 2^bits·‖M − M̂‖₁ by at most 2^bits, for each table.
     Proof.  By the lemma on rows and tables (:class:`~adyton.kernel.counts.CountedTables`) it moves M by at most
-    1 in L1, so ‖M − M̂‖₁ by at most 1, as the triangle inequality says; M̂ is public. The distances are computed in
-    whole numbers that cannot wrap around.  ∎
+    1 in L1, so ‖M − M̂‖₁ by at most 1, by the triangle inequality; M̂ is public. The distances are computed in whole
+    numbers that cannot wrap around.  ∎
 
     >>> GuessedTables.of({3: [[0.25, 2], [1, 0]]}).numbers.tolist()
     [262144, 2097152, 1048576, 0]
@@ -62,11 +62,11 @@ class GuessedTables:
 
     @property
     def unit(self) -> int:
-        """How many steps of the grid make one row: 2^bits."""
+        """The number of grid steps per row: 2^bits."""
         return 1 << self.bits
 
     def check(self, source: TablesShape) -> None:
-        """An error unless these are guesses at tables of this source."""
+        """Raise an error unless these are guesses at tables of this source."""
         source.check_places(self.places)
         cells = sum(source.sizes(self.places))
         if self.numbers.size != cells:
@@ -77,13 +77,13 @@ class GuessedTables:
             raise BadInput(f"bits must be a whole number in 0 … {FINEST_BITS}, given {shorten(self.bits)}.")
 
     def distances(self, data: CountedTables) -> IntegerArray:
-        """2^bits·‖M − M̂‖₁ for each of the tables, exactly. For mechanisms only."""
+        """2^bits·‖M − M̂‖₁ for each table, exactly. For mechanisms only."""
         on_grid = widen(data.together(self.places), self.unit) * self.unit
         missed = add(on_grid, -widen(self.numbers, 1))
         return self._sums(np.abs(widen(missed, 1)), data)
 
     def capped(self, most: int, data: CountedTables) -> IntegerArray:
-        """Σ min(most, 2^bits·M̂) over the cells of each of the tables: public."""
+        """Σ min(most, 2^bits·M̂) over the cells of each table: public."""
         return self._sums(np.minimum(self.numbers, most), data)
 
     def _sums(self, cells: IntegerArray, data: CountedTables) -> IntegerArray:
@@ -93,21 +93,21 @@ class GuessedTables:
 
 @dataclass(frozen=True, eq=False)
 class PairChoice(Mechanism):
-    """Some of the tables that a public model M̂ guesses badly, one after the other, by permute-and-flip.
+    """Tables that a public model M̂ guesses badly, chosen one after the other by permute-and-flip.
 
-    The score of table q is ‖M_q − M̂_q‖₁ − Σ min(b, M̂_q): how far the guess is from the truth, less what noise of the
-    scale b would do to it. In whole numbers it is 2^bits times that, on the grid of the guess, and ``price`` is
-    2^bits·b, rounded. ``count`` tables are chosen, none of them twice. In a ``forest`` tables are pairs of attributes,
-    and no chosen pair closes a circle with those chosen before.
+    The score of table q is ‖M_q − M̂_q‖₁ − Σ min(b, M̂_q): the distance of the guess from the truth, less the error that
+    noise of scale b would cause. In whole numbers it is 2^bits times that, on the grid of the guess, and ``price`` is
+    2^bits·b, rounded. ``count`` different tables are chosen. In a ``forest`` the tables are pairs of attributes, and no
+    chosen pair closes a cycle with those chosen before.
 
     Claim.  ε-DP for tables at distance 1 (one row added or removed).
-    Proof.  By the lemma on distances (:class:`GuessedTables`) one row more or less moves
-    each score by at most 2^bits, up or down: a row that comes closer to one guess can lead away from another. The sums
-    over M̂ are public. So scores move against each other by at most R = 2·2^bits, and by the lemma on differences of
-    scores a choice with sharpness (ε/count)/R, or less, is ε/count-DP: scores that are not monotone need the factor 2.
-    Which tables can be chosen next is a function of the choices before, whatever the rows, so that all choices together
-    are ε-DP (sequential composition). Nor can candidates run out for some rows and not for others: sets of pairs that
-    close no circle form a matroid, whose maximal sets have equal size, and a larger ``count`` is refused.  ∎
+    Proof.  By the lemma on distances (:class:`GuessedTables`) one row more or less moves each score by at most 2^bits,
+    up or down: a row that reduces the distance of one guess can increase that of another. The sums over M̂ are public.
+    So scores move relative to each other by at most R = 2·2^bits, and by the lemma on differences of scores a choice
+    with sharpness (ε/count)/R, or less, is ε/count-DP: scores that are not monotone need the factor 2. The tables that
+    can be chosen next are a function of the choices before, not of the rows, so all choices together are ε-DP
+    (sequential composition). Nor can candidates run out for some rows and not for others: sets of pairs without a cycle
+    form a matroid, whose maximal sets have equal size, and a larger ``count`` is refused.  ∎
     """
 
     takes = TablesShape
@@ -125,7 +125,7 @@ class PairChoice(Mechanism):
         *,
         forest: bool = False,
     ) -> PairChoice:
-        """With tables of real numbers by their places, and the *scale* b of the noise that measuring them would have.
+        """From tables of real numbers by their places, and the *scale* b of the noise if they were measured.
 
         >>> PairChoice.of({0: [[1.5, 2], [0, 4]]}, "0.5", 1).price
         524288
@@ -135,7 +135,7 @@ class PairChoice(Mechanism):
         return cls(guess, price, operator.index(count), forest)
 
     def check(self, source: TablesShape) -> None:
-        """Guesses at tables of this source, and not more choices than there can be."""
+        """Guesses at tables of this source, and no more choices than are possible."""
         self.guess.check(source)
         if not 0 <= self.price <= _LARGEST_PRICE:
             raise BadInput(f"price must be a whole number in 0 … 2^62, given {shorten(self.price)}.")
@@ -158,7 +158,7 @@ class PairChoice(Mechanism):
         return Size(10 * cells, 64 * cells + flip * self.count * len(self.guess.places))
 
     def sharpness(self, epsilon: Fraction) -> Fraction:
-        """Of each choice: (ε/count)/(2·2^bits), or a little less."""
+        """The sharpness of each choice: (ε/count)/(2·2^bits), or a little less."""
         return machine_rate(epsilon / (2 * self.count * self.guess.unit))
 
     def scores(self, data: CountedTables) -> IntegerArray:
@@ -201,9 +201,9 @@ class PairChoice(Mechanism):
         schema = Schema({name: Integer(0, 1) for name in names})
         groups = tuple(itertools.combinations(names, 2))
         left = np.zeros(schema.shape, dtype=np.int64)
-        left[(0, 0, 1, 0)[:attributes]] = 8  # as all guesses have it, but for the poor one
+        left[(0, 0, 1, 0)[:attributes]] = 8  # as in all guesses except the poor one
         right = left.copy()
-        right[(1,) * attributes] += 1  # closer to all guesses, but for the poor one
+        right[(1,) * attributes] += 1  # closer to all guesses except the poor one
         return AuditCase(
             f"choice of pairs, {name}",
             self,
@@ -231,17 +231,17 @@ def on_grid(tables: Sequence[npt.ArrayLike], what: str) -> tuple[Integers, int]:
 
 
 class _Forest:
-    """Which attributes pairs have joined so far."""
+    """The attributes that pairs have joined so far."""
 
     def __init__(self) -> None:
         self._parts: dict[str, frozenset[str]] = {}
 
     def joined(self, pair: tuple[str, ...]) -> bool:
-        """Whether the pair would close a circle."""
+        """Whether the pair would close a cycle."""
         return self._of(pair[0]) is self._of(pair[1])
 
     def join(self, pair: tuple[str, ...]) -> bool:
-        """Join both attributes; whether they were apart before."""
+        """Join both attributes; return whether they were apart before."""
         if self.joined(pair):
             return False
         together = self._of(pair[0]) | self._of(pair[1])
@@ -256,13 +256,13 @@ class _Forest:
 class MeanDistance(Mechanism):
     """The mean of ‖M − M̂‖₁ over some tables, for a public model M̂, plus discrete Laplace noise.
 
-    What is counted are steps of 2^−bits/(number of tables): S = Σ_q 2^bits·‖M_q − M̂_q‖₁. The noise is DLap(Δ/ε) on S,
-    with Δ = 2^bits·(number of tables) steps.
+    The unit is a step of 2^−bits/(number of tables): S = Σ_q 2^bits·‖M_q − M̂_q‖₁. The noise on S is DLap(Δ/ε), with
+    Δ = 2^bits·(number of tables) steps.
 
     Claim.  ε-DP for tables at distance 1 (one row added or removed).
-    Proof.  By the lemma on distances (:class:`GuessedTables`) one row more or less moves
-    each term of S by at most 2^bits, and their sum by at most Δ: the mean by at most 1. DLap(Δ/ε), or with a scale that
-    is larger because the rate ε/Δ was rounded down, changes by at most a factor e^ε when it is shifted by Δ.  ∎
+    Proof.  By the lemma on distances (:class:`GuessedTables`) one row more or less moves each term of S by at most
+    2^bits, and their sum by at most Δ: the mean by at most 1. DLap(Δ/ε), or noise with a larger scale because the rate
+    ε/Δ was rounded down, changes by at most a factor e^ε when it is shifted by Δ.  ∎
     """
 
     takes = TablesShape
@@ -270,7 +270,7 @@ class MeanDistance(Mechanism):
 
     @classmethod
     def of(cls, guesses: Mapping[int, npt.ArrayLike]) -> MeanDistance:
-        """With tables of real numbers by their places."""
+        """From tables of real numbers by their places."""
         return cls(GuessedTables.of(guesses))
 
     def check(self, source: TablesShape) -> None:
@@ -283,7 +283,7 @@ class MeanDistance(Mechanism):
 
     @property
     def steps(self) -> int:
-        """Δ: how many steps make a mean of 1."""
+        """Δ: the number of steps that make a mean of 1."""
         return self.guess.unit * len(self.guess.places)
 
     def scale(self, epsilon: Fraction) -> Fraction:

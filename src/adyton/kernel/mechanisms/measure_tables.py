@@ -1,4 +1,4 @@
-"""Many tables of counts, each with noise of its own scale, for one debit."""
+"""Many noisy tables of counts, with a noise scale for each table, for one debit."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MeasureTables(Mechanism):
     """The counts of some tables, plus independent discrete Laplace noise: table q with its share of the budget.
 
     ``places`` are the numbers of the tables, ``shares`` exact fractions greater than 0 that add up to at most 1. The
-    noise of table q is DLap(1/ε_q) with ε_q ≤ share_q·ε: equal where the numbers are short, else rounded down.
+    noise of table q is DLap(1/ε_q) with ε_q ≤ share_q·ε: equal if the numbers are short, else rounded down.
 
     Claim.  ε-DP for tables at distance 1 (one row added or removed).
     Proof.  By the lemma on rows and tables (:class:`~adyton.kernel.counts.CountedTables`) one row more or less
@@ -58,7 +58,7 @@ class MeasureTables(Mechanism):
     def weighted(
         cls, places: Sequence[int], weights: npt.ArrayLike | Sequence[Fraction] | None = None
     ) -> MeasureTables:
-        """Shares in proportion to any positive weights, equal ones if there are none; rounded down to a fine grid.
+        """Shares proportional to positive weights, or equal shares without weights; rounded down to a fine grid.
 
         >>> MeasureTables.weighted((0, 4), [1, 3]).shares
         (Fraction(1, 4), Fraction(3, 4))
@@ -78,15 +78,15 @@ class MeasureTables(Mechanism):
         """Tables of this source, and shares that can be paid for."""
         source.check_places(self.places)
         if len(self.shares) != len(self.places):
-            raise BadInput(f"{len(self.places)} tables need as many shares, given {len(self.shares)}.")
+            raise BadInput(f"{len(self.places)} tables need one share each, given {len(self.shares)}.")
         if min(self.shares) <= 0:
-            raise BadInput("the share of a table must be greater than 0. Leave out tables that get nothing.")
+            raise BadInput("the share of a table must be greater than 0. Leave out tables that are not measured.")
         total = sum(self.shares)
         if total > 1:
             raise BadInput(f"the shares of the tables must add up to at most 1, given {display(Fraction(total))}.")
 
     def size(self, source: TablesShape, epsilon: Fraction) -> Size:
-        """A draw for each cell, and its bits."""
+        """Memory and work for a draw for each cell."""
         sizes = source.sizes(self.places)
         slow = sum(size for size, rate in zip(sizes, self.rates(epsilon), strict=True) if is_long(rate))
         cells = sum(sizes)
@@ -114,8 +114,8 @@ class MeasureTables(Mechanism):
         return Ratio(np.repeat(above, sizes), np.repeat(below, sizes))
 
     def parts(self, source: SourceShape) -> Places:
-        """A number for each cell that depends on its group and its number in the table alone: a table that is measured
-        beside others gets the noise that it would get without them."""
+        """A number for each cell that depends only on its group and its number in the table: a table measured together
+        with others gets the same noise as without them."""
         assert isinstance(source, TablesShape)
         cells = []
         for place, size in zip(self.places, source.sizes(self.places), strict=True):
@@ -139,7 +139,7 @@ class MeasureTables(Mechanism):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """A pair and both of its attributes with different shares; and some of the tables, by weights."""
+        """A pair and both of its attributes with different shares; and two of the tables with weights."""
         schema = Schema({"a": Integer(0, 1), "b": Integer(0, 1)})
         prepare = counting(schema, (("a", "b"), ("a",), ("b",)))
         cases = {
@@ -154,7 +154,7 @@ class MeasureTables(Mechanism):
     def _likelihood_ratio(
         self, prepare: Prepare, outputs: IntegerArray, left: IntegerArray, right: IntegerArray, epsilon: Fraction
     ) -> Reals:
-        """ln P(output | left) − ln P(output | right), as the claim has it: Σ ε_q (|y − right| − |y − left|)."""
+        """ln P(output | left) − ln P(output | right) = Σ ε_q (|y − right| − |y − left|)."""
         before, after = prepare(left), prepare(right)
         sizes = [math.prod(before.shapes[place]) for place in self.places]
         rates = np.repeat([float(rate) for rate in self.rates(epsilon)], sizes)
@@ -168,7 +168,7 @@ class MeasureTables(Mechanism):
 
 
 def counting(schema: Schema, groups: tuple[tuple[str, ...], ...]) -> Prepare:
-    """For an auditor: what a kernel would hold of a table that has so many rows in each cell of its domain."""
+    """For an auditor: a function from the counts of all cells of a domain to the private tables of a kernel."""
     shapes = TablesShape(schema, groups).shapes
 
     def prepare(counts: IntegerArray) -> CountedTables:

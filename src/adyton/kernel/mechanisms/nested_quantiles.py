@@ -1,4 +1,4 @@
-"""Several quantiles of a line of cells at once: the middle one first, then those on either side of it."""
+"""Several quantiles of a line of cells at once: the middle quantile first, then those on either side of it."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from adyton.queries.base import Size
 from adyton.whole import IntegerArray, freeze, widen
 
 MOST_PARTS = 10**6
-"""The denominator of a quantile."""
+"""The largest denominator of a quantile."""
 MOST_PLACES = 1 << 23
-"""How many places a line may be dealt out into."""
+"""The largest number of places in a line."""
 _CHOICE = 1 << 15
-"""In steps of arithmetic, what a choice takes besides its coins: a third of a millisecond."""
+"""The steps of arithmetic for a choice, in addition to its coins: a third of a millisecond."""
 _SPREAD = 40_503
 """65,536 divided by the golden ratio: its multiples are spread evenly."""
 
 
 @dataclass(frozen=True, eq=False)
 class NestedQuantiles(Selection):
-    """For every line of cells those in which the *quantiles* of its rows lie, by nested choices.
+    """For every line of cells, the cells in which the *quantiles* of its rows lie, by nested choices.
 
-    A vector is cut into lines of *length* cells, one after the other; the first *used* of each are counted. The rows of
-    cell c are dealt out in turn to *places[c]* places, which stand for the cell: many places make a cell likely where
-    little is known, and equal rows differ in their place. The quantile in the middle of the list is chosen
-    among all places by permute-and-flip, then those below it among the places up to it, those above it among the places
-    from it on, and so on, level by level. Half of the rows of a chosen place go to either side. Where nothing is nested
-    in a choice, the places of a cell count as one. After Kaplan, Schnapp and Stemmer, "Differentially private
-    approximate quantiles", ICML 2022.
+    A vector is cut into consecutive lines of *length* cells, of which the first *used* are counted. The rows of cell c
+    are dealt in turn to *places[c]* places, which stand for the cell: many places make a cell likely where little is
+    known, and equal rows differ in their place. The quantile in the middle of the list is chosen among all places by
+    permute-and-flip, then those below it among the places up to it, those above it among the places from it on, and so
+    on, level by level. Half of the rows of a chosen place go to either side. If no choice is nested in a choice, the
+    places of a cell count as one. After Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles",
+    ICML 2022.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  Dealing: place j of B gets ⌊(x + r_j)/B⌋ rows, with r a public order of 0 … B − 1. From x to x + 1 exactly
-    one of these grows, by 1: the one with x + 1 + r_j divisible by B. So the places of neighbours differ by one row in
-    one place, or, in lines without the row, not at all. A choice: in a run of places let N be their rows, and for a
-    place (or for all places of its cell in the run, where nothing is nested) L those before it and x its own. For q =
-    a/b its score is −max(aN − b(L + x), bL − aN): b times how deep the quantile lies inside it, or how far outside. One
-    row more changes aN − b(L + x) by a or −(b − a), and bL − aN by −a or b − a; a maximum changes by no less than the
-    least and no more than the largest change among its parts, so every score by −m … m with m = max(a, b − a): by the
-    lemma on differences of scores, the sharpness λ/(2m) is λ-DP. Levels: take the place that was chosen for published;
+    one place gets a row more: the one with x + 1 + r_j divisible by B. So the places of neighbours differ by one row in
+    one place, or, in lines without the row, not at all. A choice: in a run of places let N be the number of rows, and
+    for a place (or for all places of its cell in the run, if nothing is nested) L the rows before it and x its own. For
+    q = a/b its score is −max(aN − b(L + x), bL − aN): b times how deep the quantile lies inside it, or how far outside.
+    One row more changes aN − b(L + x) by a or −(b − a), and bL − aN by −a or b − a; a maximum changes by an amount
+    between the smallest and the largest change of its parts, so every score changes by −m … m with m = max(a, b − a):
+    by the lemma on differences of scores, the sharpness λ/(2m) is λ-DP. Levels: regard the chosen place as published;
     given it, the run up to it (with ⌊x/2⌋ rows of the place) and the run from it on (with the other ⌈x/2⌉) of
     neighbours differ by one row in one place of one of them. So all choices of a level are about disjoint runs, and the
-    level is λ-DP (parallel composition). Every level has λ = ε/levels (sequential composition). What is really
-    published, the cell of each place that was chosen, follows from the places. Other lines are disjoint from the one
-    with the row, and drawn independently; which lines there are is public.  ∎
+    level is λ-DP (parallel composition). Every level has λ = ε/levels (sequential composition). The actual output, the
+    cell of each chosen place, is a function of the places. Other lines are disjoint from the line with the row, and
+    drawn independently; the lines are public.  ∎
     """
 
     length: int
@@ -67,25 +67,26 @@ class NestedQuantiles(Selection):
         """Whole lines, quantiles from 0 to 1 in order, and at least one place for each cell."""
         if not 1 <= self.used <= self.length or source.cells % self.length:
             raise BadInput(
-                f"a vector of {source.cells:,} cells has no lines of {self.length:,} of which {self.used:,} are used."
+                f"a vector of {source.cells:,} cells cannot be cut into lines of {self.length:,} cells with "
+                f"{self.used:,} used."
             )
         rising = all(low < high for low, high in itertools.pairwise(self.quantiles))
         if not self.quantiles or not rising or self.quantiles[0] < 0 or self.quantiles[-1] > 1:
-            raise BadInput("quantiles are fractions from 0 to 1, each larger than the one before.")
+            raise BadInput("quantiles must be fractions from 0 to 1, in increasing order.")
         if max(part.denominator for part in self.quantiles) > MOST_PARTS:
-            raise BadInput(f"quantiles are fractions with denominators up to {MOST_PARTS:,}.")
+            raise BadInput(f"quantiles must have denominators of at most {MOST_PARTS:,}.")
         if self.places.shape != (self.used,) or self.places.dtype != np.int64 or self.places.min() < 1:
             raise BadInput(f"each of the {self.used:,} cells needs at least one place.")
         if int(self.places.max()) > MOST_PLACES or int(self.places.sum()) > MOST_PLACES:
-            raise BadInput(f"a line has at most {MOST_PLACES:,} places.")
+            raise BadInput(f"a line can have at most {MOST_PLACES:,} places.")
 
     @property
     def levels(self) -> int:
-        """How often the list of quantiles can be halved."""
+        """The number of levels of nested choices: how often the list of quantiles can be halved."""
         return len(self.quantiles).bit_length()
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
-        """A few numbers for each place, and at worst a coin for each on every level; and every choice by itself."""
+        """A few numbers for each place, at worst a coin for each place on every level, and the work of every choice."""
         lines, places = source.cells // self.length, int(self.places.sum())
         choices = lines * len(self.quantiles)
         return Size(8 * source.cells + 16 * places, 256 * lines * places * self.levels + _CHOICE * choices)
@@ -130,7 +131,7 @@ class NestedQuantiles(Selection):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """A median among dealt rows, quartiles, and two lines with a cell that is not counted."""
+        """A median with several places per cell, quartiles, and two lines with a cell that is not counted."""
         half, quarters = (Fraction(1, 2),), tuple(Fraction(part, 4) for part in (1, 2, 3))
         return [
             cls(4, 4, half, np.array([1, 2, 3, 1])).case("nested quantiles, dealt", (4,)),
@@ -145,8 +146,8 @@ class NestedQuantiles(Selection):
 def _choice(
     rows: IntegerArray, part: Fraction, epsilon: Fraction, noise: NoiseSource, cells: IntegerArray | None = None
 ) -> int:
-    """The place in which a quantile of these rows lies, or one of its cell where *cells* are given; the fraction is
-    rounded to one that is allowed."""
+    """The place in which a quantile of these rows lies, or, if *cells* are given, a place of its cell; the fraction is
+    rounded to a denominator within the limit."""
     near = part.limit_denominator(MOST_PARTS)
     above, below = near.numerator, near.denominator
     sizes = None
@@ -161,7 +162,7 @@ def _choice(
 
 
 def _turns(places: IntegerArray) -> IntegerArray:
-    """For the places of every cell in which order they get its rows, from the largest number to 0: spread evenly."""
+    """The order in which the places of every cell get its rows, from the largest number to 0: spread evenly."""
     starts = np.cumsum(places) - places
     cells = np.repeat(np.arange(places.size), places)
     within = np.arange(cells.size) - starts[cells]

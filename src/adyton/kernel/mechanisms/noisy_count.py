@@ -1,4 +1,4 @@
-"""How many rows a table has."""
+"""The noisy number of rows of a table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NoisyCount(Mechanism):
         return add(np.array([data.count()]), noise.discrete_laplace((trials, 1), 1 / epsilon))
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Measurement:
-        """A measurement of one total."""
+        """A measurement of the total."""
         return Measurement(Total(1), output, partial(discrete_laplace_variance, [1 / epsilon]), epsilon, private)
 
     @classmethod

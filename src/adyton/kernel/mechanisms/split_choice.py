@@ -1,7 +1,7 @@
-"""Which attribute every leaf of a tree should split on, by scores in whole numbers.
+"""The private choice of an attribute to split on, for every leaf of a tree, by scores in whole numbers.
 
-Scores are made from the counts of an attribute's cells and classes. In every score a row that an attribute drops adds
-nothing: it counts as a row about which nothing is known.
+Scores are computed from the counts of an attribute's cells and classes. A row that an attribute drops adds nothing to
+its score: it counts as a row about which nothing is known.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ SCORES = ("max", "gini", "entropy")
 
 @dataclass(frozen=True, eq=False)
 class SplitChoice(Mechanism):
-    """For every leaf of a public tree one of its candidate attributes, by permute-and-flip on the score of the split.
+    """For every leaf of a public tree, one of its candidate attributes, by permute-and-flip on the score of the split.
 
-    ``candidates`` has a row for each leaf and a column for each of the tree's attributes: 1 where the leaf may split on
-    the attribute, else 0. A leaf without candidates gets no choice. The classes of the scores below
-    say what each of them is, and its R; ``cap`` is the public cap of the entropy.
+    ``candidates`` has a row for each leaf and a column for each of the tree's attributes: 1 if the leaf may split on
+    the attribute, else 0. A leaf without candidates gets no choice. The score classes below define the scores and their
+    R; ``cap`` is the public cap of the entropy.
 
     Claim.  ε-DP for tables at distance 1 (one row added or removed).
-    Proof.  A row lies in at most one leaf, whichever the other rows are, and is counted in the table of an attribute
-    just if it has a class and a cell there: one row more adds 1 to one cell of some of that leaf's tables, and leaves
-    all other tables as they are. So it changes the scores of one leaf only, by amounts within an interval of length R
-    (the scores of attributes that drop the row by 0, which lies in it). By the lemma on differences of scores, the
-    choice of that leaf with sharpness ε/R is ε-DP; the choices are drawn independently, and those of the other leaves
-    are distributed as before (parallel composition). Which leaves there are and what they may choose is public.  ∎
+    Proof.  A row lies in at most one leaf, whatever the other rows are, and is counted in the table of an attribute if
+    and only if it has a class and a cell there: one row more adds 1 to one cell of some of that leaf's tables, and
+    leaves all other tables unchanged. So it changes the scores of one leaf only, by amounts within an interval of
+    length R (the scores of attributes that drop the row by 0, which lies in it). By the lemma on differences of scores,
+    the choice of that leaf with sharpness ε/R is ε-DP; the choices are drawn independently, and those of the other
+    leaves are distributed as before (parallel composition). The leaves and their candidates are public.  ∎
     """
 
     takes = TableShape
@@ -68,7 +68,7 @@ class SplitChoice(Mechanism):
             object.__setattr__(self, name, value)
 
     def check(self, source: TableShape) -> None:
-        """A tree, candidates and a label that fit the schema, and a score that is known."""
+        """A tree, candidates and a label that fit the schema, and a known score."""
         self.tree.check_schema(source.schema)
         shape = (len(self.tree.leaves), len(self.tree.attributes))
         if self.candidates.shape != shape or not ((self.candidates == 0) | (self.candidates == 1)).all():
@@ -77,8 +77,8 @@ class SplitChoice(Mechanism):
         if not names:
             raise BadInput("no leaf has a candidate to split on. Mark some, or leave the tree as it is.")
         if self.label in names:
-            raise BadInput(f"{shorten(self.label)} is what the splits are for. Leave it out of the candidates.")
-        _ = source.schema.select((self.label, *names)).shape  # names that are not there, and identifiers, are refused
+            raise BadInput(f"{shorten(self.label)} is the label of the splits. Leave it out of the candidates.")
+        _ = source.schema.select((self.label, *names)).shape  # refuses unknown names, and identifiers
         if self.score not in SCORES:
             raise BadInput(no_such("score", self.score, SCORES))
         if self.score == "entropy" and not 2 <= whole(self.cap, "cap", 0) <= LARGEST_CAP:
@@ -117,13 +117,13 @@ class SplitChoice(Mechanism):
         return tuple(self.tree.attributes[place] for place in np.flatnonzero(self.candidates.any(axis=0)))
 
     def _cells(self, schema: Schema) -> int:
-        """How many cells the tables have: one more for each attribute, for what it drops."""
+        """The number of cells of the tables: each attribute has one more, for the rows that it drops."""
         cells = sum(schema.attributes[name].size + 1 for name in self._names)
         return len(self.tree.leaves) * schema.attributes[self.label].size * cells
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """Three candidates in a single leaf for each score; and a tree that has split already."""
+        """Three candidates in a single leaf for each score; and a tree that is already split."""
         sizes, names = (2, 3, 2, 2), ("a", "b", "c")
         schema = Schema({name: Integer(0, size - 1) for name, size in zip((*names, "y"), sizes, strict=True)})
 
@@ -145,7 +145,7 @@ class SplitChoice(Mechanism):
 
 
 def _telling_pairs(sizes: tuple[int, ...]) -> Iterator[tuple[Integers, Integers]]:
-    """A row that suits one attribute and not the other: alone, in a crowd, and beside a crowd in another leaf."""
+    """A row that suits one attribute and not the other: with few rows, with many, and with many in another leaf."""
     for crowd, beside in ((1, 0), (1000, 0), (1, 1000)):
         left = np.zeros(sizes, dtype=np.int64)
         left[1, 0, 0, 0], left[0, 0, 0, 0] = crowd, beside
@@ -159,14 +159,14 @@ class SplitScore(Protocol):
 
     @property
     def spread(self) -> int:
-        """R: when a row is added, all scores of its leaf change by amounts within an interval of this length."""
+        """R: when a row is added, all scores of its leaf change by amounts in an interval of this length."""
 
     def __call__(self, counts: IntegerArray) -> IntegerArray:
-        """The scores of leaves from their counts, leaves × cells × classes."""
+        """The scores of leaves from their counts (leaves × cells × classes)."""
 
 
 class MaxScore:
-    """Σ_v max_c n_vc: how many rows the most frequent class of their cell would get right.
+    """Σ_v max_c n_vc: how many rows are classified correctly by the most frequent class of their cell.
 
     Claim.  R = 1.
     Proof.  One row more adds 1 to one n_vc or to none, so the score rises by 0 or 1.  ∎
@@ -180,15 +180,15 @@ class MaxScore:
 
 
 class GiniScore:
-    """Σ_v ⌊g·Σ_c n_vc²/n_v⌋ with g grid steps a row: the rows, less their Gini impurity.
+    """Σ_v ⌊g·Σ_c n_vc²/n_v⌋ with g grid steps per row: the number of rows, less their Gini impurity.
 
     Claim.  R = 2g.
     Proof.  Let S = Σ_c n_vc² and n = n_v ≥ 1. One row more of class c changes S/n by (2n_c + 1 − S/n)/(n + 1). With
     n_c ≤ n and S ≥ n_c² this is at most (2n_c − n_c²/n + 1)/(n + 1) = (n − (n − n_c)²/n + 1)/(n + 1) ≤ 1; and with
     n_c ≥ 0 and S ≤ n² it is at least (1 − n)/(n + 1) > −1. The first row of a cell changes 0 to 1. So g·S/n changes by
-    −g … g, and g is whole: ⌊x + g⌋ = ⌊x⌋ + g, so the rounded number changes by −g … g too. It is the only cell of the
-    leaf that changes; an attribute that drops the row does not change, and 0 lies in the same interval of length 2g.
-    (Less g for every row, the scores could only fall, by at most 2g: that is the impurity itself.)  ∎
+    −g … g, and g is whole: ⌊x + g⌋ = ⌊x⌋ + g, so the rounded number also changes by −g … g. No other cell of the leaf
+    changes; the score of an attribute that drops the row does not change, and 0 lies in the same interval of length 2g.
+    (If g were subtracted for every row, the scores could only fall, by at most 2g: that is the impurity itself.)  ∎
     """
 
     spread = 2 * GRID
@@ -207,15 +207,15 @@ class GiniScore:
 class EntropyScore:
     """Σ_v (Σ_c ĝ(n_vc) − ĝ(n_v)) + h·(rows), ĝ a public table close to g·n·log₂n: the rows' bits, less their entropy.
 
-    ĝ(n) adds up whole steps that never fall: step(i) is about g·(i·log₂i − (i − 1)·log₂(i − 1)), rounded, and beyond
-    the public cap it stays what it is at the cap. h is g·log₂(classes), rounded, and at most R: what a row is worth
-    about which nothing is known.
+    ĝ(n) is a sum of whole steps that never decrease: step(i) is about g·(i·log₂i − (i − 1)·log₂(i − 1)), rounded, and
+    constant beyond the public cap. h is g·log₂(classes), rounded, and at most R: the worth of a row about which nothing
+    is known.
 
     Claim.  R = step(cap) − step(1): about g·(log₂cap + 1/ln 2), whatever the rows.
-    Proof.  One row more of class c in cell v changes the score by step(n_vc + 1) − step(n_v + 1) + h. Steps never fall
-    and n_vc ≤ n_v, so this is at most h; all steps lie between step(1) and step(cap), so it is at least h − R. An
-    attribute that drops the row changes by 0, which lies between them as 0 ≤ h ≤ R. ĝ is computed in floating point
-    from public numbers alone; what is added up about rows are its whole numbers, and R is read from the table itself.
+    Proof.  One row more of class c in cell v changes the score by step(n_vc + 1) − step(n_v + 1) + h. Steps never
+    decrease and n_vc ≤ n_v, so this is at most h; all steps lie between step(1) and step(cap), so it is at least h − R.
+    The score of an attribute that drops the row changes by 0, which lies between them as 0 ≤ h ≤ R. ĝ is computed in
+    floating point from public numbers alone; scores are sums of its whole numbers, and R is read from the table itself.
     (The bound for the entropy divided by the number of rows depends on that number, which is private.)  ∎
     """
 
@@ -228,7 +228,7 @@ class EntropyScore:
         return int(steps[-1] - steps[0])
 
     def __call__(self, counts: IntegerArray) -> IntegerArray:
-        """ĝ by the segment in which a count lies."""
+        """The scores, with ĝ computed from the segment in which a count lies."""
         rows = counts.sum(axis=2)
         bits = min(round(GRID * math.log2(counts.shape[2])), self.spread)
         inside = self._summed(counts).sum(axis=2) - self._summed(rows) + widen(rows, bits) * bits
@@ -244,9 +244,9 @@ class EntropyScore:
 
 @lru_cache(maxsize=64)
 def _table(cap: int) -> tuple[Integers, Integers, Integers]:
-    """Where the segments start (from 0), the step of every further row in each, and ĝ at its start.
+    """Where the segments start (from 0), the step of every further row in each segment, and ĝ at its start.
 
-    Up to 4096 every step is a segment of its own; beyond, 512 segments double the count.
+    Up to 4096 every step is a separate segment; beyond, there are 512 segments for each doubling of the count.
     """
     octaves = max(0, cap.bit_length() - _EXACT_STEPS.bit_length() + 1)
     far = _EXACT_STEPS * 2.0 ** (np.arange(octaves * _STEPS_PER_OCTAVE) / _STEPS_PER_OCTAVE)
@@ -260,6 +260,6 @@ def _table(cap: int) -> tuple[Integers, Integers, Integers]:
 
 
 def split_score(name: str, cap: int) -> SplitScore:
-    """The score of this name."""
+    """The score with this name."""
     scores: dict[str, SplitScore] = {"max": MaxScore(), "gini": GiniScore(), "entropy": EntropyScore(cap)}
     return scores[name]

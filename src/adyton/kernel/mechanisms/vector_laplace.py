@@ -1,4 +1,4 @@
-"""Integer queries on a vector, each answer with noise of its own scale."""
+"""Noisy answers to integer queries on a vector, with a noise scale for each query."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from adyton.whole import IntegerArray, add, freeze, largest, whole_array, widen
 LARGEST_WEIGHT = 1 << 24
 LEAST_VARIANCE = 1e-24
 _GRID_BITS = 56
-"""Shares of the budget that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or of something finer."""
+"""Shares of the budget that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or finer."""
 FEW_DRAWS = 1 << 16
-"""This many draws are quick in any arithmetic."""
+"""Up to this many draws are quick in any arithmetic."""
 _FINE = 1 << 12
-"""Shares of at least this many grid steps lose less than 1/4096 by that."""
+"""Shares of at least this many grid steps lose less than 1/4096 by rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class VectorLaplace(Mechanism):
     """Answers to integer queries, plus independent discrete Laplace noise, one scale per query.
 
-    Query q has the whole-numbered weight w_q ≥ 1 and the share ε_q ≤ w_q·ε/S of the budget, where
+    Query q has an integer weight w_q ≥ 1 and the share ε_q ≤ w_q·ε/S of the budget, where
     S = max_i Σ_q w_q·|q_i|; its noise is DLap(1/ε_q).
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
@@ -57,7 +57,7 @@ class VectorLaplace(Mechanism):
     def weighted(cls, queries: Queries, weights: Sequence[float] | npt.ArrayLike | None) -> VectorLaplace:
         """Weights are any positive numbers; they are public, and rounded to a grid of whole numbers."""
         if weights is None or not isinstance(queries, Queries):
-            return cls(queries)  # what is no query set is refused at the kernel's door
+            return cls(queries)  # the kernel refuses anything that is not a query set
         array = np.asarray(weights)
         if (
             array.dtype.kind not in "iuf"
@@ -84,7 +84,7 @@ class VectorLaplace(Mechanism):
             )
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
-        """The queries twice, for the answers and for the sensitivity, and a draw for each answer."""
+        """The queries twice, for the answers and the sensitivity, and a draw for each answer."""
         own, count = self.queries.size(), self.queries.count
         long = count > FEW_DRAWS and largest(self.scales(epsilon).numerator) >= NUMERATOR_LIMIT
         return Size(own.numbers + 6 * count, 2 * own.steps + (SLOW_DRAW if long else 32) * count)
@@ -103,7 +103,7 @@ class VectorLaplace(Mechanism):
         return Ratio(numerator, widen(weights, rate.numerator) * rate.numerator)
 
     def _most_moved(self) -> int:
-        """S; where no row changes any answer, as if one could."""
+        """S, but at least 1, even if no row changes any answer."""
         return max(1, self.queries.sensitivity(self.weights))
 
     def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
@@ -119,7 +119,7 @@ class VectorLaplace(Mechanism):
     def variances(self, epsilon: Fraction) -> Reals:
         """The variance of the noise in each answer: public, known before anything is measured.
 
-        Under a huge ε it would vanish from double precision; it is kept just above 0, so that weights stay finite.
+        With a huge ε it would underflow in double precision; it is kept just above 0, so that weights stay finite.
         """
         if self.weights is None:
             return np.broadcast_to(_one_variance(self._most_moved() / epsilon), (self.queries.count,))
@@ -147,7 +147,7 @@ class VectorLaplace(Mechanism):
     def _log_likelihood_ratio(
         self, outputs: IntegerArray, left: IntegerArray, right: IntegerArray, epsilon: Fraction
     ) -> Reals:
-        """ln P(output | left) − ln P(output | right), as the claim has it: Σ_q ε_q (|y − q·right| − |y − q·left|)."""
+        """ln P(output | left) − ln P(output | right) = Σ_q ε_q (|y − q·right| − |y − q·left|)."""
         scales = self.scales(epsilon)
         rates = np.asarray(scales.denominator / scales.numerator, dtype=np.float64)
         moved = np.abs(outputs - self.queries @ right) - np.abs(outputs - self.queries @ left)
@@ -159,7 +159,7 @@ class VectorLaplace(Mechanism):
 
 @lru_cache(maxsize=256)
 def _one_variance(scale: Fraction) -> float:
-    """The variance of the noise in each answer, for all queries alike."""
+    """The variance of the noise in each answer, the same for all queries."""
     return max(float(discrete_laplace_variance(scale)), LEAST_VARIANCE)
 
 

@@ -1,4 +1,4 @@
-"""Mechanisms that only a published algorithm needs, loaded when it is named.
+"""Mechanisms that only published algorithms need, loaded on first use.
 
-One file for each algorithm, or for a few that belong together; start with ``statistic``, the simplest.
+There is a file for each algorithm, or for a few that belong together; start with ``statistic``, the simplest.
 """

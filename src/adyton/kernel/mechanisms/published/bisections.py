@@ -1,4 +1,4 @@
-"""Private cuts of a line: one that halves the rows, and the bisections of P-HP into clusters of similar counts."""
+"""Private cuts of a line: a cut that halves the rows, and the bisections of P-HP into clusters of similar counts."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ GRID = 64
 
 @dataclass(frozen=True)
 class MedianCell(Selection):
-    """How many cells lie before the cut that halves the rows best, by permute-and-flip: 1 … n − 1 for n cells.
+    """The number of cells before the cut that halves the rows best, by permute-and-flip: 1 … n − 1 for n cells.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  The score of a cut with L rows before it and R after it is −|L − R|. One row more or less moves L − R by
-    exactly 1, so every score by exactly 1; but up where the row joins the smaller side and down elsewhere, so scores
-    move against each other by 2, and by the lemma on differences of scores the sharpness ε/2 is ε-DP. (It cannot be
-    saved: L + R is the same for all cuts, so −|L − R|/2 ranks them as −max(L, R) does, whose scores only fall when a
-    row is added, by at most 1: sharpness ε gives the same choice.)  ∎
+    exactly 1, so every score by exactly 1; but up if the row joins the smaller side and down otherwise, so scores move
+    relative to each other by 2, and by the lemma on differences of scores the sharpness ε/2 is ε-DP. (The factor 2
+    cannot be saved: L + R is the same for all cuts, so −|L − R|/2 ranks them as −max(L, R) does, whose scores only fall
+    when a row is added, by at most 1: sharpness ε gives the same choice.)  ∎
     """
 
     def check(self, source: VectorShape) -> None:
@@ -62,10 +62,10 @@ class MedianCell(Selection):
 
 
 class Candidate(NamedTuple):
-    """A partition of the line into clusters of neighbours."""
+    """A partition of the line into clusters of neighbouring cells."""
 
     boundaries: Places
-    """Where the clusters start, and at the end the number of cells."""
+    """Where the clusters start, followed by the number of cells."""
     deviation: int
     """Σ over clusters of the deviation, in grid steps."""
 
@@ -76,21 +76,21 @@ class Bisections(PartitionSelection):
 
     The deviation of a cluster b is dev(b) = ½ Σ_{i∈b} |x_i − mean| = Σ_{i∈b} max(0, x_i − mean): how many rows would
     have to move to make it even. On each of ``levels`` levels every cluster of two cells or more is cut where
-    dev(left) + dev(right) is small, by permute-and-flip. After them the clusters are halved in the middle, down to
-    single cells: that is public and costs nothing. The last pick chooses one of all these nested partitions by
-    Σ_b dev(b) + ``price``·(clusters), with ``pick_share`` of ε; the levels share the rest evenly. After Ács,
+    dev(left) + dev(right) is small, by permute-and-flip. Then the clusters are halved in the middle, down to single
+    cells: that is public and costs nothing. The last pick chooses one of all these nested partitions by
+    Σ_b dev(b) + ``price``·(clusters), with ``pick_share`` of ε; the levels share the rest equally. After Ács,
     Castelluccia and Chen, "Differentially private histogram publishing through lossy compression", ICDM 2012.
 
     Claim.  ε-DP for vectors at L1 distance 1.
-    Proof.  One row more in cell i ∈ b, |b| = m, raises the mean of b by 1/m. If all that lies above the mean stays
-    above it and k cells do so, dev(b) = Σ_{above} x − k·mean changes by 1 − k/m (i above, k ≥ 1) or −k/m (i not above,
-    k ≤ m − 1); being continuous in x_i, dev(b) so changes by at most 1 − 1/m < 1 in all. Hence ⌊g·dev(b)⌋, with g grid
-    steps a row, changes by less than g + 1, that is by at most Δ = g, and so does its sum over disjoint clusters. A
-    level with the share λ cuts each cluster by permute-and-flip with sharpness λ/(2Δ): by the lemma on differences of
-    scores, λ-DP for the cells of this cluster. The clusters are disjoint and known from the levels before, so the whole
-    level is λ-DP (parallel composition). Given the cuts, the partitions are fixed and the price does not depend on x,
-    so the last pick with sharpness (its share)/(2Δ) is DP for its share. The shares are (1 − pick_share)·ε/levels for
-    each level and pick_share·ε for the last pick: together ε (sequential composition).  ∎
+    Proof.  One row more in cell i ∈ b, |b| = m, raises the mean of b by 1/m. As long as the same k cells lie above the
+    mean, dev(b) = Σ_{above} x − k·mean changes at the rate 1 − k/m (i above, k ≥ 1) or −k/m (i not above, k ≤ m − 1);
+    since dev(b) is continuous in x_i, it changes by at most 1 − 1/m < 1 in all. Hence ⌊g·dev(b)⌋, with g grid steps per
+    row, changes by less than g + 1, that is by at most Δ = g, and so does its sum over disjoint clusters. A level with
+    the share λ cuts each cluster by permute-and-flip with sharpness λ/(2Δ): by the lemma on differences of scores, λ-DP
+    for the cells of this cluster. The clusters are disjoint and known from the levels before, so the whole level is
+    λ-DP (parallel composition). Given the cuts, the partitions are fixed and the price does not depend on x, so the
+    last pick with sharpness (its share)/(2Δ) is DP for its share. The shares are (1 − pick_share)·ε/levels for each
+    level and pick_share·ε for the last pick: together ε (sequential composition).  ∎
     """
 
     levels: int
@@ -105,7 +105,7 @@ class Bisections(PartitionSelection):
         share(self.pick_share, "pick_share")
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
-        """Every cell on every level, with the cut of every cluster."""
+        """Work for every cell on every level, with the cut of every cluster."""
         levels = self.levels + source.cells.bit_length()
         return Size(2 * levels * source.cells, 256 * levels * source.cells)
 
@@ -125,7 +125,7 @@ class Bisections(PartitionSelection):
         return (1 - self.pick_share) * epsilon / self.levels
 
     def _cut(self, counts: IntegerArray, boundaries: Places, budget: Fraction, noise: NoiseSource) -> Candidate:
-        """Every cluster cut in two, for *budget* in all."""
+        """Every cluster cut in two, for *budget* in total."""
         cuts, deviation = [], 0
         for start, end in itertools.pairwise(boundaries.tolist()):
             if end - start > 1:
@@ -143,7 +143,7 @@ class Bisections(PartitionSelection):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """One level that takes most of the budget, a last pick that does, and two levels."""
+        """One level with most of the budget, a last pick with most of it, and two levels."""
         return [
             cls(1, Fraction(2), Fraction(1, 10)).case("bisections, one level", (6,)),
             cls(1, Fraction(2), Fraction(9, 10)).case("bisections, last pick", (6,)),
@@ -175,6 +175,6 @@ def _deviation(counts: IntegerArray, boundaries: Places) -> int:
 
 
 def _with_room(values: IntegerArray) -> IntegerArray:
-    """The counts as 64-bit integers if 2g·n·Σ|x|, which bounds all that is computed from them, fits; else Python's."""
+    """The counts as 64-bit integers if 2g·n·Σ|x|, a bound on all results, fits; else as Python integers."""
     boxed = values.astype(object)
     return narrow(boxed) if 2 * GRID * values.size * int(abs(boxed).sum()) < SAFE else boxed

@@ -1,18 +1,19 @@
 """The private boundaries of StructureFirst: a fixed number of buckets of neighbours with similar counts.
 
-Sums of exponentials over all partitions say how likely each bucket is to be the last of a partition. Let a bucket from
-step q to step r have the whole-numbered cost C(q, r), and let a partition weigh the product of e^{−rate·C} over its
-buckets. The weights of all partitions of the first r steps into j buckets add up to
+Sums of exponentials over all partitions give the probability that a bucket is the last of a partition. Let a bucket
+from step q to step r have the integer cost C(q, r), and let the weight of a partition be the product of e^{−rate·C}
+over its buckets. The weights of all partitions of the first r steps into j buckets add up to
 
     Z_j(r) = Σ_q Z_{j−1}(q)·e^{−rate·C(q, r)},        Z_0(0) = 1,
 
-and in a partition of the first r steps into j buckets, the last one starts at q with the probability of its term.
+and in a partition of the first r steps into j buckets, the last one starts at q with probability proportional to its
+term.
 
-Z is computed in double precision, with an exponent of its own for each number. All terms are positive, so relative
-errors do not grow in sums: a term has at most that of its Z and of its power, and adding up ``longest`` terms at most
-``longest`` roundings more. An exponent of y is off by a few roundings of itself, 2⁻⁴⁸·(1 + y) at most; the exponents of
-the buckets of one partition add up to at most rate·(the most that a partition costs). Hence the bound
-:attr:`BucketWeights.error`, which is public. Where it does not suffice, weights are computed in decimals of any length.
+Z is computed in double precision, with a separate exponent for each number. All terms are positive, so relative errors
+do not grow in sums: a term has at most the errors of its Z and of its power, and adding up ``longest`` terms adds at
+most ``longest`` roundings. An exponent y is off by a few roundings, at most 2⁻⁴⁸·(1 + y); the exponents of the buckets
+of one partition add up to at most rate·(the largest cost of a partition). Hence the bound :attr:`BucketWeights.error`,
+which is public. Where it does not suffice, weights are computed in decimals of any length.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ from adyton.queries.base import Size
 from adyton.whole import IntegerArray, whole
 
 LARGEST_EXPONENT = 1 << 22
-"""What rate·(the most that a partition costs) may be. Double precision then settles nearly every draw, and the slow way
-in decimals is hardly ever taken; and exponents of 2 fit 32 bits."""
+"""The largest rate·(largest cost of a partition). Double precision then decides nearly every draw, so that the slow
+computation in decimals is rarely needed; and exponents of 2 fit 32 bits."""
 _UNREACHED = -(1 << 30)
-"""Below all exponents of 2 that occur, which are above −1.45·2²²; twice as low still fits 32 bits."""
+"""Below all exponents of 2 that occur, which are above −1.45·2²²; twice this number still fits 32 bits."""
 _SPARE_DIGITS = 45
 _HALVINGS = 64
 _DIGIT_BITS = 8
@@ -56,13 +57,13 @@ Exponents = npt.NDArray[np.int32]
 GRID = 16
 """Costs are rounded up to multiples of 1/16."""
 LARGEST_SUM = 1 << 29
-"""cells · clip: GRID times the square of a sum stays below 2⁶³."""
+"""The largest cells · clip: GRID times the square of a sum stays below 2⁶³."""
 LARGEST_TABLE = 1 << 23
-"""steps · buckets: what the table of weights may hold."""
+"""The largest steps · buckets: the size of the table of weights."""
 LARGEST_WORK = 1 << 30
-"""steps · longest · (buckets + :data:`POWER_WORK`): what it may take to fill it, in minutes even in decimals."""
+"""The largest steps · longest · (buckets + :data:`POWER_WORK`): the work to fill it, minutes even in decimals."""
 POWER_WORK = 2
-"""A power of e in decimals takes as long as adding so many weights."""
+"""A power of e in decimals takes as long as adding this many weights."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +73,17 @@ class BucketBoundaries(PartitionSelection):
     Counts are clipped to 0 … F, the public ``clip``. A bucket b of m cells with the sum S costs
     C(b) = ⌈g·SSE⌉ = g·Σx² − ⌊g·S²/m⌋, with g = 16 grid steps, and the partition B is drawn with
 
-        P(B) ∝ exp(−ρ·Σ_{b∈B} C(b)),        ρ = ε/(2gF), or less where that is more than anybody can use.
+        P(B) ∝ exp(−ρ·Σ_{b∈B} C(b)),        ρ = ε/(2gF), or a public upper limit if that is smaller.
 
     Buckets begin at multiples of ``step`` cells and have at most ``longest`` steps. Xu, Zhang, Xiao, Yang, Yu and
     Winslett, "Differentially private histogram publication", VLDB Journal 2013, draw one boundary after the other and
-    pay for each; a partition is drawn here as a whole, and paid for once.
+    pay for each; here a partition is drawn as a whole, and paid for once.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  All partitions share g·Σx². Without it, the score of B is Σ_{b∈B} ⌊g·S²/m⌋. After clipping, one row more
-    leaves x or raises one x_i ≤ F − 1 by 1. Then S²/m changes, in the bucket of cell i, by (2S + 1)/m > 0, and
-    S ≤ m·F − 1, so this is less than 2F: the whole number ⌊g·S²/m⌋ rises by 0 … 2gF, and no other bucket changes. So
-    every score rises by 0 … 2gF, and by the lemma on differences of scores the draw is ε-DP with ρ ≤ ε/(2gF). The
+    leaves x unchanged or raises one x_i ≤ F − 1 by 1. Then S²/m changes, in the bucket of cell i, by (2S + 1)/m > 0,
+    and S ≤ m·F − 1, so this is less than 2F: the whole number ⌊g·S²/m⌋ rises by 0 … 2gF, and no other bucket changes.
+    So every score rises by 0 … 2gF, and by the lemma on differences of scores the draw is ε-DP with ρ ≤ ε/(2gF). The
     weights depend on nothing else, and the coins that draw from P are exact.  ∎
     """
 
@@ -91,10 +92,10 @@ class BucketBoundaries(PartitionSelection):
     longest: int
     """The most steps of a bucket."""
     step: int = 1
-    """Buckets begin at multiples of so many cells."""
+    """Buckets begin at multiples of this number of cells."""
 
     def check(self, source: VectorShape) -> None:
-        """As many buckets as fit, whose table and sums fit too."""
+        """Not too many buckets, and a table and sums within the limits."""
         cells, steps = source.cells, -(-source.cells // whole(self.step, "step", 1))
         buckets, clip, longest = whole(self.buckets, "buckets", 1), whole(self.clip, "clip", 1), self.longest
         if buckets > steps or steps * buckets > LARGEST_TABLE:
@@ -116,11 +117,11 @@ class BucketBoundaries(PartitionSelection):
 
     @staticmethod
     def largest_clip(cells: int) -> int:
-        """The largest clip with which sums over so many cells fit."""
+        """The largest clip with which sums over this number of cells fit."""
         return LARGEST_SUM // cells
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
-        """The table of the weights; :meth:`check` has its own limits on the work, which say what to choose instead."""
+        """The table of weights; :meth:`check` limits the work separately, with messages that say what to choose."""
         table = -(-source.cells // self.step) * self.buckets
         return Size(2 * (table + source.cells), 8 * table)
 
@@ -148,7 +149,7 @@ class BucketBoundaries(PartitionSelection):
         return np.maximum(0, np.minimum(self.clip, values)).astype(np.int64)
 
     def _sensitivity(self) -> int:
-        """Of Σ S²/m, which one more row can only raise: 2F."""
+        """The sensitivity of Σ S²/m, which one more row can only raise: 2F."""
         return 2 * self.clip
 
     def publish(self, output: IntegerArray, source: SourceShape, epsilon: Fraction, private: bool) -> Partition:
@@ -172,7 +173,7 @@ class BucketBoundaries(PartitionSelection):
 
 
 def _draw_start(bucket: LastBucket, noise: NoiseSource) -> int:
-    """One of the starts, by coins that halve what is left of them."""
+    """Draw one of the starts, by coins that each halve the remaining starts."""
     first, last = 0, bucket.starts.size
     while last - first > 1:
         middle = (first + last) // 2
@@ -201,7 +202,7 @@ class BucketWeights:
     longest: int
     rate: Fraction
     most: int
-    """No partition costs more."""
+    """The largest cost of a partition."""
     _mantissas: Reals = field(init=False)
     _exponents: Exponents = field(init=False)
 
@@ -231,7 +232,7 @@ class BucketWeights:
         return np.asarray(self.grid * squares - self.grid * sums * sums // sizes)
 
     def last_bucket(self, before: int, end: int) -> LastBucket:
-        """Where the last bucket of the first *end* steps can start, if there are *before* buckets before it."""
+        """The possible starts of the last bucket of the first *end* steps, after *before* buckets, with weights."""
         starts = np.arange(max(before, end - self.longest), min(end - 1, before * self.longest) + 1)
         binary = self._binary_rate * self.costs(starts, end)
         halvings = np.floor(binary)
@@ -292,15 +293,15 @@ class LastBucket:
 
 @lru_cache(maxsize=8)
 def _power_table(rate: Fraction, most: int, precision: int) -> list[list[Decimal]]:
-    """e^{−rate·d·256^k} for every digit d of a number up to *most* in base 256; an exponent loses as many digits of
-    precision as it has."""
+    """e^{−rate·d·256^k} for every digit d of a number up to *most* in base 256. An exponent of n digits loses n digits
+    of precision."""
     context = long_decimals(precision)
     places = range(0, max(1, most.bit_length()), _DIGIT_BITS)
     return [[negative_power(rate * (digit << place), context) for digit in range(1 << _DIGIT_BITS)] for place in places]
 
 
 def _power(cost: int, table: list[list[Decimal]], context: decimal.Context) -> Decimal:
-    """e^{−rate·cost}, as a product over the digits of the cost: twenty times as fast as an exponential of its own."""
+    """e^{−rate·cost}, as a product over the digits of the cost: twenty times as fast as computing the exponential."""
     result = table[0][cost & _LAST_DIGIT]
     for powers in table[1:]:
         cost >>= _DIGIT_BITS
@@ -324,9 +325,9 @@ def _add_up(
 ) -> None:
     """Fill the table: Z_j(end) = Σ_start Z_{j−1}(start)·2^{−binary_rate·cost}, in row *end* and column j.
 
-    At first it holds 1 for no steps in no buckets, and elsewhere 0 with the lowest exponent. Only the states from which
-    the rest of the steps can still be cut are needed. ``powers`` holds 1, 1/2, 1/4, … and at last 0. Mantissas are
-    from 1/2 to 1. Exponents are settled first, so that whole rows are added without asking about each number.
+    Initially it has 1 for no steps in no buckets, and elsewhere 0 with the lowest exponent. Only the states from which
+    the remaining steps can still be cut are needed. ``powers`` has 1, 1/2, 1/4, … and finally 0. Mantissas are from 1/2
+    to 1. Exponents are computed first, so that whole rows can be added without a test for each number.
     """
     steps, buckets = mantissas.shape[0] - 1, mantissas.shape[1]
     for end in range(1, steps):
@@ -370,8 +371,8 @@ def _add_row(
 ) -> None:
     """Add *earlier*·2^before·factor·2^(−halvings), number by number, to row·2^tops.
 
-    *earlier* and the factor are from 1/2 to 1: a term that is 2⁶³ times smaller than the largest is less than a
-    rounding of the sum, and left out.
+    *earlier* and the factor are from 1/2 to 1: a term that is 2⁶³ times smaller than the largest is below the rounding
+    error of the sum, and is left out.
     """
     kind = tops.dtype.type
     step, smallest = kind(halvings), kind(len(powers) - 1)

@@ -1,4 +1,4 @@
-"""DAWA's choice of a partition into intervals of cells with nearly equal counts, and how well few intervals do."""
+"""DAWA's choice of a partition into intervals of cells with nearly equal counts, and the noisy cost of the best one."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from adyton.queries.base import SLOW_DRAW, Size
 from adyton.whole import SAFE, IntegerArray, absolute_sum, add, largest, whole_array
 
 Choices = npt.NDArray[np.int32]
-"""Numbers of lengths."""
+"""Indices of bucket lengths."""
 LENGTHS = ("powers", "all")
 CENTRES = ("mean", "median")
 MOST_BUCKETS = 30_000_000
-"""How many buckets the variant with all lengths may have to compare."""
+"""The largest number of buckets in the variant with all lengths."""
 LARGEST_COST = Fraction(1 << 60)
 _LARGEST_INTERVAL_COST = Fraction(1 << 40)
 _COARSEST = 1 << 10
 """A row of deviation is at least this many steps of the grid."""
 _AT_ONCE = 1 << 20
-"""How many numbers are drawn at a time."""
+"""The number of draws at a time."""
 _FIRST_CELLS = 1 << 12
 _LARGEST = 1 << 62
 
@@ -45,43 +45,42 @@ class DawaPartition(PartitionSelection):
 
     Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy",
     PVLDB 2014, Algorithm 1, over buckets of L = 1, 2, 4, … cells, or of any number, up to ℓ, beginning anywhere. On a
-    grid of G steps to a row, the bucket b costs D(b) = ⌊G·dev(b)⌋, dev(b) = Σ_{i ∈ b} |x_i − centre of b|, plus the
+    grid of G steps per row, the bucket b costs D(b) = ⌊G·dev(b)⌋, dev(b) = Σ_{i ∈ b} |x_i − centre of b|, plus the
     public ``bucket_cost``, plus ⌊s_L⌋ + Z_b with s_L = (Δ_ℓ + Δ_L)/ε. The centre is the mean, with
     Δ_L = ⌈2G(1 − 1/L)⌉, or the median, with Δ_1 = 0 and Δ_L = G. −Z_b is geometric, P(−Z_b ≥ k) = e^{−k/s_L}, which has
-    half of the variance of Laplace noise; ⌊s_L⌋, which is public, makes up for its mean. Every bucket gets noise, those
-    of one cell too, and what becomes negative stays negative. Of partitions that cost the same, the one with the
-    shortest last bucket is taken, then the one with the shortest last but one, and so on.
+    half the variance of Laplace noise; ⌊s_L⌋, which is public, compensates for its mean. Every bucket gets noise, even
+    those of one cell, and negative costs stay negative. Of partitions with equal costs, the one with the shortest last
+    bucket is taken, then the one with the shortest last but one, and so on.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
-    Proof.  (Theorem 2 of the paper, with the noise that it needs.) Let x and x′ differ by 1 in cell i. (Counts
-    beyond a public bound are cut off first: then they differ there by 1 or not at all.) (1) If b holds
-    i, its mean moves by 1/L, so the distance to the mean moves by at most 1 − 1/L at i and by 1/L at the L − 1 other
-    cells: dev(b) moves by at most 2(1 − 1/L), and D(b), a floor, by at most ⌈2G(1 − 1/L)⌉ = Δ_L, which grows with L.
-    (Nothing is lost in the floor where L divides 2G: all powers of two do.) With the median, dev(b) is the least
-    Σ |x_i − c| over all c, each of which moves by at most 1; it is a whole number, and 0 for a single cell: D(b) moves
-    by at most Δ_L. If b does not hold i, D(b) stays. (2) Fix an output B, let b be the bucket of B that holds i, and
-    fix all the noise but Z_b. Among the partitions that have the bucket b, whether B is first (by cost, then by the
-    public order) depends neither on Z_b nor on D(b), and the other buckets of such partitions do not hold i: so x and
-    x′ agree about it. Every partition without b costs a number in which Z_b does not occur, and B is before all of them
-    just if Z_b ≤ T, for the least T over these partitions B′ of cost(B′) − (cost(B) − Z_b), less 1 where B′ is before B
-    in the public order. One bucket of B′ holds i, so cost(B′) moves by at most Δ_ℓ; cost(B) − Z_b moves by at most Δ_L;
-    hence T(x′) ≥ T(x) − c, with c = Δ_ℓ + Δ_L. (3) For whole t, P(Z_b ≤ t) = min(1, e^{tε/c}): so
-    P(Z_b ≤ T − c) ≥ e^{−ε}·P(Z_b ≤ T) for every T, and noise on one side suffices. The noise is independent, so
-    averaging over the rest of it gives P(B | x′) ≥ e^{−ε}·P(B | x), and the same with x and x′ exchanged. If ℓ = 1
-    there is one partition only.  ∎
+    Proof.  (Theorem 2 of the paper, with the noise that it needs.) Let x and x′ differ by 1 in cell i. (Counts are
+    clipped to a public bound first: then they differ there by 1 or not at all.) (1) If b contains i, its mean moves by
+    1/L, so the distance to the mean moves by at most 1 − 1/L at i and by 1/L at the L − 1 other cells: dev(b) moves by
+    at most 2(1 − 1/L), and D(b), a floor, by at most ⌈2G(1 − 1/L)⌉ = Δ_L, which grows with L. (Nothing is lost in the
+    floor if L divides 2G: all powers of two do.) With the median, dev(b) is the least Σ |x_i − c| over all c, each of
+    which moves by at most 1; it is a whole number, and 0 for a single cell: D(b) moves by at most Δ_L. If b does not
+    contain i, D(b) does not move. (2) Fix an output B, let b be the bucket of B that contains i, and fix all the noise
+    except Z_b. Among the partitions with the bucket b, whether B is first (by cost, then by the public order) depends
+    neither on Z_b nor on D(b), and the other buckets of such partitions do not contain i: so it is the same for x and
+    x′. The cost of a partition without b does not involve Z_b, and B is before all of them if and only if Z_b ≤ T,
+    where T is the minimum over these partitions B′ of cost(B′) − (cost(B) − Z_b), less 1 if B′ is before B in the
+    public order. One bucket of B′ contains i, so cost(B′) moves by at most Δ_ℓ; cost(B) − Z_b moves by at most Δ_L;
+    hence T(x′) ≥ T(x) − c, with c = Δ_ℓ + Δ_L. (3) For whole t, P(Z_b ≤ t) = min(1, e^{tε/c}): so P(Z_b ≤ T − c) ≥
+    e^{−ε}·P(Z_b ≤ T) for every T, and one-sided noise suffices. The noise is independent, so averaging over the rest of
+    it gives P(B | x′) ≥ e^{−ε}·P(B | x), and the same with x and x′ exchanged. If ℓ = 1 there is only one partition.  ∎
     """
 
     bucket_cost: Fraction = Fraction(1)
-    """What each bucket costs on top of its deviation, in rows: in the paper 1/ε₂, the noise of its count."""
+    """The cost of each bucket in addition to its deviation, in rows: in the paper 1/ε₂, the noise of its count."""
     lengths: str = "powers"
     """``powers`` of two, or ``all``."""
     longest: int | None = None
-    """No bucket has more cells than this; None for no limit."""
+    """The most cells of a bucket; None for no limit."""
     centre: str = "mean"
-    """What the deviation is measured from: ``mean``, or ``median``."""
+    """The centre of the deviation: ``mean`` or ``median``."""
 
     def check(self, source: VectorShape) -> None:
-        """The cells must stand in a line, and the buckets must not be too many."""
+        """The cells must form a line, and there must not be too many buckets."""
         if type(self.bucket_cost) is not Fraction or not 0 <= self.bucket_cost <= LARGEST_COST:
             raise BadInput(f"bucket_cost must be a Fraction from 0 to 2^60, given {shorten(self.bucket_cost)}.")
         if self.lengths not in LENGTHS:
@@ -92,12 +91,12 @@ class DawaPartition(PartitionSelection):
             raise BadInput(f"longest must be a whole number in 1 … 2^62, or None, given {shorten(self.longest)}.")
         if len(source.shape) != 1:
             raise BadInput(
-                f"intervals need cells in a line, the vector has the shape {source.shape}. "
-                "Reduce it by a Partition with one cell to a group, numbered along a curve."
+                f"intervals need cells in a line, but the vector has the shape {source.shape}. "
+                "Reduce it by a Partition with one cell per group, numbered along a curve."
             )
         if self.lengths == "all" and source.cells * min(source.cells, self.longest or source.cells) > MOST_BUCKETS:
             raise BadInput(
-                f"intervals of all lengths on {source.cells:,} cells are more than {MOST_BUCKETS:,} buckets. "
+                f"intervals of all lengths on {source.cells:,} cells make more than {MOST_BUCKETS:,} buckets. "
                 f"Choose longest up to {max(1, MOST_BUCKETS // source.cells):,}, or lengths = 'powers'."
             )
 
@@ -114,11 +113,11 @@ class DawaPartition(PartitionSelection):
         return 1 << np.arange(longest.bit_length()) if self.lengths == "powers" else np.arange(1, longest + 1)
 
     def grid(self, sizes: Integers) -> int:
-        """G, the steps to a row: a power of two, of which 2G is a multiple of all powers of two among the sizes."""
+        """G, the steps per row: a power of two, such that 2G is a multiple of all powers of two among the sizes."""
         return max(_COARSEST, 1 << max(0, int(sizes[-1]).bit_length() - 2))
 
     def sensitivities(self, sizes: Integers) -> Integers:
-        """Δ_L, how far one row can move the cost of a bucket of L cells, in steps of the grid."""
+        """Δ_L, the most by which one row can move the cost of a bucket of L cells, in steps of the grid."""
         if self.centre == "median":
             return np.where(sizes > 1, self.grid(sizes), 0)
         return np.asarray(-(-2 * self.grid(sizes) * (sizes - 1) // sizes))
@@ -151,7 +150,7 @@ class DawaPartition(PartitionSelection):
             partitions = LeastCost(costs, most, extra, sizes, count)
             while end < values.size:
                 reached = min(values.size, max(_FIRST_CELLS, 2 * end))
-                width = int(np.searchsorted(sizes, reached, side="right"))  # longer buckets do not end before
+                width = int(np.searchsorted(sizes, reached, side="right"))  # longer buckets cannot end here
                 cells = min(reached - end, max(1, _AT_ONCE // (count * width)))
                 first = Ratio(scales.numerator[:width], scales.denominator)
                 partitions.grow(one_sided(noise, (count, cells, width), first))
@@ -165,7 +164,7 @@ class DawaPartition(PartitionSelection):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """Both variants, cheap buckets and dear ones."""
+        """Both variants, with cheap and with expensive buckets."""
         instances = {
             "powers of two": cls(Fraction(4, 3)),
             "pairs": cls(Fraction(5), longest=2),
@@ -192,13 +191,13 @@ def one_sided(noise: NoiseSource, size: tuple[int, ...], scales: Ratio) -> Integ
 class Partitionality(Statistic):
     """The least Σ_b (dev(b) + c) over partitions of a line into intervals of 1, 2, 4, … cells, plus noise.
 
-    dev(b) = Σ_{i∈b} |x_i − mean of b| and c, the public cost of an interval, are counted in steps of 1/G row, as in
+    dev(b) = Σ_{i∈b} |x_i − mean of b| and c, the public cost of an interval, are in steps of 1/G row, as in
     :class:`DawaPartition`.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  One row changes one interval of every partition, and its cost by at most Δ = ⌈2G(1 − 1/ℓ)⌉ steps, where ℓ is
-    the longest interval (see there). So the cost of every partition moves by at most Δ, and the least of them too;
-    DLap(Δ/ε) moves by a factor of at most e^ε when it is shifted by Δ. The intervals and c are public.  ∎
+    the longest interval (see there). So the cost of every partition moves by at most Δ, and so does the least cost;
+    DLap(Δ/ε) changes by a factor of at most e^ε when it is shifted by Δ. The intervals and c are public.  ∎
     """
 
     bucket_cost: Fraction = Fraction(1)
@@ -207,7 +206,7 @@ class Partitionality(Statistic):
     def check(self, source: VectorShape) -> None:
         """A line, and a cost."""
         if len(source.shape) != 1:
-            raise BadInput(f"intervals need cells in a line, the vector has the shape {source.shape}.")
+            raise BadInput(f"intervals need cells in a line, but the vector has the shape {source.shape}.")
         if not 0 <= self.bucket_cost <= _LARGEST_INTERVAL_COST:
             raise BadInput(f"an interval may cost from 0 to 2^40 rows, given {shorten(self.bucket_cost)}.")
 
@@ -235,7 +234,7 @@ class Partitionality(Statistic):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """A short line whose best partition is not always the same."""
+        """A short line whose best partition varies."""
         return [AuditCase("partitionality", cls(Fraction(3, 2)), (4,), reaches_epsilon=False)]
 
     def __str__(self) -> str:
@@ -243,15 +242,15 @@ class Partitionality(Statistic):
 
 
 class LeastCost:
-    """The least-cost partitions of a vector, for many trials at once, grown from the left as noise arrives.
+    """The least-cost partitions of a vector, for many trials at once, extended from the left as noise is drawn.
 
-    A compiled loop finds them, in 64 bits, where a bound that is computed first shows that nothing can wrap around;
-    else the same numbers are found in Python integers.
+    A compiled loop finds them, in 64 bits, if a bound computed first shows that nothing can wrap around; else the same
+    numbers are computed in Python integers.
     """
 
     def __init__(self, costs: IntegerArray, most: int, extra: int, lengths: Integers, trials: int) -> None:
         """The costs of the buckets of these lengths that end at each cell (lengths × cells), the *most* that disjoint
-        buckets can cost together, and what every bucket costs *extra*."""
+        buckets can cost together, and the *extra* cost of every bucket."""
         cells = costs.shape[1]
         self._costs, self._extra, self._lengths = costs, extra, lengths
         self._totals: IntegerArray = np.zeros((trials, cells + 1), dtype=np.int64)
@@ -260,10 +259,10 @@ class LeastCost:
         self._bound = most
 
     def grow(self, noise: IntegerArray) -> None:
-        """Go on by as many cells as there is noise for (trials × cells × the lengths that fit)."""
+        """Extend by the cells of this noise (trials × cells × the lengths that fit)."""
         cells = noise.shape[1]
         first, self._end = self._end, self._end + cells
-        self._bound += cells * (largest(noise) + abs(self._extra))  # of every |total| so far
+        self._bound += cells * (largest(noise) + abs(self._extra))  # a bound on every |total| so far
         costs = self._costs[:, first : self._end]
         if self._bound < SAFE:
             _least_costs(costs, noise, self._extra, self._lengths, first, self._totals, self._choices)
@@ -286,9 +285,9 @@ class LeastCost:
 def _least_costs(
     costs: Integers, noise: Integers, extra: int, lengths: Integers, start: int, totals: Integers, choices: Choices
 ) -> None:
-    """For each trial and each end after *start*, the least noisy cost of a partition up to there and its last length.
+    """For each trial and each end after *start*, the least noisy cost of a partition up to it, and its last length.
 
-    ``costs`` is lengths × ends, ``noise`` trials × ends × lengths. Of equal costs the shortest last bucket wins.
+    ``costs`` is lengths × ends, ``noise`` trials × ends × lengths. If costs are equal, the shortest last bucket wins.
     """
     for trial in range(noise.shape[0]):
         for row in range(noise.shape[1]):
@@ -306,7 +305,7 @@ def _least_costs(
 
 @compiled
 def _bucket_labels(choices: Choices, lengths: Integers, labels: Integers) -> None:
-    """The number of the bucket of each cell, read backwards from the last lengths that were chosen."""
+    """The number of the bucket of each cell, read backwards from the chosen last lengths."""
     cells = labels.shape[1]
     for trial in range(labels.shape[0]):
         buckets, end = 0, cells

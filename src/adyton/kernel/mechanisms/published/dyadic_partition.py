@@ -1,7 +1,7 @@
 """A partition into blocks of a tree, chosen by the exponential mechanism.
 
-Sums of exponentials over all partitions say how likely each block is to be cut; they are enclosed rigorously. Let block
-v have the whole-numbered cost C(v), and let a partition B of the tree's cells into blocks weigh
+Sums of exponentials over all partitions give the probability that a block is cut; they are rigorously enclosed. Let
+block v have the integer cost C(v), and let a partition B of the tree's cells into blocks have the weight
 π(B)·exp(−rate·Σ_{b∈B} C(b)), where π cuts every block that has parts with probability s. The weights of all partitions
 of v add up to
 
@@ -9,8 +9,8 @@ of v add up to
 
 and given that v is a union of blocks, it is cut with probability s·Π Z(part) / Z(v).
 
-Costs can be huge and their differences small. So Z(v) = e^{−rate·m(v)}·e^{λ(v)}, where m(v) is the least cost of a
-partition of v, a whole number, and only differences of whole numbers become exponents. λ is computed in double
+Costs can be huge and their differences small. So write Z(v) = e^{−rate·m(v)}·e^{λ(v)}, where m(v) is the least cost of
+a partition of v, a whole number; then only differences of whole numbers become exponents. λ is computed in double
 precision together with a bound on its error; where that does not suffice, in decimals of any length.
 """
 
@@ -38,16 +38,16 @@ from adyton.queries.domain_trees import boxes_in_boxes
 from adyton.whole import IntegerArray, cut_off
 
 SLACK = 2.0**-48
-"""A generous bound on the relative error of a few operations in double precision, exponentials and logarithms too."""
+"""A generous bound on the relative error of a few operations in double precision, including exp and log."""
 _ADDED_AT_ONCE = 16
-"""So many parts can be added up within the slack, with as much to spare."""
+"""This many parts can be added up within the slack, with ample reserve."""
 _NEGLIGIBLE = 60.0
-"""A term that is e^60 times smaller than another changes their sum by less than the rounding allows for. Its share of
-the sum then lies between 0 and 2⁻⁶², and that is all that is said about it."""
+"""A term that is e^60 times smaller than another changes their sum by less than the allowance for rounding. Only
+bounds on its share of the sum are then used: 0 and 2⁻⁶²."""
 _SPARE_DIGITS = 45
 _ENDLESS = Fraction(10) ** 300
 GRID = 16
-"""Costs are whole multiples of 1/16 of a row."""
+"""Costs are multiples of 1/16 row."""
 CHANCES = (2, 10, 30, 50, 70, 90, 97)
 _LARGEST_COST = Fraction(1 << 40)
 
@@ -57,17 +57,17 @@ class DyadicPartition(PartitionSelection):
     """A partition of the cells into blocks: halves of halves on a line, quarters of quarters on a plane.
 
     With dev(b) = min_c Σ_{i∈b} |x_i − c|, the distance of a block from being even, and a public price c₀ of a block,
-    it draws the partition B, and a cutting probability s that is thrown away, with
+    it draws the partition B, and a cutting probability s that is discarded, with
 
         P(s, B) ∝ π_s(B)·exp(−(ε/2)·Σ_{b∈B} (dev(b) + c₀)),
 
     where π_s cuts every block, from the whole domain downwards, with probability s.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
-    Proof.  (Counts beyond a public bound are cut off first, which moves no two vectors further apart.)
-    A change of x_i by 1 changes Σ_i |x_i − c| by at most 1 for every c, hence its minimum dev(b) for the one
-    block of B that holds i, and no other. So the scores −Σ_{b∈B} (dev(b) + c₀) move by at most 1, up or down, and by 2
-    against each other: by the lemma on differences of scores, the exponential mechanism with sharpness ε/2 and any
+    Proof.  (Counts are clipped to a public bound first, which never moves two vectors further apart.) A change of x_i
+    by 1 changes Σ_i |x_i − c| by at most 1 for every c, hence also its minimum dev(b), for the one block of B that
+    contains i, and for no other. So the scores −Σ_{b∈B} (dev(b) + c₀) move by at most 1, up or down, and by at most 2
+    relative to each other: by the lemma on differences of scores, the exponential mechanism with sharpness ε/2 and any
     public prior is ε-DP, for s and B together and so for B alone. dev is a whole number (the median is one), the
     weights depend on nothing else, and the coins that draw from P are exact.  ∎
     """
@@ -76,7 +76,7 @@ class DyadicPartition(PartitionSelection):
     bucket_cost: Fraction = Fraction(0)
     """c₀, in rows; rounded to a multiple of 1/16."""
     chances: tuple[int, ...] = CHANCES
-    """The values of s, in percent, each as likely as the others."""
+    """The values of s, in percent, all equally likely."""
 
     def check(self, source: VectorShape) -> None:
         """The domain must be that of the vector."""
@@ -89,7 +89,7 @@ class DyadicPartition(PartitionSelection):
             raise BadInput("chances must be different whole numbers of percent, greater than 0 and less than 100.")
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
-        """Some numbers for every block, of which there are about twice as many as cells, and for every chance."""
+        """Some numbers for every block and every chance; there are about twice as many blocks as cells."""
         return Size(10 * source.cells * len(self.chances), 128 * source.cells * len(self.chances))
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
@@ -114,7 +114,7 @@ class DyadicPartition(PartitionSelection):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """A line whose length is no power of two, and a plane."""
+        """A line, and a plane with a side that is not a power of two."""
         return [
             cls((4,), Fraction(1), (10, 60)).case("dyadic partition, line", (4,)),
             cls((2, 3), Fraction(0), (10, 60)).case("dyadic partition, plane", (2, 3)),
@@ -125,7 +125,7 @@ class DyadicPartition(PartitionSelection):
 
 
 def deviations(values: IntegerArray, boundaries: list[Places]) -> list[Integers]:
-    """min_c Σ |x_i − c| over every block of every level of a tree, exactly; counts beyond a public bound are cut off.
+    """min_c Σ |x_i − c| over every block of every level of a tree, exactly; counts are clipped to a public bound.
 
     For sorted values it is the sum of the upper half less the sum of the lower half.
 
@@ -146,7 +146,7 @@ def deviations(values: IntegerArray, boundaries: list[Places]) -> list[Integers]
 
 
 def _first_heads(weights: PartitionWeights, noise: NoiseSource) -> int:
-    """Which s it is: one coin for each but the last, until one shows heads."""
+    """The index of s: one coin for each value but the last, until a coin shows heads."""
     lower, upper = weights.choice_bounds()
     for k in range(lower.size):
         if noise.coins(lower[k : k + 1], upper[k : k + 1], partial(weights.refine_choice, k))[0]:
@@ -172,8 +172,8 @@ def _tree(domain: tuple[int, ...]) -> tuple[Places, list[Places], list[Places]]:
 class PartitionWeights:
     """The weights of the partitions of a tree, for every cutting probability s of a public list.
 
-    ``costs`` has the C(v) of every level, from the root to the cells; ``parts`` says for every level but the last at
-    which block of the next one the parts of each block begin (with the end appended).
+    ``costs`` has the C(v) of every level, from the root to the cells; ``parts`` has, for every level but the last, the
+    block of the next level at which the parts of each block begin (with the end appended).
     """
 
     costs: Sequence[IntegerArray]
@@ -194,7 +194,7 @@ class PartitionWeights:
     # ---- in double precision ----------------------------------------------------------------------------------------
 
     def choice_bounds(self) -> tuple[Bounds, Bounds]:
-        """Bounds on the probability that s is the k-th of the list, given that it is none before it."""
+        """Bounds on the probability that s is the k-th of the list, given that it is not an earlier one."""
         logs, errors = (part[:, 0] for part in self._logs[0][:2])
         with np.errstate(over="ignore"):
             shares = [1 / np.exp(logs[k:] - logs[k]).sum() for k in range(logs.size - 1)]
@@ -221,21 +221,21 @@ class PartitionWeights:
         return levels[::-1]
 
     def _exponents(self, gaps: IntegerArray) -> Reals:
-        """rate·gap, to a few roundings; beyond 10³⁰⁰ it does not matter how much."""
+        """rate·gap, up to a few roundings; capped at 10³⁰⁰, beyond which the size does not matter."""
         if gaps.dtype == object:
             return np.array([float(min(self.rate * gap, _ENDLESS)) for gap in gaps.tolist()])
         return np.asarray(gaps.astype(np.float64) * float(self.rate))
 
-    # ---- in as many digits as it takes ------------------------------------------------------------------------------
+    # ---- in decimals of any length ----------------------------------------------------------------------------------
 
     def refine_choice(self, k: int, _: int, digits: int) -> tuple[Decimal, Decimal]:
-        """The weight of the k-th s, and of all that follow it, with a relative error below 10^(-digits)."""
+        """The weight of the k-th s, and of all later ones, with a relative error below 10^(-digits)."""
         add = self._context(digits).add
         weights = [add(*self._exactly(later, 0, 0, digits)) for later in range(k, len(self.chances))]
         return weights[0], reduce(add, weights[1:])
 
     def refine_cut(self, k: int, level: int, blocks: Places, coin: int, digits: int) -> tuple[Decimal, Decimal]:
-        """The weight of the partitions that cut one of these blocks, and of those that do not."""
+        """The weight of the partitions that cut this coin's block, and of those that do not."""
         return self._exactly(k, level, int(blocks[coin]), digits)
 
     def _exactly(self, k: int, level: int, block: int, digits: int) -> tuple[Decimal, Decimal]:
@@ -262,7 +262,7 @@ class PartitionWeights:
         return cut, context.multiply(whole, negative_power(self.rate * gap, context))
 
     def _context(self, digits: int) -> decimal.Context:
-        """Every operation rounds once, there are a few for each block, and exponents have up to 40 digits."""
+        """Decimals with spare digits: each operation rounds once, blocks need a few, exponents have up to 40 digits."""
         spare = _SPARE_DIGITS + len(str(self.costs[-1].size))
         return long_decimals(digits + spare)
 
@@ -273,7 +273,7 @@ def on_grid(share: Reals, error: Reals) -> tuple[Bounds, Bounds]:
     scale = 2.0**COIN_BITS
     lower = np.floor(share * (1 - width) * scale).astype(np.int64)
     upper = np.ceil(np.minimum(1.0, share * (1 + width)) * scale).astype(np.int64)
-    return lower, np.minimum(upper + 1, 1 << COIN_BITS)  # a share that vanishes from double precision is not 0
+    return lower, np.minimum(upper + 1, 1 << COIN_BITS)  # a share that underflows in double precision is not 0
 
 
 def enclose_level(
@@ -288,8 +288,8 @@ def enclose_level(
     """λ of each block, ln(cut/whole), and bounds on the errors of both, from λ of the parts.
 
     The slack is 2⁻⁴⁸, 32 roundings. Adding up k parts takes k + 1 additions, each of which rounds by at most 2⁻⁵³ of
-    the sum of all sizes so far, and what is added has been rounded three times before: k + 4 roundings, which 32 cover
-    for up to 28 parts. A block has 2^d of them along d axes, so the slack grows with them.
+    the sum of all sizes so far, and each term has been rounded three times before: k + 4 roundings, which 32 cover
+    for up to 28 parts. A block has 2^d parts along d axes, so the slack grows with them.
     """
     starts = parts[:-1]
     whole, whole_error = log_whole - whole_gaps, SLACK * (1.0 + whole_gaps)
@@ -299,7 +299,7 @@ def enclose_level(
     cut_error = np.add.reduceat(below_error, starts, axis=-1) + slack * sizes
     gap, larger = cut - whole, np.maximum(cut, whole)
     gap_error = whole_error + cut_error + SLACK * np.abs(gap)
-    clear = np.abs(gap) > _NEGLIGIBLE + gap_error  # one of the two terms alone counts
+    clear = np.abs(gap) > _NEGLIGIBLE + gap_error  # only one of the two terms matters
     logs = np.where(clear, larger, larger + np.log1p(np.exp(-np.abs(gap))))
     one_error = np.where(gap > 0, cut_error, whole_error) + SLACK
     both_errors = np.maximum(cut_error, whole_error) + SLACK * (1.0 + np.abs(larger))

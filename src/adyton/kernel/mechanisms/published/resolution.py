@@ -1,6 +1,6 @@
 """How many details of a line are worth measuring: private choices of a number of waves, and of a block size.
 
-A score is the root of a squared bias, from what is left out, and of a squared noise, on what is measured.
+A score is the root of the sum of a squared bias, from the details left out, and a squared noise, on those measured.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ LARGEST_COST = 1 << 200
 class CoefficientCount(Selection):
     """The number k of cosine waves whose noisy coefficients describe a vector best, by permute-and-flip.
 
-    K are all :class:`Cosines` of the domain, whole numbers on the grid 2^bits. The score of k is
-    −⌊√(‖K_{>k}·x‖² + c_k²)⌋ in steps of that grid: the root mean square of what is lost with the waves that are left
-    out and of the noise on those that are kept, where c_k² = 2k·s_k²/ε₂² is public, ε₂ is the budget that will measure
-    them and s_k = min(√k, √(1/n) + (k − 1)·√(2/n)) bounds the L1 norm of k entries of an orthonormal column.
-    Candidates are all k up to 32, then steps of at most k/32: an error of 3% in k hardly matters, and a choice among
-    fewer is more often right. Ács, Castelluccia and Chen, "Differentially private histogram publishing through lossy
-    compression", ICDM 2012, on real waves instead of complex ones.
+    K is the matrix of all :class:`Cosines` of the domain, whole numbers on the grid 2^bits. The score of k is
+    −⌊√(‖K_{>k}·x‖² + c_k²)⌋ in steps of that grid: the root of the squared loss from the waves left out and of the
+    squared noise on the waves kept, where c_k² = 2k·s_k²/ε₂² is public, ε₂ is the budget that will measure them and
+    s_k = min(√k, √(1/n) + (k − 1)·√(2/n)) bounds the L1 norm of k entries of an orthonormal column. Candidates are all
+    k up to 32, then steps of at most k/32: an error of 3% in k hardly matters, and a choice among fewer candidates is
+    more often right. Ács, Castelluccia and Chen, "Differentially private histogram publishing through lossy
+    compression", ICDM 2012, with real waves instead of complex ones.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  f_k(x) = √(‖K_{>k}·x‖² + c_k²) is a norm of (K_{>k}·x, c_k), and k ≥ 1. For k < l let u be the entries k … l
     − 1 of K·x, v those from l on, and a, b the same entries of K·e_i, for which ‖a‖² + ‖b‖² ≤ Σ_{j≥1} K_ji². Along e_i
     the slope of f_k − f_l is u·a/f_k + v·b·(1/f_k − 1/f_l). Since ‖u‖ ≤ f_k, ‖v‖ ≤ f_k and ‖v‖ ≤ f_l, it is between
-    ±(‖a‖ + ‖b‖), at most √2·(Σ_{j≥1} K_ji²)^½. So one row moves no score against another by more than R, the largest of
-    these over all cells; in whole numbers by less than R + 2, so by at most ⌈R⌉ + 1. By the lemma on differences of
-    scores, permute-and-flip with sharpness ε/(⌈R⌉ + 1) is ε-DP. (The general rule for scores that rise and fall would
-    have 2·(Σ_j K_ji²)^½ in place of R.) The squares, the roots and R are computed in whole numbers from the
-    coefficients that are applied.  ∎
+    ±(‖a‖ + ‖b‖), at most √2·(Σ_{j≥1} K_ji²)^½. So one row moves no score relative to another by more than R, the
+    largest of these over all cells; in whole numbers by less than R + 2, so by at most ⌈R⌉ + 1. By the lemma on
+    differences of scores, permute-and-flip with sharpness ε/(⌈R⌉ + 1) is ε-DP. (The general rule for scores that rise
+    and fall would have 2·(Σ_j K_ji²)^½ in place of R.) The squares, the roots and R are computed in whole numbers from
+    the coefficients that are applied.  ∎
     """
 
     remaining: Fraction
@@ -61,12 +61,12 @@ class CoefficientCount(Selection):
     def check(self, source: VectorShape) -> None:
         """One dimension, and a budget greater than 0."""
         if len(source.shape) != 1:
-            raise BadInput(f"cosine waves need one dimension, the vector has the shape {source.shape}.")
+            raise BadInput(f"cosine waves need one dimension, but the vector has the shape {source.shape}.")
         if type(self.remaining) is not Fraction or self.remaining <= 0:
             raise BadInput(f"remaining must be a fraction greater than 0, given {shorten(self.remaining)}.")
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
-        """All waves, for the answers and for how far one row moves them."""
+        """The work of all waves, for the answers and for their sensitivity."""
         waves = Cosines(source.cells, source.cells).size()
         return Size(16 * source.cells, 2 * waves.steps)
 
@@ -128,36 +128,36 @@ def _spread(cells: int) -> int:
 
 @dataclass(frozen=True)
 class Resolution(Selection):
-    """The size of the blocks that a vector is best divided into for prefix sums, by permute-and-flip.
+    """The best block size for prefix sums of a vector, by permute-and-flip.
 
     Rows are spread evenly over the cells of each block of B cells; the last block ends with the domain. b_B is the
-    root mean square, over all prefix sums, of the error that this makes; c_B is a public cost, what noise on n/B
-    blocks is expected to add. The score of B is −⌊√(b_B² + c_B²)⌋ in steps of 1/GRID rows.
+    root mean square, over all prefix sums, of the error that this causes; c_B is a public cost, the error that noise on
+    n/B blocks is expected to add. The score of B is −⌊√(b_B² + c_B²)⌋ in steps of 1/GRID rows.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  (x, c_B) ↦ √(b_B² + c_B²) is a norm, so one row in cell i moves it by at most b_B(e_i). If i is the p-th
     cell of a block of b ≤ B, the errors are −s/b for s < p and 1 − s/b for p ≤ s ≤ b, and 0 outside the block. The sum
     of their squares changes by 2p/b − 1 from p to p + 1, so it is largest at p = 1 or p = b, where it is
     (b−1)(2b−1)/6b, which rises with b. Hence b_B moves by at most Δ_B = √((B−1)(2B−1)/6Bn), and no score moves by more
-    than R, the sum of the two largest Δ_B, against another; in whole numbers by less than R + 2, so by at most ⌈R⌉ + 1.
-    By the lemma on differences of scores, permute-and-flip with sharpness ε/(⌈R⌉ + 1) is ε-DP. Everything is computed
-    in whole numbers.  ∎
+    than R, the sum of the two largest Δ_B, relative to another; in whole numbers by less than R + 2, so by at most
+    ⌈R⌉ + 1. By the lemma on differences of scores, permute-and-flip with sharpness ε/(⌈R⌉ + 1) is ε-DP. Everything is
+    computed in whole numbers.  ∎
     """
 
     sizes: tuple[int, ...]
-    """The block sizes to choose from: rising powers of 2."""
+    """The block sizes to choose from: powers of 2 in increasing order."""
     costs: tuple[int, ...]
-    """c_B for each of them, in steps of the grid."""
+    """c_B for each block size, in steps of the grid."""
 
     @classmethod
     def at_costs(cls, costs: Mapping[int, Fraction]) -> Resolution:
-        """For these block sizes, and what each costs in rows: rounded down to the grid."""
+        """From block sizes and their costs in rows, which are rounded down to the grid."""
         return cls(tuple(costs), tuple(min(LARGEST_COST, int(GRID * cost)) for cost in costs.values()))
 
     def check(self, source: VectorShape) -> None:
-        """One dimension, block sizes that make sense for it, and a cost for each."""
+        """One dimension, block sizes that fit it, and a cost for each."""
         if len(source.shape) != 1:
-            raise BadInput(f"a resolution needs one dimension, the vector has the shape {source.shape}.")
+            raise BadInput(f"a resolution needs one dimension, but the vector has the shape {source.shape}.")
         most = 1 << (source.cells - 1).bit_length()
         for name, numbers, least, highest in (("sizes", self.sizes, 1, most), ("costs", self.costs, 0, LARGEST_COST)):
             if type(numbers) is not tuple or not all(
@@ -166,7 +166,7 @@ class Resolution(Selection):
                 raise BadInput(f"{name} must be whole numbers in {least} … {highest}, given {shorten(numbers)}.")
         rising = all(size & (size - 1) == 0 for size in self.sizes) and list(self.sizes) == sorted(set(self.sizes))
         if not self.sizes or len(self.sizes) != len(self.costs) or not rising:
-            raise BadInput("sizes must be rising powers of 2, at least one, and costs one number for each of them.")
+            raise BadInput("sizes must be powers of 2 in increasing order, at least one, with a cost for each.")
 
     def choose(self, values: IntegerArray, epsilon: Fraction, noise: NoiseSource) -> IntegerArray:
         """The size of the blocks."""
@@ -186,7 +186,7 @@ class Resolution(Selection):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """Sizes that divide the domain and sizes that do not, up to the whole domain and only to parts of it."""
+        """Sizes that divide the domain and sizes that do not, up to the whole domain or only to parts of it."""
         return [
             cls(sizes, tuple(cost * GRID // 10 for cost in costs)).case(f"resolution of {cells} cells", (cells,))
             for cells, sizes, costs in (
@@ -212,8 +212,8 @@ def squared_biases(values: IntegerArray, sizes: int) -> Iterator[Fraction]:
     """For blocks of 1, 2, 4, … cells, the sum over all prefix sums of the squared error of spreading blocks evenly.
 
     A block of b cells with the inner prefix sums C_s and the total C_b has the error C_s − s·C_b/b at its cell s, and
-    Σ_s (b·C_s − s·C_b)² = b²·ΣC_s² − 2b·C_b·Σs·C_s + C_b²·Σs². Two blocks make one: C_s of the right one rises by the
-    total of the left one.
+    Σ_s (b·C_s − s·C_b)² = b²·ΣC_s² − 2b·C_b·Σs·C_s + C_b²·Σs². When two blocks are joined, C_s of the right block rises
+    by the total of the left block.
     """
     base, cells = _roomy(values), values.size
     totals, sums, moments, squares = base, base, base, base * base
@@ -235,7 +235,7 @@ def squared_biases(values: IntegerArray, sizes: int) -> Iterator[Fraction]:
 
 
 def _roomy(values: IntegerArray) -> IntegerArray:
-    """The values as int64 if nothing can wrap around that is at most 2n·rows² or 2n²·rows, else as Python integers."""
+    """The values as int64 if numbers up to 2n·rows² and 2n²·rows cannot wrap around, else as Python integers."""
     if values.dtype == object or values.size * largest(values) >= SAFE:
         return values.astype(object)
     rows = int(np.abs(values).sum())

@@ -1,6 +1,6 @@
 """Statistics: single numbers about a vector, with the noise that their sensitivity requires.
 
-Some are functions that the curator is responsible for: a kernel runs those that it was opened with, and no others.
+Some are functions for which the curator is responsible: a kernel runs only those that it was opened with.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _LONGEST_NAME = 100
 class Statistic(Mechanism):
     """A mechanism whose output is one whole number of public steps, plus discrete Laplace noise.
 
-    Subclasses say what is counted (:meth:`steps_in`), how many steps one row can change it by
-    (:meth:`sensitivity`), and what a step is worth (:meth:`step`).
+    Subclasses define the statistic in steps (:meth:`steps_in`), the most steps by which one row can change it
+    (:meth:`sensitivity`), and the size of a step (:meth:`step`).
     """
 
     takes = VectorShape
@@ -45,17 +45,17 @@ class Statistic(Mechanism):
 
     @abstractmethod
     def sensitivity(self, cells: int) -> int:
-        """By how many steps one row more or less changes it, at most."""
+        """The most steps by which one row more or less changes it."""
 
     def step(self, cells: int) -> Fraction:
-        """What one step is worth: 1, if nothing else is said."""
+        """The size of a step: 1 by default."""
         return Fraction(1)
 
     def check(self, source: VectorShape) -> None:
         """Every vector has a statistic."""
 
     def draw(self, data: PrivateVector, epsilon: Fraction, noise: NoiseSource, trials: int) -> IntegerArray:
-        """The statistic + DLap(Δ/ε); where no row changes anything, as if one step could."""
+        """The statistic + DLap(Δ/ε), with Δ at least 1, even if no row changes the statistic."""
         values = data.values()
         return add(
             whole_array([self.steps_in(values)], (1,)),
@@ -80,8 +80,8 @@ class NonZeros(Statistic):
     """The number of cells whose count is not 0, plus discrete Laplace noise.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
-    Proof.  One row changes one cell, which becomes empty, or is no longer, or neither: the number changes by at most
-    1, and DLap(1/ε) by a factor of at most e^ε when it is shifted by 1.  ∎
+    Proof.  One row changes one cell, which becomes empty, or stops being empty, or neither: the number changes by at
+    most 1, and DLap(1/ε) by a factor of at most e^ε when it is shifted by 1.  ∎
     """
 
     def steps_in(self, values: IntegerArray) -> int:
@@ -103,9 +103,9 @@ class NonZeros(Statistic):
 
 @dataclass(frozen=True)
 class TotalVariation(Statistic):
-    """The rows that would have to move to make all d cells equal, ½ Σ |x_i − N/d|, plus discrete Laplace noise.
+    """How many rows would have to move to make all d cells equal, ½ Σ |x_i − N/d|, plus discrete Laplace noise.
 
-    Counted in steps of 1/2d row: Σ |d·x_i − N| is a whole number.
+    In steps of 1/2d row it is a whole number, Σ |d·x_i − N|.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  One row more in cell i adds d to d·x_i and 1 to N: |d·x_i − N| moves by at most d − 1, and each of the d − 1
@@ -138,12 +138,12 @@ class TotalVariation(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Declared:
-    """A function of an array of counts, and by how much one row can change its value, at most.
+    """A function of an array of counts, and the most by which one row can change its value.
 
     The declaration is not checked: the person who opens a kernel with it is responsible for it. Without a *step* the
-    value is a whole number; with one it is rounded to whole steps. Where the function fails, or gives anything else,
-    its value is 0, and the declared sensitivity must hold for it with that 0, and for negative counts, which linear
-    maps can make.
+    value is a whole number; with a step it is rounded to whole steps. If the function fails, or returns anything else,
+    its value is 0. The declared sensitivity must hold with that 0 too, and for negative counts, which linear maps can
+    produce.
     """
 
     name: str
@@ -153,7 +153,7 @@ class Declared:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not 0 < len(self.name) <= _LONGEST_NAME or not callable(self.function):
-            raise BadInput(f"a declared function has a name and can be called, given {shorten(self.name)}.")
+            raise BadInput(f"a declared function must have a name and be callable, given {shorten(self.name)}.")
         object.__setattr__(self, "sensitivity", positive(self.sensitivity, f"the sensitivity of {self.name}"))
         if self.step is not None:
             object.__setattr__(self, "step", positive(self.step, f"the step of {self.name}"))
@@ -162,32 +162,32 @@ class Declared:
 
     @property
     def changes(self) -> int:
-        """By how many steps one row changes it, at most: one more than declared where values are rounded."""
+        """The most steps by which one row changes it: one more than declared if values are rounded."""
         return math.ceil(self.sensitivity) if self.step is None else math.ceil(self.sensitivity / self.step) + 1
 
     def steps(self, counts: IntegerArray) -> int:
-        """The value, in whole steps; 0 for what is no value. Cutting off what is huge changes no two values more."""
+        """The value, in whole steps; 0 if it is not a number. Clipping never moves two values further apart."""
         try:
             value = self.function(counts)
             if self.step is None:
                 steps = operator.index(value)
             else:
                 steps = round(Fraction(float(value)) / self.step) if np.isfinite(float(value)) else 0
-        except Exception:  # what failed, and why, depends on the counts
+        except Exception:  # the failure may depend on the counts
             return 0
         return max(-SAFE, min(SAFE, steps))
 
 
 @dataclass(frozen=True)
 class DeclaredFunction(Statistic):
-    """The value of a function that the kernel was opened with, plus discrete Laplace noise; only its name is sent.
+    """The value of a function with which the kernel was opened, plus discrete Laplace noise; only its name is sent.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell), if the value of the function
     changes by no more than was declared when the kernel was opened.
     Proof.  Let Δ be the declared sensitivity. Without a step the value is a whole number, which changes by at most ⌈Δ⌉.
     With a step s it is rounded to whole steps, each value by at most half a step, so that it changes by at most
-    ⌈Δ/s⌉ + 1 of them. Cutting it off at ±2⁶² moves no two values further apart. DLap(⌈Δ⌉/ε), or DLap((⌈Δ/s⌉ + 1)/ε) in
-    steps, changes by a factor of at most e^ε when it is shifted by that.  ∎
+    ⌈Δ/s⌉ + 1 of them. Clipping it to ±2⁶² never moves two values further apart. DLap(⌈Δ⌉/ε), or DLap((⌈Δ/s⌉ + 1)/ε) in
+    steps, changes by a factor of at most e^ε when it is shifted by that amount.  ∎
     """
 
     name: str
@@ -200,17 +200,17 @@ class DeclaredFunction(Statistic):
 
     @property
     def declaration(self) -> Declared:
-        """What was declared: known once a kernel that was opened with the function has bound it."""
+        """The declaration: known once a kernel that was opened with the function has bound it."""
         raise self._unknown("")
 
     def _unknown(self, known: str) -> BadInput:
         return BadInput(
-            f"this kernel was not opened with the function {shorten(self.name)}, and runs no other such "
-            f"function than {known or 'none'}. To allow it, open the kernel with trusted=[…]."
+            f"this kernel was not opened with the function {shorten(self.name)}. The functions that it was opened "
+            f"with: {known or 'none'}. To allow it, open the kernel with trusted=[…]."
         )
 
     def check(self, source: VectorShape) -> None:
-        """Every vector has a value, once it is known what was declared."""
+        """Every vector has a value, once the declaration is known."""
         _ = self.declaration
 
     def steps_in(self, values: IntegerArray) -> int:
@@ -227,7 +227,7 @@ class DeclaredFunction(Statistic):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """A whole number, and a real one that is rounded."""
+        """A function with whole values, and one with real values that are rounded."""
         declared = (
             Declared("largest count", lambda counts: counts.max(), Fraction(1)),
             Declared("mean count", lambda counts: counts.mean(), Fraction(1, 4), Fraction(1, 400)),
@@ -241,7 +241,7 @@ class DeclaredFunction(Statistic):
 
 @dataclass(frozen=True)
 class BoundFunction(DeclaredFunction):
-    """A declared function with the declaration of the kernel that runs it. It is made by that kernel alone.
+    """A declared function with the declaration of the kernel that runs it. Only that kernel makes it.
 
     Claim.  ε-DP for vectors at L1 distance 1, if the value changes by no more than was declared.
     Proof.  That of :class:`DeclaredFunction`.  ∎
@@ -252,18 +252,18 @@ class BoundFunction(DeclaredFunction):
 
     @property
     def declaration(self) -> Declared:
-        """The kernel's own."""
+        """The kernel's declaration."""
         return self.declared
 
     def steps_in(self, values: IntegerArray) -> int:
-        """As declared, of an array of the shape that the function expects."""
+        """As declared, for an array of the shape that the function expects."""
         return super().steps_in(values.reshape(self.shape))
 
 
 def by_name(given: Collection[Declared]) -> dict[str, Declared]:
-    """By name, or an error: each is declared, and no two have one name."""
+    """The functions by name, or an error if one is not declared or two have the same name."""
     if not isinstance(given, Collection) or not all(isinstance(function, Declared) for function in given):
-        raise BadInput("trusted is a list of functions with a declared sensitivity.")
+        raise BadInput("trusted must be a list of functions with a declared sensitivity.")
     functions = {function.name: function for function in given}
     if len(functions) < len(given):
         raise BadInput("two trusted functions have the same name. Name each differently.")

@@ -1,14 +1,14 @@
-"""How far every window of a line is from its mean or its median, in whole numbers.
+"""The deviation of every window of a line from its mean or its median, in whole numbers.
 
 *Mean.* dev(b) = Σ_{i ∈ b} |x_i − S/L|, for a bucket of L cells with the sum S, is 2h/L with the whole number
-h = Σ_{i ∈ b} max(0, L·x_i − S), because what lies above the mean is as much as what lies below it. On a grid of G steps
-to a row the deviation is D(b) = ⌊2G·h/L⌋: exactly G·dev(b) where L divides 2G.
+h = Σ_{i ∈ b} max(0, L·x_i − S), because deviations above and below the mean have equal sums. On a grid of G steps per
+row the deviation is D(b) = ⌊2G·h/L⌋: exactly G·dev(b) if L divides 2G.
 
 *Median.* min_c Σ_{i ∈ b} |x_i − c| is attained at the median: it is the sum of the upper half of the cells less that of
-the lower half. With h = ⌊L/2⌋, ℓ the sum of the h smallest cells and m the next larger one, it is S − 2ℓ for an even L
-and S − m − 2ℓ for an odd one.
+the lower half. With h = ⌊L/2⌋, ℓ the sum of the h smallest cells and m the next larger cell, it is S − 2ℓ for even L
+and S − m − 2ℓ for odd L.
 
-The loop is compiled, in 64 bits: counts beyond a public bound are cut off, so that nothing can wrap around.
+The loop is compiled, in 64 bits: counts are clipped to a public bound, so that nothing can wrap around.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from adyton.whole import IntegerArray, cut_off
 
 
 def mean_costs(values: IntegerArray, lengths: Integers, grid: int) -> IntegerArray:
-    """D of the bucket of each of these lengths that ends at each cell (lengths × cells); 0 where there is none."""
+    """D of the bucket of each length that ends at each cell (lengths × cells); 0 if there is no such bucket."""
     machine = cut_off(values, 2 * max(2 * grid, int(lengths[-1])) * values.size)
     return _costs(machine, lengths, 2 * grid, True)
 
 
 def median_costs(values: IntegerArray, lengths: Integers, grid: int) -> IntegerArray:
-    """*grid* times the distance from the median, of the same buckets."""
+    """*grid* times the deviation from the median, of the same buckets."""
     machine = cut_off(values, 2 * grid * values.size)
     return _costs(machine, lengths, grid, False)
 
 
 def prefix_costs(values: IntegerArray, grid: int) -> IntegerArray:
-    """⌊grid·h/L⌋ of the first cell, of the first two, and so on; in Python integers if the values are such."""
+    """⌊grid·h/L⌋ of the first cell, of the first two, and so on; in Python integers if the values are."""
     return np.asarray(_costs(values, None, grid, True)[0])
 
 
@@ -62,10 +62,10 @@ def _windows(
     sums: IntegerArray,
     costs: IntegerArray,
 ) -> None:
-    """Fill *costs* for windows whose starts never fall; compiled for 64-bit arrays, else as it is.
+    """Fill *costs* for windows whose starts never decrease; compiled for 64-bit arrays, else run as plain Python.
 
-    *numbers* and *sums* are Fenwick trees, at first zero, over the ranks: how many cells of the window have a rank
-    below some rank, and their sum. A whole number is above S/L just if it is above ⌊S/L⌋.
+    *numbers* and *sums* are Fenwick trees over the ranks, initially zero: how many cells of the window have a rank
+    below some rank, and their sum. A whole number is above S/L if and only if it is above ⌊S/L⌋.
     """
     size, highest = len(distinct), 1
     while 2 * highest <= size:
@@ -88,7 +88,7 @@ def _windows(
         length = end + 1 - starts[end]
         mean, half = total // length, length // 2
         place, below, lower, step = 0, 0 * total, 0 * total, highest
-        while step > 0:  # the most ranks that are not above the mean, or that hold no more than half of the cells
+        while step > 0:  # the most ranks that are not above the mean, or that contain at most half of the cells
             after = place + step
             if after <= size and (distinct[after - 1] <= mean if by_mean else below + numbers[after] <= half):
                 place = after

@@ -30,13 +30,13 @@ class WorstApproximated(Selection):
     """The number of a query with a large |q·x − q·x̂|, for the public estimate x̂ = guess / denominator.
 
     Scores are whole numbers, u_q(x) = |denominator·(q·x) − q·guess|, and the choice is made by permute-and-flip with
-    sharpness ε/R, R = denominator·max_i (the two largest |q_i| of all queries q, added up).
+    sharpness ε/R, R = denominator·max_i (the sum of the two largest |q_i| over all queries q).
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  If x and x′ differ by 1 in cell i, then q·x moves by |q_i| and u_q by at most denominator·|q_i|, up or down;
-    the guess, its denominator and the queries are public. So u_q moves against u_r by at most
+    the guess, its denominator and the queries are public. So u_q moves relative to u_r by at most
     denominator·(|q_i| + |r_i|) ≤ R, and by the lemma on differences of scores the choice is ε-DP. (The general rule
-    would have 2·max |q_i|: for queries that share no cell, twice as much.) Nothing is rounded, nothing wraps.  ∎
+    would have 2·max |q_i|: for queries that share no cell, twice as much.) Nothing is rounded or wraps around.  ∎
     """
 
     queries: Queries
@@ -48,7 +48,7 @@ class WorstApproximated(Selection):
 
     @classmethod
     def of(cls, queries: Queries, estimate: npt.ArrayLike) -> WorstApproximated:
-        """With a real-valued estimate, rounded to a grid on which sums over cells stay machine integers.
+        """From a real-valued estimate, rounded to a grid on which sums over cells stay machine integers.
 
         >>> WorstApproximated.of(Identity(2), [0.25, 3]).guess
         array([ 262144, 3145728])
@@ -69,14 +69,14 @@ class WorstApproximated(Selection):
             raise BadInput(f"denominator must be a whole number in 1 … 2^62, given {shorten(self.denominator)}.")
 
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
-        """The queries, and as many candidates, each of which may have to be tried."""
+        """The work of the queries, and of trying every candidate."""
         own, count = self.queries.size(), self.queries.count
         sharpest = 2 * self.denominator * max(1, self.queries.largest_coefficient())
         long = epsilon.denominator * sharpest >= NUMERATOR_LIMIT
         return Size(own.numbers + 10 * count, 2 * own.steps + (SLOW_DRAW if long else 32) * count)
 
     def spread(self) -> int:
-        """R: how far one row can move a score against another."""
+        """R: the most by which one row can move a score relative to another."""
         return self.denominator * max(1, _largest_pair(self.queries))
 
     def scores(self, values: IntegerArray) -> IntegerArray:
@@ -108,5 +108,5 @@ class WorstApproximated(Selection):
 
 @lru_cache(maxsize=16)
 def _largest_pair(queries: Queries) -> int:
-    """A choice is made round after round among the same queries."""
+    """The largest pair, cached: rounds of choices use the same queries."""
     return queries.largest_pair()
