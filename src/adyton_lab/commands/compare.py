@@ -161,5 +161,5 @@ def _advice(case: Case) -> str:
         regret = case.regret(advice.algorithm)
         cost = "not among those compared" if regret is None else f"{regret:,.2f} × the least error"
         times, looks = advice.choices[advice.algorithm], sum(advice.choices.values())
-        said = f"the selector chooses {advice.algorithm} in {times} of {looks} looks, {cost}"
+        said = f"the selector chooses {advice.algorithm} in {times} of {looks} runs, {cost}"
     return f"ε = {display(case.epsilon)}: {said}; {truth}."
