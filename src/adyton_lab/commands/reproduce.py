@@ -1,4 +1,4 @@
-"""``adyton reproduce``: run the evaluation of a paper again, and write its tables, plots and a report."""
+"""``adyton reproduce``: run the evaluation of a paper again, and write its tables, pictures and a report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAPERS = (
 
 def command(
     paper: Annotated[str, typer.Argument(help=_PAPERS)],
-    folder: Annotated[Path, typer.Option("--out", help="The folder to write to: records, tables, plots, a report.")],
+    folder: Annotated[Path, typer.Option("--out", help="The folder to write to: records, tables, pictures, a report.")],
     data: Annotated[
         Path | None,
         typer.Option(

@@ -136,7 +136,7 @@ def test_folders_that_cannot_be_written(corpus: Path, tmp_path: Path, monkeypatc
         run(corpus, "--public", "--out", tmp_path / "file" / "below"), "cannot be written to (Not a directory)"
     )
     (tmp_path / "full" / "compare.html").mkdir(parents=True)
-    assert _refused(run(corpus, "--public", "--out", tmp_path / "full"), "is a folder, but a file must be written there")
+    assert _refused(run(corpus, "--public", "--out", tmp_path / "full"), "is a folder, but a file must be written")
 
 
 def test_ctrl_c_leaves_old_files_as_they_were(corpus: Path, tmp_path: Path, monkeypatch):
