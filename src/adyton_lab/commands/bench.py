@@ -29,7 +29,7 @@ _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "classifiers": (
         "choices",
         _DATA,
-        "the default method and all others on nursery, contraceptive and HIV-1",
+        "the default method and others on nursery, contraceptive and HIV-1",
     ),
     "pairs": ("tables", _DATA, "tables of many attributes, against independent noise clipped at zero"),
     "stripes": ("tables", _DATA, "plans along the longest of several attributes, against the best of known error"),
