@@ -1,4 +1,4 @@
 """The laboratory, for public data only: corpora, experiments, training, benchmarks, comparisons, reproductions, audit.
 
-Begin with ``commands``: what ``adyton compare``, ``train``, ``reproduce``, ``bench`` and ``audit`` run.
+Begin with ``commands``, which holds ``adyton compare``, ``train``, ``reproduce``, ``bench`` and ``audit``.
 """

@@ -1,4 +1,4 @@
-"""What the laboratory's reports share: HTML from templates, and pictures, which need the extra ``plots``."""
+"""What the laboratory's reports share: HTML from templates, and plots, which need the extra ``plots``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adyton.errors import BadInput
 
 
 def rendered(template: Path, **values: object) -> str:
-    """A template, which stands in a file, filled in; all values are escaped."""
+    """A template file filled in; all values are escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(loader=FileSystemLoader(template.parent), autoescape=True, undefined=StrictUndefined)
@@ -22,7 +22,7 @@ def rendered(template: Path, **values: object) -> str:
 
 BLUE, VERMILLION, GREEN, SKY = "#0072B2", "#D55E00", "#009E73", "#56B4E9"
 OTHERS = ("#000000", "#CC79A7", "#E69F00", "#999999", "#8C6D1F", "#5E4FA2", "#66A61E", "#A6761D", "#444444")
-"""The colours of Okabe and Ito, which colour-blind readers tell apart; lines differ by their markers too."""
+"""The colours of Okabe and Ito, which colour-blind readers can tell apart; lines also differ by their markers."""
 MARKERS = ("^", "v", "P", "X", "*", "<", ">", "p", "h", "d")
 
 Styles = dict[str, tuple[str, str]]
@@ -30,15 +30,15 @@ Styles = dict[str, tuple[str, str]]
 
 
 def need_plots() -> None:
-    """Refuse before any work is done if the library that draws is missing."""
+    """Refuse before any work is done if matplotlib is missing."""
     try:
         import_module("matplotlib")
     except ImportError:
-        raise BadInput("pictures need matplotlib, which is not here. Run: pip install 'adyton[plots]'") from None
+        raise BadInput("plots need matplotlib, which is not installed. Run: pip install 'adyton[plots]'") from None
 
 
 def styles(methods: list[str], fixed: Styles) -> Styles:
-    """A colour and a marker for each method, the same in all panels of a picture; *fixed* ones first."""
+    """A colour and a marker for each method, the same in all panels of a plot; *fixed* styles take precedence."""
     others = [name for name in methods if name not in fixed]
     free = {name: (OTHERS[place % len(OTHERS)], MARKERS[place % len(MARKERS)]) for place, name in enumerate(others)}
     return {name: fixed.get(name) or free[name] for name in methods}
@@ -56,7 +56,7 @@ def plain_log(axis: Any) -> None:
 
 
 def common_legend(figure: Any) -> None:
-    """One legend below all panels; what several of them show is named once."""
+    """One legend below all panels, without duplicate labels."""
     handles = {
         label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
@@ -67,7 +67,7 @@ def common_legend(figure: Any) -> None:
 
 @contextmanager
 def canvas(path: Path, size: tuple[float, float]) -> Iterator[Any]:
-    """A figure that is saved as *path* and as PNG: same records, same bytes, and ids of its own."""
+    """A figure that is saved as *path* and as PNG: the same records give the same bytes, and element ids are unique."""
     matplotlib = import_module("matplotlib")
     options = {"svg.fonttype": "none", "svg.hashsalt": path.name, "hatch.linewidth": 0.6}
     with matplotlib.rc_context(options):
@@ -80,7 +80,7 @@ def canvas(path: Path, size: tuple[float, float]) -> Iterator[Any]:
 
 
 def panels(figure: Any, count: int, columns: int) -> list[Any]:
-    """Axes for so many panels, at most *columns* in a line; those beyond are hidden."""
+    """Axes for *count* panels, at most *columns* in a row; unused axes are hidden."""
     grid = list(figure.subplots(-(-count // columns), columns, squeeze=False).flat)
     for axes in grid[count:]:
         axes.set_visible(False)
@@ -88,14 +88,14 @@ def panels(figure: Any, count: int, columns: int) -> list[Any]:
 
 
 _DODGE = 0.03
-"""By so much of its place a point is moved beside its neighbour, so that error bars do not hide each other."""
+"""The fraction of its place by which a point is shifted, so error bars do not hide each other."""
 _WIDE = 3
-"""So many panels stand in a line."""
+"""The usual number of panels in a row."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A value at a place, and where its error bar begins and ends."""
+    """A value at a place, and the ends of its error bar."""
 
     x: float
     y: float
@@ -113,7 +113,7 @@ class Panel:
 
 
 def draw_lines(path: Path, title: str, shown: Sequence[Panel], *, across: str, up: str, fixed: Styles) -> Path:
-    """Draw panels to *path*, and to a PNG file beside it, on a log axis; lines of *fixed* style are thicker."""
+    """Draw panels to *path* and to a PNG file next to it, on a log axis; lines of *fixed* style are thicker."""
     names = list(dict.fromkeys(name for panel in shown for name in panel.lines))
     style_of = styles(names, fixed)
     columns = len(shown) if len(shown) <= _WIDE else _WIDE if len(shown) % _WIDE in (0, 2) else 2

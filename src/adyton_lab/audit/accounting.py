@@ -18,9 +18,9 @@ from adyton_lab.audit.pairs import Finding
 from adyton_lab.audit.walk import DisagreementError, Held, Walk
 
 _ONE_IN = 50
-"""One sequence of so many starts from a table, which is slower; the others start from a vector."""
+"""One sequence in this many starts from a table, which is slower; the others start from a vector."""
 _CODES = 5
-"""So many of those start from rows that were read before, of which many tables are counted at once."""
+"""This many in every ``_ONE_IN`` start from rows that were read before, which are counted into many tables at once."""
 
 
 def audit_accounting(walks: int, seed: int = 0, steps: int = 12, advance: Callable[[], None] = lambda: None) -> Finding:
@@ -38,12 +38,12 @@ def audit_accounting(walks: int, seed: int = 0, steps: int = 12, advance: Callab
         answered, refused = answered + walk.answered, refused + walk.refused
         advance()
     figures = {"sequences": walks, "answered": answered, "refused": refused}
-    detail = "spent always equal to Algorithm 6, never over the total, never less than the noise gives away."
+    detail = "the budget spent always equals Algorithm 6, never exceeds the total and always covers the loss."
     return Finding("kernel", "accounting", True, detail, figures)
 
 
 def audit_group_by() -> Finding:
-    """One more row changes at most as many rows of groups as the charge covers, on every small table."""
+    """One more row changes no more rows of groups than the charge covers, on every small table."""
     import pyarrow
 
     schema = Schema({"key": Integer(0, 1), "n": Integer(1, 4)})
@@ -61,12 +61,12 @@ def audit_group_by() -> Finding:
 
 
 _PLENTY = 30
-"""At this ε a count has noise with a probability of e^-30."""
+"""At this ε the noise of a count is nonzero with a probability of about e^-30."""
 _DIRTY = (
     *("3,1.5,F,yes", "three,$1.50,F ,maybe", ",,,", "  , nan,X,2", "999,-1,f,no", "999,$1.50,X,maybe", "3,1e400,F,y"),
     *("10/24/1979,inf,M,", '3,"1,5",M,t', "-0,0x1p3,\N{NO-BREAK SPACE}F,1", "3"),
 )
-"""Lines that fit a schema in some columns and not in others; a misfit can have several reasons."""
+"""Lines that match a schema in some columns and not in others; a misfit can have several reasons."""
 
 
 def audit_misfits() -> Finding:

@@ -1,10 +1,10 @@
-"""Does the noise of every plan's measurements pay for what they reveal? Recomputed exactly, query by query.
+"""Is the noise of every plan's measurements large enough for its ε? Recomputed exactly, query by query.
 
-A plan is run on public data with a noise source that records the scales it is asked for. Of each measurement the
-coefficients are read row by row, and Σ_q |q_i| / scale_q is added up for every cell in fractions: that is what one row
-in cell i costs, whatever the query sets say of their own sensitivity. To this comes the ε of every selection on a
-source that holds the cell (selections are audited by themselves). What a plan measures may depend on what it has seen:
-the sum is taken along the run, as adaptive composition takes it.
+A plan is run on public data with a noise source that records the scales requested from it. The coefficients of each
+measurement are read row by row, and Σ_q |q_i| / scale_q is added up in fractions for every cell: that is what one row
+in cell i costs, whatever sensitivity the query sets claim. The ε of every selection on a source that holds the cell is
+added (selections are audited separately). What a plan measures may depend on earlier answers: the sum is taken along
+the run, as in adaptive composition.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from adyton_lab.audit.pairs import Finding
 from adyton_lab.audit.walk import RecordingNoise
 
 EPSILONS = (Fraction(1), Fraction(1, 10), Fraction(123_456_789_012_345_677, 10**18))
-"""The last has a long numerator and denominator, so that the cost of each query is rounded."""
+"""The last has a long numerator and denominator, so the cost of each query is rounded."""
 DOMAINS: tuple[tuple[int, ...], ...] = ((1,), (7,), (16,), (33,), (4, 4), (5, 3))
 
 
 class Listener(Kernel[VectorSource]):
-    """A kernel that remembers what every measurement costs a row in each cell of its root, by the scales drawn."""
+    """A kernel that adds up what the measurements cost a row in each cell of its root, by the noise scales drawn."""
 
     witness: RecordingNoise
     costs: list[Fraction]
 
     def measure(self, source: Source, operator: Mechanism, epsilon: Rational) -> Any:
-        """Measure, and add up what it costs."""
+        """Measure, and add up the cost."""
         drawn = len(self.witness.all_scales)
         answer = super().measure(source, operator, epsilon)
         scales = self.witness.all_scales[drawn:]
@@ -63,7 +63,7 @@ def audit_certificates(
     names: Sequence[str] | None = None,
     epsilons: Sequence[Fraction] = EPSILONS,
 ) -> Finding:
-    """Every plan, or those named, on small domains, workloads and budgets."""
+    """Check every plan, or those named, on small domains, workloads and budgets."""
     checked, tightest = 0, Fraction(0)
     for plan, workload in cases(names):
         for epsilon in epsilons:

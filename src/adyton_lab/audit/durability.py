@@ -35,8 +35,8 @@ def audit_exactness() -> Finding:
 
 
 def audit_concurrency(processes: int = 4, threads: int = 2, requests: int = 25) -> Finding:
-    """Many processes with threads, each asking for more than its part: together they get the total and no more."""
-    total = Fraction(processes * threads * requests, 200)  # every request is 1/100: half of them can be met
+    """Many processes and threads, each asking for more than its share, together get the total and no more."""
+    total = Fraction(processes * threads * requests, 200)  # every request is 1/100: the total covers half of them
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "shared.ledger")
         Ledger.open(path, total=total, dataset="audit").close()
@@ -49,19 +49,19 @@ def audit_concurrency(processes: int = 4, threads: int = 2, requests: int = 25) 
             "ledger",
             "several processes at once",
             passed,
-            f"{processes}×{threads} askers got {amounts} of {total}; the ledger says {report.spent}.",
+            f"{processes}×{threads} threads got {amounts} of {total}; the ledger says {report.spent}.",
             {"entries": len(report.entries)},
         )
 
 
 def audit_crashes(kills: int, seed: int = 0, advance: Callable[[], None] = lambda: None) -> Finding:
-    """Kill a process at random moments of a release loop: no answer without its debit, and work goes on after."""
+    """Kill a process at random moments of a release loop: no answer lacks its debit, and the ledger stays usable."""
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "crash.ledger")
         total = Fraction(1000)
         with Ledger.open(None, total=total, dataset="audit") as rehearsal:
-            _one_release(rehearsal, total)  # loads all that a release needs, so that kills hit the release itself
+            _one_release(rehearsal, total)  # loads all that a release needs, so kills hit the release itself
         Ledger.open(path, total=total, dataset="audit").close()
         seen = settled = 0
         for number in range(kills):
@@ -88,7 +88,7 @@ def audit_crashes(kills: int, seed: int = 0, advance: Callable[[], None] = lambd
             before = ledger.spent
             _one_release(ledger, total)
             passed = ledger.spent == before + Fraction(1, 1000)
-        detail = f"{kills} kills: {len(report.entries)} debits for {seen} answers seen; the ledger opens and goes on."
+        detail = f"{kills} kills: {len(report.entries)} debits for {seen} answers seen; the ledger remains usable."
         return Finding("ledger", "sudden death", passed and seen > 0, detail, {"kills": kills, "settled": settled})
 
 

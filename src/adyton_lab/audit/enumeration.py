@@ -1,8 +1,8 @@
-"""The exact output distribution of a sampler: its own code is run once for every way its random choices can fall.
+"""The exact output distribution of a sampler: its own code is run once for every combination of its random choices.
 
 Depth first: a run follows a script of choices and, past its end, always takes the first branch; the script is then
 advanced at its last choice that has a branch left. The probability of an outcome is the sum over its paths of the
-product of their branches, in decimals of 40 digits whose exponents reach 10^-10^18, so that exp(-1000) is not zero.
+product of their branches' probabilities, in decimals of 40 digits that reach 10^-10^18, so exp(-1000) is not zero.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class EnumeratingSource:
         return self._choose(int(bound), lambda _: _EXACT.divide(_ONE, Decimal(int(bound))))
 
     def uniform_integers(self, size: Size, bound: int) -> IntegerArray:
-        """As many of them as *size* says, each a choice of its own."""
+        """An array of such integers; each element is a separate choice."""
         shape = (size,) if isinstance(size, int) else tuple(size)
         kind = np.int64 if bound <= 2**63 else object
         values = [self.uniform_integer(bound) for _ in range(math.prod(shape))]
@@ -70,11 +70,12 @@ class EnumeratingSource:
         return rate == 0 or self._choose(2, lambda branch: _exp_and_rest(rate)[branch]) == 0
 
     def coins(self, lower: Bounds, upper: Bounds, refine: Refine) -> npt.NDArray[np.bool_]:
-        """Each coin a choice of its own; both its probabilities are known to about forty digits."""
+        """Each coin is a separate choice, its two probabilities known to about forty digits."""
         return np.array([self._coin(*refine(coin, _EXACT.prec)) for coin in range(lower.size)], dtype=bool)
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
-        """The choice itself as one branching, by its law; a sampler under test is enumerated flip by flip."""
+        """The choice as a single branching, with its exact distribution; a sampler under test is enumerated flip by
+        flip."""
         values = [exact(score, "score", computed=True) for score in scores]
         factor = exact(sharpness, "sharpness", computed=True)
         if not values or factor < 0:
@@ -83,11 +84,11 @@ class EnumeratingSource:
         return self._choose(len(law), law.__getitem__)
 
     def permute_and_flips(self, scores: IntegerArray, allowed: Flags, sharpness: Rational) -> Places:
-        """One branching for each row that may choose."""
+        """One branching for each row with an allowed choice."""
         return row_by_row(self.permute_and_flip, scores, allowed, sharpness)
 
     def exponential_choices(self, count: int, multiplicities: Integers, gaps: Integers, rate: Rational) -> Places:
-        """Each choice as one branching, by its law."""
+        """Each choice as a single branching, with its exact distribution."""
         weights = ExponentialWeights(multiplicities, gaps, exact(rate, "rate", computed=True)).exactly(_EXACT.prec)
         total = reduce(_EXACT.add, weights)
         chosen = [
@@ -96,14 +97,14 @@ class EnumeratingSource:
         return np.array(chosen, dtype=np.int64)
 
     def discrete_laplace(self, size: Size, scale: Scale) -> NoReturn:
-        """Refused: infinitely many values."""
+        """Refused: the noise takes infinitely many values."""
         raise BadInput(
             "Discrete Laplace noise takes infinitely many values and cannot be enumerated. "
             "Audit this mechanism with certify(), or enumerate only its selection."
         )
 
     def next_script(self) -> list[int] | None:
-        """The script of the next path, once this one has been run; None after the last."""
+        """The script of the path after this one, which must have been run; None after the last."""
         if len(self._branches) < len(self._script):
             _diverged()
         script = self._script[: len(self._branches)]
@@ -121,7 +122,7 @@ class EnumeratingSource:
         depth = len(self._branches)
         if depth >= self._deepest:
             raise BadInput(
-                f"One path makes more than {self._deepest} choices. Enumerate samplers that end, on less data."
+                f"One path makes more than {self._deepest} choices. Enumerate a sampler that terminates, on less data."
             )
         if depth == len(self._script):
             self._script.append(0)
@@ -136,7 +137,7 @@ class EnumeratingSource:
 def row_by_row(
     choose: Callable[[IntegerArray, Rational], int], scores: IntegerArray, allowed: Flags, sharpness: Rational
 ) -> Places:
-    """For every row of scores one choice among the columns that are allowed there; −1 if none is."""
+    """For every row of scores, one choice among the columns allowed in that row; −1 if none is allowed."""
     chosen = np.full(len(scores), -1, dtype=np.int64)
     for row in np.flatnonzero(allowed.any(axis=1)):
         among = np.flatnonzero(allowed[row])
@@ -145,7 +146,7 @@ def row_by_row(
 
 
 def enumerate_distribution(run: Run, limit: int = 1_000_000) -> dict[Hashable, float]:
-    """The probability of every outcome that ``run(source)`` can return; one below 10⁻³²³ shows as 0.0.
+    """The probability of every outcome that ``run(source)`` can return; probabilities below 10⁻³²³ show as 0.0.
 
     >>> enumerate_distribution(lambda source: source.uniform_integer(4) // 3)
     {0: 0.75, 1: 0.25}
@@ -159,9 +160,9 @@ def largest_loss(
     """The largest |ln P(y) / Q(y)| over outcomes y and pairs, P and Q the distributions on the two sides, and its pair.
 
     Infinite if some outcome is possible on one side only. For discrete outcomes the largest ratio over single outcomes
-    is the largest over all events (the mediant inequality), so the sampler is ε-private on these pairs exactly if the
-    loss is at most ε. Rounded once, to the nearest float: compare with a tolerance of 10⁻¹². The pair is None if there
-    was no loss at all.
+    is the largest over all events (the mediant inequality), so the sampler is ε-private on these pairs if and only if
+    the loss is at most ε. Rounded once, to the nearest float: compare with a tolerance of 10⁻¹². The pair is None if
+    there is no loss at all.
     """
     worst: tuple[float, Pair | None] = (0.0, None)
     for pair in pairs:
@@ -203,7 +204,7 @@ def _distribution(run: Run, limit: int) -> dict[Hashable, Decimal]:
 
 @lru_cache(maxsize=65536)
 def _exp_and_rest(rate: Fraction) -> tuple[Decimal, Decimal]:
-    """exp(-rate) and 1 - exp(-rate), with digits to spare for what cancels when the rate is small."""
+    """exp(-rate) and 1 - exp(-rate), with spare digits for the cancellation when the rate is small."""
     if not 0 <= rate <= _LARGEST_GAMMA:
         raise BadInput(f"exp(-gamma) can be enumerated for gamma from 0 to 10^17, given {float(rate):.6g}.")
     context = _EXACT.copy()
@@ -214,10 +215,11 @@ def _exp_and_rest(rate: Fraction) -> tuple[Decimal, Decimal]:
 
 @lru_cache(maxsize=4096)
 def _first_to_pass(passes: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
-    """The law of permute-and-flip: P(i) = p_i · ∫₀¹ Π_{j≠i} (1 - p_j·t) dt. Written again, as an oracle must be.
+    """The distribution of permute-and-flip: P(i) = p_i · ∫₀¹ Π_{j≠i} (1 - p_j·t) dt. Written independently, as an
+    oracle must be.
 
     Let candidates arrive at independent uniform times: in random order. Candidate i, arriving at t, is chosen if it
-    passes, and each other candidate has not both arrived before t and passed.
+    passes and no other candidate arrived before t and passed.
     """
     context = _EXACT.copy()
     context.prec += len(passes)  # the coefficients alternate in sign and reach 2^n
@@ -236,13 +238,14 @@ def _first_to_pass(passes: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
 
 def _diverged() -> NoReturn:
     raise AdytonError(
-        "The sampler made other choices when it was run again. "
+        "The sampler made different choices when it was run again. "
         "Draw only from the given source, and start each run from the same state."
     )
 
 
 def audit_selection_exactly(case: AuditCase, *, pairs: int, advance: Callable[[], None] = lambda: None) -> Finding:
-    """The largest loss of one audit case at every ε, exactly: over *pairs* neighbouring pairs and some below zero."""
+    """The exact largest loss of one audit case at every ε, over *pairs* neighbouring pairs and some with negative
+    numbers."""
     worst = 0.0
     neighbours = vector_pairs(case.domain, count=pairs) + signed_pairs(case.domain, count=max(1, pairs // 4))
     neighbours += [Pair("searched", left, right) for left, right in case.searched]
@@ -255,11 +258,11 @@ def audit_selection_exactly(case: AuditCase, *, pairs: int, advance: Callable[[]
             detail = f"loses {loss:.6g} at ε = {float(epsilon):g} on “{name}”."
             return Finding("selections", case.name, False, detail, {"loss/ε": worst})
     figures = {"claim": claim(case.mechanism), "largest/ε": round(worst, 4), "pairs": len(neighbours)}
-    return Finding("selections", case.name, True, f"exactly at most {worst:.3f} of ε.", figures)
+    return Finding("selections", case.name, True, f"at most {worst:.3f} of ε, enumerated exactly.", figures)
 
 
 def selection_loss(case: AuditCase, epsilon: Fraction, pairs: Iterable[Pair]) -> tuple[float, Pair | None]:
-    """The largest privacy loss of one case on these pairs, and the pair that has it."""
+    """The largest privacy loss of one case on these pairs, and the pair on which it occurs."""
 
     def run_on(side: Counts) -> Run:
         def run(source: EnumeratingSource) -> Hashable:
@@ -270,10 +273,10 @@ def selection_loss(case: AuditCase, epsilon: Fraction, pairs: Iterable[Pair]) ->
     return largest_loss(run_on, pairs)
 
 
-# ---- is the noise what it says it is? -------------------------------------------------------------------------------
+# ---- does the noise have the distribution it claims? ----------------------------------------------------------------
 
 FALSE_ALARM = 1e-7
-"""Of each single test here; an audit makes fewer than ten."""
+"""The probability of a false alarm in each test below; an audit makes fewer than ten."""
 SCALES = (Fraction(1, 2), Fraction(1), Fraction(7, 3), Fraction(100), Fraction(10**6))
 
 
@@ -305,7 +308,7 @@ def audit_uniform(noise: NoiseSource, draws: int) -> Finding:
 
 
 def audit_streams(noise: NoiseSource) -> Finding:
-    """Two calls never share randomness: at this scale, one equal pair among 64 has a chance below 2⁻³⁵."""
+    """Two calls share no randomness: at this scale, an equal pair among 64 has a probability below 2⁻³⁵."""
     first, second = (noise.discrete_laplace(8, 2**40).tolist() for _ in range(2))
     shared = set(first) & set(second) - {0}
     detail = "two calls gave different draws." if not shared else "two calls gave the same draws: a shared stream."
@@ -313,7 +316,8 @@ def audit_streams(noise: NoiseSource) -> Finding:
 
 
 def audit_selection() -> Finding:
-    """Permute-and-flip on small vectors, every branch of its own code enumerated: loss at most ε, and close to it."""
+    """Permute-and-flip on small vectors, with every branch of its own code enumerated: the loss is at most ε, and
+    close to it."""
     worst = 0.0
     for epsilon in EPSILONS:
         for scores in (_cells, _opposed):
@@ -340,5 +344,5 @@ def _cells(cells: Array) -> list[int]:
 
 
 def _opposed(cells: Array) -> list[int]:
-    """Scores that one more row raises and lowers at once: the worst case, which needs the factor 2."""
+    """Scores of which one more row raises some and lowers others: the worst case, which needs the factor 2."""
     return [int(cells.sum()) * (-1) ** place for place in range(cells.size + 1)]

@@ -1,4 +1,4 @@
-"""What audits share: neighbouring data, the budgets to look at, and what a check reports.
+"""What audits share: neighbouring data, the budgets to test, and the report of a check.
 
 Neighbours are vectors of counts, or single counts, that differ by a given number of rows.
 """
@@ -20,13 +20,14 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 
 EPSILONS = (Fraction(1, 10), Fraction(1), Fraction(3))
 REACH = 0.95
-"""A mechanism that is as leaky as its claim allows must be certified at this share of ε, or the audit is too weak."""
+"""For a mechanism whose loss reaches its claim, the audit must certify at least this fraction of ε; else it is too
+weak."""
 _LARGE = 10**6
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One check, whether it passed, and what was seen."""
+    """One check, whether it passed, and what it found."""
 
     room: str
     check: str
@@ -56,8 +57,8 @@ class Pair:
 def vector_pairs(shape: int | tuple[int, ...], count: int = 40, seed: int = 0, *, distance: int = 1) -> list[Pair]:
     """*count* different pairs of vectors, or of arrays of the given shape, *distance* rows apart.
 
-    The known bad cases come first: nothing against one row, at the first, middle and last cell; a spike that grows or
-    shrinks; alternating and equal cells; large counts; a single row in a corner of a full vector. Random ones follow,
+    The known bad cases come first: no rows against one row, in the first, middle and last cell; a spike that grows or
+    shrinks; alternating and equal cells; large counts; a single row in a corner of a full vector. Random pairs follow,
     which at a distance above 1 also spread the rows over several cells and mix additions with removals.
     """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -77,9 +78,9 @@ def vector_pairs(shape: int | tuple[int, ...], count: int = 40, seed: int = 0, *
 
 
 def signed_pairs(shape: int | tuple[int, ...], count: int = 10, seed: int = 0) -> list[Pair]:
-    """Pairs one row apart whose vectors are not counts: a linear map can turn counts into negative numbers.
+    """Pairs one row apart whose vectors can be negative, as a linear map of counts can be.
 
-    They are the pairs of :func:`vector_pairs` less a vector, every other one with its signs changed.
+    They are the pairs of :func:`vector_pairs` minus a vector, with the signs of every other pair reversed.
     """
     generator = np.random.default_rng(seed)
     pairs = []
@@ -121,7 +122,7 @@ def _random(size: int, distance: int, generator: np.random.Generator) -> Iterato
         largest = int(generator.choice([1, 3, 10, 100, 10_000]))
         left = generator.integers(0, largest + 1, size) * (generator.random(size) < generator.choice([0.1, 0.5, 1.0]))
         change = np.zeros(size, dtype=np.int64)
-        sign = generator.choice([-1, 1], size)  # one sign per cell, so that the distance adds up
+        sign = generator.choice([-1, 1], size)  # one sign per cell, so changes do not cancel
         rows = generator.choice(size, distance) if number % 2 else np.full(distance, generator.integers(size))
         np.add.at(change, rows, sign[rows])
         left = np.maximum(left, -change)
@@ -137,5 +138,5 @@ def _changed(name: str, background: npt.NDArray[Any], cell: int, change: int) ->
 
 
 def _key(pair: Pair) -> tuple[bytes, ...]:
-    """The same for a pair and its mirror image: audits test both directions anyway."""
+    """The same key for a pair and its mirror image: audits test both directions anyway."""
     return tuple(sorted((pair.left.tobytes(), pair.right.tobytes())))

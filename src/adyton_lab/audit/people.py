@@ -1,7 +1,7 @@
-"""Tables of people in several forms, some of whom have far more rows than others.
+"""Tables of people in several formats; some people have far more rows than others.
 
-Some names differ by a capital, or by a digit that a number would not have; some rows have no name. Values are missing
-here and there, or lie outside the bounds of the schema.
+Some names differ only in case or by a leading zero; some rows have no name. Some values are missing or lie outside the
+bounds of the schema.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adyton.schema.declaration import DROP, ONE
 
 LIMIT = 4
 SIZES = {"heavy": 70, "Heavy": 14, "07": 5, "7": 19, "e": 9, "f": 1, "": 11}
-"""How many rows each person has; the last are rows without a person."""
+"""How many rows each person has; the last entry is rows without a person."""
 ATTRIBUTES = {
     "age": Integer(0, 6, nulls="level"),
     "sex": Categorical(["F", "M"]),
@@ -29,11 +29,11 @@ ATTRIBUTES = {
 NAMES = ("person", *ATTRIBUTES)
 Row = tuple[Any, ...]
 Store = Callable[[Path, Sequence[Row]], Any]
-"""Writes rows to a path, in a form that a session can read."""
+"""Writes rows to a path, in a format that a session can read."""
 
 
 def schema_of(source: str, *, unit: bool = True) -> Schema:
-    """The schema of a table of people. Without a *unit*, a row is protected."""
+    """The schema of a table of people. Without a *unit*, ε protects single rows."""
     if not unit:
         return Schema(ATTRIBUTES)
     return Schema(ATTRIBUTES, LIMIT, unit="person", no_unit=DROP if source == "parquet" else ONE)
@@ -53,7 +53,7 @@ def people(seed: int = 0) -> list[Row]:
 
 
 def _csv(path: Path, rows: Sequence[Row]) -> Any:
-    """Two files that share everybody's rows."""
+    """Two files, with every person's rows spread over both."""
     path.mkdir()
     lines = [",".join("" if value is None else str(value) for value in row) for row in rows]
     for part in range(2):
@@ -63,7 +63,7 @@ def _csv(path: Path, rows: Sequence[Row]) -> Any:
 
 
 def named(rows: Sequence[Row]) -> list[Row]:
-    """With None where a row has no person, and names that are never numbers."""
+    """The rows with None for a missing person, and names that cannot be read as numbers."""
     return [(f"p{row[0]}" if row[0] else None, *row[1:]) for row in rows]
 
 
@@ -77,7 +77,7 @@ def arrow_of(rows: Sequence[Row]) -> Any:
 
 
 def _parquet(path: Path, rows: Sequence[Row]) -> Any:
-    """Three files that share everybody's rows."""
+    """Three files, with every person's rows spread over all."""
     from pyarrow import parquet
 
     path.mkdir()
@@ -119,4 +119,4 @@ STORES: dict[str, Store] = {
     "pandas": _pandas,
     "polars": _polars,
 }
-"""The forms of tables that need no server."""
+"""The formats of tables that need no server."""

@@ -56,15 +56,15 @@ class Profile:
     sequences: int
     kills: int
     whole_pairs: int
-    """Pairs of neighbours for each whole plan, learner, program for many tables and family."""
+    """Pairs of neighbours for each plan, learner, program for many tables and family."""
     people: Mapping[str, Any]
-    """What is asked of tables of people: for each kind of question the forms of tables, and whose rows are removed."""
+    """Questions to tables of people: for each kind the formats of the tables, and whose rows are removed."""
     toys: int = 2
-    """How many made-up instances the sets have, at most, on which the law of a tuned parameter is enumerated."""
+    """The largest set of made-up instances on which the distribution of a tuned parameter is enumerated."""
     reach: float = REACH
-    """The share of ε that must be certified of a mechanism that loses all of it: fewer draws certify less."""
+    """The fraction of ε that must be certified for a mechanism that loses all of it: fewer draws certify less."""
     budgets: tuple[Fraction, ...] = BUDGETS
-    """Which budgets the certificates of plans are recomputed for."""
+    """The budgets for which the certificates of plans are recomputed."""
 
 
 PROFILES = {
@@ -115,7 +115,7 @@ Advance = Callable[[], None]
 class Check:
     """One part of an audit: its name, how many steps of progress it reports, and the work.
 
-    Work of several steps is given *advance*, to be called after each.
+    Work of several steps is given *advance*, to be called after every step.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Check:
     work: Callable[..., Finding]
 
     def run(self, advance: Advance = lambda: None) -> Finding:
-        """Do the work; a check that breaks is a finding, too."""
+        """Do the work; a check that raises an error counts as a failed finding."""
         try:
             if self.steps > 1:
                 return self.work(advance=advance)
@@ -131,7 +131,7 @@ class Check:
             advance()
             return finding
         except Exception as error:
-            return Finding("audit", self.name, False, f"the check broke: {type(error).__name__}: {error}")
+            return Finding("audit", self.name, False, f"the check failed with {type(error).__name__}: {error}")
 
 
 def _attack(case: AuditCase, size: Profile) -> Check:

@@ -1,9 +1,9 @@
-"""Do the outputs of a mechanism give away more than ε? A lower bound on the loss of what can only be run, never read.
+"""Do the outputs of a mechanism give away more than ε? A lower bound on the loss of a mechanism treated as a black box.
 
 A mechanism is ε-differentially private when P(M(left) ∈ E) ≤ e^ε · P(M(right) ∈ E) for every event E and both orders
 of every neighbouring pair, so one event with a larger ratio refutes the claim. :func:`certify` looks for that event in
-three independent samples: the first says what the outputs look like, the second chooses the events, and only the third
-counts as evidence, so however greedy the search, the bound stays honest.
+three independent samples: the first describes the outputs, the second chooses the events, and only the third counts as
+evidence, so the bound is valid however greedy the search.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Statistic: TypeAlias = Callable[[Array, Any, Any], Array] | None
 _SEARCH_SHARE = 8  # one draw in eight describes the outputs, another one in eight chooses the events
 _LARGEST_BATCH = 2**24  # numbers in one batch of outputs
 FALSE_ALARM = 1e-6
-"""The chance that an audit case of a mechanism that keeps its claim fails."""
+"""The probability, at most, that an audit case fails although the mechanism keeps its claim."""
 Histograms: TypeAlias = list[list[Array]]
 """One list per column: left, right."""
 
 _CARRIED = 4
-"""Events that reach the test, at most: two in each direction."""
+"""The largest number of events that reach the test: two in each direction."""
 _MOST_CUTS, _COARSE_CUTS = 4096, 64
 _MOST_FEATURES, _MOST_ALL_DIFFERENCES = 32, 6
 
@@ -54,7 +54,8 @@ def audit_mechanism(
     noise: NoiseSource | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> Finding:
-    """Attack one audit case on *pairs* neighbouring pairs at every ε; the leakiest pair at ε ≥ 1 once more, harder."""
+    """Attack one audit case on *pairs* neighbouring pairs at every ε; at ε ≥ 1, attack the leakiest pair again with
+    *strong_draws*."""
     attack = _attacker(case, FALSE_ALARM / attacks(pairs), noise or ExactNoise())
     neighbours = vector_pairs(case.domain, count=pairs)
     worst, reached = 0.0, 0.0
@@ -96,7 +97,7 @@ def attacks(pairs: int) -> int:
 
 
 def _attacker(case: AuditCase, alpha: float, noise: NoiseSource) -> Callable[[Pair, Fraction, int], Certificate]:
-    """Certificates for one audit case; what the kernel would hold is prepared once for each pair."""
+    """Certificates for one audit case; the data that the kernel would hold are prepared once for each pair."""
 
     @cache
     def hold(pair: Pair) -> tuple[Any, Any]:
@@ -151,7 +152,7 @@ def certify(
     probes = [np.asarray(sample(data, 1)) for data in (left, right)]
     batch = min(batch, max(1, _LARGEST_BATCH // max(1, probes[0].size)))
     looks = [statistic(probe, left, right) if statistic else probe for probe in probes]
-    whole = all(look.dtype.kind in "biu" for look in looks)  # one reading for all: an output must not betray its batch
+    whole = all(look.dtype.kind in "biu" for look in looks)  # one type for all: an output must not reveal its batch
 
     def features(side: int, trials: int) -> Array:
         outputs = np.asarray(sample((left, right)[side], trials))
@@ -188,12 +189,12 @@ def certify(
 
 
 def probability_at_least(hits: int, trials: int, level: float) -> float:
-    """Clopper–Pearson: the p with P(Binomial(trials, p) ≥ hits) = level; the true one is smaller at most that often."""
+    """Clopper–Pearson: the p with P(Binomial(trials, p) ≥ hits) = level; it exceeds the true p at most that often."""
     return 0.0 if hits == 0 else float(special.betaincinv(hits, trials - hits + 1, level))
 
 
 def probability_at_most(hits: int, trials: int, level: float) -> float:
-    """Clopper–Pearson: the p with P(Binomial(trials, p) ≤ hits) = level; the true one is larger at most that often."""
+    """Clopper–Pearson: the p with P(Binomial(trials, p) ≤ hits) = level; the true p exceeds it at most that often."""
     return 1.0 if hits == trials else float(special.betainccinv(hits + 1, trials - hits, level))
 
 
@@ -201,17 +202,17 @@ def _as_features(values: Array, trials: int, whole: bool) -> Array:
     if values.shape[:1] != (trials,):
         raise BadInput(f"The sampler was asked for {trials} outputs and gave an array of shape {values.shape}.")
     if values.dtype.kind not in ("biu" if whole else "biufcO"):
-        raise BadInput(f"Outputs must be numbers of one kind, given {values.dtype}. Map them to such with statistic=.")
+        raise BadInput(f"Outputs must be numbers of one kind, given {values.dtype}. Convert them with statistic=.")
     parts = [values.real, values.imag] if values.dtype.kind == "c" else [values]
     return np.stack(parts, axis=-1).reshape(trials, -1).astype(np.int64 if whole else np.float64)
 
 
-# ---- events that may tell two samples apart: which numbers to look at, and which values -----------------------------
+# ---- events that may tell two samples apart: which numbers to examine, and which values -----------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One number per output, and the cells its values fall into: 2i + 1 is exactly cut i, 2i the gap below it."""
+    """One number per output, and the cells its values fall into: cell 2i + 1 is exactly cut i, 2i the gap below it."""
 
     name: str
     read: Callable[[Array], Array]
@@ -230,7 +231,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """A set of cells of one column, and the side (0 is left) it should be likelier on."""
+    """A set of cells of one column, and the side (0 is left) on which it should be likelier."""
 
     column: Column
     members: Array
@@ -239,7 +240,7 @@ class Event:
 
 
 def columns_of(parts: Sequence[Array]) -> list[Column]:
-    """The numbers to look at: coordinates; if several, also their differences, sum, identity and joint evidence."""
+    """The numbers to examine: coordinates; if several, also their differences, sum, identity and joint evidence."""
 
     def column(name: str, read: Callable[[Array], Array], most: int = _MOST_CUTS) -> Column:
         return Column(name, read, _cuts(np.concatenate([read(part) for part in parts]), most))
@@ -268,9 +269,9 @@ def columns_of(parts: Sequence[Array]) -> list[Column]:
 def telling_events(
     columns: Sequence[Column], shapes: Histograms, counts: Histograms, *, trials: int, test: int, alpha: float
 ) -> list[Event]:
-    """For each direction the event with the best bound foreseen on the test sample, and the safest one so far.
+    """For each direction, the event with the best predicted bound on the test sample, and the safest event so far.
 
-    Foreseen with Wilson's interval of half-width z deviations; z·√(trials/test) here is as wide as z on the test.
+    Predicted with Wilson's interval of half-width z deviations; z·√(trials/test) here is as wide as z on the test.
     """
     z = -float(special.ndtri(alpha / (2 * _CARRIED)))
     chosen: dict[tuple[int, str, bytes], Event] = {}
@@ -303,7 +304,7 @@ def _words(column: Column, kind: str, inside: Array) -> str:
 
 
 def _wilson(hits: Array, trials: int, z: float) -> Array:
-    """The end of Wilson's interval on the side of z's sign: quick, and close enough to choose by."""
+    """The end of Wilson's interval on the side of z's sign: quick, and close enough for choosing events."""
     spread = np.sqrt(hits * (trials - hits) / trials + z * z / 4)
     return np.asarray(np.maximum((hits + z * z / 2 + z * spread) / (trials + z * z), 0.0))
 
@@ -328,7 +329,7 @@ def _telling_features(parts: Sequence[Array]) -> list[int]:
 
 
 def _difference(i: int, j: int | None, features: Array) -> Array:
-    """Coordinate *i*, less coordinate *j* if there is one."""
+    """Coordinate *i*, minus coordinate *j* if it is given."""
     return features[:, i] if j is None else features[:, i] - features[:, j]
 
 
@@ -345,9 +346,9 @@ def _fingerprint(features: Array) -> Array:
 
 
 def discrete_laplace_probabilities(edges: npt.ArrayLike, scale: Rational) -> Reals:
-    """The probabilities of the classes that rising *edges* cut: Z ≤ e₁, e₁ < Z ≤ e₂, …, Z > e_k.
+    """The probabilities of the classes between increasing *edges*: Z ≤ e₁, e₁ < Z ≤ e₂, …, Z > e_k.
 
-    Within either half they are differences of tails, so the rarest classes keep their precision.
+    In each half they are differences of tails, so the rarest classes keep their precision.
 
     >>> discrete_laplace_probabilities([-1, 0], 1).round(6).tolist()
     [0.268941, 0.462117, 0.268941]
@@ -361,7 +362,7 @@ def discrete_laplace_probabilities(edges: npt.ArrayLike, scale: Rational) -> Rea
 
 
 SMALLEST_EXPECTATION = 20
-"""Classes that expect fewer draws are merged: the chi-square law is then close enough far into its tail."""
+"""Classes with fewer expected draws are merged: the chi-square approximation then holds far into the tail."""
 
 _LEVELS = np.concatenate((10.0 ** -np.arange(6, 1, -0.5), np.arange(1, 50) / 50, 1 - 10.0 ** -np.arange(2, 6.5, 0.5)))
 
@@ -398,7 +399,7 @@ def same_law(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
 
 def _merge(expected: Reals) -> Integers:
-    """Group numbers for neighbouring classes, so that each group expects enough."""
+    """Group numbers for neighbouring classes, such that each group has enough expected draws."""
     groups = np.zeros(expected.size, dtype=np.int64)
     left = float(expected.sum())
     held, group = 0.0, 0

@@ -2,26 +2,26 @@
 
 A program (a release, a fit, a count, anything that measures) is run on a table D. Every output of a mechanism is
 recorded, with all that its probability depends on. The program is then run on a neighbour D′, and the kernel gives
-it the outputs of D: what it asks for next can depend on these alone, so that both runs must ask for the same things, in
-the same order, with the same noise, and end in the same result. Where they do not, the program has looked at a row
-past the kernel: that is a finding by itself. What the outputs give away is added up and compared with the charge:
+it the outputs of D: its next request can depend on these alone, so the two runs must make the same requests, in the
+same order, with the same noise, and end in the same result. If they do not, the program has read a row without the
+kernel, which is itself a finding. The losses of all outputs are added up and compared with the charge:
 
-* Noise that is added. The answers a and a′ with discrete Laplace noise of the scales b lose at most Σ |a − a′| / b, and
-  some outputs lose just that. In fractions.
+* Additive noise. The answers a and a′ with discrete Laplace noise of the scales b lose at most Σ |a − a′| / b, and
+  some outputs lose exactly that. Computed in fractions.
 * Permute-and-flip. The largest |ln P(j) / P′(j)| over all candidates j. P(j) = p_j·∫₀¹ Π_{i≠j} (1 − p_i·t) dt with
-  p_i = e^(−sharpness·gap_i) is integrated exactly but for rounding, by Gauss and Legendre's rule, whose terms are all
-  positive; what rounding could hide is added. It is never more than the lemma on differences of scores allows, which
-  is taken where that is less, or where there are very many candidates.
-* Coins. They draw one of many outcomes in steps, none of which is private by itself: ln P/P′ of what was drawn, the
-  logarithms of all coins added up with their signs, to 30 digits.
-* A place of a lattice (``TunedParameter``) is drawn by proposals that are refused and forgotten. By the lemma on
-  differences of scores: the sharpness times the width of the interval within which the sums of votes moved, looked at
-  wherever a piece begins or ends on either side, and at evenly spaced places in between.
-* DAWA's partition adds noise to costs that nobody sees. What it loses is taken from its claim, which is audited by
-  itself: ε times the L1 distance of the two vectors.
+  p_i = e^(−sharpness·gap_i) is integrated exactly, except for rounding, by Gauss–Legendre quadrature, whose terms are
+  all positive; a bound on the rounding is added. The loss never exceeds the bound by the lemma on differences of
+  scores, which is used instead if it is smaller, or if there are very many candidates.
+* Coins. They draw one of many outcomes in steps, none of which is private on its own: ln P/P′ of the outcome drawn, the
+  signed sum of the logarithms of all coins, to 30 digits.
+* A place of a lattice (``TunedParameter``) is drawn by rejection sampling. By the lemma on differences of scores: the
+  sharpness times the width of the interval of the changes in the sums of votes, evaluated wherever a piece begins or
+  ends on either side, and at evenly spaced places in between.
+* DAWA's partition adds noise to costs that are never published. Its loss is taken from its claim, which is audited
+  separately: ε times the L1 distance of the two vectors.
 
-Steps are bounded one by one, each for its worst output where that is possible: the claim of every step is about all of
-its outputs, so this demands no more than the sum of the claims, and finds more than the outputs of one run would.
+Each step is bounded separately, for its worst output if possible: the claim of every step is about all of its outputs,
+so this demands no more than the sum of the claims, and finds more than the outputs of one run would.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ from adyton.whole import IntegerArray
 from adyton_lab.audit.enumeration import row_by_row
 
 TOLERANCE = Fraction(1, 10**12)
-"""How far above 1 rounding may bring a loss per charge."""
+"""How far rounding may raise a loss per charge above 1."""
 _ROUNDING = 1e-9
 _MOST_CANDIDATES = 256
-"""Of a choice whose law is integrated; others are bounded."""
+"""The largest choice whose distribution is integrated; larger choices are bounded."""
 _DIGITS = Context(prec=30)
 _LOOKED_AT = 4096
 Program: TypeAlias = Callable[[Any], tuple[Any, Fraction]]
-"""What is run on a table: it returns something that is published, and what was charged."""
+"""A function of a table that returns a published result and the charge."""
 Kind = TypeVar("Kind", "Shift", "Flip", "Toss")
 Drawn = TypeVar("Drawn")
 
 
 class DivergenceError(Exception):
-    """Two runs with the same outputs did not ask for the same, or did not end in the same result."""
+    """Two runs with the same outputs made different requests, or ended in different results."""
 
 
 class Shift(NamedTuple):
@@ -106,7 +106,7 @@ class Toss(NamedTuple):
         return len(self.weights)
 
     def logarithm(self) -> Decimal:
-        """ln P of what was drawn."""
+        """ln P of the outcome drawn."""
         logarithms = [
             _DIGITS.ln(_DIGITS.divide(weights[0] if heads else weights[1], _DIGITS.add(*weights)))
             for weights, heads in zip(self.weights, self.drawn.tolist(), strict=True)
@@ -118,15 +118,15 @@ Draw: TypeAlias = Shift | Flip | Toss
 
 
 class ScriptedNoise(SimulatedNoise):
-    """Simulated noise that records every draw. With a *script*, choices are those of another run; if it is
-    *silent*, what is added is zero."""
+    """Simulated noise that records every draw. With a *script*, it repeats the choices of another run; if *silent*,
+    additive noise is zero."""
 
     def __init__(self, seed: int, script: Sequence[Draw] | None = None, *, silent: bool = False) -> None:
         super().__init__(seed)
         self._script, self._silent = script, silent
         self.draws: list[Draw] = []
         self.hidden = False
-        """Whether a draw was made that the law of the output does not consist of."""
+        """Whether a draw was made of a kind that is not recorded in ``draws``."""
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
         """Noise, or zeros."""
@@ -136,7 +136,7 @@ class ScriptedNoise(SimulatedNoise):
         return drawn
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
-        """A choice, or the one of the script."""
+        """A choice, or that of the script."""
         scripted = self._scripted(Flip)
         drawn = super().permute_and_flip(scores, sharpness) if scripted is None else scripted.drawn
         listed = scores.tolist() if isinstance(scores, np.ndarray) else list(scores)
@@ -176,7 +176,7 @@ class ScriptedNoise(SimulatedNoise):
         place = len(self.draws)
         scripted = self._script[place] if place < len(self._script) else None
         if not isinstance(scripted, kind):
-            raise DivergenceError(f"draw {place} is another one on the neighbour")
+            raise DivergenceError(f"draw {place} is of another kind on the neighbour")
         return scripted
 
 
@@ -190,12 +190,12 @@ class Event:
     output: IntegerArray
     draws: list[Draw]
     held: Any
-    """The output without the noise that was added to it; or, where the law has a form of its own, the data."""
+    """The output without its additive noise; for DAWA's partition and tuned parameters, the data."""
 
     def loss(self, other: Event) -> Fraction:
-        """How much more probable the output can be here than there, or there than here: the logarithm, at most."""
+        """An upper bound on |ln P/P′| of the output between this side and the other."""
         if [draw.public() for draw in self.draws] != [draw.public() for draw in other.draws]:
-            raise DivergenceError(f"{self.operator} has other noise on the neighbour")
+            raise DivergenceError(f"{self.operator} has different noise on the neighbour")
         if isinstance(self.operator, DawaPartition):
             return self.epsilon * int(np.abs(self.held - other.held).sum())
         if isinstance(self.operator, TunedParameter):
@@ -203,7 +203,7 @@ class Event:
         if self.draws and isinstance(self.draws[0], Shift):
             return _shift_loss(self.held - other.held, self.draws[0].scales)
         if not np.array_equal(self.output, other.output):
-            raise DivergenceError(f"{self.operator} has another output on the neighbour, though all choices are equal")
+            raise DivergenceError(f"{self.operator} has another output on the neighbour although all choices are equal")
         pairs = list(zip(self.draws, other.draws, strict=True))
         flips = [_flip_loss(a, b) for a, b in pairs if isinstance(a, Flip) and isinstance(b, Flip)]
         tosses = [a.logarithm() - b.logarithm() for a, b in pairs if isinstance(a, Toss) and isinstance(b, Toss)]
@@ -212,7 +212,7 @@ class Event:
 
 @dataclass
 class Transcript:
-    """The events of a run; of a run that repeats them, if there are some to *follow*."""
+    """The events of a run, or of a run that replays the transcript it is given to *follow*."""
 
     seed: int
     follow: Transcript | None = None
@@ -235,7 +235,7 @@ class Transcript:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        """Stand between the kernel and its mechanisms; and public random choices are the same in all runs."""
+        """Intercept the kernel's calls to its mechanisms, and make public random choices the same in all runs."""
 
         def listened(operator: Mechanism, kept: Kept, *rest: Any) -> Any:
             return run(_Heard(operator, self, kept), kept, *rest)  # type: ignore[arg-type]
@@ -263,7 +263,7 @@ class Transcript:
         elif isinstance(operator, TunedParameter):
             held = kept.data
         elif noise.hidden:
-            raise DivergenceError(f"{operator} makes draws that cannot be followed")
+            raise DivergenceError(f"{operator} makes draws that cannot be replayed")
         elif any(isinstance(draw, Shift) for draw in noise.draws) and before is None:
             held = operator.draw(kept.data, epsilon, ScriptedNoise(0, silent=True), 1)
             if len(noise.draws) > 1 or not np.array_equal(held + noise.draws[0].drawn, output):
@@ -282,7 +282,7 @@ class Transcript:
         return before
 
     def loss(self) -> Fraction:
-        """What the run that is followed gives away of the difference between its table and this one."""
+        """What the outputs of the followed run give away about the difference between its table and this one."""
         assert self.follow is not None
         before = self.follow
         if len(before.events) != len(self.events):
@@ -296,7 +296,7 @@ class Transcript:
 
 
 class _Heard:
-    """A mechanism whose outputs go through a transcript; all else is the mechanism's own."""
+    """A mechanism whose outputs go through a transcript; everything else is delegated to the mechanism."""
 
     def __init__(self, operator: Mechanism, transcript: Transcript, kept: Kept) -> None:
         self._operator, self._transcript, self._kept = operator, transcript, kept
@@ -328,7 +328,7 @@ class Loss(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Loss per charge; infinite where the two runs diverged."""
+        """Loss per charge; infinite if the two runs diverged."""
         return math.inf if self.divergence else float(self.lost / self.charged)
 
     @property
@@ -338,7 +338,7 @@ class Loss(NamedTuple):
 
 
 def loss_between(program: Program, left: Any, right: Any, seed: int = 0) -> Loss:
-    """Record a program on one table, replay it on its neighbour."""
+    """Record a program on one table, and replay it on a neighbour."""
     recorded = Transcript(seed)
     try:
         recorded.play(program, left)
@@ -395,13 +395,13 @@ def _log_law(flip: Flip) -> Reals:
 
 @cache
 def _rule(count: int) -> tuple[Reals, Reals]:
-    """Gauss and Legendre's nodes and weights on [0, 1]: exact for polynomials of a degree below 2·count."""
+    """Gauss–Legendre nodes and weights on [0, 1]: exact for polynomials of a degree below 2·count."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
 
 
 def _moved(sums: Any, others: Any) -> list[Fraction]:
-    """By how much the sums of votes differ, where pieces begin and end, and at even spaces."""
+    """By how much the sums of votes differ where pieces begin and end, and at evenly spaced places."""
     starts = np.unique(np.concatenate([sums.starts, others.starts]))
     places = np.concatenate([starts, (starts - 1)[starts > 0], np.arange(_LOOKED_AT) * (POINTS // _LOOKED_AT)])
     places = np.unique(np.append(places, POINTS - 1))

@@ -1,12 +1,12 @@
 """The trusted part: the modules in which a mistake can make ε false, and how many lines they have.
 
 A module is trusted if it holds private rows or numbers, turns values into numbers, draws noise for them, or decides or
-records what is charged. Two lists: the *core*, which every release needs that ``auto`` can make of a CSV or Parquet
-file or a frame, and what is *added* when somebody opens a table of another kind, names a published algorithm, measures
-query sets of one's own, or configures an algorithm on private instances. What the core imports besides is *public*: it
-is listed with the reason why the kernel does not rely on it.
+records what is charged. Two lists: the *core*, which is all that a release by ``auto`` of a CSV or Parquet file or a
+frame needs, and what is *added* when somebody opens a table of another kind, names a published algorithm, measures
+custom query sets, or configures an algorithm on private instances. Everything else that the core imports is *public*:
+it is listed with the reason why the kernel does not rely on it.
 
-Names are those of modules below ``adyton``; one that ends with a dot stands for all modules of that room.
+Names are those of modules below ``adyton``; a name that ends with a dot means all modules of that room.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SERVERS = (
     "kernel.engines.spark",
     "kernel.engines.sql",
 )
-"""The same on servers, loaded when one of their tables is opened: they group rows by codes, which come back."""
+"""The same on servers, loaded when a server's table is opened: the server groups rows by codes and returns them."""
 CORE: Mapping[str, tuple[str, ...]] = {
     "the door, the budget and the ledger": (
         "kernel.kernel",
@@ -83,7 +83,7 @@ CORE: Mapping[str, tuple[str, ...]] = {
         "whole",
     ),
 }
-"""What every release needs that ``auto`` can make: counts, ranges, tables, numbers and classifiers."""
+"""What the releases that ``auto`` can make need: counts, ranges, tables, numbers and classifiers."""
 ADDED: Mapping[str, tuple[str, ...]] = {
     "rows that stay on servers": SERVERS,
     "sheets and databases in files": ("kernel.engines", "kernel.engines.databases", "kernel.reading.sheets"),
@@ -103,7 +103,7 @@ ADDED: Mapping[str, tuple[str, ...]] = {
     ),
     "noise from elsewhere": ("noise.opendp",),
 }
-"""What is added by those who name it."""
+"""What is loaded only on request."""
 NUMBERS = (
     "schema.attributes",
     "schema.calendar",
@@ -113,7 +113,7 @@ NUMBERS = (
     "schema.predicates",
     "schema.times",
 )
-"""What a schema says about cells. The core asks for it while it counts rows."""
+"""What a schema says about cells. The core uses it while it counts rows."""
 PUBLIC: Mapping[str, str] = {
     "errors": "classes of errors, without a word of their own",
     "messages": "words about what a person has given",
@@ -137,7 +137,7 @@ PUBLIC: Mapping[str, str] = {
     "schema.misfits": "names and words of reasons; which one applies to a row is found by the reader",
     "schema.plain_values": "plain values of a schema in files",
 }
-"""What the core imports and does not rely on, and why."""
+"""What the core imports but does not rely on, and why."""
 INSIDE = (
     "kernel.counting.",
     "kernel.counts",
@@ -166,10 +166,10 @@ OWNERS: Mapping[str, str] = {
     "kernel.sources": "see above",
     "learning.coding": "rows that a person hands over to learn from or to predict for",
 }
-"""Modules beside the lists that use more of the inside, and what for. None of them is under way in a release."""
+"""Modules outside the lists that use more of the inside, and what for. None of them runs during a release."""
 LIMITS = {"core": 8_500, "reading": 4_100, "servers": 2_000, "added": 7_200}
-"""How many lines the core may have beside its reading, the reading of rows, servers, and what else is added: there to
-go down."""
+"""The most lines allowed for the core without its reading, for the reading of rows, for servers, and for everything
+else that is added. These limits should only ever be lowered."""
 
 
 def sources() -> dict[str, Path]:
@@ -183,17 +183,17 @@ def sources() -> dict[str, Path]:
 
 
 def within(module: str, names: Iterable[str]) -> bool:
-    """Whether a module is one of those that are named, or in a room that is."""
+    """Whether a module is one of *names*, or in a room that is."""
     return any(module == name or (name.endswith(".") and f"{module}.".startswith(name)) for name in names)
 
 
 def core() -> list[str]:
-    """The names of the core, rooms included."""
+    """The names of the modules of the core, rooms included."""
     return [name for names in CORE.values() for name in names]
 
 
 def added() -> list[str]:
-    """The names of what is added."""
+    """The names of the modules that are added, rooms included."""
     return [name for names in ADDED.values() for name in names]
 
 
@@ -208,7 +208,7 @@ def lines(names: Iterable[str]) -> dict[str, int]:
 
 
 def totals() -> dict[str, int]:
-    """The lines of the core beside its reading, of the reading of rows, of servers, and of what else is added."""
+    """The lines of the core without its reading, of the reading of rows, of servers, and of everything else added."""
     reading, servers = (sum(lines(names).values()) for names in (READING, SERVERS))
     whole, more = (sum(lines(names).values()) for names in (core(), added()))
     return {"core": whole - reading, "reading": reading, "servers": servers, "added": more - servers}

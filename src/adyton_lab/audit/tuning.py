@@ -1,8 +1,9 @@
-"""Does a tuned parameter give away more than ε? Its law is enumerated on small sets of instances and their neighbours.
+"""Does a tuned parameter give away more than ε? Its distribution is enumerated on small sets of instances and their
+neighbours.
 
-The mechanism's own code is run once for every piece that it can draw. A uniform draw of a place stands for all places
-of its piece, so that an outcome is a stretch of places of equal probability; two laws are compared on every stretch
-that the pieces of either cut.
+The mechanism's own code is run once for every piece that it can draw. A uniform draw of a place represents all places
+of its piece, so an outcome is a stretch of places of equal probability; two distributions are compared on every
+stretch of their common refinement.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from adyton_lab.audit.enumeration import TOLERANCE, EnumeratingSource, enumerate
 from adyton_lab.audit.pairs import EPSILONS, Finding
 
 Set = tuple[int, ...]
-"""A set of instances: the numbers of toys."""
+"""A set of instances, by the numbers of the toys."""
 Law = dict[tuple[int, int], float]
 """The probability of every stretch: its first place, and how many places it has."""
 _LATTICE = Lattice(0.0, 1.0)
@@ -37,7 +38,7 @@ _REGRET = Utility.named("regret")
 
 
 class ToyFamily(Family[int]):
-    """Six made-up instances: a small part preferred, its opposite, steps, no preference, absurd values, a failure."""
+    """Six made-up instances: a small preferred range, its opposite, steps, no preference, absurd values, a failure."""
 
     name = "toy"
     interval = (0.0, 1.0)
@@ -62,12 +63,12 @@ class ToyFamily(Family[int]):
         return StepCurve(self._cuts, np.array(self._values[instance], dtype=np.float64))
 
     def examples(self) -> Sequence[int]:
-        """The first."""
+        """The first toy."""
         return [0]
 
 
 class _Stretches:
-    """Draws as an enumerating source, but for places: the first stands for all."""
+    """Draws like an enumerating source, except for places: the first place represents all places of its piece."""
 
     private = False
 
@@ -108,11 +109,11 @@ def audit_tuning(
             return Finding("tuning", name, False, detail, {"loss/ε": worst})
         advance()
     figures = {"claim": claim(TunedParameter), "largest/ε": round(worst, 4), "pairs": len(pairs)}
-    return Finding("tuning", name, worst > 0.9, f"exactly at most {worst:.3f} of ε.", figures)
+    return Finding("tuning", name, worst > 0.9, f"at most {worst:.3f} of ε, enumerated exactly.", figures)
 
 
 def neighbouring(largest: int, neighbours: str) -> Iterator[tuple[Set, Set]]:
-    """All sets of up to so many toys, each with its neighbours."""
+    """All sets of up to *largest* toys, each with its neighbours."""
     toys = range(ToyFamily.toys)
     for size in range(largest + 1):
         for few in itertools.combinations_with_replacement(toys, size):
@@ -124,7 +125,7 @@ def neighbouring(largest: int, neighbours: str) -> Iterator[tuple[Set, Set]]:
 
 
 def held_toys(toys: Set, neighbours: str) -> PrivateInstances:
-    """What a kernel would keep of these toys."""
+    """What a kernel would hold for these toys."""
     family = ToyFamily()
     sums = survey(toys, lambda toy: family.curve(toy, _LATTICE), _LATTICE, _REGRET)
     return PrivateInstances(sums, _LATTICE, neighbours)
@@ -143,7 +144,7 @@ def law_of(mechanism: TunedParameter, data: PrivateInstances, epsilon: Fraction)
 
 
 def largest_loss(left: Law, right: Law) -> float:
-    """The largest |ln P/Q| over places; infinite where one side alone can have an outcome."""
+    """The largest |ln P/Q| over places; infinite if some place is possible on one side only."""
     cuts = sorted({place for law in (left, right) for start, length in law for place in (start, start + length)})
     losses = [0.0]
     for cut in cuts:

@@ -1,15 +1,15 @@
-"""Random walks through the kernel, watched by two oracles.
+"""Random walks through the kernel, checked by two oracles.
 
-Random sequences of operators are played to a real kernel and, beside it, to two oracles that share no code with it:
+Random sequences of operators are run on a real kernel and, in parallel, on two oracles that share no code with it:
 
 * *the formula*: B(v) recomputed from scratch from the list of all requests, instead of step by step: the requests at v,
   plus s·B(c) for every ordinary child c of stability s, plus max B(c) over the children of a split. The kernel must
   agree with it exactly, accept what fits the total and refuse what does not.
-* *the loss*: every source keeps the dense matrix that leads to it from the cells of the root. One row more in cell i
-  moves the answers to Q by column i of Q·T, so the transcript's loss is max_i Σ |(Q·T)_qi| / b_q over everything that
-  was measured, b_q the noise scales that the kernel really asked its noise source for. It must never exceed what was
-  spent; nor may the loss of any one request exceed its own budget times the stabilities that lead to its source, which
-  another request with noise to spare would hide.
+* *the loss*: every source keeps the dense matrix T from the cells of the root to its own. One more row in cell i moves
+  the answers to Q by column i of Q·T, so the transcript's loss is max_i Σ |(Q·T)_qi| / b_q over all measurements, with
+  the noise scales b_q that the kernel really requested from its noise source. It must never exceed the budget spent.
+  Nor may the loss of a single request exceed its own budget times the stabilities that lead to its source: another
+  request with more noise than necessary could hide that.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Node:
     stability: int = 1
     linear: bool = True
     path: int = 1
-    """All stabilities from the root to here, multiplied."""
+    """The product of all stabilities from the root to this node."""
     requests: list[Fraction] = field(default_factory=list)
     children: list[Node] = field(default_factory=list)
     splits: list[list[Node]] = field(default_factory=list)
@@ -105,7 +105,7 @@ class Walk:
         return Kernel.simulated_table(codes, schema, epsilon=self.total, noise=self.noise)
 
     def play(self, steps: int) -> None:
-        """Take that many steps, comparing with the oracles after each."""
+        """Take *steps* steps, comparing with the oracles after each."""
         on_vectors: Moves = (self.reduce, self.split, self.map, self.measure, self.measure, self.measure, self.nonsense)
         on_rows: Moves = (self.split_table, self.tables, self.vectorize, self.vectorize, self.count, self.nonsense)
         on_rows += (self.sums, self.shares)
@@ -121,7 +121,7 @@ class Walk:
             self.compare()
 
     def _node(self) -> Node:
-        """Any source; on rows that were read before as often one of rows, and one of many tables."""
+        """Any source; for a walk on codes, with equal probability any source, a table or a set of many tables."""
         if self.held != "codes":
             return self.nodes[self.rng.integers(len(self.nodes))]
         kind = (Source, TableSource, TablesSource)[self.rng.integers(3)]
@@ -138,17 +138,17 @@ class Walk:
         loss = self.rows_per_unit * max(self.losses)
         if loss > spent:
             raise DisagreementError(
-                f"the noise that was drawn gives away {float(loss):.6g}, spent is {float(spent):.6g}"
+                f"the noise drawn gives away {float(loss):.6g}, but the budget spent is {float(spent):.6g}"
             )
 
     def reduce(self, node: Node) -> None:
-        """Merge cells at random; some are left out."""
+        """Merge cells at random, leaving some out."""
         partition = self._partition(node)
         matrix = np.array([(partition.labels == g).astype(object) @ node.matrix for g in range(len(partition))])
         self.derive(node, node.handle.reduce(partition), matrix, 1)
 
     def split(self, node: Node) -> None:
-        """Take a vector apart at random."""
+        """Split a vector at random."""
         labels = np.unique(self._partition(node).labels, return_inverse=True)[1]
         parts = node.handle.split(Partition(labels))
         self._split(node, parts, [node.matrix[labels == number] for number in range(len(parts))])
@@ -181,7 +181,7 @@ class Walk:
         self._split(node, parts, [node.matrix * rows for rows in inside])
 
     def group_by(self, node: Node) -> None:
-        """Rows of groups: no linear function of the cells, so only the formula watches what follows."""
+        """Rows of groups: not a linear function of the cells, so only the formula checks what is derived from them."""
         if "size" not in node.handle.schema.names:
             grouped = node.handle.group_by(self.attribute(node), count="size", max_count=3)
             self.derive(node, grouped, node.matrix, 2, linear=False)
@@ -197,7 +197,7 @@ class Walk:
         self.derive(child, selected.vectorize(), sums, 1)
 
     def misfits(self, node: Node) -> None:
-        """Count those that fit, which here are all, and those that do not."""
+        """Count the rows that match the schema, which here are all rows, and the misfits."""
         counts = node.handle.misfits([self.attribute(node)])
         matrix = np.zeros((counts.cells, CELLS), dtype=object)
         matrix[0] = node.matrix.sum(axis=0)
@@ -216,13 +216,14 @@ class Walk:
         self.request(node, ask, lambda: self._moved(node, queries))
 
     def _moved(self, node: Node, queries: Queries) -> Array:
-        """What one more row in each cell gives away, by the scales of the noise that was drawn."""
+        """What one more row in each cell gives away, by the scales of the noise drawn."""
         columns = node.matrix.T.astype(np.int64)
         moves = abs(np.array([queries @ column for column in columns]).astype(object))
         return np.asarray(moves @ np.array([1 / scale for scale in self.noise.scales]))
 
     def request(self, node: Node, ask: Callable[[Any], Any], loss: Callable[[], Array]) -> None:
-        """Ask with a random budget, and predict whether the kernel lets it through; *loss* is by cell, afterwards."""
+        """Ask with a random budget, and predict whether the kernel accepts it; *loss*, called after an answer, is by
+        cell."""
         epsilon: Any = Fraction(int(self.rng.integers(1, 30)), int(self.rng.integers(1, 90)))
         if self.rng.random() < 0.2:
             epsilon = HUGE[self.rng.integers(len(HUGE))]
@@ -242,18 +243,18 @@ class Walk:
         if node.linear:
             lost = loss()
             if max(lost) > node.path * node.requests[-1]:
-                raise DisagreementError(f"one request of {epsilon} gives away {float(max(lost)):.6g} by itself")
+                raise DisagreementError(f"a single request of {epsilon} gives away {float(max(lost)):.6g} on its own")
             self.losses = self.losses + lost
 
     def nonsense(self, node: Node) -> None:
-        """A budget that is no budget must be refused as bad input."""
+        """A budget that is not a positive finite number must be refused as bad input."""
         epsilon = NONSENSE[self.rng.integers(len(NONSENSE))]
         handle = node.handle
         ask = handle.count if isinstance(handle, TableSource) else partial(handle.measure, Identity(handle.cells))
         _refused(partial(ask, epsilon), f"a budget of {epsilon!r}")
 
     def attribute(self, node: Node) -> str:
-        """One of the attributes that the cells are made of."""
+        """One of the attributes that define the cells."""
         names = [name for name in node.handle.schema.names if name in VALUES]
         return str(self.rng.choice(names))
 
@@ -277,7 +278,7 @@ class Walk:
         self.measure(self.derive(node, node.handle.sums(name), matrix, int(max(VALUES[name]))))
 
     def shares(self, node: Node) -> None:
-        """Share out rows between the bounds of one attribute, by the other one if it is there."""
+        """Distribute rows between the bounds of one attribute, grouped by the other attribute if the node has it."""
         name = self.attribute(node)
         others = [other for other in node.handle.schema.names if other in VALUES and other != name]
         groups = [VALUES[other] == value for other in others[:1] for value in range(max(VALUES[other]) + 1)]
@@ -288,13 +289,13 @@ class Walk:
         shared = node.handle.shares(name, others[:1], degree=degree)
         self.measure(self.derive(node, shared, matrix, last**degree))
 
-    # ---- many tables: derive them, measure them, choose among them, take them apart
+    # ---- many tables: derive them, measure them, choose among them, split them
     #
-    # What a choice gives away is bounded anew: sharpness times how far one row moves two scores against each other, if
-    # it is in one of the tables at all: two rows for distances, four for dependences.
+    # What a choice gives away is bounded independently: the sharpness times how far one row moves two scores relative
+    # to each other, if the row is in one of the tables at all: 2 units for distances, 4 for dependences.
 
     def tables(self, node: Node) -> None:
-        """Many tables of the attributes that are there, the total not among them."""
+        """Many tables of the node's attributes, without the total."""
         names = [name for name in node.handle.schema.names if name in VALUES]
         groups: list[tuple[str, ...]] = [(name,) for name in names]
         if len(names) > 1:
@@ -311,7 +312,7 @@ class Walk:
         return np.array(cells)
 
     def measure_tables(self, node: Node) -> None:
-        """Some of the tables, each with a share of its own."""
+        """Measure some of the tables, each with its own share."""
         places = self._places(node)
         weights = self.rng.uniform(0.01, 3, len(places))
         operator = MeasureTables.weighted(places, weights)
@@ -323,14 +324,14 @@ class Walk:
         self.request(node, partial(node.handle.measure, operator), loss)
 
     def choose_pairs(self, node: Node) -> None:
-        """Some of the tables, by how badly they are guessed."""
+        """Choose some of the tables, preferring those that are guessed worst."""
         places = self._places(node)
         count = int(self.rng.integers(1, len(places) + 1))
         choice = PairChoice.of(self._guesses(node, places), 1, count)
         self._choose(node, partial(node.handle.choose_pairs, choice), places, 2 * choice.guess.unit)
 
     def choose_parents(self, node: Node) -> None:
-        """A network of both attributes, if there are two."""
+        """Choose a network of the two attributes, if the node has both."""
         if len(node.handle.groups) == 3:
             first = str(self.rng.choice([group[0] for group in node.handle.groups[:2]]))
             choice = ParentChoice((0, 1, 2), first)
@@ -342,7 +343,7 @@ class Walk:
         self.request(node, ask, lambda: self._held(node, places) * (noise.sharpness * spread))
 
     def distance(self, node: Node) -> None:
-        """How far a guess is from some tables, on average."""
+        """Measure the mean distance of a guess from some tables."""
         places = self._places(node)
         mean = MeanDistance.of(self._guesses(node, places))
 
@@ -354,12 +355,12 @@ class Walk:
         self.request(node, partial(node.handle.mean_distance, mean), loss)
 
     def vectors(self, node: Node) -> None:
-        """Each table by itself, and a measurement of each. They share rows."""
+        """Derive each table separately, and measure it. The tables share rows."""
         for place, handle in enumerate(node.handle.vectors()):
             self.measure(self.derive(node, handle, self._cells(node, place), 1))
 
     def tables_nonsense(self, node: Node) -> None:
-        """Shares that add up to more than 1, a table twice, a budget that is not a number: all bad input."""
+        """A table named twice, a share above 1 or below 0, a nonsensical budget: all are bad input."""
         half, epsilon = Fraction(2, 3), Fraction(1, 10**6)
         none = NONSENSE[self.rng.integers(len(NONSENSE))]
         wrong = [
@@ -383,7 +384,7 @@ class Walk:
         return node.matrix[start : start + sizes[place]]
 
     def _held(self, node: Node, places: list[int]) -> Array:
-        """For each cell of the root whether a row in it is in one of the tables: 1, else 0."""
+        """For each cell of the root, 1 if a row in it is in one of the tables, else 0."""
         return np.asarray(np.max([abs(self._cells(node, place)).max(axis=0) for place in places], axis=0))
 
     def _guesses(self, node: Node, places: list[int]) -> dict[int, Array]:
@@ -397,21 +398,21 @@ def _refused(ask: Callable[[], Any], what: str) -> None:
     except BadInput:
         return
     except BudgetExceeded:
-        pass  # it was taken for a request, only too large
+        pass  # it was treated as a valid request that is too large
     raise DisagreementError(f"{what} was accepted")
 
 
 class RecordingNoise(SimulatedNoise):
-    """Simulated noise that remembers the scales of all that it drew, and how sharp its choices were."""
+    """Simulated noise that records the scales of all draws, and the sharpness of its choices."""
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
         self.scales: list[Fraction] = []
-        """Of every element of the last draw."""
+        """The scale of every element of the last draw."""
         self.all_scales: list[Fraction] = []
-        """Of every element of all draws."""
+        """The scale of every element of all draws."""
         self.sharpness = Fraction(0)
-        """Of all choices among several, added up."""
+        """The sum of the sharpness of all choices among several candidates."""
 
     def permute_and_flip(self, scores: Sequence[int | Fraction] | IntegerArray, sharpness: Rational) -> int:
         """Choose, and add the sharpness if there is a choice."""
@@ -419,7 +420,7 @@ class RecordingNoise(SimulatedNoise):
         return super().permute_and_flip(scores, sharpness)
 
     def discrete_laplace(self, size: Size, scale: Scale) -> IntegerArray:
-        """Draw, and note the scale of every element."""
+        """Draw, and record the scale of every element."""
         if isinstance(scale, Ratio):
             pairs = np.broadcast_arrays(scale.numerator, scale.denominator)
             listed = [

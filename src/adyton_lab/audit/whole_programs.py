@@ -1,8 +1,8 @@
 """Whole programs, audited by transcripts: every task, algorithm, learner and family, with and without a person.
 
 One person has 70 rows, the others have 1 to 19, and some rows do not say whose they are. On one of the two sides the
-rows stand in another order, so that other rows are in other files. Plans, programs for many tables, learners and
-families are also run on neighbours of their own, which are smaller and quicker: vectors, rows and sets of instances.
+rows are in another order, so files hold different rows. Plans, programs for many tables, learners and families are
+also run on neighbours that are smaller and quicker: vectors, rows and sets of instances.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ EPSILON = Fraction(1, 3)
 REMOVED = ("heavy", "", "7", "f")
 """Whose rows are missing in a neighbour."""
 POWER = 0.9
-"""The loss per charge that some case of a kind must reach; otherwise the audit has no power."""
+"""The loss per charge that at least one case of a kind must reach; otherwise the audit has no power."""
 Question = Callable[[Session], Any]
 """A request to a table; its result is published."""
 
@@ -81,7 +81,7 @@ def _split(session: Session) -> Any:
 
 
 def _cells(session: Session) -> Any:
-    """Of attributes that nearly all rows fit, so that all rows of a person show."""
+    """A histogram of attributes that nearly all rows match, so all rows of a person are counted."""
     return _histogram(session._kernel.root.select("smoker", "pay", "dep", "visits").vectorize())
 
 
@@ -92,7 +92,7 @@ def _coarse(session: Session) -> Any:
 
 
 def _added(session: Session) -> Any:
-    """Sums of the same rows, of some, and of parts: each at the cost of a count, whatever one row can change."""
+    """Sums of all rows, of some rows, and of parts: each at the cost of a count, however much one row can change it."""
     root = session._kernel.root
     parts = root.split("age", Partition([0, 0, 1, 1, 1, 1, 1, 1]))
     sums = [(root.sums("pay"), root), (root.where("sex = 'F'").sums("age", ["smoker"]), root)]
@@ -188,7 +188,7 @@ QUESTIONS: dict[str, dict[str, Question]] = {
         **{f"{name}, where": _fitted(name, where="age > 1") for name in ("profiled-tree", "naive-bayes", "chosen")},
     },
 }
-"""What is asked of tables, by kinds."""
+"""Questions to tables, by kind."""
 SHORT, LONG = tuple(QUESTIONS)[:-2], tuple(QUESTIONS)[-2:]
 SOME = "some of each kind"
 QUESTIONS[SOME] = {
@@ -216,20 +216,20 @@ def audit_cases(kind: str, cases: Iterable[Case]) -> Finding:
             warnings.simplefilter("ignore")
             loss: Loss = loss_between(case.program, case.left, case.right, seed)
         if not loss.passed:
-            lost = loss.divergence or f"loses {float(loss.lost):.6g}, charged are {float(loss.charged):.6g}"
+            lost = loss.divergence or f"loses {float(loss.lost):.6g}, but is charged {float(loss.charged):.6g}"
             return Finding("programs", kind, False, f"{case.name}: {lost}.", {"loss/ε": loss.ratio})
         worst, pairs, steps = max(worst, loss.ratio), pairs + 1, steps + loss.steps
     figures = {"loss/ε": worst, "pairs": pairs, "steps": steps}
     if worst < POWER:
-        return Finding("programs", kind, False, f"the audit reached only {worst:.3f} of what is charged.", figures)
-    return Finding("programs", kind, True, f"{pairs} pairs, at most {worst:.3f} of what is charged.", figures)
+        return Finding("programs", kind, False, f"the audit reached only {worst:.3f} of the charge.", figures)
+    return Finding("programs", kind, True, f"{pairs} pairs, at most {worst:.3f} of the charge.", figures)
 
 
 # ---- tables of people -----------------------------------------------------------------------------------------------
 
 
 def paid(question: Question) -> Program:
-    """What a session answers, and what that costs."""
+    """A program that returns the session's answer and its cost."""
 
     def program(session: Session) -> tuple[Any, Fraction]:
         before = session.spent
@@ -247,9 +247,9 @@ def table_cases(
     stores: Mapping[str, Store] = STORES,
     seed: int = 0,
 ) -> Iterable[Case]:
-    """The questions of a kind, or those named, put to tables in several forms: for each, whose rows are removed.
+    """The questions of a kind, or those named, on tables in several formats: *sources* says whose rows are removed.
 
-    A session is opened once, and asked everything. A person named ``row`` stands for one row without a person.
+    A session is opened once and answers all questions. A person named ``row`` means a single row without a person.
     """
     with tempfile.TemporaryDirectory() as folder:
         for source, removed in sources.items():
@@ -272,7 +272,7 @@ def table_cases(
 
 
 def _opened(data: Any, schema: Schema) -> Session:
-    """A session with a budget that is enough for everything."""
+    """A session with enough budget for all questions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Session(data, schema=schema, epsilon=1000, dataset="people")
@@ -282,11 +282,11 @@ def _opened(data: Any, schema: Schema) -> Session:
 
 
 DOMAINS = ((8,), (3, 3)), ((130,), (6, 7))
-"""Domains for plans. Every other pair has the larger ones, because plans choose by the size of the domain."""
+"""Domains for plans. Every other pair has the larger domains, because plans choose by the size of the domain."""
 
 
 def plan_cases(pairs: int, names: Sequence[str] | None = None) -> Iterable[Case]:
-    """Every plan, or those named, on vectors one row apart, and, where a unit has three rows, three rows apart."""
+    """Every plan, or those named, on vectors one row apart, and three rows apart with three rows per unit."""
     for name, number in itertools.product(names or algorithms(), range(pairs)):
         for domain in DOMAINS[number % 2]:
             if name in algorithms(len(domain)):
@@ -301,7 +301,7 @@ def _planned(name: str, stability: int, x: Counts) -> tuple[Any, Fraction]:
 
 
 def mechanism_cases(pairs: int) -> Iterable[Case]:
-    """Every mechanism that takes a vector, as it is audited by itself, by a kernel."""
+    """Every mechanism that takes a vector, with its own audit cases, run by a kernel."""
     for case in (case for kind in MECHANISMS if kind.takes is VectorShape for case in kind.audit_cases()):
         neighbours = [(pair.left, pair.right) for pair in vector_pairs(case.domain, count=pairs)]
         for left, right in [*neighbours, *(pair for pair in case.searched if min(map(np.min, pair)) >= 0)]:
@@ -320,7 +320,7 @@ _MANY = 10
 
 
 def row_cases(kind: str, pairs: int, names: Sequence[str] | None = None) -> Iterable[Case]:
-    """Every learner or program for many tables, or those named, on rows that were read before: on few, and on many."""
+    """Every learner or program for many tables, or those named, on few and on many rows that were read before."""
     asked: Callable[[Any, str], Any] = _learnt if kind == "learners" else _measured
     for name in names or (learners() if kind == "learners" else PROGRAMS):
         for number, pair in enumerate(vector_pairs(_BITS.shape, count=3 * pairs)[1::3]):
@@ -348,8 +348,8 @@ def _measured(root: Any, name: str) -> Any:
 
 
 def family_cases(sizes: Iterable[int], *, brief: bool = False) -> Iterable[Case]:
-    """Every family, a grid and made-up curves, on sets of so many instances and one more, or one that is replaced;
-    *brief* is without the families."""
+    """Every family, a grid and made-up curves, on sets of these sizes with instances added or one replaced; *brief*
+    leaves out the families."""
     makers: dict[str, Callable[[int], Any]] = {
         "knapsack": lambda seed: made_up.items(count=8, seed=seed),
         "independent-set": lambda seed: made_up.graph(vertices=8, seed=seed),

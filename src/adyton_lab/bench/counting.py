@@ -1,9 +1,9 @@
-"""How fast a table is turned into a vector, against the quickest ways that an expert would write for the same question.
+"""How fast a table is turned into a vector, compared with the quickest queries that an expert would write.
 
-All ways answer the same two questions about the same rows, in turn, in one process: how many rows lie in each of
-100,000 cells of two numbers, and how many have each of 10,000 texts. What counts is the least processor time of several
-rounds, that of the engine's server included. Rows are made up inside each engine; ages and salaries go a little beyond
-what the schema declares.
+All methods answer the same two questions about the same rows, in turn, in one process: how many rows lie in each of
+100,000 cells of two numbers, and how many have each of 10,000 texts. The figure is the least processor time over
+several rounds, including that of the engine's server. Rows are made up inside each engine; ages and salaries go a
+little beyond the bounds that the schema declares.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adyton_lab.bench.common import Rows
 ROWS = 10_000_000
 _ROUNDS = 5
 Ways = dict[str, Callable[[], int]]
-"""By name what counts rows and returns the sum of its counts."""
+"""Methods by name: each counts rows and returns the sum of its counts."""
 BINS, LEVELS = 1000, 10_000
 _WIDTH = 100.0
 _MADE = (
@@ -48,7 +48,7 @@ _QUESTIONS = {
 
 @dataclass(frozen=True)
 class CountingTime:
-    """What one way of counting takes for one question: the least processor time, in seconds."""
+    """The least processor time, in seconds, of one method of counting for one question."""
 
     engine: str
     question: str
@@ -56,11 +56,11 @@ class CountingTime:
     way: str
     processor_seconds: float
     times_the_fastest_other: float
-    """Divided by the least time of the other ways."""
+    """The time divided by the least time of the other methods."""
 
 
 def vectorize(rows: int = ROWS, engine: str | None = None) -> Rows:
-    """Run all ways in turn; *engine* is the address of a PostgreSQL, or ``spark`` for one that is started here."""
+    """Run all methods in turn; *engine* is the address of a PostgreSQL server, or ``spark`` to start Spark here."""
     return 7 if engine is None else 4, _counting_times(rows, engine)
 
 
@@ -81,10 +81,10 @@ def _counting_times(rows: int, engine: str | None) -> Iterator[CountingTime]:
 
 
 def _check_same(ways: Ways) -> None:
-    """All ways count the same rows; this also warms them up."""
+    """Check that all methods count the same rows; this also warms them up."""
     counts = {way: work() for way, work in ways.items()}
     if len(set(counts.values())) != 1:
-        raise AssertionError(f"the ways do not count the same rows, so that the comparison means nothing: {counts}")
+        raise AssertionError(f"the methods do not count the same rows, so the comparison means nothing: {counts}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +95,12 @@ class Place:
     data: Any
     """The rows as Adyton opens them."""
     ways: Callable[[str], Ways]
-    """What an expert would write for a question."""
+    """The methods that an expert would write for a question."""
     process: int | None = None
-    """The process of its server, if it has one."""
+    """The process of the engine's server, if it has one."""
 
     def processor_seconds(self, work: Callable[[], object]) -> float:
-        """What something takes of the processor, here and in all processes of the server."""
+        """The processor time of *work*, here and in all processes of the server."""
         before = self._used()
         work()
         return self._used() - before
@@ -111,7 +111,7 @@ class Place:
 
 @contextmanager
 def place_at(engine: str | None, rows: int) -> Iterator[Place]:
-    """Files, a PostgreSQL at an address, or a Spark that is started here."""
+    """Files, a PostgreSQL server at an address, or a Spark session that is started here."""
     if engine is None:
         opening = _files(rows)
     elif engine.startswith(("postgresql://", "postgres://")):
@@ -119,7 +119,9 @@ def place_at(engine: str | None, rows: int) -> Iterator[Place]:
     elif engine == "spark":
         opening = _spark(rows)
     else:
-        raise BadInput("--engine takes the address of a PostgreSQL on this machine (postgresql://…), or `spark`.")
+        raise BadInput(
+            "--engine takes the address of a PostgreSQL server on this machine (postgresql://…), or `spark`."
+        )
     with opening as place:
         yield place
 
@@ -131,7 +133,7 @@ def _bare(question: str, table: str, width: str = str(_WIDTH)) -> str:
 
 @contextmanager
 def _files(rows: int) -> Iterator[Place]:
-    """A Parquet file, read by DuckDB, by Polars, and by Arrow in batches that NumPy counts (numbers alone)."""
+    """A Parquet file, read by DuckDB, by Polars, and by Arrow in batches that NumPy counts (numbers only)."""
     import duckdb
 
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
@@ -187,15 +189,17 @@ def _written(folder: Path, rows: int) -> str:
 
 @contextmanager
 def _postgres(address: str, rows: int) -> Iterator[Place]:
-    """A table of its own, which is dropped at the end."""
+    """A new table, which is dropped at the end."""
     from adyton.kernel.engines.postgres import Postgres  # needs the extra postgres
 
     name = "adyton_made_up"
     made = _MADE.format(random="random()", text="text", series=f"generate_series(1, {rows})")
-    server = Postgres.at(address)  # while somebody has it, it is connected
+    server = Postgres.at(address)  # connected as long as it is referenced
     with server.connection() as connection:
         if quietly(lambda: connection.execute(f"create unlogged table {name} as {made}")) is None:
-            raise BadInput(f"the table {name} cannot be made. Give a user who may, and drop the table if it is there.")
+            raise BadInput(
+                f"the table {name} cannot be created. Give a user who may create it, and drop it if it exists."
+            )
         try:
             connection.execute(f"vacuum analyze {name}")
 
@@ -228,7 +232,7 @@ def _spark(rows: int) -> Iterator[Place]:
             builder = builder.config(setting, value)
         session = quietly(builder.getOrCreate)
         if session is None:
-            raise BadInput("Spark does not start. Install Java 17, and let JAVA_HOME name its folder.")
+            raise BadInput("Spark does not start. Install Java 17, and set JAVA_HOME to its folder.")
         try:
             session.sparkContext.setLogLevel("OFF")
             machine: Any = session.sparkContext._jvm
@@ -264,7 +268,7 @@ def parent_of(process: int) -> int:
 
 
 def family_seconds(process: int) -> float:
-    """Processor time of a process and of all that it started, also of those that have ended.
+    """Processor time of a process and of all its descendants, including those that have ended.
 
     >>> family_seconds(os.getpid()) > 0
     True
@@ -281,7 +285,7 @@ def family_seconds(process: int) -> float:
 
 
 def _process_facts(process: int) -> tuple[int, int, int] | None:
-    """Its parent, its own ticks, and those of children that have ended; None if there is no such process."""
+    """The parent of a process, its own ticks, and those of its ended children; None if there is no such process."""
     try:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,7 +1,7 @@
 """Means, medians and quartiles on public tables: the error, the error expected beforehand, how often bounds hold.
 
-The error of a group is the root mean square over runs; groups are put together by geometric means, and empty ones are
-left out. No error is taken to be less than a twentieth of a cell.
+The error of a group is the root mean square over runs; groups are combined by geometric means, without empty groups.
+Errors below a twentieth of a cell count as a twentieth of a cell.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class NumbersRecord:
     error: float
     """In the unit of the attribute."""
     told_ratio: float | None
-    """The error reported before spending divided by the measured one: of means in their unit, of quantiles in rows;
-    None where no estimate was ever off."""
+    """The error expected before spending divided by the measured error: for means in their unit, for quantiles in rows;
+    None if all estimates were exact."""
     holds: float
-    """The part of the intervals that hold the truth, in percent; 95 is aimed at."""
+    """The percentage of the intervals that contain the truth; the target is 95."""
     bounds: str
     """Whether these intervals are exact."""
 
@@ -55,7 +55,7 @@ def numbers(*, data: Folder = None, public: bool = False, trials: int = 10) -> R
     folder = needed(data, "public tables", "numbers are measured")
     cases = cases_in(folder, JUDGED) or cases_in(folder, FRESH)
     if not cases:
-        raise BadInput(f"{data} holds none of the tables that are known. Give the folder that has {JUDGED[0].file}.")
+        raise BadInput(f"{data} holds none of the known tables. Give the folder that has {JUDGED[0].file}.")
     places = list(itertools.product(STATISTICS, EPSILONS))
     rows = (number_rows(case, folder, public=public) for case in cases)
     records = (measured(case, *place, trials).record() for case in rows for place in places)
@@ -64,18 +64,18 @@ def numbers(*, data: Folder = None, public: bool = False, trials: int = 10) -> R
 
 @dataclass(frozen=True, eq=False)
 class MeasuredNumbers:
-    """Runs of one release: runs × statistics × groups of everything, groups with rows alone."""
+    """Runs of one release: arrays over runs × statistics × groups, without empty groups."""
 
     rows: NumberRows
     statistic: str
     epsilon: str
     program: str
     off: Reals
-    """The estimate less the truth, in the unit of the attribute."""
+    """The estimate minus the truth, in the unit of the attribute."""
     off_rows: Reals
-    """How many rows lie between both, for quantiles; for means the same as *off*."""
+    """For quantiles, how many rows lie between the estimate and the truth; for means, the same as *off*."""
     reported: Reals
-    """Statistics × groups: the error reported before spending."""
+    """Statistics × groups: the error expected before spending."""
     inside: Flags
     kind: str
 
@@ -87,10 +87,10 @@ class MeasuredNumbers:
 
     @property
     def told_ratio(self) -> float | None:
-        """The error that was reported divided by the measured one; None where no estimate was ever off.
+        """The expected error divided by the measured error; None if all estimates were exact.
 
-        Errors in rows are about the same in all groups, and often none: both sides are root mean squares over groups.
-        Errors of means depend on the rows of a group: the geometric mean of ratios.
+        Errors in rows are about the same in all groups, and often zero: both errors are root mean squares over groups.
+        Errors of means depend on the number of rows of a group: the ratio is the geometric mean over groups.
         """
         errors = np.sqrt(np.mean(self.off_rows**2, axis=0))
         if self.statistic.startswith("mean"):
@@ -129,7 +129,7 @@ def task_of(case: NumbersCase, statistic: str) -> NumbersTask:
 
 
 def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> MeasuredNumbers:
-    """The release that auto makes, repeated."""
+    """Repeated runs of the release that ``auto`` makes."""
     task, amount = task_of(rows.case, statistic), Fraction(epsilon)
     asked, lines = GroupedNumbers.of(task, rows.case.schema), rows.grouped(bool(task.by))
     weighed = rank(asked, amount)
@@ -163,7 +163,7 @@ def measured(rows: NumberRows, statistic: str, epsilon: str, trials: int) -> Mea
 
 
 def _expected(asked: GroupedNumbers, name: str, rows: int, epsilon: Fraction) -> float:
-    """The error of a statistic that is reported before spending, for a group of so many rows."""
+    """The error of a statistic expected before spending, for a group of *rows* rows."""
     task = replace(asked.task, rows=rows)
     return NumbersOutlook(GroupedNumbers(task, asked.schema)).promised(epsilon)[name]
 
@@ -175,7 +175,7 @@ def _truth(name: str, values: Reals) -> float:
 
 
 def _rows_off(estimates: Reals, name: str, lines: list[Reals], there: list[int]) -> Reals:
-    """How many rows lie between an estimate and the quantile; 0 if it is the same value."""
+    """How many rows lie between an estimate and the quantile; 0 if their values are equal."""
     part, off = float(name[:-1]) / 100, []
     for value, line in zip(estimates, there, strict=True):
         below, upto = (int(np.searchsorted(lines[line], value, side)) for side in ("left", "right"))

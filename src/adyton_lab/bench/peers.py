@@ -1,4 +1,5 @@
-"""Speed beside peers in one run: exact noise beside OpenDP's, least squares on hierarchies beside general solvers."""
+"""Speed against peers in the same run: exact noise against OpenDP's, hierarchical least squares against general
+solvers."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ SCALES: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1), Fraction(7, 3), Fra
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseRecord:
-    """One scale: seconds for *draws* draws, medians over repeats, and p-values of the sample that was timed."""
+    """One scale: seconds for *draws* draws, medians over repeats, and p-values of the last timed samples."""
 
     scale: str
     draws: int
@@ -35,16 +36,16 @@ class NoiseRecord:
     fit_p: float
     """The p-value of our sample against the exact probabilities."""
     opendp_fit_p: float
-    """The p-value of OpenDP's sample against them."""
+    """The p-value of OpenDP's sample against the exact probabilities."""
     same_law_p: float
-    """The p-value of both samples coming from one distribution."""
+    """The p-value of the two samples having the same distribution."""
 
 
 def noise(draws: int = 1_000_000, scales: Sequence[Rational] = SCALES, *, repeats: int = 3) -> Rows:
-    """Time the exact discrete Laplace noise and OpenDP's in turn, and test whether both follow their law.
+    """Time the exact discrete Laplace noise and OpenDP's in turn, and test whether both have the right distribution.
 
-    One untimed draw each loads and compiles what they need. OpenDP is timed through its own measurement on a vector of
-    64-bit integers, its list of results included and our conversion to an array not.
+    One untimed draw of each loads and compiles what it needs. OpenDP is timed through its own measurement on a vector
+    of 64-bit integers, including its list of results but not our conversion to an array.
     """
     if draws < 1000 or repeats < 1:
         raise BadInput("the benchmark of noise needs at least 1000 draws and 1 repeat.")
@@ -79,7 +80,7 @@ def _noise(scale: Fraction, draws: int, repeats: int) -> NoiseRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceRecord:
-    """One problem: seconds of our solver and of its peer, and how near both come to the optimum."""
+    """One problem: seconds of our solver and of its peer, and how close each comes to the optimum."""
 
     problem: str
     cells: int
@@ -153,7 +154,7 @@ def _inference(
     peer_solve: Callable[[], Reals],
     reached: Callable[[Reals], float],
 ) -> InferenceRecord:
-    """Both on the same problem; ours once before, which compiles its loops."""
+    """Time both solvers on the same problem; ours runs once before, to compile its loops."""
     solve()
     (seconds, ours), (peer_seconds, theirs) = timed(solve), timed(peer_solve)
     return InferenceRecord(

@@ -1,9 +1,9 @@
-"""Time and error of every plan, in one run, beside what published implementations reach.
+"""Time and error of every plan, in one run, compared with those of published implementations.
 
-Machines differ, so times are also given in the unit "one sort of ten million random doubles", taken in the same run.
-Published figures are those of dpcomp_core and εKTELO, the better of the two, on the DPBench histograms: times in that
-unit, and errors ‖W·x̂ − W·x‖₂, geometric means over the data sets at each of the :data:`SCALES`. Their DAWA is not
-private as coded, nor are their grids, which read the true number of rows.
+Machines differ, so times are also given in the unit "one sort of ten million random doubles", measured in the same run.
+Published figures are the better of dpcomp_core's and εKTELO's on the DPBench histograms: times in that unit, and
+errors ‖W·x̂ − W·x‖₂, geometric means over the data sets at each of the :data:`SCALES`. Their DAWA is not private as
+coded, nor are their grids, which read the true number of rows.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ class PlanRecord:
     workload: str
     plan: str
     milliseconds: float
-    """The median of single runs, the kernel's opening included, after one that prepares what can be kept."""
+    """The median of single runs, including opening the kernel, after one run that fills the caches."""
     unprepared: float
-    """The same in milliseconds when nothing is kept from one run to the next: neither strategies nor solvers."""
+    """The same in milliseconds with empty caches: neither strategies nor solvers are kept between runs."""
     sorts: float
-    """The same in units of a sort of ten million doubles."""
+    """*milliseconds* in units of a sort of ten million doubles."""
     times_faster: float | None
     """The published time in that unit, divided by ours."""
     times_faster_unprepared: float | None
     errors: tuple[float, ...]
     """‖W·x̂ − W·x‖₂ at the three scales: mean over trials, geometric mean over shapes."""
     expected: float | None
-    """The closed form, sqrt(E‖W·x̂ − W·x‖₂²), where the error does not depend on the data."""
+    """The closed form, sqrt(E‖W·x̂ − W·x‖₂²), if the error does not depend on the data."""
     to_published: float | None
-    """The geometric mean over the scales of our error divided by the published one of the same algorithm."""
+    """The geometric mean over the scales of our error divided by the published error of the same algorithm."""
     to_dawa: float | None
     """The same against the published DAWA, which is not private (one dimension)."""
     to_best: float | None
@@ -65,7 +65,7 @@ class PlanRecord:
 
 
 def workloads(ndim: int, side: int) -> dict[str, Queries]:
-    """What is asked of every plan: all cells, and all prefixes or two thousand boxes of any length."""
+    """The workloads of every plan: all cells, and all prefixes or two thousand boxes of any side lengths."""
     domain = (side,) * ndim
     if ndim == 1:
         return {"identity": Identity(domain), "prefix": Prefix(domain)}
@@ -87,7 +87,7 @@ def plans(
         for plan in map(plan_named, plans or algorithms(setting[0]))
         if plan.serves.serves(setting[0])
         for workload in workloads(*setting[:2])
-        if plan.effort != "dense" or workload == "identity"  # its strategy is the workload: nothing new
+        if plan.effort != "dense" or workload == "identity"  # its strategy is the workload: no new result
     ]
     return len(places), _records(places, trials, data, public)
 
@@ -162,19 +162,19 @@ def _forget() -> bool:
 
 
 def published_times(ndim: int, side: int) -> dict[str, float]:
-    """By algorithm; empty if none were published for such a domain."""
+    """Times by algorithm; empty if none were published for such a domain."""
     times: dict[str, float] = published_tables()["times"].get(f"{ndim}/{side}", {})
     return times
 
 
 def published_errors(ndim: int, side: int, epsilon: str, workload: str) -> dict[str, list[float]]:
-    """By algorithm, at each of the scales; "best" is the best of all published algorithms at each scale."""
+    """Errors by algorithm, at each scale; "best" is the best of all published algorithms at each scale."""
     errors: dict[str, list[float]] = published_tables()["errors"].get(f"{ndim}/{side}/{epsilon}/{workload}", {})
     return errors
 
 
 @lru_cache(maxsize=1)
 def published_tables() -> dict[str, Any]:
-    """All figures: times by dimensions and side, errors by dimensions, side, ε and workload."""
+    """All published figures: times by dimensions and side, errors by dimensions, side, ε and workload."""
     tables: dict[str, Any] = json.loads((files("adyton_lab.bench") / "published.json").read_text(encoding="utf-8"))
     return tables

@@ -1,7 +1,7 @@
-"""What grows how: time and memory against rows, rows of pair tables, cells, attributes, queries and workers.
+"""How costs grow: time and memory against rows, rows of pair tables, cells, attributes, queries and workers.
 
-Every point is measured in a process of its own, so that its memory is its own. Rows are made up inside the engine, and
-counts from a seed: nothing here is private.
+Every point is measured in a separate process, so memory is measured separately. Rows are made up inside the engine,
+and counts from a seed: nothing here is private.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from adyton_lab.training.experiments import Experiments, grid
 
 PLANS = ("identity", "hb", "change-points", "staged-hierarchy", "pythia")
 ROWS, CELLS, WORKERS = 10**7, 1 << 18, 2
-"""The largest sizes by default; they take a minute or two."""
+"""The default largest sizes; they take a minute or two."""
 _FIRST_ROWS, _FIRST_CELLS, _FITTED_CELLS = 10**6, 1 << 10, 1 << 12
 _MOST_PAIRED_ROWS = 10**8
 _ATTRIBUTES = (2, 4, 8)
@@ -48,21 +48,21 @@ class Growth:
     """One point: the time and memory of an algorithm at one size."""
 
     grows: str
-    """rows, pairs (rows of which all pair tables are counted), cells, attributes, queries or workers."""
+    """rows, pairs (rows counted into all pair tables), cells, attributes, queries or workers."""
     algorithm: str
     size: int
     seconds: float
     processor_seconds: float
     megabytes: float
-    """The most memory beyond what the process had before; of workers, that of the process that distributes the work."""
+    """The peak memory minus that before the work; for workers, that of the process that distributes the work."""
     times_the_query: float | None = None
-    """Of rows and pairs: processor time over that of the bare group-by, in the same process."""
+    """For rows and pairs: processor time divided by that of the bare group-by, in the same process."""
     exponent: float | None = None
-    """b where processor time grows as size^b, fitted to this point and those before it; of cells from 4,096 on."""
+    """b if processor time grows as size^b, fitted to this and all earlier points; for cells, to 4,096 and more."""
 
 
 def points(rows: int = ROWS, cells: int = CELLS, workers: int = WORKERS) -> list[tuple[str, str, int]]:
-    """What is measured: rows by factors of ten, cells by factors of four.
+    """The points to measure: rows by factors of ten, cells by factors of four.
 
     >>> [size for what, name, size in points(10**6, 1 << 12, 2) if name == "hb" and what == "cells"]
     [1024, 4096]
@@ -106,7 +106,7 @@ def _measured(grows: str, name: str, size: int) -> dict[str, float]:
 
 
 def exponent(line: Sequence[Growth]) -> float | None:
-    """The slope of log time against log size by least squares; workers are not something that time grows with.
+    """The slope of log time against log size by least squares; None for workers, with which time does not grow.
 
     >>> doubling = [Growth("rows", "identity", 10**k, 0, 2.0 * 10**k, 0) for k in (6, 7, 8)]
     >>> round(exponent(doubling), 3)
@@ -121,7 +121,7 @@ def exponent(line: Sequence[Growth]) -> float | None:
 
 
 def draw_growth(growths: Sequence[Growth], folder: Path) -> None:
-    """Time against each thing that grows, and memory against cells, on logarithmic axes, a line for every algorithm."""
+    """Plot time against every size, and memory against cells, on logarithmic axes, with a line for every algorithm."""
     for grows in dict.fromkeys(point.grows for point in growths):
         measure = "seconds" if grows == "workers" else "processor_seconds"
         _plot(growths, grows, measure, folder / f"scale-{grows}.svg")
@@ -158,15 +158,15 @@ with duckdb.connect(sys.argv[1]) as connection:
 _EPSILON = "0.1"
 _NEIGHBOURS = 64
 _WARM = 1 << 17
-"""A run on so many cells compiles all loops before the clock starts."""
+"""A run on this many cells compiles all loops before the timed run."""
 
 
 class Probe(NamedTuple):
-    """What is measured: everything that is loaded, compiled or made up once is done before."""
+    """The work to measure; everything that is loaded, compiled or made up only once is done before."""
 
     work: Callable[[], None]
     bare: Callable[[], float] | None = None
-    """Processor time of the bare query that it is compared with, if there is one."""
+    """Measures the processor time of the bare query to compare with, if there is one."""
 
 
 def probe(grows: str, name: str, size: int) -> None:
@@ -185,19 +185,19 @@ def probe(grows: str, name: str, size: int) -> None:
 
 
 def _rows(name: str, rows: int) -> Probe:
-    """A histogram of rows that the engine made up, beside the same question in plain SQL."""
+    """A histogram of rows made up by the engine, compared with the same question in plain SQL."""
     schema = ad.Schema({"value": ad.Integer(0, LEVELS - 1)})
     made = [_MADE_ROWS.format(levels=LEVELS, rows=number) for number in (rows, _FEW_ROWS)]
     return _release(made, schema, ad.Histogram("value"), name, "value")
 
 
 def _pairs(name: str, rows: int) -> Probe:
-    """The 28 pair tables of eight attributes of ten levels, beside the bare query for one of them."""
+    """The 28 pair tables of eight attributes with ten levels, compared with the bare query for one pair."""
     return _all_pairs(name, 8, 10, rows, "x0, x1")
 
 
 def _attributes(name: str, attributes: int) -> Probe:
-    """All pair tables of so many attributes of 32 levels, over a million rows."""
+    """All pair tables of *attributes* attributes with 32 levels, over a million rows."""
     return _all_pairs(name, attributes, 32, 1_000_000)
 
 
@@ -211,7 +211,7 @@ def _all_pairs(name: str, attributes: int, levels: int, rows: int, group: str = 
 
 
 def _release(made: Sequence[str], schema: Schema, task: Any, algorithm: str, group: str) -> Probe:
-    """A release of a stored table, and the bare group-by, if a *group* is named; first one of few rows, to warm up."""
+    """A release of a stored table, and the bare group-by if *group* is given; a release of few rows warms up first."""
     import duckdb
 
     def release(path: Path) -> None:
@@ -231,7 +231,7 @@ def _release(made: Sequence[str], schema: Schema, task: Any, algorithm: str, gro
 
 
 def peak_memory() -> float:
-    """The most memory, in MB, that this process has had."""
+    """The peak memory of this process, in MB."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage counts the parent's memory from before the program started
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
@@ -242,7 +242,7 @@ def peak_memory() -> float:
 
 
 def _stored(query: str) -> Path:
-    """A DuckDB file with a table of rows that were made up inside the engine, in a process of its own."""
+    """A DuckDB file with a table of rows made up inside the engine, in a separate process."""
     path = Path(tempfile.mkdtemp(prefix="adyton-scale-"), "made.duckdb")
     atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
     subprocess.run([sys.executable, "-c", _MAKE, str(path), query], check=True)
@@ -250,7 +250,7 @@ def _stored(query: str) -> Path:
 
 
 def _cells(name: str, cells: int) -> Probe:
-    """A plan on a vector of so many cells, with exact noise, for all prefix sums."""
+    """A plan on a vector of *cells* cells, with exact noise, for all prefix sums."""
     plan = plan_named(name)
 
     def work(counts: Integers) -> None:
@@ -262,14 +262,14 @@ def _cells(name: str, cells: int) -> Probe:
 
 
 def made_up(cells: int) -> Integers:
-    """Counts of about three rows a cell, alike among neighbours, of skewed heights."""
+    """Counts of about three rows per cell, similar among neighbours, with skewed heights."""
     random = np.random.default_rng(cells)
     levels = random.gamma(0.3, 10, -(-cells // _NEIGHBOURS))
     return random.poisson(np.repeat(levels, _NEIGHBOURS)[:cells]).astype(np.int64)
 
 
 def _queries(name: str, queries: int) -> Probe:
-    """A plan for so many random ranges over 65,536 cells, and their answers."""
+    """A plan for *queries* random ranges over 65,536 cells, and their answers."""
     counts, plan = made_up(1 << 16), plan_named(name)
 
     def work(number: int) -> None:
@@ -281,7 +281,7 @@ def _queries(name: str, queries: int) -> Probe:
 
 
 def _workers(name: str, workers: int) -> Probe:
-    """Experiments on made-up shapes, by so many processes."""
+    """Experiments on made-up shapes, with *workers* processes."""
     shapes = made_up_corpus(1)[:4]
 
     def work(sides: list[int], executor: Processes) -> None:

@@ -1,4 +1,4 @@
-"""The laboratory's commands, each in a file of its own, which loads what it runs when it is called.
+"""The laboratory's commands, one per file; each loads the modules it needs when it is called.
 
 ``adyton`` finds them by the entry points ``adyton.commands`` (pyproject.toml): begin there.
 """

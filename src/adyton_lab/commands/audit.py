@@ -18,7 +18,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     quiet: NoBar = False,
 ) -> None:
-    """Attack the noise, the mechanisms, whole programs, the accounting and the ledger, and report what they show.
+    """Attack the noise, the mechanisms, whole programs, the accounting and the ledger, and report the findings.
 
     Ends with exit code 1 if any check failed.
     """
@@ -29,7 +29,7 @@ def command(
         print_json({"profile": profile, "passed": not failed, "findings": [finding.as_dict() for finding in findings]})
     else:
         table = plain_table()
-        for column in ("", "room", "check", "what was seen"):
+        for column in ("", "room", "check", "finding"):
             table.add_column(column, overflow="fold")
         for finding in findings:
             table.add_row("ok" if finding.passed else "FAILED", finding.room, finding.check, finding.detail)

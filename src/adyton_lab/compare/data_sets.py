@@ -1,4 +1,4 @@
-"""Public data sets to compare algorithms on: whole counts on a domain of a size that every algorithm can handle."""
+"""Public data sets to compare algorithms on: integer counts on domains small enough for every algorithm."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from adyton_lab.corpus.public_files import regrid
 from adyton_lab.training.experiments import Input
 
 LINE_CELLS, PLANE_SIDE = 4096, 64
-"""The finest resolution that is taken unless another one is asked for."""
+"""The finest resolution used unless another is requested."""
 MOST_CELLS, MOST_ROWS = 1 << 20, 1 << 53
 
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Public counts under a name."""
+    """Public counts with a name."""
 
     name: str
     counts: npt.NDArray[np.int64]
     drawn: bool = False
-    """Whether the rows were drawn from the distribution, because its own counts could not be taken as they are."""
+    """Whether the rows were drawn from the distribution, not taken from its own counts."""
 
     @property
     def rows(self) -> int:
@@ -44,10 +44,10 @@ class DataSet:
 def data_sets(
     shapes: Sequence[Shape], names: Sequence[str] | None = None, *, cells: int | None = None, rows: int | None = None
 ) -> list[DataSet]:
-    """The shapes of these names, or all of them, each with its own counts where they are whole numbers.
+    """The shapes with these names, or all shapes, each with its own counts if they are whole numbers.
 
-    With *cells* on another resolution (on a plane those of a square), with *rows* so many rows drawn from each. Shapes
-    that share a name are numbered; the same shape given twice is taken once.
+    *cells* gives another resolution (in two dimensions, the cells of a square); with *rows*, that many rows are drawn
+    from each shape. Shapes that share a name are numbered; a shape given twice is used once.
 
     >>> shape = Shape("ages", "people", np.array([1.0, 2, 3, 2]))
     >>> [str(data) for data in data_sets([shape]) + data_sets([shape], cells=2)]
@@ -56,7 +56,7 @@ def data_sets(
     different = {(shape.name, shape.digest): shape for shape in shapes}
     named: dict[str, Shape] = {}
     for shape in different.values():
-        written = shape.name.encode(errors="replace").decode()  # names of files can hold what no file can
+        written = shape.name.encode(errors="replace").decode()  # file names can hold characters that cannot be encoded
         named[_free_name(written, named)] = shape
     for name in names or ():
         if name not in named:
@@ -81,7 +81,7 @@ def _data_set(name: str, shape: Shape, cells: int | None, rows: int | None) -> D
     number = round(total) if rows is None else whole(rows, "rows", 1)
     if rows is None and number < 2:
         raise BadInput(
-            f"{shorten(name)} holds no counts: its numbers add up to {total:.3g}. Say with --rows how many to draw."
+            f"{shorten(name)} holds no counts: its numbers add up to {total:.3g}. Use --rows to draw rows from it."
         )
     if number > MOST_ROWS:
         raise BadInput(f"{shorten(name)} would have more than 2^53 rows. Draw fewer with --rows.")
@@ -89,7 +89,7 @@ def _data_set(name: str, shape: Shape, cells: int | None, rows: int | None) -> D
 
 
 def _domain(shape: Shape, cells: int | None) -> tuple[int, ...]:
-    """The resolution asked for, else the shape's own up to a limit."""
+    """The requested resolution; by default the shape's own, up to a limit."""
     own = shape.counts.shape
     if cells is None:
         most = LINE_CELLS if len(own) == 1 else PLANE_SIDE
@@ -99,5 +99,5 @@ def _domain(shape: Shape, cells: int | None) -> tuple[int, ...]:
         raise BadInput(f"at most {MOST_CELLS:,} cells can be compared, given {number:,}.")
     side = number if len(own) == 1 else math.isqrt(number)
     if side ** len(own) != number:
-        raise BadInput(f"the cells of a plane are those of a square, such as 4096 for 64 × 64, given {number}.")
+        raise BadInput(f"in two dimensions the cells form a square, such as 4096 for 64 × 64, given {number}.")
     return (side,) * len(own)

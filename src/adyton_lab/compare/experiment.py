@@ -30,7 +30,7 @@ from adyton_lab.training.engine import Advance, Trials, unseen
 EPSILONS: tuple[Rational, ...] = ("0.01", "0.1", "1")
 USUAL_WORKLOADS = {1: ("identity", "prefix", "mixed"), 2: ("identity", "mixed")}
 TRIALS = 5
-"""How often each algorithm runs."""
+"""How many times each algorithm runs."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,10 +47,10 @@ class Experiment:
 
     datasets: Sequence[DataSet]
     public: bool = False
-    """Say that the data are public: nothing that is done with them is protected."""
+    """Confirms that the data are public: nothing done with them is protected."""
     epsilons: Sequence[Rational] = EPSILONS
     workloads: Sequence[str] | None = None
-    """Names of :data:`adyton.choice.selector.WORKLOADS`; None for the usual ones."""
+    """Names from :data:`adyton.choice.selector.WORKLOADS`; None for the usual workloads."""
     algorithms: Sequence[str] | None = None
     """None for all that serve the domain."""
     trials: int = TRIALS
@@ -66,7 +66,7 @@ class Experiment:
             self.plans(data)
 
     def budgets(self) -> list[Fraction]:
-        """The different budgets, the smallest first."""
+        """The distinct budgets, the smallest first."""
         budgets = sorted({positive(amount, "epsilon") for amount in self.epsilons})
         if budgets and budgets[-1] > LARGEST_TOTAL:
             raise BadInput(f"epsilon must be at most {LARGEST_TOTAL}, given {display(budgets[-1])}.")
@@ -82,7 +82,7 @@ class Experiment:
         fitting = [name for name in names if ndim == 1 or name != "prefix"]
         if not fitting:
             raise BadInput(
-                f"there are no prefixes on a plane, such as that of {data.name!r}. Ask for another workload as well: "
+                f"there are no prefixes in two dimensions, which {data.name!r} has. Ask for another workload as well: "
                 "identity, short, medium, long or mixed."
             )
         return fitting
@@ -105,9 +105,9 @@ class Experiment:
         return len(self.budgets()) * sum(asked * (plans + 1) for asked, plans in cases)
 
     def run(self, advance: Advance = unseen) -> Comparison:
-        """Run all of it; an algorithm that fails is kept with the reason.
+        """Run the whole experiment; an algorithm that fails is reported with the reason.
 
-        Each algorithm is done with before the next one begins: what it prepares for a workload serves all data sets
+        Each algorithm is completed before the next begins: what it prepares for a workload is used for all data sets
         and budgets.
         """
         outcomes: dict[tuple[str, Fraction, str], list[Outcome]] = defaultdict(list)
@@ -136,7 +136,7 @@ class Experiment:
         return Comparison(datasets=self.datasets, cases=cases, estimates=estimates, trials=self.trials, seed=self.seed)
 
     def _recommendation(self, data: DataSet, epsilon: Fraction, asked: str) -> Recommendation:
-        """What the selector that comes with Adyton chooses, when it looks at the data so often."""
+        """The choices of the selector that ships with Adyton, in repeated runs on the data."""
         workload = workload_named(asked, data.counts.shape)
         sources = np.random.SeedSequence(self._seed(data, epsilon, "looks")).spawn(LOOKS)
         try:
@@ -147,20 +147,20 @@ class Experiment:
         return Recommendation(choices=dict(Counter(sorted(chosen)).most_common()))
 
     def _seed(self, data: DataSet, epsilon: Fraction, purpose: str) -> int:
-        """The same for all algorithms, so that those that do the same have the same error; else always another one."""
+        """A seed that is the same for all algorithms, so identical algorithms have identical errors; else distinct."""
         text = f"{self.seed}/{data.name}/{epsilon}/{purpose}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def confirm_comparing(public: object) -> None:
-    """Refuse to compare algorithms on data that are not said to be public."""
+    """Refuse to compare algorithms on data that are not confirmed to be public."""
     confirm_public(
         public, "comparing", "For private data, `adyton release --algorithm auto` chooses an algorithm privately."
     )
 
 
 def _judged(runs: Trials, asked: str) -> tuple[Outcome, Reals | None]:
-    """How an algorithm did on a workload, and what to show of its first estimate."""
+    """How an algorithm did on a workload, and its first estimate at the resolution of the plots."""
     name, workload = runs.plan.name, workload_named(asked, runs.x.shape)
     try:
         ran = runs.on(workload)
@@ -170,7 +170,7 @@ def _judged(runs: Trials, asked: str) -> tuple[Outcome, Reals | None]:
         deviation = float(errors.std(ddof=1)) / math.sqrt(errors.size) if errors.size > 1 else None
         outcome = Outcome(algorithm=name, error=float(errors.mean()), standard_error=deviation, seconds=ran.seconds)
         return outcome, shown(ran.estimates[0])
-    except Exception as error:  # one algorithm that fails does not end the others
+    except Exception as error:  # a failing algorithm does not stop the others
         return Outcome(algorithm=name, failure=_reason(error)), None
 
 

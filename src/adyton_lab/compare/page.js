@@ -1,4 +1,4 @@
-// What is seen: everything is drawn from the state, and drawn again when that changes.
+// The view: everything is drawn from the state, and redrawn when the state changes.
 
 function choose(changes) {
   Object.assign(state, changes);
@@ -32,7 +32,7 @@ function showPicture(case_, data, scale) {
   const size = data.domain.map((side) => side.toLocaleString("en")).join(" × ");
   const drawn = data.drawn ? " drawn from the data set" : "";
   const asked = PAGE.words[case_.workload];
-  at("about").textContent = `${data.rows.toLocaleString("en")} rows${drawn} on ${size} cells; asked for ${asked}.`;
+  at("about").textContent = `${data.rows.toLocaleString("en")} rows${drawn} on ${size} cells; workload: ${asked}.`;
   room.replaceChildren();
   at("caption").textContent = at("reading").textContent = "";
   if (!estimate) {
@@ -54,7 +54,7 @@ function showPicture(case_, data, scale) {
     room.append(element("p", { class: "legend" }, original, curve));
     drawLine(room, data, estimate, scale, `The original data ${data.name} and the ${words}`, tell);
     const cells = merged ? `${plain(together[0])} neighbouring cells together` : "a cell";
-    at("caption").textContent = `Upwards: rows in ${cells}.`;
+    at("caption").textContent = `Vertical axis: rows in ${cells}.`;
   } else {
     drawMaps(room, data, estimate, scale, ["original data", words], tell);
     const cells = merged ? ` ${together.map(plain).join(" × ")} cells are shown together.` : "";
@@ -75,7 +75,7 @@ function errorWords(case_, name) {
 
 function oftenWords(recommendation) {
   const times = Object.values(recommendation.choices), looks = times.reduce((sum, one) => sum + one, 0);
-  return `chosen in ${times[0]} of ${looks} looks`;
+  return `chosen in ${times[0]} of ${looks} runs`;
 }
 
 function showVerdict(case_) {
@@ -124,8 +124,8 @@ function showRanking(case_) {
 function showAll(case_, data, scale) {
   at("all-title").textContent = `All algorithms on ${data.name} at ${budget(state.epsilon)}`;
   at("all-about").textContent = data.shape.length === 1
-    ? "The least error first; each over the original data. All have the same scale, and are cut off at their frames."
-    : "The least error first, all in the colours of the original data's scale.";
+    ? "By error, the least first; each over the original data. All have the same scale, and are clipped at the frame."
+    : "By error, the least first; all with the colour scale of the original data.";
   const items = case_.outcomes.map((one) => {
     const estimate = estimateOf(one.algorithm), canvas = element("canvas", { "aria-hidden": "true" });
     if (estimate) drawSmall(canvas, data, estimate, scale);
@@ -138,7 +138,7 @@ function showAll(case_, data, scale) {
 }
 
 function showAdvice() {
-  at("advice-title").textContent = `The selector's choice beside the truth, on ${state.dataset}`;
+  at("advice-title").textContent = `The selector's choice compared with the best, on ${state.dataset}`;
   const cases = casesOf(state.dataset), names = different(cases.map((one) => one.workload));
   const rows = names.flatMap((name) => cases.filter((one) => one.workload === name)).map((one) => {
     const advice = one.recommendation, times = Object.values(advice.choices);
@@ -157,7 +157,7 @@ function showAdvice() {
   at("advice").replaceChildren(...rows);
 }
 
-// What had the focus has it again after everything was drawn anew.
+// Restores the focus after redrawing.
 function keepFocus(draw) {
   const focused = document.activeElement, place = focused?.dataset.place;
   const list = focused?.closest("#ranking, #all, #advice");

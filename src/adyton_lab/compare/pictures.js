@@ -1,4 +1,4 @@
-// Pictures: a line over an area for data on a line, two maps with one scale of colours for data on a plane.
+// Plots: a line over an area for one dimension, two maps with a common colour scale for two dimensions.
 
 const ABOVE = ["#f7f7f5", "#56b4e9", "#0072b2", "#00263c"].map(channels);
 const BELOW = ["#f7f7f5", "#e69f00", "#d55e00", "#571f00"].map(channels);
@@ -15,7 +15,7 @@ function heat(share) {
   return stops[first].map((start, channel) => start + (stops[first + 1][channel] - start) * (place - first));
 }
 
-// Where a number stands on an axis, and the number that stands there; both sides of zero alike.
+// The place of a number on an axis, and the inverse; symmetric about zero.
 const SCALES = {
   linear: { to: (size) => size, from: (place) => place },
   root: { to: Math.sqrt, from: (place) => place * place },
@@ -44,7 +44,7 @@ function vector(name, attributes = {}, text = "") {
   return made;
 }
 
-// A number for people: three digits, or all that stand before its point.
+// A number for display: three digits, or all digits before the decimal point.
 function figure(value) {
   if (value === null || value === undefined) return "–";
   if (value === 0) return "0";
@@ -53,12 +53,12 @@ function figure(value) {
   return value.toLocaleString("en", Math.abs(value) < 99.95 ? three : { maximumFractionDigits: 0 }).replace("-", "−");
 }
 
-// A round number, without digits that say nothing.
+// A number rounded to three digits, without trailing zeros.
 function plain(value) {
   return Number(value.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 }).replace("-", "−");
 }
 
-// Round numbers between low and high that stay so many pixels apart; where small ones have room, these too.
+// Round numbers between low and high that are at least so many pixels apart; smaller ones too if they have room.
 function ticks(low, high, scale, place, apart) {
   const power = 10 ** Math.floor(Math.log10(Math.max(high, -low) || 1));
   let found = [0];
@@ -87,7 +87,7 @@ function steppedPath(values, across, up, closed) {
   return closed ? `${path}V${up(0).toFixed(1)}Z` : path;
 }
 
-// The original as an area, the estimate as a line on top of it; the vertical axis holds both.
+// The original as an area, the estimate as a line on top of it; the vertical axis covers both.
 function drawLine(room, data, estimate, scale, words, tell) {
   const width = Math.max(280, room.clientWidth || 720), height = Math.round(Math.min(430, Math.max(230, width * 0.52)));
   const left = 58, right = 8, top = 10, bottom = 40;
@@ -121,7 +121,7 @@ function drawLine(room, data, estimate, scale, words, tell) {
   room.append(drawing);
 }
 
-// One map: a pixel for each cell, in the colour of its share of the highest original count.
+// One map: a pixel for each cell, coloured by its ratio to the highest original count.
 function paint(canvas, values, shape, most, scale) {
   canvas.width = shape[1];
   canvas.height = shape[0];
@@ -159,7 +159,7 @@ function drawMaps(room, data, estimate, scale, names, tell) {
   room.append(maps, element("div", { class: "ramp" }, ramp, element("div", {}, ...marks)));
 }
 
-// A small picture of the estimate, on a line over the original; all of them on the scale of the original.
+// A small plot of the estimate, in one dimension over the original; all are on the scale of the original.
 function drawSmall(canvas, data, estimate, scale) {
   const most = greatest(data.shown) || 1;
   if (data.shape.length === 2) {

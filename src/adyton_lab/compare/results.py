@@ -1,7 +1,7 @@
 """The results of a comparison, and its files.
 
-For each data set, budget and workload the error of every algorithm, and what the selector chose. The page is one HTML
-file with all figures and pictures inside: it needs no other file and no network.
+For each data set, budget and workload: the error of every algorithm, and the selector's choice. The page is one HTML
+file that contains all figures and plots: it needs no other file and no network.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from adyton_lab.corpus.public_files import regrid
 from adyton_lab.pages import rendered
 
 LINE_POINTS, PLANE_POINTS = 512, 64
-"""The most points along the axis of a line, and along each axis of a plane."""
+"""The most points of a plot: in one dimension, and along each axis in two dimensions."""
 _DIGITS = {1: 4, 2: 3}
 _FINEST = 1e-5
-"""Differences below this part of the highest point cannot be seen."""
+"""Differences below this fraction of the highest point are invisible."""
 
 
 def shown(counts: npt.ArrayLike) -> Reals:
-    """Counts on a coarser grid, where there are more cells than points: neighbours are added up.
+    """Counts on a coarser grid if there are more cells than points: neighbouring cells are added up.
 
     >>> shown(np.ones(1024)).shape, shown(np.ones(1000)).shape, shown(np.ones((100, 8))).shape
     ((512,), (500,), (50, 8))
@@ -50,7 +50,7 @@ def shown(counts: npt.ArrayLike) -> Reals:
 
 
 def rounded(values: Reals, original: Reals) -> list[int | float]:
-    """The values in a row, with as many digits as can be seen beside the original.
+    """The values as a flat list, rounded to the digits that are visible next to the original.
 
     >>> rounded(np.array([1234.56789, -0.00001, 2.0]), np.array([2000.0, 0.0, 0.0]))
     [1235, 0, 2]
@@ -63,9 +63,9 @@ def rounded(values: Reals, original: Reals) -> list[int | float]:
 
 
 LOOKS = 20
-"""How often the selector looks at the data and chooses."""
+"""How many times the selector is run on the data."""
 CHOOSER = "pythia"
-"""The algorithm that runs one of the others: what it is measured against is the best of those."""
+"""The algorithm that chooses and runs one of the others; its regret is relative to the best of the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,18 +74,18 @@ class Outcome:
 
     algorithm: str
     error: float | None = None
-    """The root mean square error of an answer, ‖W·x̂ − W·x‖₂/√queries, on average over the trials; None if it failed."""
+    """The root mean square error of an answer, ‖W·x̂ − W·x‖₂/√queries, averaged over the trials; None if it failed."""
     standard_error: float | None = None
     """The standard error of that average; None for a single trial."""
     seconds: float = 0.0
-    """All trials together, with whatever had to be prepared first."""
+    """All trials together, including any preparation."""
     failure: str | None = None
-    """Why there is no error."""
+    """Why the algorithm failed, if it did."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """What the selector chose, over a number of simulated looks at the data."""
+    """What the selector chose in several simulated runs on the data."""
 
     choices: Mapping[str, int]
     """How often each algorithm was chosen, the most frequent one first."""
@@ -109,14 +109,14 @@ class Case:
 
     @property
     def best(self) -> Outcome | None:
-        """The algorithm of least error, but for the one that only chooses among the others."""
+        """The algorithm with the least error, except for the one that only chooses among the others."""
         measured = [outcome for outcome in self.outcomes if outcome.error is not None]
         return next(
             (outcome for outcome in measured if outcome.algorithm != CHOOSER), measured[0] if measured else None
         )
 
     def regret(self, algorithm: str | None) -> float | None:
-        """Its error divided by the least one; infinite beside an error of 0, None if it was not measured."""
+        """The algorithm's error divided by the least error; infinite if the least is 0, None if it was not measured."""
         best = self.best
         error = next((outcome.error for outcome in self.outcomes if outcome.algorithm == algorithm), None)
         if error is None or best is None or best.error is None:
@@ -154,7 +154,7 @@ class Case:
 
 
 def ranked(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
-    """The least error first, equal ones by name, those that failed last."""
+    """Outcomes by error, the least first; equal errors by name, failures last."""
     return tuple(
         sorted(outcomes, key=lambda outcome: (math.inf if outcome.error is None else outcome.error, outcome.algorithm))
     )
@@ -167,13 +167,13 @@ class Comparison:
     datasets: Sequence[DataSet]
     cases: Sequence[Case]
     estimates: Mapping[tuple[str, str, str, str | None], Reals]
-    """One estimate, at the resolution that is shown, by data set, budget, algorithm and workload; by None in place of
-    the workload where the algorithm does not depend on it."""
+    """One estimate, at the resolution of the plots, by data set, budget, algorithm and workload; the workload is None
+    if the algorithm does not depend on it."""
     trials: int
     seed: int
 
     def to_plain(self, *, histograms: bool = True) -> dict[str, Any]:
-        """For JSON; with *histograms*, the data and one estimate of them by every algorithm in every case."""
+        """For JSON; with *histograms*, including the data and one estimate by every algorithm in every case."""
         drawn = {data.name: shown(data.counts) for data in self.datasets}
         plain = {
             "adyton": __version__,
@@ -207,7 +207,7 @@ class Comparison:
         return plain
 
     def rows(self) -> list[dict[str, object]]:
-        """One row for each algorithm in each case, for a table in a file."""
+        """One row for each algorithm in each case, for the CSV file."""
         datasets = {data.name: data for data in self.datasets}
         return [
             {
@@ -230,7 +230,7 @@ class Comparison:
 
 
 def _short(value: float | None) -> float | None:
-    """Five digits are more than any simulation can show; what is infinite is left out of JSON."""
+    """Rounded to five digits, more than any simulation is accurate to; None for infinite values, which JSON lacks."""
     return float(f"{value:.5g}") if value is not None and np.isfinite(value) else None
 
 
@@ -262,7 +262,7 @@ def render(comparison: Comparison) -> str:
 
 
 def embedded(plain: object) -> str:
-    """JSON that can stand inside a script element: no text in it can end the element.
+    """JSON that is safe inside a script element: no text in it can end the element.
 
     >>> embedded({"name": "</script>"})
     '{"name":"\\\\u003c/script>"}'
@@ -275,14 +275,14 @@ PAGE, ERRORS, EVERYTHING = "compare.html", "errors.csv", "compare.json"
 
 
 def check(folder: Path) -> None:
-    """Refuse a folder in which the files cannot be written, because folders have their names."""
+    """Refuse a folder in which subfolders have the names of the files to write."""
     for name in (PAGE, ERRORS, EVERYTHING):
         if (folder / name).is_dir():
-            raise BadInput(f"{folder / name} is a folder, where a file is to be written. Give --out another folder.")
+            raise BadInput(f"{folder / name} is a folder, but a file must be written there. Give --out another folder.")
 
 
 def write(comparison: Comparison, folder: Path) -> None:
-    """Write all files: each appears whole, in place of an older one, or not at all."""
+    """Write all files, replacing older ones; each is written completely or not at all."""
     texts = {
         PAGE: render(comparison),
         ERRORS: _table(comparison),

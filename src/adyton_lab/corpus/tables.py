@@ -1,6 +1,6 @@
-"""Public tables in files of a folder, with declared schemas: of many attributes, and of numbers by groups.
+"""Public tables in files of a folder, with declared schemas: tables of many attributes, and numbers by groups.
 
-Bounds of numbers are known without looking at rows.
+Bounds of numbers are known without reading any rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adyton_lab.corpus.public_files import coded_rows, complete
 
 @dataclass(frozen=True, eq=False)
 class PublicTable:
-    """Public rows as numbers of cells."""
+    """Public rows as cell numbers."""
 
     name: str
     schema: Schema
@@ -34,7 +34,7 @@ class PublicTable:
 
 
 def public_table(name: str, folder: str | os.PathLike[str], *, public: bool) -> PublicTable:
-    """One of :data:`TABLES`, from a folder; rows with a value that its schema has no cell for are left out."""
+    """One of :data:`TABLES`, from a folder; rows with a value that has no cell are left out."""
     if name not in TABLES:
         raise BadInput(no_such("table", name, TABLES))
     file, attributes = TABLES[name]
@@ -193,7 +193,7 @@ TABLES: Mapping[str, tuple[str, dict[str, Attribute]]] = {
 
 @dataclass(frozen=True)
 class NumbersCase:
-    """Numbers of an attribute of a public table, and what they are grouped by."""
+    """A numeric attribute of a public table, and the attributes to group it by."""
 
     name: str
     file: str
@@ -208,7 +208,7 @@ class NumbersCase:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The names of what it is grouped by."""
+        """The names of the attributes to group by."""
         return tuple(name for name, _ in self.by)
 
     def __str__(self) -> str:
@@ -217,7 +217,7 @@ class NumbersCase:
 
 @dataclass(frozen=True, eq=False)
 class NumberRows:
-    """The rows of a case as numbers of cells."""
+    """The rows of a case as cell numbers."""
 
     case: NumbersCase
     codes: Integers
@@ -255,7 +255,7 @@ def cases_in(folder: str | os.PathLike[str], cases: tuple[NumbersCase, ...]) -> 
 
 
 def _case(name: str, table: str, attribute: str, numbers: Integer | Numeric, *by: str) -> NumbersCase:
-    """Numbers by attributes as they are declared in :data:`TABLES`."""
+    """A case whose groups are attributes as declared in :data:`TABLES`."""
     file, attributes = TABLES[table]
     return NumbersCase(name, file, attribute, numbers, tuple((group, attributes[group]) for group in by))
 
@@ -274,8 +274,8 @@ JUDGED = (
     _case("adult", "adult", "hours-per-week", _clamped(1, 99), "education"),
     _case("adult", "adult", "age", _clamped(17, 90), "occupation", "sex"),
 )
-"""On these the product is measured. No constant was fitted to them; which score chooses quantiles was settled with
-them in view."""
+"""The cases on which the product is measured. No constant was fitted to them, but they were known when the score that
+chooses quantiles was decided."""
 _SURVEY, _CARDS = "cps2000.csv.gz", "credit_default.csv.gz"
 _LEVELS = (("EDUCATION", Integer(0, 6)), ("MARRIAGE", Integer(0, 3)))
 _STROKES = (("stype", _levels("PACS LACS POCS TACS OTH")), ("sex", _levels("M F")))
@@ -293,4 +293,4 @@ FRESH = (
     NumbersCase("stroke", "stroke.csv.gz", "rsbp", _clamped(50, 299), _STROKES),
     NumbersCase("skin", "skin.csv.gz", "B", Integer(0, 255), (("G", Integer(0, 255, step=32)),)),
 )
-"""Other tables, on which approximations were checked while they were written."""
+"""Other tables, on which approximations were checked during development."""

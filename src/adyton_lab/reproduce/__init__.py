@@ -1,4 +1,4 @@
-"""The evaluations of papers, run again: records, and the tables, pictures and reports made of them.
+"""The evaluations of papers, run again: records, and the tables, pictures and reports made from them.
 
-Begin with :mod:`adyton_lab.reproduce.evaluation`: what an evaluation is, where each one is, and the files it writes.
+Begin with :mod:`adyton_lab.reproduce.evaluation`: what an evaluation is, which there are, and the files they write.
 """

@@ -60,17 +60,17 @@ UNITS = {"identity": 1e9, "2-way marginals": 1e7, "prefix (income)": 1e7}
 
 @dataclass(frozen=True, eq=False)
 class Census:
-    """The public counts and what is asked about them."""
+    """The public counts and the workloads."""
 
     counts: Integers
 
     @property
     def workloads(self) -> dict[str, Queries]:
-        """The three of the paper. "Any" value of an attribute is its total."""
+        """The paper's three workloads. "Any" value of an attribute is its total."""
         return _workloads(self.counts.shape)
 
     def error(self, name: str, estimate: Reals) -> float:
-        """In the units of Table 1."""
+        """The error of an estimate, in the units of Table 1."""
         workload = self.workloads[name]
         (distance,) = distances(workload, estimate[None], self.counts)
         return float(distance / workload.count / max(1, self.counts.sum()) * UNITS[name])
@@ -113,14 +113,14 @@ def _trial(census: Census, name: str, method: str, seed: int) -> float:
 
 
 def _published(x: Integers, workload: Queries, seed: int) -> Reals:
-    """NOT PRIVATE. The DAWA that published evaluations ran, in every stripe of public counts."""
+    """NOT PRIVATE. The DAWA used in published evaluations, run on every stripe of public counts."""
     line, stripes = stripe_workload(workload, 0), stripes_of(x.reshape(-1), x.shape, 0)
     estimates = [published_dawa(stripe, line, EPSILON, seed + number) for number, stripe in enumerate(stripes)]
     return whole_of(np.stack(estimates), x.shape, 0).reshape(x.shape)
 
 
 def network_estimate(name: str, counts: Integers, schema: Schema, epsilon: str, seed: int) -> Reals:
-    """One run: products of the conditional tables over all cells, or least squares of smallest norm, as it is.
+    """One run: products of the conditional tables over all cells, or the least-squares solution of smallest norm.
 
     >>> from adyton.schema import Integer
     >>> schema = Schema({"a": Integer(0, 1), "b": Integer(0, 1)})
@@ -150,40 +150,40 @@ PUBLISHED = {
 }
 """Table 1."""
 _HONEST = (
-    "The paper's DAWA adds half of the noise that its proof needs, and none to single cells: it is not private. Run "
-    "with the same second step as ours, it has the paper's errors."
+    "The paper's DAWA adds half of the noise that its proof needs, and none to single cells: it is not private. With "
+    "the second step of our own DAWA, it reaches the paper's errors."
 )
 _NETWORK = (
-    "Ours looks only at tables whose cells hold enough rows for their noise, and buys the number of rows for it; noisy "
-    "tables become the nearest ones without negative counts, and keep their sums."
+    "Ours considers only tables whose cells hold enough rows for their noise, so it measures the number of rows; noisy "
+    " tables are replaced by the nearest tables without negative counts and with the same sums."
 )
 _EVEN = (
-    "Ours looks only at tables whose cells hold enough rows for their noise: income is by itself, and within it the "
-    "other attributes are taken to be even."
+    "Ours considers only tables whose cells hold enough rows for their noise: income is in no table with others, so "
+    "the other attributes are assumed to be uniform within it."
 )
-_SINGLE = "Same algorithm on nine rows fewer; the runs are others."
+_SINGLE = "Same algorithm on nine fewer rows, with different random runs."
 _WHY = {"dawa-striped": _HONEST, "privbayes": _NETWORK, "privbayes-ls": _EVEN}
 TARGETS = {"identity": 2.6, "2-way marginals": 2.1, "prefix (income)": 1.8}
-"""What the best honest plan must reach."""
+"""The errors that the best private plan must reach."""
 
 
 def sheets(outcomes: Sequence[Outcome]) -> list[Sheet]:
-    """Claims, Table 1, and the paper's figures beside ours."""
+    """Claims, Table 1, and the paper's figures compared with ours."""
     errors = means(outcomes)
     note = (
         f"Mean ± standard error of {max(mean.trials for mean in errors)} runs. ‖W·x̂ − W·x‖₂/(queries·rows), in units "
-        "of 10⁻⁹ (identity) and 10⁻⁷. Answering zeros scores 8.14 on identity, better than several private methods."
+        "of 10⁻⁹ (identity) and 10⁻⁷. Answering zeros has an error of 8.14 on identity, less than some private methods."
     )
     return [
-        claims_sheet(claims(errors), "What is claimed, and what is seen here"),
-        grid_sheet(PART, "εKTELO's Table 1, and honest plans of ours", errors, lambda mean: mean.workload, note),
-        beside(PART, "The paper's figures beside ours", list(_beside(errors))),
+        claims_sheet(claims(errors), "Claims, and results here"),
+        grid_sheet(PART, "εKTELO's Table 1, and private plans of ours", errors, lambda mean: mean.workload, note),
+        beside(PART, "The paper's figures compared with ours", list(_beside(errors))),
     ]
 
 
 def _beside(errors: Sequence[MeanOutcome]) -> Iterator[Compared]:
     ours = [(mean, mean.method, _WHY.get(mean.method, _SINGLE)) for mean in errors if mean.method in PUBLISHED]
-    same = "Our second stage weights the tree for what this workload asks of a stripe."
+    same = "Our second step weights the tree for this workload's queries on a stripe."
     theirs = [(mean, "dawa-striped", same) for mean in errors if mean.method == NOT_PRIVATE]
     for mean, method, why in ours + theirs:
         paper = PUBLISHED[method].get(mean.workload)
@@ -192,19 +192,19 @@ def _beside(errors: Sequence[MeanOutcome]) -> Iterator[Compared]:
 
 
 def claims(outcomes: Sequence[MeanOutcome]) -> Iterator[Claim]:
-    """What can be said about these figures."""
+    """Claims about these figures."""
     errors = {(mean.method, mean.workload): mean.mean for mean in outcomes}
     honest = [name for name in PLANS if name != "auto"]
     for workload, target in TARGETS.items():
         best = min(honest, key=lambda name: errors[name, workload])
         yield claim(
-            f"{workload}: the best private plan errs by at most {target} "
+            f"{workload}: the best private plan has an error of at most {target} "
             f"(the paper's DAWA-striped, which is not private: {PUBLISHED['dawa-striped'][workload]}).",
             f"{best} {errors[best, workload]:.2f}",
             errors[best, workload] <= target,
         )
         yield claim(
-            f"{workload}: auto is within 1.2 times of the best plan.",
+            f"{workload}: the error of auto is at most 1.2 times that of the best plan.",
             f"{errors['auto', workload] / errors[best, workload]:.2f}",
             errors["auto", workload] <= 1.2 * errors[best, workload],
         )
@@ -227,20 +227,21 @@ EVALUATION = Evaluation(
     needs="the table of the March 2000 survey (cps2000.csv.gz)",
     about=(
         "Zhang et al., εKTELO, SIGMOD 2018, Table 1: 49,427 heads of household (nine fewer than the paper has) in "
-        "5,000 × 5 × 7 × 4 × 2 cells at ε = 1. All cells; all pairs of attributes; and all prefix sums of income for "
-        "every combination of the others, each of which may be any.",
-        "Striped plans divide the table into 280 lines along income, which share no row, and run a plan for one "
-        "dimension in each, with the whole budget. What that plan is asked for follows from the workload.",
-        "Noise is the discrete Laplace that a private release would have. At ε = 1 its variance is 1.84 where that of "
-        "the paper's continuous noise is 2, so that identity errs by 23.2; with continuous noise it errs by 24.2, as "
-        "in the paper.",
-        "auto takes a striped plan by two errors in closed form and two factors that were fitted to other public "
+        "5,000 × 5 × 7 × 4 × 2 cells at ε = 1. The workloads: all cells; all pairs of attributes; and all prefix sums "
+        "of income for every combination of values of the other attributes, where each value may also be “any”.",
+        "Striped plans divide the table into 280 lines along income, which share no row, and run a one-dimensional "
+        "plan on each, with the whole budget. The queries of that plan follow from the workload.",
+        "Noise is the discrete Laplace noise that a private release would have. At ε = 1 its variance is 1.84, that of "
+        "the paper's continuous noise is 2, so the error of identity is 23.2; with continuous noise it is 24.2, as in "
+        "the paper.",
+        "auto chooses a striped plan by two errors in closed form and two factors that were fitted to other public "
         "tables (adyton bench stripes).",
         "PrivBayes and PrivBayes-LS choose a network with the sensitivity that the score has when rows are added, and "
-        "buy the number of rows; the least squares is over all cells, of smallest norm, as in the paper.",
-        "The published DAWA is not private. It stands here, on public data, to show what its figures are worth.",
+        "measure the number of rows; the least-squares solution is over all cells and of smallest norm, as in the "
+        "paper.",
+        "The published DAWA is not private. It is run here, on public data, to show what its figures are worth.",
     ),
-    chapters={"claims": "What is claimed, and what is seen here", PART: "Errors (Table 1)"},
+    chapters={"claims": "Claims, and results here", PART: "Errors (Table 1)"},
     main=("claims", PART),
     start=lambda given: started(given, jobs(read_census(given), quick=given.quick)),
     sheets=sheets,

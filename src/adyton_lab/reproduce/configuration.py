@@ -1,8 +1,8 @@
-"""Private algorithm configuration, measured: what a parameter that was tuned privately loses, on made-up instances.
+"""Private algorithm configuration, measured: how much a privately tuned parameter loses, on made-up instances.
 
-Balcan, Dick and Vitercik, "Differentially private algorithm configuration", 2017, prove how much that is at most, and
-measure nothing. Here every family is tuned on few and on many instances, with small and large ε, and judged on others
-that it was not tuned on: against the best parameter without privacy, and against what people use today.
+Balcan, Dick and Vitercik, "Differentially private algorithm configuration", 2017, prove an upper bound on this loss and
+measure nothing. Here every family is tuned on few and on many instances, with small and large ε, and tested on held-out
+instances: against the best parameter without privacy, and against the value that people use today.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ TODAY = f"clip {CLIPS[0]}, prior on today"
 """Half of the prior is on today's value."""
 UTILITIES = (*(f"clip {clip}" for clip in CLIPS), TODAY, PAPER)
 _EXACT = Utility.named("regret", clip=1)
-"""What the best parameter without privacy is found by: the mean relative regret, not clipped."""
+"""The utility of the best parameter without privacy: the mean relative regret, not clipped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """A parameter that was tuned once, and how it does on instances that were not seen. Regrets are relative means."""
+    """A parameter that was tuned once, and how it does on held-out instances. Regrets are means of relative regrets."""
 
     family: str
     kind: str
@@ -64,16 +64,16 @@ class Tuned:
     without_privacy: float
     """The regret of the best parameter for the same instances."""
     default: float
-    """The regret of today's value."""
+    """The regret of the value used today."""
     loss: float
-    """How far the sum of utilities is from the best, on the instances it was tuned on, in units of H."""
+    """How far the sum of utilities is below the best, on the instances used for tuning, in units of H."""
     bound: float
-    """What the paper proves about that loss."""
+    """The paper's upper bound on that loss."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is varied, and how often it is repeated."""
+    """The settings that are varied, and the number of repetitions."""
 
     sizes: tuple[int, ...]
     epsilons: tuple[str, ...]
@@ -83,7 +83,7 @@ class Protocol:
     to_judge: int
 
     def steps(self, number_of_kinds: int) -> int:
-        """How many instances are looked at and parameters tuned."""
+        """The number of instances computed plus the number of parameters tuned."""
         runs = self.trials * len(self.sizes) * len(UTILITIES) * len(self.epsilons)
         return number_of_kinds * (self.to_tune + self.to_judge + runs)
 
@@ -93,16 +93,16 @@ QUICK = Protocol((10, 50, 200), ("0.1", "1"), 10, 400, 300)
 
 
 def run(asked: Protocol, advance: Advance = unseen) -> list[Tuned]:
-    """Every parameter tuned: for each kind of instances, size, ε and utility. Nothing here is private."""
+    """Every tuned parameter: for each kind of instances, size, ε and utility. Nothing here is private."""
     return [tuned for number, kind in enumerate(kinds()) for tuned in tuned_on(kind, asked, number, advance)]
 
 
 def tuned_on(kind: Kind, asked: Protocol, number: int, advance: Advance = unseen) -> Iterator[Tuned]:
-    """All that is measured on one kind of instances."""
+    """All measurements on one kind of instances."""
     tuning = Pool.of(kind, [(0, seed) for seed in range(asked.to_tune)], advance)
     judging = Pool.of(kind, [(1, seed) for seed in range(asked.to_judge)], advance)
     exact, default = tuning.votes(_EXACT), judging.regret(judging.default)
-    utilities = UTILITIES if (tuning.best >= 0).all() else UTILITIES[:-1]  # costs are negative: no value in [0, H]
+    utilities = UTILITIES if (tuning.best >= 0).all() else UTILITIES[:-1]  # negative costs are not values in [0, H]
     votes = {name: tuning.votes(utility_for(name, tuning)) for name in utilities}
     for trial in range(asked.trials):
         order = np.random.default_rng([number, trial]).permutation(asked.to_tune)
@@ -134,7 +134,7 @@ def tuned_on(kind: Kind, asked: Protocol, number: int, advance: Advance = unseen
 
 
 def utility_for(name: str, pool: Pool) -> Utility:
-    """A utility by its name; H is the largest value of the kind, which favours the paper: it is unknown in practice."""
+    """A utility by its name; H is the largest value of the kind, unknown in practice, which favours the paper."""
     if name == PAPER:
         return Utility.named("value", bound=Fraction(float(pool.best.max())))
     return Utility.named("regret", clip=name.removeprefix("clip ").split(",")[0])
@@ -150,7 +150,8 @@ def summed_up(votes: Sequence[Vote], sample: Sequence[int], pool: Pool, utility:
 
 
 def best_place(sums: SummedUtility) -> int:
-    """The middle of the longest of the best pieces. Where pieces are not constant: the best of the most promising."""
+    """The middle of the longest of the best pieces; if pieces are not constant, the best of the most promising
+    middles."""
     lengths = np.diff(np.append(sums.starts, POINTS))
     middles = sums.starts + lengths // 2
     if sums.exact:
@@ -162,7 +163,7 @@ def best_place(sums: SummedUtility) -> int:
 def drawn_place(
     sums: SummedUtility, lattice: Lattice, epsilon: str, seed: Sequence[int], today: float | None = None
 ) -> int:
-    """A place, drawn by the kernel as from private instances, with a seeded generator."""
+    """A place drawn by the kernel as it would be for private instances, with a seeded generator."""
     kernel = simulated_instances(sums, lattice, epsilon=epsilon, seed=np.random.SeedSequence(seed))
     return lattice.nearest(kernel.root.tune(epsilon, today))
 
@@ -177,7 +178,7 @@ class Kind:
     family: Family[Any]
     name: str
     make: Callable[..., Any]
-    """Takes a seed: two numbers."""
+    """Takes a seed of two numbers."""
 
     @property
     def label(self) -> str:
@@ -186,8 +187,8 @@ class Kind:
 
 
 def kinds() -> list[Kind]:
-    """For every family what papers make up; at the end kinds of other numbers, to show how much a gain depends on them:
-    even weights, and half the bids."""
+    """For every family, the kinds of instances that papers make up; at the end, kinds with other parameters (even
+    weights, half the bids), to show how much a gain depends on them."""
     cuts = partial(made_up.cut_graph, vertices=50)
     graphs, bids = partial(made_up.graph, vertices=100), partial(made_up.bids, goods=40)
     return [
@@ -217,7 +218,7 @@ def _even_graph(kind: str, vertices: int, seed: Sequence[int]) -> WeightedGraph:
 
 
 class Pool:
-    """Instances of one kind by their curves: some to tune on, and others to judge by."""
+    """The curves of instances of one kind, for tuning or for testing."""
 
     def __init__(self, family: Family[Any], curves: Sequence[Curve], lattice: Lattice) -> None:
         self.family, self.curves, self.lattice = family, curves, lattice
@@ -241,7 +242,8 @@ class Pool:
             return [vote_of(curve, self.lattice, utility) for curve in self.curves]
 
     def regret(self, place: int) -> float:
-        """The mean over instances of how far below the best parameter for that very instance this one is, in parts."""
+        """The mean relative regret: how far below the best value for each instance this place is, as a fraction of
+        it."""
         rows = np.searchsorted(self._keys, np.arange(len(self.curves)) * POINTS + place, "right") - 1
         points = np.full(rows.size, self.lattice.point(place))
         values = smooth_values(self._coefficients[rows], points)
@@ -250,7 +252,7 @@ class Pool:
 
     @property
     def default(self) -> int:
-        """The place of what people use today."""
+        """The place of the value that people use today."""
         return self.lattice.nearest(self.family.default)
 
     @cached_property
@@ -281,7 +283,7 @@ class Pool:
         return np.concatenate(rows)
 
 
-# ---- the paper's bound, computed where instances are public ---------------------------------------------------------
+# ---- the paper's bound, which can be computed because the instances are public --------------------------------------
 
 ZETA = 0.01
 """The bound holds with probability 1 − ζ."""
@@ -289,15 +291,15 @@ ZETA = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Parts of the interval around the optimum, each with what share of it they are, w/L, and with k: the number of
-    instances whose utility changes inside. Only those that are as long as their k allows."""
+    """Windows around the optimum: each has its fraction w/L of the interval, and k, the number of instances whose
+    utility changes inside it. Only the longest window for each k is kept."""
 
     shares: Reals
     changing: Integers
 
     @classmethod
     def of(cls, votes: Sequence[Vote], optimum: int) -> Windows:
-        """All around the place *optimum*, to both sides as far as the interval reaches."""
+        """All windows around the place *optimum*, cut off at the ends of the interval."""
         free = np.sort([_unchanged(vote, optimum) for vote in votes])
         reach = np.unique(np.concatenate([free, [POINTS]]))
         widths = np.minimum(optimum + reach, POINTS - 1) - np.maximum(optimum - reach, 0) + 1
@@ -305,13 +307,13 @@ class Windows:
 
 
 def bound(windows: Windows, epsilon: float, zeta: float = ZETA, prior: float = 1.0) -> float:
-    """(1/ε)(ln(L/w) + ln(1/ζ)) + k, minimised over w, in units of H: no more is lost in sum, with probability 1 − ζ.
+    """(1/ε)(ln(L/w) + ln(1/ζ)) + k, minimised over w, in units of H: bounds the summed loss with probability 1 − ζ.
 
     Balcan, Dick and Vitercik, 2017 and 2018.
 
-    Proof.  In the part no sum is below the best by more than k, so its places weigh at least w·e^{ε(U* − k)} together.
-    All places that lose more than k + t weigh less than L·e^{ε(U* − k − t)}, which is ζ times that for
-    t = (ln(L/w) + ln(1/ζ))/ε. If only a part *prior* of the prior is on the interval, L/w becomes L/(w·prior).  ∎
+    Proof.  In the window no sum is below the best by more than k, so its places together weigh at least
+    w·e^{ε(U* − k)}. All places that lose more than k + t weigh less than L·e^{ε(U* − k − t)}, which is ζ times that for
+    t = (ln(L/w) + ln(1/ζ))/ε. If only a fraction *prior* of the prior is on the interval, L/w becomes L/(w·prior).  ∎
 
     >>> from adyton.kernel.instances.votes import FLAT
     >>> round(bound(Windows.of([FLAT], 7), epsilon=1.0, zeta=math.exp(-3)), 9)
@@ -321,7 +323,7 @@ def bound(windows: Windows, epsilon: float, zeta: float = ZETA, prior: float = 1
 
 
 def _unchanged(vote: Vote, place: int) -> int:
-    """How many places to both sides have the same level; all of them, if none is different."""
+    """How many places on each side have the same level; all places if none differs."""
     if not isinstance(vote, StepVote):
         return 0
     moves = vote.starts[1:][np.diff(vote.levels) != 0]

@@ -1,4 +1,4 @@
-"""What ``adyton reproduce configuration`` shows: where tuning pays, how the loss falls, and whether the bound holds."""
+"""What ``adyton reproduce configuration`` shows: where tuning pays off, how the loss falls, whether the bound holds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from adyton_lab.reproduce.evaluation import Evaluation, Given, Started
 from adyton_lab.reproduce.sheets import Claim, Sheet, claim, claims_sheet
 
 WORTHWHILE = 0.5
-"""A gain of at most so many points of regret is not worthwhile."""
+"""A gain of at most this many points of regret is not worthwhile."""
 SIZE, EPSILON, UTILITY = 200, "1", UTILITIES[0]
-"""Where kinds are compared."""
+"""The setting in which kinds are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class MeanTuned:
     without_privacy: float
     default: float
     loss: float
-    """The mean of the summed loss on the instances that were tuned on, in units of H."""
+    """The mean of the summed loss on the instances used for tuning, in units of H."""
     largest_loss: float
     bound: float
     above: int
@@ -43,7 +43,7 @@ class MeanTuned:
 
     @property
     def gain(self) -> float:
-        """By how many points it is better than today's value."""
+        """By how many points the tuned parameter is better than today's value."""
         return self.default - self.regret
 
     @property
@@ -53,7 +53,7 @@ class MeanTuned:
 
 
 def means(records: Iterable[Tuned]) -> list[MeanTuned]:
-    """By kind, utility, number of instances and ε, in the order in which they come."""
+    """By kind, utility, number of instances and ε, in order of first occurrence."""
     groups: dict[tuple[str, str, str, int, str], list[Tuned]] = {}
     for tuned in records:
         groups.setdefault((tuned.family, tuned.kind, tuned.utility, tuned.instances, tuned.epsilon), []).append(tuned)
@@ -81,16 +81,16 @@ def _mean(group: Sequence[Tuned]) -> MeanTuned:
 
 
 def all_sheets(records: Iterable[Tuned]) -> list[Sheet]:
-    """Claims, where tuning pays, then losses and bounds by family."""
+    """Claims, where tuning pays off, then losses and bounds by family."""
     averaged = means(records)
     families = dict.fromkeys(mean.family for mean in averaged)
     parts = [[mean for mean in averaged if mean.family == name] for name in families]
-    said = claims_sheet(claims(averaged), "What is claimed, and what is seen here")
+    said = claims_sheet(claims(averaged), "Claims, and results here")
     return [said, *_worth(averaged), _gains(averaged), *map(_regrets, parts), *map(_bounds, parts)]
 
 
 def _utilities(averaged: Iterable[MeanTuned]) -> dict[tuple[str, str], dict[str, MeanTuned]]:
-    """What each utility does at 200 instances and ε = 1, by family and kind."""
+    """The results of each utility at 200 instances and ε = 1, by family and kind."""
     kinds: dict[tuple[str, str], dict[str, MeanTuned]] = {}
     for mean in averaged:
         if (mean.instances, mean.epsilon) == (SIZE, EPSILON):
@@ -102,7 +102,7 @@ def _worth(averaged: Sequence[MeanTuned]) -> list[Sheet]:
     kinds = _utilities(averaged)
     columns = ("instances", "today", "without privacy", *UTILITIES, "gain", "loss to the best")
     note = (
-        "Mean relative regret in points, on instances that were not tuned on; ± standard errors. Gain and loss are "
+        "Mean relative regret in points, on held-out instances; ± standard errors. Gain and loss are "
         f"those of {UTILITY}."
     )
     sheets = []
@@ -128,7 +128,7 @@ def _worth(averaged: Sequence[MeanTuned]) -> list[Sheet]:
 
 
 def _gains(averaged: Sequence[MeanTuned]) -> Sheet:
-    """The mean gain over all kinds: how many instances it takes until tuning pays at all."""
+    """The mean gain over all kinds: how many instances it takes until tuning pays off."""
     sizes = sorted({mean.instances for mean in averaged})
     gains: dict[tuple[str, str], dict[int, list[float]]] = {}
     shown = [mean for mean in averaged if mean.utility != PAPER]
@@ -138,7 +138,7 @@ def _gains(averaged: Sequence[MeanTuned]) -> Sheet:
         (f"{utility}, ε = {epsilon}", *(f"{np.mean(by[size]):+.2f}" for size in sizes))
         for (utility, epsilon), by in sorted(gains.items(), key=lambda item: (float(item[0][1]), item[0][0]))
     )
-    title = "Gain against today's value in points, mean of all kinds, by instances tuned on"
+    title = "Gain over today's value in points, mean of all kinds, by number of instances tuned on"
     return Sheet("worth", title, ("", *(f"{size:,}" for size in sizes)), rows, shown)
 
 
@@ -161,7 +161,7 @@ def _regrets(averaged: Sequence[MeanTuned]) -> Sheet:
 
 
 def _bounds(averaged: Sequence[MeanTuned]) -> Sheet:
-    """The summed loss beside what is proved about it."""
+    """The summed loss and its proven bound."""
     sizes = sorted({mean.instances for mean in averaged})
     rows = []
     for kind, utility, epsilon in dict.fromkeys((mean.kind, mean.utility, mean.epsilon) for mean in averaged):
@@ -179,7 +179,7 @@ GOALS = {("auction", "regions"): 2.0, ("auction", "decay"): 2.0, ("independent-s
 
 
 def claims(averaged: Sequence[MeanTuned]) -> Iterator[Claim]:
-    """What the paper proves, and what is claimed of the clipped regret."""
+    """What the paper proves, and our claims about the clipped regret."""
     trials, above = sum(mean.trials for mean in averaged), sum(mean.above for mean in averaged)
     yield claim(
         "The summed loss is at most (H/ε)(ln(L/w) + ln(1/ζ)) + kH, with probability 1 − ζ.",
@@ -202,7 +202,7 @@ def claims(averaged: Sequence[MeanTuned]) -> Iterator[Claim]:
     better = [by[UTILITY].regret < by[PAPER].regret for by in _utilities(averaged).values() if PAPER in by]
     if better:
         yield claim(
-            "Clipped regret is better than the values themselves, whose H is that of the largest instance.",
+            "Clipped regret is better than the paper's utility, the value itself, whose H is the largest value.",
             f"in {sum(better)} of {len(better)} kinds at {SIZE} instances and ε = {EPSILON}",
             all(better),
             2 * sum(better) > len(better),
@@ -210,7 +210,7 @@ def claims(averaged: Sequence[MeanTuned]) -> Iterator[Claim]:
 
 
 def _falling(averaged: Sequence[MeanTuned]) -> Iterator[Claim]:
-    """As instances grow, the utility of what is chosen privately approaches the best."""
+    """With more instances, the utility of the privately chosen parameter approaches the best."""
     lines: dict[tuple[str, str], list[MeanTuned]] = {}
     for mean in averaged:
         if (mean.utility, mean.epsilon) == (UTILITY, EPSILON):
@@ -224,9 +224,9 @@ def _falling(averaged: Sequence[MeanTuned]) -> Iterator[Claim]:
         near = max(last.price for _, last in ends)
         first, last = ends[0]
         yield claim(
-            "As instances grow, the utility of what is chosen approaches that of the best parameter.",
+            "With more instances, the utility of the chosen parameter approaches that of the best parameter.",
             f"from {first.instances} to {last.instances} instances the mean loss falls in {good} of {len(ends)} "
-            f"kinds; then none is more than {near:.2f} points from the best (ε = {EPSILON})",
+            f"kinds; at the end no kind is more than {near:.2f} points from the best (ε = {EPSILON})",
             good == len(ends),
             True,
         )
@@ -242,7 +242,7 @@ _STYLES: Styles = {
     "ε = 3": (VERMILLION, "s"),
     _FREE: ("black", ""),
 }
-"""An ε looks the same in all pictures."""
+"""Each ε has the same style in all pictures."""
 _BOUND_STYLES: Styles = {"bound": ("black", "_"), "largest loss": (VERMILLION, "^"), "mean loss": (BLUE, "o")}
 _ACROSS = "instances, on a log axis"
 
@@ -285,7 +285,7 @@ def _draw_bounds(path: Path, averaged: Sequence[MeanTuned]) -> Path:
             for name, value in zip(_BOUND_STYLES, (mean.bound, mean.largest_loss, mean.loss), strict=True):
                 panel.lines.setdefault(name, []).append(Point(mean.instances, value, value, value))
     title = f"Summed loss on the instances tuned on, and its bound (ε = {EPSILON}, {UTILITY})"
-    up = "in units of H: of one instance's say"
+    up = "in units of H, the largest utility of one instance"
     return draw_lines(path, title, list(shown.values()), across=_ACROSS, up=up, fixed=_BOUND_STYLES)
 
 
@@ -299,22 +299,22 @@ EVALUATION = Evaluation(
     title="Private algorithm configuration, measured",
     needs="",
     about=(
-        "Balcan, Dick and Vitercik, Differentially private algorithm configuration, 2017, prove how much a parameter "
-        "that was tuned privately loses, and measure nothing. Here every family is tuned on made-up instances, which "
-        "are public and seeded, and judged by others of the same kind. A regret is how far below the best parameter "
-        "for that very instance the chosen one is, in percent of the best.",
-        "The private draw is the library's own, with one instance added or removed as the neighbour, by a seeded "
-        "generator. Clip 0.1 and 0.05 are clipped relative regrets, once also with half of the prior on today's value; "
+        "Balcan, Dick and Vitercik, Differentially private algorithm configuration, 2017, prove how much a privately "
+        "tuned parameter loses at most, and measure nothing. Here every family is tuned on made-up instances, which "
+        "are public and seeded, and tested on other instances of the same kind. Regret is how far the value of the "
+        "chosen parameter is below that of the best parameter for the same instance, in percent of the best.",
+        "The private draw is the library's own, with a seeded generator; neighbours differ by one added or removed "
+        "instance. Clip 0.1 and 0.05 are clipped relative regrets, once also with half of the prior on today's value; "
         "value is the paper's utility in [0, H], with the least H that holds for the kind. Without privacy, the "
-        "parameter of least mean regret is taken. In every run the paper's bound is computed from the same instances, "
-        "and compared with what was lost.",
-        "Kinds of instances follow published generators, but are not theirs to the letter. How much is gained depends "
-        "on their numbers, which were chosen after a look at a few: auctions of 40 goods have 200 bids, and graphs "
-        "exponential weights. With half the bids, or with even weights, which stand in the tables too, the gain is a "
-        "half to a quarter of that.",
+        "parameter with the least mean regret is taken. In every run the paper's bound is computed from the same "
+        "instances and compared with the loss.",
+        "Kinds of instances follow published generators, but not exactly. The gain depends on their parameters, which "
+        "were chosen after a few were tried: auctions of 40 goods have 200 bids, and graphs have exponential weights. "
+        "With half the bids, or with even weights, which are in the tables too, the gain is a half to a quarter as "
+        "large.",
     ),
     chapters={
-        "claims": "What is claimed, and what is seen here",
+        "claims": "Claims, and results here",
         "worth": "Where tuning is worthwhile, and where not",
         "regret": "Regret against the number of instances",
         "bound": "Losses and their bounds",

@@ -1,12 +1,12 @@
-"""DAWA's evaluation again: lines of 4,096 cells, four workloads, four budgets; its two steps by themselves; a map.
+"""DAWA's evaluation again: lines of 4,096 cells, four workloads, four budgets; its two steps separately; a map.
 
 Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy", PVLDB
 2014, Section 5 (Figs. 3 to 7, Tables 1 and 2). The error is the mean of |answer − truth| over the queries.
 
-Here is also the DAWA that published evaluations ran, as a mark to measure honest plans against. **It is not private.**
-Its choice of a partition has half of the noise that the proof needs, none on single cells, and cuts negative costs off
-at 0: on eight cells it loses more than four times the ε that it claims. So it takes counts that are public, in the
-open; it is no mechanism, no plan, and no kernel runs it.
+This module also has the DAWA used in published evaluations, to compare private plans with. **It is not private.** Its
+choice of a partition has half of the noise that the proof needs, none on single cells, and clips negative costs at 0:
+on eight cells its privacy loss is more than four times the ε that it claims. So it takes public counts directly; it is
+neither a mechanism nor a plan, and no kernel runs it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from adyton_lab.reproduce.outcomes import Job
 
 SHARE = Fraction(1, 4)
 ALLOWANCE = 5
-"""By how much more an interval may cost in our DAWA, in units of 1/ε₁ (see its option)."""
+"""How much more an interval may cost in our DAWA, in units of 1/ε₁ (see its option)."""
 SECOND_STEPS = ("greedy", "uniform", "geometric", "laplace")
 CELLS, QUERIES, CLUSTERS = 4096, 2000, 5
 WORKLOADS = ("uniform intervals", "identity", "clustered intervals", "large clustered intervals")
@@ -59,7 +59,7 @@ PARTITIONS = {
     "all": "dawa, all lengths",
     "php": "php",
 }
-"""Ways to choose a partition, as they are shown."""
+"""Ways to choose a partition, with the names shown."""
 SETS = ("NETTRACE", "ADULT", "MEDCOST", "SEARCHLOGS", "INCOME", "PATENT", "HEPTH")
 """In the paper's order, from easy to hard."""
 EXAMPLES = ("NETTRACE", "SEARCHLOGS", "HEPTH")
@@ -74,28 +74,28 @@ class Protocol:
     """How much of the evaluation is run."""
 
     workloads: int
-    """Random workloads of a kind."""
+    """The number of random workloads of a kind."""
     trials: int
-    """Runs on each."""
+    """The number of runs on each workload."""
     epsilons: tuple[str, ...]
     side: int
-    """Of the map."""
+    """The number of cells along each axis of the map."""
     boxes: int
 
 
 def protocol(*, quick: bool) -> Protocol:
-    """That of the paper, or a small one."""
+    """The paper's protocol, or a small one."""
     return Protocol(1, 1, ("0.01", "0.1"), 256, 200) if quick else Protocol(5, 3, EPSILONS, 1024, 1000)
 
 
 def lines(folder: Path, *, public: bool) -> dict[str, Integers]:
-    """The seven histograms, at the number of rows that each has."""
+    """The seven histograms, with their own numbers of rows."""
     counts = {shape.name: shape.counts for shape in dpbench_corpus(folder, 1, public=public)}
     return {name: np.rint(counts[name]).astype(np.int64) for name in (*SETS, *counts) if name in counts}
 
 
 def jobs(data: dict[str, Integers], roads: Roads, *, quick: bool = False) -> list[Job]:
-    """Everything once, then everything again: a run that is stopped has figures for all parts."""
+    """All jobs ordered by trial, so a run that is stopped has figures for all parts."""
     settings = protocol(quick=quick)
     parts = (_partition_jobs(data, settings), _line_jobs(data, settings), _map_jobs(roads, settings))
     return sorted(itertools.chain(*parts), key=lambda job: job.trial)
@@ -103,7 +103,7 @@ def jobs(data: dict[str, Integers], roads: Roads, *, quick: bool = False) -> lis
 
 @lru_cache(maxsize=64)
 def workload_of(kind: str, number: int, cells: int = CELLS) -> Queries:
-    """One of the :data:`WORKLOADS`; those that are random have numbers."""
+    """One of the :data:`WORKLOADS`; *number* distinguishes random workloads of the same kind."""
     if kind == "identity":
         return Identity(cells)
     random = np.random.default_rng([number, WORKLOADS.index(kind)])
@@ -123,7 +123,7 @@ def error(workload: Queries, estimate: Reals, x: Integers) -> float:
 
 
 def _partition_jobs(data: dict[str, Integers], settings: Protocol) -> Iterator[Job]:
-    """Table 1 (how many buckets the least partition has) and Fig. 5 (what partitions cost)."""
+    """Table 1 (the number of buckets of the least-cost partition) and Fig. 5 (the costs of partitions)."""
     for name, x in data.items():
         yield Job("table1", name, "", "0.1", "least", 0, partial(_buckets, x))
         for way, words in PARTITIONS.items():
@@ -185,14 +185,14 @@ def _on_map(roads: Roads, shape: str, epsilon: str, method: str, number: int, se
 
 @dataclass(frozen=True, eq=False)
 class Roads:
-    """How many intersections each cell has, longitude along the first axis, and how many degrees a cell has."""
+    """The number of intersections in each cell, longitude along the first axis, and the size of a cell in degrees."""
 
     counts: Integers
     degrees: tuple[float, float]
 
     @classmethod
     def read(cls, folder: Path, side: int) -> Roads:
-        """On a grid with so many cells along each axis."""
+        """Read the map on a grid with *side* cells along each axis."""
         with gzip.open(file_in(folder, "road_california.csv.gz"), "rt", encoding="utf-8") as file:
             points = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
         low, high = points.min(axis=0), points.max(axis=0)
@@ -203,7 +203,7 @@ class Roads:
         return cls(counts, (width, height))
 
     def boxes(self, shape: str, number: int) -> Ranges:
-        """Random rectangles of one of the :data:`SHAPES`, to whole cells, and no larger than the map."""
+        """Random rectangles of one of the :data:`SHAPES`, rounded to whole cells, and no larger than the map."""
         side = self.counts.shape[0]
         degrees = zip(SHAPES[shape], self.degrees, strict=True)
         sizes = [min(side, max(1, round(length / cell))) for length, cell in degrees]
@@ -212,7 +212,7 @@ class Roads:
         return Ranges((side, side), lower, lower + np.array(sizes) - 1)
 
 
-# ---- the two steps by themselves ------------------------------------------------------------------------------------
+# ---- the two steps separately ---------------------------------------------------------------------------------------
 
 
 def least_partition(x: Integers, epsilon: Fraction) -> Partition:
@@ -227,7 +227,7 @@ def least_partition(x: Integers, epsilon: Fraction) -> Partition:
 
 
 def chosen_partition(way: str, x: Integers, epsilon: Fraction, rest: Fraction, seed: int) -> Partition:
-    """A partition of public counts for *epsilon*, if *rest* is left to measure its buckets."""
+    """A partition of public counts, chosen with *epsilon*, when *rest* is left to measure its buckets."""
     if way == "published":
         share = epsilon / (epsilon + rest)
         return Partition(published_partition(x, epsilon + rest, share, seed))
@@ -243,14 +243,14 @@ def chosen_partition(way: str, x: Integers, epsilon: Fraction, rest: Fraction, s
 
 
 def partition_cost(x: Integers, partition: Partition, epsilon: Fraction) -> float:
-    """Definition 5: Σ dev(b) + 1/ε for every bucket."""
+    """Definition 5: Σ (dev(b) + 1/ε) over all buckets."""
     bounds = boundaries(partition)
     means = np.add.reduceat(x.astype(np.float64), bounds[:-1]) / np.diff(bounds)
     return float(np.abs(x - np.repeat(means, np.diff(bounds))).sum() + (bounds.size - 1) / float(epsilon))
 
 
 def measured(x: Integers, workload: Queries, buckets: Partition, way: str, epsilon: Fraction, seed: int) -> Reals:
-    """An estimate of public counts from answers about buckets, by one of the :data:`SECOND_STEPS`."""
+    """An estimate of public counts from measurements of buckets, by one of the :data:`SECOND_STEPS`."""
     source = Kernel.simulated(x, epsilon=epsilon, seed=seed).root
     if way == "laplace":
         counts = source.reduce(buckets).measure(Identity(buckets.groups), epsilon)
@@ -284,7 +284,7 @@ def published_partition(
 ) -> npt.NDArray[np.int64]:
     """NOT PRIVATE. The number of the bucket of each cell of a line of public counts.
 
-    Costs are max(0, dev(b) + Laplace([(1 − 1/ℓ) + (1 − 1/L)]/ε₁)) + 1/ε₂, without noise where L = 1.
+    Costs are max(0, dev(b) + Laplace([(1 − 1/ℓ) + (1 − 1/L)]/ε₁)) + 1/ε₂, without noise if L = 1.
     """
     values, amount, part = public_counts(x), positive(epsilon, "epsilon"), share(share_of_partition, "share")
     selection = DawaPartition()
@@ -302,7 +302,7 @@ def published_partition(
 
 
 def published_dawa(x: npt.ArrayLike, workload: Queries, epsilon: Rational, seed: int | None = None) -> Reals:
-    """NOT PRIVATE. An estimate of public counts: the published partition, then the second stage of our own plan."""
+    """NOT PRIVATE. An estimate of public counts: the published partition, then the second step of our own plan."""
     counts, amount = public_counts(x), positive(epsilon, "epsilon")
     first, second = np.random.SeedSequence(seed).spawn(2)
     order = curve(counts.shape)

@@ -1,4 +1,4 @@
-"""What ``adyton reproduce dawa`` shows: tables and figures of what was measured, the paper's numbers beside ours."""
+"""What ``adyton reproduce dawa`` shows: tables and figures of the results, with the paper's numbers next to ours."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ LARGEST = {
 }
 """Table 2: identity, Privelet, MWEM, EFPA, P-HP and StructureFirst, divided by DAWA."""
 WHY = {
-    "identity": "Same algorithm; workloads and runs are others, and DAWA's second step is ours.",
-    "privelet": "Same algorithm; workloads and runs are others, and DAWA's second step is ours.",
-    "mwem*": "The paper takes the best number of rounds on each set, which is not private; ours asks a noisy total.",
-    "efpa": "Ours spends an eighth on the choice of waves, and noises every real coefficient, not magnitudes alone.",
-    "php": "Ours cuts fewer levels privately, and measures clusters by a tree that is weighted for the workload.",
+    "identity": "Same algorithm; workloads and runs differ, and DAWA's second step is ours.",
+    "privelet": "Same algorithm; workloads and runs differ, and DAWA's second step is ours.",
+    "mwem*": "The paper takes the best number of rounds on each set, which is not private; ours uses a noisy total.",
+    "efpa": "Ours spends an eighth on choosing waves, and adds noise to every real coefficient, not only magnitudes.",
+    "php": "Ours cuts fewer levels privately, and measures clusters by a tree weighted for the workload.",
     "structure-first": "Ours draws all boundaries at once and pays for one draw.",
 }
-"""What is known to differ. Its effect was not measured by itself."""
-_SET = "The histogram that is public today differs from the paper's in rows or bins."
+"""Known differences. Their effects were not measured separately."""
+_SET = "The histogram available today differs from the paper's in rows or bins."
 
 
 def sheets(outcomes: Sequence[Outcome]) -> list[Sheet]:
-    """Everything, part by part."""
+    """All tables, part by part."""
     errors = means(outcomes)
-    title = "What the paper says, and what is seen here"
+    title = "What the paper says, and the results here"
     claimed = claims_sheet(claims(errors), title, "the paper says")
     return [claimed, *_ratio_sheets(errors), *_line_sheets(errors), *_part_sheets(errors)]
 
@@ -67,13 +67,15 @@ def _line_sheets(errors: Sequence[MeanOutcome]) -> Iterator[Sheet]:
 
 
 def _ratio_sheets(errors: Sequence[MeanOutcome]) -> Iterator[Sheet]:
-    for mark, words in ((PUBLISHED, "the published DAWA, which is not private"), (DAWA, "honest DAWA")):
+    for mark, words in ((PUBLISHED, "the published DAWA, which is not private"), (DAWA, "our private DAWA")):
         rows = list(_ratios(errors, mark))
         if rows:
             title = f"Table 2: error divided by that of {words}, uniform intervals"
             runs = max(mean.trials for mean in _of(errors, "fig3"))
-            few = " Smallest and largest ratios of so few runs are rough." if runs < 15 else ""
-            note = f"{runs} runs each (the paper: 15).{few} Effects of what differs were not measured one by one."
+            few = " With so few runs, the smallest and largest ratios are rough." if runs < 15 else ""
+            note = (
+                f"{runs} runs each (the paper: 15).{few} The effects of the differences were not measured separately."
+            )
             yield beside("table2", title, rows, note)
 
 
@@ -89,7 +91,7 @@ def _ratios(errors: Sequence[MeanOutcome], mark: str) -> Iterator[Compared]:
             ratios = [own[epsilon, method, name] / own[epsilon, mark, name] for name in sets]
             why = WHY[method]
             if mark == DAWA:
-                why = "Divided by honest DAWA, which has more noise than the paper's. " + why
+                why = "Divided by our private DAWA, which has more noise than the paper's. " + why
             for words, paper, here in (
                 ("smallest", SMALLEST, min(ratios)),
                 ("largest", LARGEST, max(ratios)),
@@ -122,21 +124,21 @@ def _part_sheets(errors: Sequence[MeanOutcome]) -> Iterator[Sheet]:
 
 
 def claims(errors: Sequence[MeanOutcome]) -> Iterator[Claim]:
-    """What the paper says in words, and what holds for our best plans."""
+    """What the paper says in words, and claims about our best plans."""
     lines = {(mean.workload, mean.epsilon, mean.data, mean.method): mean.mean for mean in _of(errors, "fig3")}
     places = list(dict.fromkeys(key[:3] for key in lines))
     if places:
         lost = [place for place in places if lines[(*place, DAWA)] > 1.25 * lines[(*place, PUBLISHED)]]
         yield claim(
             "DAWA, as published, is ε-differentially private with these errors.",
-            f"with the noise that its proof needs it errs by more than a quarter more in {len(lost)} of "
+            f"with the noise that its proof needs, its error is more than a quarter larger in {len(lost)} of "
             f"{len(places)} cases",
             not lost,
         )
         sums = [place for place in places if place[0] != "identity"]
         won = sum(lines[(*place, "staged-hierarchy")] <= lines[(*place, PUBLISHED)] for place in sums)
         yield claim(
-            "(ours) staged-hierarchy, which is private, errs no more than the published DAWA on intervals.",
+            "(ours) staged-hierarchy, which is private, has at most the error of the published DAWA on intervals.",
             f"in {won} of {len(sums)} cases",
             won == len(sums),
             2 * won > len(sums),
@@ -146,7 +148,7 @@ def claims(errors: Sequence[MeanOutcome]) -> Iterator[Claim]:
         sets = dict.fromkeys(key[0] for key in steps)
         better = sum(steps[name, "dawa"] <= 1.05 * steps[name, "partition + laplace"] for name in sets)
         yield claim(
-            "The second step pays: DAWA errs no more than a partition with Laplace noise.",
+            "The second step pays off: DAWA has at most the error of a partition with Laplace noise.",
             f"on {better} of {len(sets)} sets",
             better == len(sets),
             better > 0,
@@ -159,7 +161,7 @@ def claims(errors: Sequence[MeanOutcome]) -> Iterator[Claim]:
         best = sum(roads[(*case, "staged-quadtree")] < min(others[case], roads[(*case, DAWA)]) for case in cases)
         yield claim(
             "On the map DAWA does as well as algorithms made for two dimensions, or better.",
-            f"honest DAWA in {as_good} of {len(cases)} cases; staged-quadtree beats all in {best}",
+            f"private DAWA in {as_good} of {len(cases)} cases; staged-quadtree is best in {best}",
             as_good == len(cases),
             as_good > 0,
         )
@@ -206,18 +208,18 @@ EVALUATION = Evaluation(
         "|answer − truth| over the queries.",
         "DAWA here has as much noise in the choice of its intervals as the proof of the paper's Theorem 2 needs, and "
         "an allowance for it. The published DAWA has half of the noise on intervals and none on single cells, and is "
-        "not private; it runs on these public counts to be compared with.",
-        "Figures of the paper are pictures without numbers; its Tables 1 and 2 stand beside ours.",
+        "not private; it is run on these public counts for comparison.",
+        "The paper's figures are pictures without numbers; its Tables 1 and 2 are compared with ours.",
         "The map has 21,048 intersections in California; the paper's had 1.6 million in the western United States, so "
-        "that only the order of the methods can be compared.",
+        "only the order of the methods can be compared.",
     ),
     chapters={
-        "claims": "What is claimed, and what is seen here",
+        "claims": "Claims, and results here",
         "table2": "Errors divided by DAWA's (Table 2)",
-        "table1": "How many buckets (Table 1)",
+        "table1": "Numbers of buckets (Table 1)",
         "fig3": "Errors on lines (Fig. 3)",
-        "fig4": "Each step by itself (Fig. 4)",
-        "fig5": "What partitions cost (Fig. 5)",
+        "fig4": "Each step separately (Fig. 4)",
+        "fig5": "Costs of partitions (Fig. 5)",
         "fig6": "Other second steps (Fig. 6)",
         "fig7": "A map (Fig. 7)",
     },

@@ -29,11 +29,11 @@ VARIANTS = ("mwem", "mwem-b", "mwem-c", "mwem-d")
 EPSILON, CELLS, RANGES = "0.1", 4096, 1000
 SOLVERS = ("tree", "tree, non-negative", "sparse iterative", "dense direct")
 _LARGEST = {"tree": 22, "tree, non-negative": 20, "sparse iterative": 20, "dense direct": 12}
-"""Up to which power of two each way to solve is timed."""
+"""The largest power of two at which each solver is timed."""
 
 
 def jobs(given: Given) -> Iterator[Job]:
-    """Everything, part by part."""
+    """All jobs, part by part."""
     yield from _inference_jobs(range(8, 19 if given.quick else 23, 2))
     for trial in range(1 if given.quick else 5):
         yield from _reduction_jobs(given, trial)
@@ -47,7 +47,7 @@ def _counts(given: Given, ndim: int, side: int) -> dict[str, Integers]:
 
 
 def _reduction_jobs(given: Given, trial: int) -> Iterator[Job]:
-    """Table 2: small random ranges, with and without merging the cells that they do not tell apart."""
+    """Table 2: small random ranges, with and without merging the cells that no range separates."""
     for name, domain in REDUCED.items():
         for source, x in _counts(given, len(domain), domain[0]).items():
             for reduce in (False, True):
@@ -85,7 +85,7 @@ def _varied(name: str, x: Integers, seed: int) -> float:
 
 
 def _inference_jobs(powers: Sequence[int]) -> Iterator[Job]:
-    """Fig. 4: a binary hierarchy with all levels; the figure is the processor time."""
+    """Fig. 4: the processor time on a binary hierarchy with all levels."""
     for power in powers:
         for way in SOLVERS:
             if power <= _LARGEST[way]:
@@ -93,7 +93,7 @@ def _inference_jobs(powers: Sequence[int]) -> Iterator[Job]:
 
 
 def _timed(power: int, way: str, seed: int) -> float:
-    """Seconds for one solution, after one that prepares compiled loops; matrices are not timed."""
+    """Seconds for one solution, after one that compiles loops; building matrices is not timed."""
     tree = binary_tree(1 << power)
     random = np.random.default_rng(power)
     answers = (tree @ random.poisson(1, 1 << power)) + random.laplace(0, 1, tree.count)
@@ -125,17 +125,17 @@ def _solution(tree: Hierarchy, way: str) -> Callable[[Reals], object]:
 # ---- what is shown --------------------------------------------------------------------------------------------------
 
 REDUCTION = {"ahp": (1.29, 5.36), "dawa": (0.99, 0.92), "identity": (2.89, 0.73), "hb": (1.34, 0.62)}
-"""Table 2: by which factor reduction lowers error and time."""
+"""Table 2: the factors by which reduction lowers error and time."""
 VARIED = {"mwem-b": (1.03, 2.80, 7.93, 354.9), "mwem-c": (0.78, 1.08, 1.54, 1.0), "mwem-d": (0.89, 2.64, 8.13, 9.0)}
-"""Table 3: by which factor the error of MWEM is lowered (least, mean, most), and time divided by that of MWEM."""
-_RANGES = "The paper does not say how many ranges there were, nor how short, nor on which data."
+"""Table 3: the factor by which the error of MWEM is lowered (least, mean, most), and time divided by that of MWEM."""
+_RANGES = "The paper does not say how many ranges there were, how short they were, or on which data."
 _TIMES = {
-    "dawa": "Ours weights a tree for intervals in closed form; after merging they are none, and are read one by one.",
+    "dawa": "Ours weights a tree for intervals in closed form; merged, they are not intervals and are read one by one.",
     "ahp": "Another implementation on another machine, and perhaps other ranges.",
     "identity": "Another implementation: ours takes milliseconds, with and without merging.",
     "hb": "Another implementation: ours takes milliseconds, with and without merging.",
 }
-_MWEM = "Ten queries say little about sets of millions of rows, such as PATENT, which make the mean; there are seven."
+_MWEM = "Ten queries say little about sets of millions of rows, such as PATENT, which dominate the mean of seven sets."
 _SLOW = "Another implementation on another machine."
 
 
@@ -144,14 +144,14 @@ def sheets(outcomes: Sequence[Outcome]) -> list[Sheet]:
     figures = means(outcomes)
     shown = []
     if reduced := list(_reduction(figures)):
-        note = "By which factor reduction lowers the error, and the processor time: geometric means over all sets."
+        note = "The factors by which reduction lowers the error and the processor time: geometric means over all sets."
         shown.append(beside("table2", "Table 2: workload-based reduction", reduced, note))
     if varied := list(_variants(figures)):
-        note = "By which factor a variant lowers the error of MWEM, over the sets; and its time divided by MWEM's."
+        note = "The factor by which a variant lowers the error of MWEM, over the sets; and its time divided by MWEM's."
         shown.append(beside("table3", "Table 3: variants of MWEM", varied, note))
     timed = [mean for mean in figures if mean.part == "fig4"]
     if timed:
-        note = "Processor seconds. Dense and direct is left out above 4,096 cells, where its matrix takes gigabytes."
+        note = "Processor seconds. The dense direct solver is left out above 4,096 cells: its matrix takes gigabytes."
         shown.append(grid_sheet("fig4", "Fig. 4: time of inference", timed, lambda mean: mean.data, note))
     return shown
 
@@ -197,10 +197,10 @@ EVALUATION = Evaluation(
     needs="DPBench's histograms (dpbench_1d.csv, dpbench_2d.csv.gz)",
     about=(
         "Zhang et al., εKTELO, SIGMOD 2018, Section 8.2. Table 2: a thousand random ranges of up to a sixteenth of the "
-        "domain, once on all cells and once after cells that no range tells apart were merged. Table 3: MWEM with "
-        "other ways to choose queries and to fit, on a thousand random ranges over 4,096 cells at ε = 0.1. Fig. 4: "
-        "the time of least squares and of non-negative least squares on binary hierarchies.",
-        "Times are processor times of this machine; only their ratios can be compared with the paper.",
+        "domain, once on all cells and once after merging cells that no range separates. Table 3: MWEM with other ways "
+        "to choose queries and to fit, on a thousand random ranges over 4,096 cells at ε = 0.1. Fig. 4: the time of "
+        "least squares and of non-negative least squares on binary hierarchies.",
+        "Times are processor times on this machine; only their ratios can be compared with the paper.",
     ),
     chapters={
         "table2": "Workload-based reduction (Table 2)",

@@ -1,4 +1,4 @@
-"""An evaluation that can be run again: what it needs, how it runs, and the files that show it."""
+"""An evaluation that can be run again: what it needs, how it runs, and the files it writes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MODULES = {
     "dawa": "dawa_report",
     "ektelo": "ektelo",
 }
-"""The module of every evaluation in this room; it is imported when it is asked for."""
+"""The module of every evaluation in this room; it is imported on request."""
 _WIDTH = 140
 
 
@@ -41,18 +41,18 @@ class Given:
     """What a user asked for."""
 
     data: Path
-    """The folder with the public data; of no meaning to evaluations that need none."""
+    """The folder with the public data; ignored by evaluations that need none."""
     folder: Path
     """The folder to write to."""
     public: bool
-    """Whether somebody said that the data are public."""
+    """Whether the user has confirmed that the data are public."""
     quick: bool
     kept: Path | None
-    """The file that keeps what was measured, for evaluations that keep it."""
+    """The file that keeps measurements, for evaluations that keep them."""
 
 
 Started: TypeAlias = tuple[int, Callable[[Advance], Sequence[Any]]]
-"""About how many steps there are, and what runs them and returns all records: a dataclass for each result."""
+"""The approximate number of steps, and a function that runs them and returns a dataclass record for each result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,28 +61,28 @@ class Evaluation:
 
     name: str
     title: str
-    """Of the report."""
+    """The title of the report."""
     needs: str
-    """What the folder with the data holds; empty where nothing is needed."""
+    """What the folder with the data must hold; empty if nothing is needed."""
     about: tuple[str, ...]
-    """What a reader of the figures must know, a paragraph each."""
+    """Paragraphs that a reader of the figures must know."""
     chapters: Mapping[str, str]
-    """The chapters of the report with their headings; tables and pictures name theirs."""
+    """The chapters of the report with their headings; tables and pictures name their chapter."""
     main: tuple[str, ...]
-    """The chapters that are printed, and whose tables the report shows at once."""
+    """The chapters that are printed, and whose tables are not folded in the report."""
     start: Callable[[Given], Started]
-    """What is missing in the folder is refused here, before any work."""
+    """Refuses a folder with missing files, before any work."""
     sheets: Callable[[Sequence[Any]], list[Sheet]]
     pictures: Callable[[Sequence[Any], Given], list[Path]]
-    """Draws SVG files, each with a PNG file beside it, and returns their paths."""
+    """Draws SVG files, each with a PNG file next to it, and returns their paths."""
     keeps: bool = False
-    """Whether what was measured is kept in a file, from which a later run goes on."""
+    """Whether measurements are kept in a file, from which a later run continues."""
     csv: bool = False
-    """Whether the records are also written as a table that spreadsheets read."""
+    """Whether the records are also written as a CSV file."""
 
 
 def evaluations() -> tuple[str, ...]:
-    """The names of all.
+    """The names of all evaluations.
 
     >>> evaluations()
     ('pythia', 'jostle', 'naive-bayes', 'configuration', 'census', 'dawa', 'ektelo')
@@ -129,7 +129,7 @@ def write_all(evaluation: Evaluation, records: Sequence[Any], given: Given) -> l
 
 
 def write_records(records: Iterable[DataclassInstance], path: str | os.PathLike[str]) -> None:
-    """Write one JSON object a line."""
+    """Write one JSON object per line."""
     lines = (json.dumps(asdict(record), ensure_ascii=False, separators=(",", ":")) for record in records)
     Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
@@ -156,8 +156,8 @@ def write_report(
 ) -> None:
     """Write tables and SVG files into one page, which needs no other file and no network.
 
-    A picture belongs to the chapter that its name begins with. *chapters* have their headings; the tables of *main*
-    ones are shown at once, those of the others unfold.
+    A picture belongs to the chapter that its name begins with. *chapters* maps chapters to headings; the tables of
+    *main* chapters are shown, the others are folded.
     """
     parts = [
         {
@@ -175,6 +175,6 @@ def write_report(
 
 
 def _inlined(picture: Path) -> str:
-    """The SVG element alone, without the lines that stand before it in a file."""
+    """The SVG element, without the lines before it in the file."""
     text = picture.read_text(encoding="utf-8")
     return re.sub(r"<metadata>.*?</metadata>\s*", "", text[text.index("<svg") :], flags=re.DOTALL)

@@ -1,9 +1,9 @@
-"""Private decision trees on public tables, as Jostle's evaluation compared them: five published algorithms, and the
-tree whose choices are made inside the program.
+"""Private decision trees on public tables, as compared in Jostle's evaluation: five published algorithms, and the tree
+whose choices are made inside the program.
 
 Imola and Yang, "Automatic, fine-grained algorithmic choice for differential privacy", 2018, Chapter 4 (Fig. 4.2): the
-part of the rows whose class is predicted, against ε, on 30 % of the rows that nothing was learnt from. Naive Bayes,
-naive-Bayes trees and profiled trees stand beside them.
+accuracy against ε, on 30 % of the rows, which were held out. Naive Bayes, naive-Bayes trees and profiled trees are
+compared too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LEARNING = 0.7
 
 
 def trials(*, quick: bool) -> int:
-    """How many splits into rows to learn from and rows to judge by."""
+    """The number of splits into rows for training and rows for testing."""
     return 5 if quick else 20
 
 
@@ -65,7 +65,7 @@ def run(given: Given, advance: Advance) -> list[Score]:
 
 
 def _scores(table: LabelledTable, trial: int) -> Iterator[Score]:
-    """All methods on the same split, with noise of their own; published ones draw attributes that can be repeated."""
+    """All methods on the same split, each with separate noise; published methods draw attributes with a seed."""
     learning, judging = split(len(table.codes), _LEARNING, trial)
     for place, epsilon in enumerate(EPSILONS):
         for number, method in enumerate(METHODS):
@@ -83,7 +83,7 @@ class MeanAccuracy:
     cells: int
     accuracy: float
     deviation: float
-    """The standard error is at most so large."""
+    """An upper bound on the standard error."""
 
 
 Cells = dict[tuple[str, str], dict[str, MeanScore]]
@@ -91,15 +91,15 @@ Cells = dict[tuple[str, str], dict[str, MeanScore]]
 
 
 def all_sheets(scores: Iterable[Score]) -> list[Sheet]:
-    """What is claimed, then accuracy by method: a column for each table and ε, and the mean of all."""
+    """Claims, then the accuracy of every method: a table for each public table, with a column for each ε, and means."""
     averaged = means(scores)
     cells: Cells = {}
     for score in averaged:
         cells.setdefault((score.table, score.epsilon), {})[score.method] = score
-    title = "What the paper says of its figure, and what is seen here"
+    title = "What the paper says about its figure, and the results here"
     sheets = [
         claims_sheet(published(cells), title, "the paper says"),
-        claims_sheet(claims(cells), "What else is claimed of the chosen tree, naive Bayes and the default"),
+        claims_sheet(claims(cells), "Our own claims about the chosen tree, naive Bayes and the default"),
     ]
     for table in dict.fromkeys(score.table for score in averaged):
         part = {place: methods for place, methods in cells.items() if place[0] == table}
@@ -121,16 +121,16 @@ def _sheet(title: str, cells: Cells, trials: int) -> Sheet:
 def _mean_sheet(cells: Cells) -> Sheet:
     total = overall(cells)
     rows = tuple((mean.method, f"{mean.accuracy:.2f} ± {mean.deviation:.2f}") for mean in total.values())
-    note = "Mean ± standard error, or a little more: figures of one table are taken to err together."
-    title = f"The mean over {len(cells)} tables and ε, in %"
+    note = "Mean ± an upper bound on the standard error, which assumes that the errors on one table are correlated."
+    title = f"The mean over {len(cells)} combinations of table and ε, in %"
     return Sheet(FIGURE, title, ("method", "accuracy"), rows, list(total.values()), note)
 
 
 def overall(cells: Cells) -> dict[str, MeanAccuracy]:
     """The mean accuracy of each method.
 
-    All ε of a table share their splits. So the errors of a table are added, which is never too little, and those of
-    several tables, which are independent, by their squares.
+    All ε of a table share their splits. So the standard errors of one table are added, which is never too little, and
+    those of different tables, which are independent, are added in squares.
     """
     total = {}
     for name in next(iter(cells.values())):
@@ -144,7 +144,7 @@ def overall(cells: Cells) -> dict[str, MeanAccuracy]:
 
 
 def published(cells: Cells) -> Iterator[Claim]:
-    """What the paper says in words (Section 4.0.2): its figure has curves, and prints no numbers."""
+    """What the paper says in words (Section 4.0.2): its figure has curves but no numbers."""
     for table, small, says, first, last in (
         ("hiv-1", False, "HIV-1, sparse: Friedman–Schuster is best, Mohammed worst.", PRESETS[0], PRESETS[1]),
         ("nursery", False, "Nursery, dense: Mohammed is best.", PRESETS[1], None),
@@ -164,25 +164,25 @@ def published(cells: Cells) -> Iterator[Claim]:
 
 
 def claims(cells: Cells) -> Iterator[Claim]:
-    """What can be said about these figures."""
+    """Claims about these figures."""
     total = {name: mean.accuracy for name, mean in overall(cells).items()}
     best = max(total[name] for name in PRESETS)
     short = [100 * (max(cell[name].mean for name in PRESETS) - cell["chosen"].mean) for cell in cells.values()]
     near = sum(points <= 2 for points in short)
     yield claim(
-        "The chosen tree is within 2 points of the best published one in every cell.",
-        f"at most {max(short):.1f} points below, in {near} of {len(short)} cells within 2",
+        "The chosen tree is within 2 points of the best published tree for every table and ε.",
+        f"at most {max(short):.1f} points below, and within 2 points in {near} of {len(short)} cases",
         max(short) <= 2,
     )
     for name, gain in (("chosen", 1.5), ("naive-bayes", 3.0)):
         yield claim(
-            f"In the mean, {name} is at least {gain:g} points above every published tree.",
+            f"On average, {name} is at least {gain:g} points above every published tree.",
             f"{total[name]:.1f} against {best:.1f}: {total[name] - best:+.1f}",
             total[name] - best >= gain,
         )
     other = max((name for name in total if name != DEFAULT), key=lambda name: total[name])
     yield claim(
-        f"In the mean, {DEFAULT}, the default, is at least as good as every other method.",
+        f"On average, {DEFAULT}, the default, is at least as good as every other method.",
         f"{total[DEFAULT]:.1f} against {total[other]:.1f} of {other}: {total[DEFAULT] - total[other]:+.1f}",
         total[DEFAULT] >= total[other] - overall(cells)[DEFAULT].deviation,
     )
@@ -193,7 +193,7 @@ def _pictures(scores: Sequence[Score], given: Given) -> list[Path]:
     tables = score_panels(means(scores))
     shown = [*tables, mean_panel("mean of all tables", tables)]
     title = "Accuracy against ε: published private trees, and ours"
-    return [draw_scores(given.folder / f"{FIGURE}.svg", title, shown, "rows predicted right (bars: standard errors)")]
+    return [draw_scores(given.folder / f"{FIGURE}.svg", title, shown, "accuracy (bars: standard errors)")]
 
 
 EVALUATION = Evaluation(
@@ -201,20 +201,19 @@ EVALUATION = Evaluation(
     title="Jostle's decision trees, evaluated again",
     needs="the tables nursery, contraceptive and HIV-1 (nursery.csv.gz, cmc.csv, hiv1_protease.csv)",
     about=(
-        "Imola and Yang, Automatic, fine-grained algorithmic choice for differential privacy, 2018, Fig. 4.2: the part "
-        "of the rows whose class is predicted right, on 30 % of the rows that nothing was learnt from. Five published "
-        "private trees; beside them the chosen tree, naive Bayes, naive-Bayes trees and profiled trees, which are "
-        "the default. All methods learn from the same splits, each with noise of its own.",
-        "The paper's figure has curves and prints no numbers, so what it says in words stands beside what is seen "
-        "here.",
+        "Imola and Yang, Automatic, fine-grained algorithmic choice for differential privacy, 2018, Fig. 4.2: the "
+        "accuracy on 30 % of the rows, which were held out. Five published private trees are compared with the chosen "
+        "tree, naive Bayes, naive-Bayes trees and profiled trees, which are the default. All methods learn from the "
+        "same splits, each with separate noise.",
+        "The paper's figure has curves but no numbers, so its statements in words are compared with the results here.",
         "The recipe of the chosen tree (James–Stein shrinkage of leaf posteriors, support 3/2) was fixed after trials "
-        "on these same three tables, with other seeds. Its lead here is therefore a little too good.",
-        "Friedman–Schuster spends as published: what a stopped branch does not need stays unspent.",
+        "on these same three tables, with other seeds. Its lead here is therefore slightly optimistic.",
+        "Friedman–Schuster spends as published: the budget that a stopped branch does not need stays unspent.",
         "The paper's Fig. 1.2 and its synthesis example are programs, not measurements: the documentation has both, "
         "written with this library (Let a program choose).",
     ),
     chapters={
-        "claims": "What is claimed, and what is seen here",
+        "claims": "Claims, and results here",
         FIGURE: "Accuracy against ε (Fig. 4.2)",
     },
     main=("claims", FIGURE),

@@ -1,6 +1,6 @@
 """Private naive Bayes: Pythia's Figs. 5 and 6, εKTELO's Fig. 3, and the tables of Jostle's evaluation.
 
-A table for each figure, and what the papers say beside what is seen here.
+A table for each figure, and the papers' claims compared with the results here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from adyton_lab.training.engine import Advance
 
 UNPERTURBED = "unperturbed"
 NO_NOISE = "1000"
-"""An ε with which no count is changed: what a classifier would do without noise."""
+"""An ε so large that no count changes: the classifier without noise."""
 HISTOGRAMS = {
     UNPERTURBED: {"smoothing": "half"},
     "laplace": {"histograms": "identity", "workload": "identity", "smoothing": "half"},
@@ -36,12 +36,12 @@ HISTOGRAMS = {
 PLANS = (UNPERTURBED, "contingency", "workload", "workload-ls", "select-ls", "recipe", "auto")
 """The methods of Fig. 3, and ours."""
 _JUDGED = 5000
-"""By so many rows a classifier is judged at most."""
+"""The largest number of rows that a classifier is tested on."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """One figure on one table: what is varied, and how often it is repeated."""
+    """One figure on one table: the settings that are varied, and the number of repetitions."""
 
     figure: str
     table: str
@@ -56,7 +56,7 @@ class Protocol:
         return len(self.sizes) * self.trials * sum(1 for _ in self.budgets())
 
     def budgets(self) -> Iterator[tuple[str, str]]:
-        """Each method with each ε; without noise once."""
+        """Each method with each ε; the method without noise only once."""
         for method in self.methods:
             for epsilon in (NO_NOISE,) if method == UNPERTURBED else self.epsilons:
                 yield method, epsilon
@@ -103,7 +103,7 @@ def run(asked: Sequence[Protocol], given: Given, advance: Advance) -> list[Score
 
 
 def _scores(protocol: Protocol, table: LabelledTable, rows: int, trial: int) -> Iterator[Score]:
-    """All methods on the same split, with noise of their own."""
+    """All methods on the same split, each with separate noise."""
     learning, judging = _split(protocol, table, rows, trial)
     for number, (method, epsilon) in enumerate(protocol.budgets()):
         model = learnt(table, learning, _learner(protocol, method), epsilon, (trial, number))
@@ -112,7 +112,7 @@ def _scores(protocol: Protocol, table: LabelledTable, rows: int, trial: int) -> 
 
 
 def _split(protocol: Protocol, table: LabelledTable, rows: int, trial: int) -> tuple[Integers, Integers]:
-    """Halves of a sample (Pythia), ten folds, one for each trial (εKTELO), or 70 and 30 % (trees)."""
+    """Halves of a sample (Pythia), one of ten folds for each trial (εKTELO), or 70 and 30 % (trees)."""
     if protocol.figure == "fig3":
         order = np.random.default_rng([trial // 10]).permutation(len(table.codes))
         held_out = np.arange(len(order)) % 10 == trial % 10
@@ -140,7 +140,7 @@ def _judged(figure: str, model: Model, inputs: Integers, classes: Integers) -> f
 
 
 def area_under_curve(scores: Reals, positive: Integers) -> float:
-    """How often a positive row has the higher score than a negative one; equal scores count half.
+    """How often a positive row has a higher score than a negative row; equal scores count half.
 
     >>> area_under_curve(np.array([0.1, 0.4, 0.4, 0.9]), np.array([False, False, True, True]))
     0.875
@@ -166,9 +166,9 @@ _AXES = {
     "fig5": "rows misclassified (bars: standard errors)",
     "fig6": "rows misclassified (bars: standard errors)",
     "fig3": "area, median (bars: quartiles)",
-    "trees": "rows predicted right (bars: standard errors)",
+    "trees": "accuracy (bars: standard errors)",
 }
-"""What the scores of a figure are. Areas are shown as εKTELO shows them."""
+"""Labels for the scores of a figure. Areas are shown as in εKTELO's figure."""
 
 
 def all_sheets(scores: Iterable[Score]) -> list[Sheet]:
@@ -177,12 +177,12 @@ def all_sheets(scores: Iterable[Score]) -> list[Sheet]:
     groups: dict[tuple[str, str], list[MeanScore]] = {}
     for score in averaged:
         groups.setdefault((score.figure, score.table), []).append(score)
-    said = claims_sheet(claims(averaged), "What the papers say, and what is seen here", "the papers say")
+    said = claims_sheet(claims(averaged), "What the papers say, and the results here", "the papers say")
     return [said, *(_sheet(figure, own) for (figure, _), own in groups.items())]
 
 
 def _sheet(figure: str, scores: Sequence[MeanScore]) -> Sheet:
-    """Methods by rows and ε; without noise there is no ε."""
+    """A table of methods by rows and ε; the method without noise has no ε."""
     settings = list(dict.fromkeys((score.rows, score.epsilon) for score in scores if score.epsilon))
     shown = {(score.method, score.rows, score.epsilon): _shown(score) for score in scores}
     rows = tuple(
@@ -201,7 +201,7 @@ def _shown(score: MeanScore) -> str:
 
 
 def claims(scores: Sequence[MeanScore]) -> Iterator[Claim]:
-    """What can be said about these figures."""
+    """Claims about these figures."""
     by = {(score.figure, score.table, score.rows, score.epsilon, score.method): score for score in scores}
     places = dict.fromkeys(key[:4] for key in by if key[0] in ("fig5", "fig6") and key[3])
     good = 0
@@ -211,7 +211,7 @@ def claims(scores: Sequence[MeanScore]) -> Iterator[Claim]:
     if places:
         yield claim(
             "Pythia achieves lower error than any other differentially private strategy (Figs. 5 and 6).",
-            f"auto is no worse than Laplace and honest DAWA, to a standard error, in {good} of {len(places)}",
+            f"auto is no worse than Laplace and private DAWA, within a standard error, in {good} of {len(places)}",
             good == len(places),
             good > len(places) / 2,
         )
@@ -242,7 +242,7 @@ def _areas(area: dict[tuple[str, str], float]) -> Iterator[Claim]:
 
 
 def _pictures(scores: Sequence[Score], given: Given) -> list[Path]:
-    """A picture for each figure; the area of the majority classifier is the number that εKTELO prints."""
+    """A picture for each figure; the area of the majority classifier is the number in εKTELO's paper."""
     averaged = means(scores)
     drawn = []
     for figure in dict.fromkeys(score.figure for score in averaged):
@@ -260,18 +260,19 @@ EVALUATION = Evaluation(
     needs="the tables skin, credit default, nursery, contraceptive and HIV-1 (skin.csv.gz, credit_default.csv.gz, "
     "nursery.csv.gz, cmc.csv, hiv1_protease.csv)",
     about=(
-        "Kotsogiannis et al., Pythia, SIGMOD 2017, Figs. 5 and 6: the part of the rows that is misclassified, by how "
-        "the histograms were estimated, on the half of a sample that nothing was learnt from. Zhang et al., εKTELO, "
-        "SIGMOD 2018, Fig. 3: the area under the ROC curve, by plan, in ten folds. Then the accuracy on the tables of "
-        "Jostle's evaluation. All methods learn from the same splits, each with noise of its own.",
-        "These figures are bars and print no numbers, except for the majority classifier of εKTELO "
-        f"({MAJORITY_AREA}). So what the papers say in words stands beside what is seen here. Pythia's paper does not "
-        "say which 16 attributes of credit default it kept; its informed decision, which is not private, is not shown.",
+        "Kotsogiannis et al., Pythia, SIGMOD 2017, Figs. 5 and 6: the fraction of rows that are misclassified, by how "
+        "the histograms were estimated, on the half of a sample that was held out. Zhang et al., εKTELO, SIGMOD 2018, "
+        "Fig. 3: the area under the ROC curve, by plan, in ten folds. Then the accuracy on the tables of Jostle's "
+        "evaluation. All methods learn from the same splits, each with separate noise.",
+        "These figures are bars without numbers, except for the majority classifier of εKTELO "
+        f"({MAJORITY_AREA}). So the papers' statements in words are compared with the results here. Pythia's paper "
+        "does not say which 16 attributes of credit default it kept; its informed decision, which is not private, is "
+        "not shown.",
         "DAWA has the noise that its proof needs. The weight ½ of the pseudo-counts of auto was fixed on these same "
-        "tables, so that its figures are a little too good.",
+        "tables, so its figures are slightly optimistic.",
     ),
     chapters={
-        "claims": "What the papers say, and what is seen here",
+        "claims": "What the papers say, and the results here",
         "fig5": "Gaussian naive Bayes (Pythia's Fig. 5)",
         "fig6": "Multinomial naive Bayes (Pythia's Fig. 6)",
         "fig3": "The area under the curve on credit default (εKTELO's Fig. 3)",

@@ -1,6 +1,6 @@
-"""Case studies trial by trial: what a method did, the file that keeps it, and the tables and bars of all methods.
+"""Case studies trial by trial: the outcomes, the file that keeps them, and the tables and bar charts of all methods.
 
-A run that was stopped goes on where the file ends.
+A run that was stopped continues where the file ends.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Place:
 
     @property
     def place(self) -> tuple[str, ...]:
-        """All of it."""
+        """All five fields."""
         return self.part, self.data, self.workload, self.epsilon, self.method
 
 
@@ -51,9 +51,9 @@ class Outcome(_Place):
 
     trial: int
     value: float
-    """What the part shows: an error, a cost, a number of buckets or a time."""
+    """The quantity that the part shows: an error, a cost, a number of buckets or a time."""
     seconds: float
-    """The processor time that it took."""
+    """The processor time of the trial."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,12 +65,12 @@ class MeanOutcome(_Place):
     deviation: float
     """The standard error of the mean."""
     seconds: float
-    """The mean."""
+    """The mean processor time of a trial."""
 
 
 @dataclass(frozen=True)
 class Job(_Place):
-    """A trial to be run: where it belongs, and what yields its figure."""
+    """A trial to be run: where it belongs, and the function that computes its figure."""
 
     trial: int
     run: Callable[[int], float]
@@ -78,17 +78,17 @@ class Job(_Place):
 
     @property
     def key(self) -> str:
-        """What identifies it."""
+        """The key that identifies the job."""
         return json.dumps([*self.place, self.trial, ""])
 
     @property
     def seed(self) -> int:
-        """The same in every run, and another for every method, so that no two share their noise."""
+        """The same in every run, and different for every method, so no two methods share their noise."""
         return int.from_bytes(hashlib.sha256(self.key.encode()).digest()[:6], "big")
 
 
 class Notebook:
-    """A file of figures. What is in it is not measured again; without a file, nothing is kept.
+    """A file of figures, which are not measured again; without a file, nothing is kept.
 
     >>> job = Job("table1", "made up", "cells", "1", "nothing", 0, lambda seed: 2.5)
     >>> [outcome.value for outcome in Notebook(None).carry_out([job], lambda steps: None)]
@@ -99,7 +99,7 @@ class Notebook:
         self._path = ":memory:" if path is None else Path(path)
 
     def carry_out(self, jobs: Iterable[Job], advance: Advance) -> list[Outcome]:
-        """Every outcome, in order; each is kept as soon as it is there."""
+        """Every outcome, in order; each is saved as soon as it is known."""
         outcomes = []
         try:
             with closing(sqlite3.connect(self._path, isolation_level=None, timeout=60)) as file:
@@ -119,7 +119,7 @@ def _figure(file: sqlite3.Connection, job: Job) -> tuple[float, float]:
     ).fetchone()
     if kept is not None:
         return kept
-    begun = time.process_time()  # others may use the machine too
+    begun = time.process_time()  # not wall time: others may use the machine too
     value = job.run(job.seed)
     seconds = time.process_time() - begun
     file.execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?)", (job.key, value, seconds))
@@ -133,7 +133,7 @@ def started(given: Given, jobs: Iterable[Job]) -> Started:
 
 
 def means(outcomes: Iterable[Outcome]) -> list[MeanOutcome]:
-    """The mean of all trials, in the order in which places and methods first occur."""
+    """The means over all trials, in the order in which places and methods first occur."""
     places: dict[tuple[str, ...], list[Outcome]] = {}
     for outcome in outcomes:
         places.setdefault(outcome.place, []).append(outcome)
@@ -150,7 +150,7 @@ def _mean(place: tuple[str, ...], trials: Sequence[Outcome]) -> MeanOutcome:
 def grid_sheet(
     part: str, title: str, outcomes: Sequence[MeanOutcome], column: Callable[[MeanOutcome], str], note: str = ""
 ) -> Sheet:
-    """A line for each method, a column for each value of *column*: mean ± standard error."""
+    """A table with a row for each method and a column for each value of *column*: mean ± standard error."""
     columns = list(dict.fromkeys(map(column, outcomes)))
     cells = {(outcome.method, column(outcome)): _shown(outcome) for outcome in outcomes}
     methods = dict.fromkeys(outcome.method for outcome in outcomes)
@@ -163,7 +163,7 @@ def _shown(outcome: MeanOutcome) -> str:
 
 
 def draw_bars(path: Path, title: str, outcomes: Sequence[MeanOutcome], panel: Callable[[MeanOutcome], str]) -> Path:
-    """Draw to *path*, and to a PNG file beside it; *panel* says where a figure belongs. What is not private is red."""
+    """Draw bars to *path* and to a PNG file next to it; *panel* names an outcome's panel. Red means not private."""
     names = list(dict.fromkeys(map(panel, outcomes)))
     columns = min(_WIDE, len(names))
     most = max(len({outcome.method for outcome in outcomes if panel(outcome) == name}) for name in names)

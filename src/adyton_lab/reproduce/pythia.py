@@ -1,8 +1,8 @@
-"""The experiments of the Pythia paper: how well selectors choose on a data set that they never saw.
+"""The experiments of the Pythia paper: how well selectors choose on a held-out data set.
 
 Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
-SIGMOD 2017, section 8. Every data set is held out in turn; a selector is learnt from the others and judged on it, with
-what its features cost.
+SIGMOD 2017, section 8. Every data set is held out in turn; a selector is learnt from the others and tested on it,
+including the cost of its features.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from adyton_lab.training.replay import expected_errors, held_out
 PAPER = {1: ALGORITHMS["1-D"], 2: ALGORITHMS["2-D"]}
 """The algorithms of the paper's Table 1."""
 KNOWN = {1: ("hb", "uniform", "ahp"), 2: ("dyadic", "hb", "uniform", "ahp", "dpcube")}
-"""What is compared of the library beside the algorithms that the selectors of the package choose among: those that are
-known best. In a first experiment the others were best, or nearly so, on at most a few inputs."""
+"""The best-known algorithms of the library, compared in addition to those that the package's selectors choose among.
+In a first experiment the others were best, or nearly so, on at most a few inputs."""
 PAPER_TRIALS, LIBRARY_TRIALS = 20, 10
 FEW_SCALES = SCALES[::2]
 """The scales at which the default selector is learnt, at ε = 1 and 0.1."""
 _QUICK = {1: LINE_SIZES[::3], 2: PLANE_SIDES[1::2]}
 _DRAWS = 10
 _CHECKED = 7
-"""The default selector is really run on one of so many inputs, to check what is expected of it."""
+"""The default selector is actually run on one input in this many, to check its expected errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +50,12 @@ class Settings:
     epsilon: str
     shapes: tuple[Shape, ...]
     public: bool
-    """Whether somebody said that the shapes are public."""
+    """Whether the user has confirmed that the shapes are public."""
     cache: Path
     quick: bool = False
 
     def delphi(self, algorithms: Sequence[str], trials: int) -> Delphi:
-        """What is measured: the paper's grid, or a coarse one; at a second budget, every other scale."""
+        """The measurements: on the paper's grid, or a coarse one; at the second budget, at every other scale."""
         scales = SCALES if self.epsilon == "1" else FEW_SCALES
         return Delphi(
             corpus=self.shapes,
@@ -70,7 +70,7 @@ class Settings:
         )
 
     def paper(self) -> Delphi:
-        """What trees are grown from: the paper's candidates."""
+        """The measurements that trees are grown from: those of the paper's candidates."""
         return replace(self.delphi(PAPER[self.dimensions], PAPER_TRIALS), kind="tree")
 
     def contenders(self) -> Delphi:
@@ -84,7 +84,7 @@ def _panel(dimensions: int) -> tuple[str, ...]:
 
 
 def start(given: Given) -> Started:
-    """Lines and planes, at ε = 1 and 0.1."""
+    """One and two dimensions, at ε = 1 and 0.1."""
     settings = all_settings(given)
     candidates = [task.paper() for task in settings if task.epsilon == "1"]
     steps = sum(delphi.steps() for delphi in (*candidates, *(task.contenders() for task in settings)))
@@ -92,7 +92,7 @@ def start(given: Given) -> Started:
 
 
 def run(settings: Sequence[Settings], advance: Advance = unseen) -> list[Record]:
-    """Everything; what was measured is kept in the cache of the settings."""
+    """All records; measurements are kept in the cache of the settings."""
     records: list[Record] = []
     trees: dict[str, Selector] = {}
     for task in settings:
@@ -106,7 +106,7 @@ def run(settings: Sequence[Settings], advance: Advance = unseen) -> list[Record]
 
 
 def all_settings(given: Given) -> list[Settings]:
-    """Both tasks with both budgets, from the folder that holds the DPBench histograms."""
+    """The two tasks with both budgets, from the folder that holds the DPBench histograms."""
     assert given.kept is not None
     return [
         Settings(
@@ -124,7 +124,7 @@ def all_settings(given: Given) -> list[Settings]:
 
 
 def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[str, Selector]) -> Iterator[Record]:
-    """The paper's experiment at ε = 1: its candidates, each alone, and trees by the four criteria."""
+    """The paper's experiment at ε = 1: each of its candidates alone, and trees by every criterion."""
     criteria = {
         name: trees if name == delphi.criterion else held_out(measured, replace(delphi, criterion=name).learn)
         for name in CRITERIA
@@ -139,8 +139,8 @@ def paper(settings: Settings, delphi: Delphi, measured: Measured, trees: dict[st
 
 
 def library(settings: Settings, trees: dict[str, Selector], advance: Advance = unseen) -> Iterator[Record]:
-    """The whole library: each contender alone, the default selector, learnt at both budgets or as it is shipped, and
-    the paper's tree."""
+    """The whole library: each contender alone; the default selector, learnt at both budgets or as shipped; and the
+    paper's tree."""
     delphi = settings.contenders()
     measured = delphi.measure(advance)
     both = replace(
@@ -162,11 +162,12 @@ def library(settings: Settings, trees: dict[str, Selector], advance: Advance = u
 
 
 def private_informed(measured: Measured, workload: str, share: float = 0.1) -> Reals:
-    """The error to expect if errors were estimated privately, where their sensitivity is known.
+    """The expected error if errors were estimated privately, for algorithms whose error has a known sensitivity.
 
-    Of the paper's candidates, plain noise, HB and Privelet have errors that do not depend on the data. The error of an
-    even spread is ‖W·(x − even)‖₂ apart from noise, which one row changes by at most the largest L2 norm of a column of
-    W. A tenth of the budget buys that error; the least one is chosen. What others would have cannot be known.
+    Of the paper's candidates, plain noise, HB and Privelet have errors that do not depend on the data. The error of a
+    uniform estimate is ‖W·(x − even)‖₂ apart from noise, which one row changes by at most the largest L2 norm of a
+    column of W. A tenth of the budget is spent to measure that error; the algorithm with the least error is chosen.
+    The errors of the other candidates cannot be known.
     """
     random = np.random.default_rng(0)
     means = measured.mean_errors(workload)
@@ -183,14 +184,14 @@ def private_informed(measured: Measured, workload: str, share: float = 0.1) -> R
 
 
 def really_run(settings: Settings, measured: Measured, selectors: dict[str, Selector], workload: str) -> Reals:
-    """The mean error of Pythia itself, features, projection and all, on every input."""
+    """The mean error of Pythia itself, including features and projection, on every input."""
     experiments = Experiments(settings.cache)
     errors = np.empty(len(measured.inputs))
     for source, selector in selectors.items():
         places = [place for place, entry in enumerate(measured.inputs) if entry.shape.source == source]
         inputs = [measured.inputs[place] for place in places]
         learnt = {"kind": selector.kind, "share": str(selector.share), "learnt": selector.learnt()}
-        plans = {f"pythia/{digest_of(learnt)}": Pythia(selector)}  # whenever it was learnt
+        plans = {f"pythia/{digest_of(learnt)}": Pythia(selector)}  # the same name whenever it was learnt
         runs = experiments.measure(inputs, plans, [workload], trials=LIBRARY_TRIALS)
         errors[places] = runs.errors[workload][:, 0].mean(axis=-1)
     return errors
@@ -229,9 +230,9 @@ class _Judge:
 
 
 def _pictures(records: Sequence[Record], given: Given) -> list[Path]:
-    """All figures, and the trees that are learnt from all data sets at ε = 1; all they need is in the cache.
+    """All figures, and the trees learnt from all data sets at ε = 1; all measurements they need are in the cache.
 
-    ``trees-2d.svg`` has all trees for a plane; that of short boxes, the paper's Fig. 8, is in ``fig8.svg`` too.
+    ``trees-2d.svg`` has all trees for two dimensions; that for short boxes, the paper's Fig. 8, is in ``fig8.svg`` too.
     """
     pictures = {}
     for settings in all_settings(given):
@@ -253,14 +254,14 @@ EVALUATION = Evaluation(
     needs="the DPBench histograms",
     about=(
         "Regret is the error of a method divided by that of the best algorithm for the same input. Every data set was "
-        "held out in turn: no selector was trained on the data set that it is judged on.",
+        "held out in turn: no selector was trained on the data set that it is tested on.",
     ),
     chapters={
         "gains": "What the user gets",
-        "claims": "What the paper says, and what is seen here",
+        "claims": "What the paper says, and the results here",
         "fig4": "Mean regret by workload (Fig. 4)",
         "fig7": "Splitting criteria (Fig. 7)",
-        "fig8": "The tree for short boxes on a plane (Fig. 8)",
+        "fig8": "The tree for short boxes in two dimensions (Fig. 8)",
         "trees": "All trees",
         "fig9": "Mean regret by data set (Fig. 9)",
         "fig10": "Mean regret by number of cells (Fig. 10)",

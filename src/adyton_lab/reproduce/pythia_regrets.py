@@ -1,8 +1,8 @@
-"""The regrets of Pythia's evaluation: records summed up by workload, data set, size and scale, and the paper's claims.
+"""The regrets of Pythia's evaluation: records averaged by workload, data set, size and scale, and the paper's claims.
 
 Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
-SIGMOD 2017, Section 8 and Appendix C, at ε = 1. The paper's figures are pictures without numbers: what is known of them
-is what it says in words.
+SIGMOD 2017, Section 8 and Appendix C, at ε = 1. The paper's figures have no numbers: only what it says in words is
+known.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ GROUPS = tuple(f"{axes}-D {workload}" for axes, workloads in USUAL_WORKLOADS.ite
 """The workloads of the Pythia paper, in its order."""
 PYTHIA, DEFAULT, INFORMED = "tree: group-regret", "default", "informed"
 RUN = "tree: group-regret, run"
-"""Pythia really run, with its last step, the projection, which the paper takes on a line only. All other ways to choose
-are judged by what was measured of the algorithms that they choose."""
+"""Pythia actually run, with its last step, the projection, which the paper takes only in one dimension. All other ways
+to choose are judged by the measured errors of the algorithms that they choose."""
 DEFAULT_RUN = "default, run"
-"""The default selector really run, on some of the inputs."""
+"""The default selector actually run, on some of the inputs."""
 SHIPPED = "default, as shipped"
-"""The selector that comes with the package, which was trained on other data."""
+"""The selector that ships with the package, which was trained on other data."""
 CRITERIA = tuple(f"tree: {name}" for name in delphi.CRITERIA)
 CHOOSERS = (PYTHIA, RUN, DEFAULT, DEFAULT_RUN, SHIPPED, "private informed", INFORMED)
 """The ways to choose that Fig. 4 compares with single algorithms."""
@@ -45,7 +45,7 @@ class Record:
     """How a method did on an input."""
 
     experiment: str
-    """Which algorithms could be chosen: ``paper``, those of the paper's Table 1, or ``library``, all contenders."""
+    """The algorithms to choose among: ``paper``, those of the paper's Table 1, or ``library``, all contenders."""
     epsilon: str
     group: str
     """The workload, one of :data:`GROUPS`."""
@@ -56,9 +56,9 @@ class Record:
     cells: int
     scale: int
     regret: float
-    """The error to expect divided by that of the best algorithm at the full budget."""
+    """The expected error divided by that of the best algorithm at the full budget."""
     error: float
-    """The error to expect: ‖W·x̂ − W·x‖₂."""
+    """The expected error: ‖W·x̂ − W·x‖₂."""
 
     def __post_init__(self) -> None:
         for name in ("regret", "error"):
@@ -80,7 +80,7 @@ class MeanRegret:
     method: str
     inputs: int
     complete: bool
-    """Whether the method was run on all inputs that any method was run on."""
+    """Whether the method was run on as many inputs as any other method."""
     mean: float
     percentile_95: float
     paper: str = ""
@@ -89,15 +89,15 @@ class MeanRegret:
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """The error of the default selector with the whole library beside that of Pythia with the paper's algorithms."""
+    """The error of the default selector with the whole library, relative to Pythia's with the paper's algorithms."""
 
     epsilon: str
     group: str
     inputs: int
     ratio: float
-    """The geometric mean of the ratios of the two errors, input by input: below 1 the default is better."""
+    """The geometric mean over inputs of the ratio of the two errors: below 1 the default is better."""
     better: float
-    """The part of the inputs with a lower error."""
+    """The fraction of the inputs on which the default has a lower error."""
     percentile_95: float
     """The ratio that 95 % of the inputs stay below."""
 
@@ -113,12 +113,12 @@ class Part:
 
     @property
     def groups(self) -> list[str]:
-        """The workloads, without the sums over all of them."""
+        """The workloads, without the groups of all workloads."""
         return [group for group in self.by_group if not group.endswith(" all")]
 
     @cached_property
     def means(self) -> dict[tuple[str, str], MeanRegret]:
-        """By group and method, sums over all groups included."""
+        """By group and method, including the groups of all workloads."""
         return {
             (group, mean.method): mean
             for group, methods in self.by_group.items()
@@ -126,12 +126,12 @@ class Part:
         }
 
     def mean(self, group: str, method: str) -> float:
-        """A mean regret, not-a-number if there is none."""
+        """A mean regret, NaN if there is none."""
         regret = self.means.get((group, method))
         return math.nan if regret is None else regret.mean
 
     def blind(self, *groups: str) -> list[str]:
-        """The single algorithms of these groups, in the order of their mean regrets on the first of them."""
+        """The single algorithms of these groups, ordered by their mean regrets in the first group that has them."""
         means: dict[str, tuple[int, float]] = {}
         for place, group in enumerate(groups):
             for name in self.by_group.get(group, ()):
@@ -140,7 +140,7 @@ class Part:
         return sorted(means, key=lambda name: (means[name], name))
 
     def compared(self, groups: Sequence[str], most: int | None = None) -> list[str]:
-        """The methods that Fig. 4 compares: ways to choose, then at most so many of the best single algorithms.
+        """The methods that Fig. 4 compares: ways to choose, then at most *most* of the best single algorithms.
 
         The informed decision is left out: its regret is 1 by definition.
         """
@@ -148,7 +148,7 @@ class Part:
         return [name for name in CHOOSERS if name in there and name != INFORMED] + self.blind(*groups)[:most]
 
     def split(self, group: str, by: str, methods: Sequence[str]) -> list[MeanRegret]:
-        """The mean regrets of a group for each ``source``, ``cells`` or ``scale`` on its own (Figs. 9 to 11)."""
+        """The mean regrets of a group for each ``source``, ``cells`` or ``scale`` separately (Figs. 9 to 11)."""
         parts: dict[str | int, dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
         for method in methods:
             for record in self.by_group[group].get(method, ()):
@@ -218,7 +218,7 @@ def _gain(part: Part, group: str) -> Gain | None:
 
 
 def _with_sums(groups: dict[str, dict[str, list[Record]]]) -> dict[str, dict[str, list[Record]]]:
-    """The groups in order, before those of each dimension their sum: the methods that all of them have."""
+    """The groups in order; before those of each dimension, their union, with the methods that all of them have."""
     ordered = sorted(groups, key=lambda group: (group.split()[0], _place(group, GROUPS), group))
     result: dict[str, dict[str, list[Record]]] = {}
     for dimension in dict.fromkeys(group.split()[0] for group in ordered):
@@ -243,7 +243,7 @@ def _place(name: str, order: Sequence[str]) -> int:
 # ---- what the paper says about its own results ----------------------------------------------------------------------
 
 PUBLISHED = {"1-D prefix": 1.27, "2-D short": 2.27}
-"""The mean regret of Pythia where it is least and where it is greatest (Section 8.2)."""
+"""The least and the greatest mean regret of Pythia (Section 8.2)."""
 
 ALGORITHMS = {
     "1-D": ("identity", "hb", "privelet", "uniform", "dawa", "mwem", "ahp"),
@@ -258,11 +258,11 @@ SAVED_BY_GROUP_REGRET = {"1-D": 0.30, "2-D": 0.14}
 """How much lower the mean regret is than with trees split by the best algorithm (Fig. 7, Section 8.4)."""
 
 LOWEST_ON = {"1-D identity": (5, 7), "1-D prefix": (5, 7)}
-"""On how many of the data sets Pythia has the lowest mean regret (Fig. 9); on the others it is the second."""
+"""On how many of the data sets Pythia has the lowest mean regret (Fig. 9); on the others it is second."""
 
 
 def published_regret(group: str, method: str) -> str:
-    """What the paper says about a mean regret, or nothing.
+    """What the paper says about a mean regret; empty if nothing.
 
     >>> published_regret("2-D short", PYTHIA), published_regret("1-D all", "ahp"), published_regret("1-D all", "dawa")
     ('2.27', '> 10', '≤ 10')
@@ -276,7 +276,7 @@ def published_regret(group: str, method: str) -> str:
 
 
 def claims(records: Iterable[Record]) -> list[Claim]:
-    """The claims that the records can judge: of the paper's algorithms at ε = 1."""
+    """The claims that the records can test: those about the paper's algorithms at ε = 1."""
     judged = (_lowest_of_all, _range, _above_ten, _dawa_and_hb, _group_regret, _by_source)
     own = [part for part in parts(records) if part.experiment == "paper" and part.epsilon == "1"]
     return [entry for part in own for judge in judged for entry in judge(part)]
@@ -358,8 +358,8 @@ def _by_source(part: Part) -> Iterator[Claim]:
                 ranks[source] = sum(mean < means[PYTHIA] for mean in means.values())
         first, worst = sum(rank == 0 for rank in ranks.values()), max(ranks.values()) + 1
         yield claim(
-            f"{group}: Pythia is the lowest on {wins} of {sources} data sets, and the second on the others.",
-            f"the lowest on {first} of {len(ranks)}, at worst number {worst}",
+            f"{group}: Pythia is lowest on {wins} of {sources} data sets, and second on the others.",
+            f"lowest on {first} of {len(ranks)}, at worst number {worst}",
             first * sources >= wins * len(ranks),
             worst <= 2,
         )

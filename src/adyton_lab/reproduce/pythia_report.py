@@ -1,4 +1,4 @@
-"""What ``adyton reproduce pythia`` shows: tables, with the plain figures behind them, and pictures."""
+"""What ``adyton reproduce pythia`` shows: tables, with the figures behind them, and pictures."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ EXPERIMENTS = {"paper": "the paper's algorithms", "library": "all algorithms"}
 SPLITS = {"fig9": ("source", "data set"), "fig10": ("cells", "number of cells"), "fig11": ("scale", "number of rows")}
 """What Figs. 9 to 11 split the inputs by: the field of a record, and the word for it."""
 FEW = 4
-"""How many single algorithms Figs. 9 to 11 show beside the ways to choose."""
+"""How many single algorithms Figs. 9 to 11 show in addition to the ways to choose."""
 
 
 def words(method: str) -> str:
-    """The name of a method for readers; an algorithm's name is its own."""
+    """The name of a method for readers; algorithms keep their names."""
     return WORDS.get(method, method)
 
 
@@ -67,7 +67,7 @@ def setting(part: Part) -> str:
 def all_sheets(records: Sequence[Record]) -> list[Sheet]:
     """Every table: what the user gets, the paper's claims, then figure by figure."""
     settings, said = parts(records), claims(records)
-    title = "What the paper says, and what is seen here (its algorithms, ε = 1)"
+    title = "What the paper says, and the results here (its algorithms, ε = 1)"
     sheets = [*gains_sheet(records), *([claims_sheet(said, title, "the paper says")] if said else [])]
     for make in (fig4, fig7):
         sheets += [sheet for part in settings for sheet in make(part)]
@@ -75,7 +75,7 @@ def all_sheets(records: Sequence[Record]) -> list[Sheet]:
 
 
 def fig4(part: Part) -> list[Sheet]:
-    """Mean regrets by workload, with the 95th percentile: a table for each dimension, ways to choose first."""
+    """Mean regrets by workload, with 95th percentiles: a table for each dimension, with ways to choose first."""
     sheets = []
     for dimension, groups in by_dimension(part).items():
         methods = part.compared(groups)
@@ -131,13 +131,13 @@ def fig9_to_11(part: Part, figure: str) -> list[Sheet]:
             for value in values
         ]
         title = f"Fig. {figure.removeprefix('fig')}, {group}: mean regret by {word}, {setting(part)}"
-        note = "The single algorithms are those of least mean regret."
+        note = "The single algorithms are those with the least mean regret."
         sheets.append(Sheet(figure, title, (word, *map(words, methods)), tuple(rows), list(means.values()), note))
     return sheets
 
 
 def gains_sheet(records: Iterable[Record]) -> list[Sheet]:
-    """What the user gets; no table if the records do not have both sides."""
+    """What the user gets; no table if the records do not have both selectors."""
     gained = gains(records)
     rows = tuple(
         (gain.group, gain.epsilon, f"{gain.inputs:,}", f"{gain.ratio:.3f}", f"{gain.better:.0%}", tail)
@@ -151,7 +151,7 @@ def gains_sheet(records: Iterable[Record]) -> list[Sheet]:
 
 
 def by_dimension(part: Part) -> dict[str, list[str]]:
-    """The groups of each dimension, their sum first."""
+    """The groups of each dimension, the group of all workloads first."""
     dimensions: dict[str, list[str]] = {}
     for group in part.by_group:
         dimensions.setdefault(group.split()[0], []).append(group)
@@ -159,7 +159,7 @@ def by_dimension(part: Part) -> dict[str, list[str]]:
 
 
 def rounded(regret: float) -> str:
-    """A regret with two decimals; from 100 on, without any.
+    """A regret with two decimals; from 100 on, without decimals.
 
     >>> rounded(1.2749), rounded(12345.6)
     ('1.27', '12,346')
@@ -178,7 +178,7 @@ def _mean_and_tail(mean: MeanRegret | None) -> str:
 
 
 def _paper(dimension: str, means: Sequence[MeanRegret]) -> str:
-    """What the paper says about a method, with the workloads that it says it about."""
+    """What the paper says about a method, with the workloads concerned."""
     said = {
         mean.group.removeprefix(f"{dimension} "): mean.paper for mean in means if mean.paper and "–" not in mean.paper
     }
@@ -186,7 +186,7 @@ def _paper(dimension: str, means: Sequence[MeanRegret]) -> str:
 
 
 def _fewer(means: Iterable[MeanRegret]) -> str:
-    return "" if all(mean.complete for mean in means) else "* was not run on all inputs. "
+    return "" if all(mean.complete for mean in means) else "* not run on all inputs. "
 
 
 # ---- pictures -------------------------------------------------------------------------------------------------------
@@ -197,13 +197,13 @@ _MOST = 9
 """How many single algorithms Fig. 4 shows for each dimension."""
 
 _LONGEST = 20
-"""Bars of Fig. 4 end here, and an arrow says that the figure is greater; lines leave their panels here."""
+"""Bars of Fig. 4 end here, with an arrow if the value is greater; axes of Figs. 9 to 11 end here."""
 
 
 def all_figures(records: Sequence[Record], folder: Path) -> list[Path]:
-    """Draw Figs. 4, 7, 9, 10 and 11 of every experiment and ε; returns the SVG files, each with a PNG beside it.
+    """Draw Figs. 4, 7, 9, 10 and 11 of every experiment and ε; returns the SVG files, each with a PNG file next to it.
 
-    ``fig4.svg`` is the paper's experiment; those of the others have the experiment and ε in their names.
+    ``fig4.svg`` is the paper's experiment; the files of others have the experiment and ε in their names.
     """
     drawn = []
     for part in parts(records):
@@ -217,7 +217,7 @@ def all_figures(records: Sequence[Record], folder: Path) -> list[Path]:
 
 
 def draw_fig4(part: Part, path: Path) -> bool:
-    """Bars from regret 1, the informed decision: a panel for each workload, a row of panels for each dimension."""
+    """Bars that start at regret 1, the informed decision: a panel for each workload, a row for each dimension."""
     rows = by_dimension(part)
     methods = {dimension: part.compared(groups, _MOST) for dimension, groups in rows.items()}
     columns = max(map(len, rows.values()), default=0)
@@ -240,7 +240,7 @@ def draw_fig4(part: Part, path: Path) -> bool:
 
 
 def draw_fig7(part: Part, path: Path) -> bool:
-    """The splitting criteria side by side; False if the records hold fewer than two."""
+    """The splitting criteria side by side; False if the records have fewer than two."""
     groups = [group for group in part.by_group if sum(name in part.by_group[group] for name in CRITERIA) > 1]
     if not groups:
         return False

@@ -1,4 +1,4 @@
-"""Scores of classifiers on public tables: learnt, averaged over trials, and drawn against ε, a panel for each table."""
+"""Scores of classifiers on public tables: measured, averaged over trials, and plotted against ε, a panel per table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OURS: Styles = {
     "recipe": (BLUE, "o"),
     "naive-bayes-tree": (GREEN, "D"),
 }
-"""What is not from a paper looks the same in all pictures."""
+"""Our own methods have the same style in all pictures."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Score:
     """``fig5`` and ``fig6`` (misclassified), ``fig3`` (area under the curve) or ``trees`` (accuracy)."""
     table: str
     rows: int
-    """How many rows there are to learn from and to judge by."""
+    """The number of rows for training and testing together."""
     epsilon: str
     method: str
     trial: int
@@ -51,7 +51,7 @@ class MeanScore:
     table: str
     rows: int
     epsilon: str
-    """Empty for what has no noise."""
+    """Empty for methods without noise."""
     method: str
     trials: int
     mean: float
@@ -62,7 +62,7 @@ class MeanScore:
 
 
 def means(scores: Iterable[Score]) -> list[MeanScore]:
-    """By figure, table, rows, ε and method, in the order in which they come."""
+    """By figure, table, rows, ε and method, in order of first occurrence."""
     values: dict[tuple[str, str, int, str, str], list[float]] = defaultdict(list)
     for score in scores:
         values[score.figure, score.table, score.rows, score.epsilon, score.method].append(score.value)
@@ -94,9 +94,9 @@ def learnt(table: LabelledTable, rows: Integers, learner: Learner, epsilon: str,
 
 
 def score_panels(scores: Sequence[MeanScore], *, medians: bool = False) -> list[Panel]:
-    """A panel for each table and number of rows; what has no ε is a level.
+    """A panel for each table and number of rows; a method without ε is a horizontal level.
 
-    The bars are standard errors of the mean. With *medians*, points are medians and bars go from quartile to quartile.
+    The bars are standard errors of the mean. With *medians*, points are medians and bars join the quartiles.
     """
     by_title: dict[str, Panel] = {}
     for score in scores:
@@ -111,7 +111,7 @@ def score_panels(scores: Sequence[MeanScore], *, medians: bool = False) -> list[
 
 
 def mean_panel(title: str, several: Sequence[Panel]) -> Panel:
-    """The mean of all panels, which share methods and ε; their tables have nothing in common, nor have their errors."""
+    """The mean of all panels, which share methods and ε; the errors of different tables are independent."""
     lines = {
         name: [_mean_point(points) for points in zip(*(panel.lines[name] for panel in several), strict=True)]
         for name in several[0].lines
@@ -133,5 +133,5 @@ def _mean_point(points: Sequence[Point]) -> Point:
 
 
 def draw_scores(path: Path, title: str, shown: Sequence[Panel], axis: str) -> Path:
-    """Draw panels to *path*, and to a PNG file beside it; *axis* says what the scores are."""
+    """Draw panels to *path* and to a PNG file next to it; *axis* says what the scores are."""
     return draw_lines(path, title, shown, across="ε, on a log axis", up=axis, fixed=OURS)

@@ -1,4 +1,4 @@
-"""Tables of results, and two kinds that all papers share: claims beside what is seen here, figures beside ours."""
+"""Tables of results, and two kinds that all papers share: claims and results here, the paper's figures and ours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 FAR = 1.25
-"""Differences by a larger factor are explained."""
+"""Differences by more than this factor are explained."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Sheet:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     found: Sequence[Any]
-    """The figures behind the table, one dataclass for each."""
+    """The figures behind the table, one dataclass instance for each."""
     note: str = ""
 
     @property
     def figures(self) -> tuple[dict[str, Any], ...]:
-        """What the table shows, unrounded, one plain dictionary for each figure."""
+        """The figures of the table, unrounded, one plain dictionary for each."""
         return tuple(map(asdict, self.found))
 
 
 def as_rich(sheet: Sheet) -> Group:
-    """The table for a terminal, its title above and its note below."""
+    """The table for a terminal, with its title above and its note below."""
     from rich import box
     from rich.console import Group
     from rich.table import Table
@@ -50,7 +50,7 @@ def as_rich(sheet: Sheet) -> Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A sentence of a paper, or of ours, and what is seen here."""
+    """A claim of a paper, or of ours, and the result here."""
 
     paper: str
     here: str
@@ -59,7 +59,7 @@ class Claim:
 
 
 def claim(paper: str, here: str, *held: bool) -> Claim:
-    """A claim that holds if all conditions do, and in part if some do.
+    """A claim that holds if all conditions hold, and in part if some do.
 
     >>> claim("It is lower on all sets.", "on 3 of 4", 3 == 4, 3 > 0).holds
     'in part'
@@ -76,7 +76,7 @@ def claims_sheet(claims: Iterable[Claim], title: str, column: str = "claim") -> 
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """One figure of a paper, ours, and what is known to differ."""
+    """One figure of a paper, our figure, and known reasons for a difference."""
 
     part: str
     place: str
@@ -84,11 +84,11 @@ class Compared:
     paper: float
     here: float
     why: str
-    """Empty where they differ by a quarter or less."""
+    """Empty if they differ by a factor of at most 1.25."""
 
 
 def compared(part: str, place: str, method: str, paper: float, here: float, reason: str) -> Compared:
-    """The reason is given only where it is needed."""
+    """A comparison of two figures; the reason is kept only if they differ by more than the factor *FAR*."""
     ratio = here / paper if paper else float("inf")
     return Compared(
         part=part, place=place, method=method, paper=paper, here=here, why="" if 1 / FAR <= ratio <= FAR else reason

@@ -1,4 +1,4 @@
 """Training on public data: experiments, selectors of algorithms, choices inside programs, accuracies of classifiers.
 
-Start with ``delphi``, which trains selectors by ``experiments``; ``choices`` learns what a program decides.
+Begin with ``delphi``, which trains selectors from ``experiments``; ``choices`` learns the choices inside programs.
 """

@@ -1,9 +1,9 @@
-"""From a program with marked places and public data to what is decided there, by replaying the program.
+"""Learns what a program should choose at its choice points, by replaying the program on public data.
 
-One visit is changed at a time. What a choice was worth shows when everything else stays the same: visits before it are
-forced to what they were, those after it follow the policy, and the noise depends on the place in the program only, so
-that both runs see the same noise wherever they do the same. The difference of their scores then has half the variance
-that fresh noise would leave.
+One visit of a choice point is changed at a time, and everything else stays the same: earlier visits are forced to
+repeat their choices, later visits follow the policy, and the noise depends only on the place in the program, so the two
+runs see the same noise wherever they do the same. The difference of their scores then has half the variance that it
+would have with fresh noise.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def learn_choices(
     seed: int = 0,
     trusted: Sequence[Any] = (),
 ) -> LearnedChoices:
-    """Learn what a program decides where it calls :func:`adyton.choose`, from public data.
+    """Learn what a program should choose where it calls :func:`adyton.choose`, from public data.
 
     The program is called as ``program(source, *arguments, epsilon=…)`` on simulated kernels over the inputs, a list of
-    :class:`adyton.PublicData` or counts by name, at each budget, so many *trials* times. ``score(answer, public)`` says
-    how good an answer is: the higher the better. In each round every option is tried at up to *visits* visits of every
-    label, one visit at a time, and what was learnt then decides in the next round. In the end, what was learnt for each
-    data set from all the others is run against the defaults: if that is no better, the defaults stand.
+    :class:`adyton.PublicData` or counts by name, *trials* times at each budget. ``score(answer, public)`` says how good
+    an answer is: higher is better. In each round every option is tried at up to *visits* visits of every label, one
+    visit at a time, and the models learnt so far choose in the next round. At the end, models learnt for each data set
+    from all the others are compared with the defaults: if they are no better, the defaults are kept.
     """
     times = whole(trials, "trials", 1)
     cases = [(public, epsilon) for public in public_inputs(inputs) for epsilon in budgets(epsilons)]
@@ -71,9 +71,9 @@ def _judged(
     tables: Mapping[str, tuple[Lessons, str]],
     learnt: dict[str, Learnt],
 ) -> LearnedChoices:
-    """What was learnt, if it makes the whole program better on data sets that were held out.
+    """The models learnt, if they make the whole program better on held-out data sets; else the defaults.
 
-    For each data set the models are fitted again, to the others; which kind of model is known from all of them.
+    For each data set the models are fitted again to the others; the kind of model is chosen from all data sets.
     """
     sources = list(dict.fromkeys(run.public.source for run in runs))
     if all(choice.model is None for choice in learnt.values()) or len(sources) < 2:
@@ -99,7 +99,7 @@ def _judged(
 
 
 def _without(source: str, table: Lessons, learnt: Learnt, fits: Mapping[str, Fit]) -> Learnt:
-    """The same kind of model, learnt from all data sets but one."""
+    """The same kind of model, learnt from all data sets except one."""
     others = ~table.of(source)
     if learnt.model is None or not others.any():
         return replace(learnt, model=None)
@@ -109,7 +109,7 @@ def _without(source: str, table: Lessons, learnt: Learnt, fits: Mapping[str, Fit
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A public input at a budget, with noise of its own."""
+    """A public input at a budget, with its own noise."""
 
     public: PublicData
     epsilon: Fraction
@@ -118,7 +118,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """What one visit was worth: the score of the whole program for each option there."""
+    """The scores of the whole program for each option at one visit."""
 
     label: str
     source: str
@@ -130,12 +130,12 @@ class Lesson:
 
 @dataclass(frozen=True, eq=False)
 class Replayer:
-    """Runs a program on public inputs, under policies of its own."""
+    """Runs a program on public inputs under given policies."""
 
     program: Program
     score: Score
     visits: int
-    """At most so many visits of a label are changed in a run; the others are weighted up."""
+    """The most visits of a label that are changed in a run; if there are more, these get a larger weight."""
     seed: int
     trusted: Sequence[Any] = field(default=())
 
@@ -150,7 +150,7 @@ class Replayer:
         return finite_score(self.score, answer, run.public), trace
 
     def lessons(self, run: Run, learnt: Mapping[str, Learnt], turn: int) -> tuple[float, list[Lesson]]:
-        """The score of a run, and what changing single visits of it does."""
+        """The score of a run, and the lessons from changing single visits of it."""
         base, trace = self.run(run, learnt)
         random = np.random.default_rng([self.seed, turn, run.seed])
         lessons = []
@@ -163,7 +163,7 @@ class Replayer:
     def _lesson(
         self, run: Run, learnt: Mapping[str, Learnt], trace: list[Visit], place: int, base: float, weight: float
     ) -> Lesson:
-        """Every other option at one visit, the earlier visits as they were."""
+        """Try every other option at one visit; earlier visits repeat their choices."""
         visit = trace[place]
         before = {(earlier.label, earlier.number): earlier.chosen for earlier in trace[:place]}
         scores = {visit.chosen: base}
@@ -175,7 +175,7 @@ class Replayer:
 
 
 def _tables(lessons: Sequence[Lesson]) -> dict[str, tuple[Lessons, str]]:
-    """For each label its lessons as a table, and its default."""
+    """For each label, its lessons as a table, and its default."""
     labels = dict.fromkeys(lesson.label for lesson in lessons)
     return {label: _table([lesson for lesson in lessons if lesson.label == label]) for label in labels}
 
@@ -185,10 +185,12 @@ def _table(lessons: Sequence[Lesson]) -> tuple[Lessons, str]:
     options = tuple(first.scores)
     if any(tuple(lesson.scores) != options or lesson.default != first.default for lesson in lessons):
         raise BadInput(
-            f"{first.label!r} is asked with other options or another default at other visits. Give each its own label."
+            f"{first.label!r} has different options or defaults at different visits. Give each choice its own label."
         )
     if any(lesson.values.keys() != first.values.keys() for lesson in lessons):
-        raise BadInput(f"{first.label!r} is given other values at other visits. Give it the same values at all visits.")
+        raise BadInput(
+            f"{first.label!r} has different values at different visits. Give it the same values at all visits."
+        )
     rows = [features_of(lesson.values) for lesson in lessons]
     names = tuple(dict.fromkeys(name for row in rows for name in row))
     values = np.array([[row.get(name, 0.0) for name in names] for row in rows]).reshape(len(lessons), len(names))

@@ -1,8 +1,8 @@
-"""Classifiers on public tables: how accurate each method is on rows that were held out, and what the two conditionals
-of the chosen tree learn, by replay.
+"""Classifiers on public tables: how accurate each method is on held-out rows, and training by replay of the two
+conditionals of the chosen tree.
 
 Accuracies are measured once and saved in a file; ``adyton train-classifiers`` writes their means for the package, which
-says by them what quality to expect.
+uses them to say what quality to expect.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ METHODS = (
 """The learners that are measured for the package."""
 EPSILONS = ("0.1", "0.5", "1", "2")
 LEARNING = 0.7
-"""The part of the rows that is learnt from."""
+"""The fraction of the rows used for training."""
 
 
 class Accuracies:
@@ -64,7 +64,7 @@ class Accuracies:
             raise BadInput(f"{path} cannot hold accuracies ({error}). Give the path of a new file.") from None
 
     def of(self, table: LabelledTable, learner: Learner, epsilon: Fraction, trial: int) -> float:
-        """The part of the held-out rows that is predicted right, for one split, with noise of its own."""
+        """The accuracy on the held-out rows of one split, with noise of its own."""
         text = f"{digest(table)} {_words(learner)} {epsilon} {trial}"
         key = hashlib.sha256(text.encode()).hexdigest()
         kept = self._file.execute("SELECT accuracy FROM accuracies WHERE key = ?", (key,)).fetchone()
@@ -76,7 +76,7 @@ class Accuracies:
 
 
 def accuracy(table: LabelledTable, learner: Learner, epsilon: Fraction, trial: int) -> float:
-    """One split, one run, with simulated noise."""
+    """The accuracy on one split, in one run with simulated noise."""
     learnt, judged = split(len(table.codes), LEARNING, trial)
     noise = np.random.SeedSequence([0, trial])
     kernel = Kernel.simulated_table(table.codes[learnt], table.schema, epsilon=epsilon, seed=noise)
@@ -85,7 +85,7 @@ def accuracy(table: LabelledTable, learner: Learner, epsilon: Fraction, trial: i
 
 
 def majority(table: LabelledTable, trials: int) -> float:
-    """The accuracy of always predicting the most frequent class of the rows that are learnt from, without any noise."""
+    """The accuracy of always predicting the most frequent class of the training rows, without noise."""
     accuracies = []
     for trial in range(trials):
         learnt, judged = split(len(table.codes), LEARNING, trial)
@@ -105,13 +105,13 @@ def _words(learner: Learner) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PublicAccuracies:
-    """How every method did on every table at every budget, on average over the splits."""
+    """The accuracy of every method on every table at every budget, averaged over the splits."""
 
     tables: tuple[LabelledTable, ...]
     epsilons: tuple[Fraction, ...]
     splits: int
     means: Reals
-    """Tables × budgets × methods: the part of the held-out rows that was predicted right."""
+    """Tables × budgets × methods: the accuracy on held-out rows."""
 
     def by_method(self) -> dict[str, float]:
         """The mean over all tables and budgets, the most accurate method first."""
@@ -119,13 +119,13 @@ class PublicAccuracies:
         return dict(sorted(pairs, key=lambda pair: -pair[1]))
 
     def save(self, folder: Path) -> Path:
-        """Write the file that comes with the package."""
+        """Write the file that ships with the package."""
         file = folder / FILE
         file.write_text(json.dumps(self.results(), ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
         return file
 
     def results(self) -> dict[str, Any]:
-        """The same with where it comes from, as plain values."""
+        """The accuracies and their provenance, as plain values."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -166,7 +166,7 @@ def measured(
     kept: Accuracies | None = None,
     advance: Advance = unseen,
 ) -> PublicAccuracies:
-    """Every method on every table at every budget; *advance* is called for each."""
+    """Measure every method on every table at every budget; *advance* is called after each mean."""
     known = kept or Accuracies()
     means = np.empty((len(tables), len(epsilons), len(METHODS)))
     for place in np.ndindex(*means.shape):
@@ -183,7 +183,7 @@ _SEED = 1
 def taught_conditionals(
     tables: Sequence[LabelledTable], epsilons: Sequence[Fraction], *, trials: int, advance: Advance = unseen
 ) -> LearnedChoices:
-    """Every option at up to three visits of each conditional, in every run; *advance* is called for each run of a tree.
+    """Try every option at up to three visits of each conditional, in every run; *advance* is called for each tree.
 
     Each table is held out as a whole.
     """
@@ -204,13 +204,13 @@ def taught_conditionals(
 
 
 def _halves(table: LabelledTable) -> PublicData:
-    """Rows to learn from, and others to judge by."""
+    """Rows for training, and other rows for testing."""
     learnt, judged = split(len(table.codes), LEARNING, 0)
     held = (table.inputs[judged], table.classes[judged])
     return PublicData(table.name, table.codes[learnt], schema=table.schema, arguments=(table.target.label,), held=held)
 
 
 def _accuracy(model: Any, public: PublicData) -> float:
-    """In percent."""
+    """The accuracy in percent."""
     inputs, classes = public.held
     return 100 * float((model.probabilities(inputs).argmax(axis=1) == classes).mean())

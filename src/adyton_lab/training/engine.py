@@ -32,7 +32,7 @@ class Runs:
     estimates: Estimate
     """trials × domain."""
     seconds: float
-    """All trials together, with whatever had to be prepared first."""
+    """All trials together, including any preparation."""
 
     @property
     def errors(self) -> Reals:
@@ -42,7 +42,7 @@ class Runs:
 
 @dataclass(eq=False)
 class Trials:
-    """A plan on public counts, run so many times. Workloads that the plan treats alike share the runs.
+    """A plan on public counts, run *trials* times. Workloads that the plan treats alike share the runs.
 
     >>> from adyton.plans import plan_named
     >>> from adyton.queries import Identity, Prefix
@@ -58,10 +58,10 @@ class Trials:
     trials: int | None = field(kw_only=True)
     """None for a single run, without an axis for trials."""
     _ran: tuple[object, Estimate, float] | None = field(default=None, init=False)
-    """What the plan took from the last workload, the estimates, and the seconds."""
+    """What the plan used of the last workload, the estimates, and the seconds."""
 
     def on(self, workload: Queries) -> Runs:
-        """Run, or take the runs for the last workload."""
+        """Run the trials, or reuse those of the last workload."""
         minded = self.plan.minds(workload)
         if self._ran is None or self._ran[0] != minded:
             begun = time.perf_counter()

@@ -1,8 +1,8 @@
-"""Where experiments run: in processes of this machine, or on the workers of a Dask cluster.
+"""Where experiments run: in processes on this machine, or on the workers of a Dask cluster.
 
-A job's result depends on the job alone, so it does not matter where, when or how often it runs. The job of a worker
-that dies is given to another; Dask also works out again the results that died with a worker. A cluster needs the extra
-``adyton[cluster]``.
+A job's result depends only on the job, so it does not matter where, when or how often it runs. The job of a worker that
+dies is given to another worker; Dask also recomputes the results that were lost with a worker. A cluster needs the
+extra ``adyton[cluster]``.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from adyton.messages import shorten
 from adyton.plans.registry import PLANS
 
 MOST_LOSSES = 3
-"""How many workers may die on one job before it is given up."""
+"""The number of workers that must die on one job before it is abandoned."""
 
 
 class Job(Protocol):
-    """Something to be worked out, somewhere."""
+    """A computation that can run anywhere."""
 
     def work(self) -> Any:
-        """The result, which depends on the job alone."""
+        """The result, which depends only on the job."""
         ...
 
 
 class Executor(Protocol):
-    """Works out jobs."""
+    """Runs jobs."""
 
     def results(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
-        """The place of every job in the list, and its result, as they come."""
+        """The place of every job in the list, and its result, in order of completion."""
         ...
 
 
 class LostWorkers(AdytonError):
-    """Worker after worker died on the same job."""
+    """Several workers died on the same job."""
 
     def __init__(self) -> None:
         super().__init__(
             f"{MOST_LOSSES} workers died on the same experiment, one after the other. Is there too little memory? Run "
-            "fewer at a time; what was measured before is kept in the cache."
+            "fewer at a time; earlier measurements are kept in the cache."
         )
 
 
 @dataclass(frozen=True)
 class Processes:
-    """So many processes of this machine; by default one for each core.
+    """Processes on this machine; by default one per core.
 
     >>> Processes(0)
     Traceback (most recent call last):
@@ -74,7 +74,7 @@ class Processes:
             raise BadInput(f"the number of processes must be at least 1, given {self.number}.")
 
     def results(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
-        """In this process, if only one is needed."""
+        """The results; computed in this process if only one is needed."""
         number = min(self.number or os.cpu_count() or 1, len(jobs))
         if number < 2:
             yield from ((place, job.work()) for place, job in enumerate(jobs))
@@ -92,11 +92,11 @@ class _Worker:
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-        context: Any = multiprocessing.get_context(method)  # plans of a script are known in a fork
+        context: Any = multiprocessing.get_context(method)  # a fork inherits the plans that a script registered
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, jobs), daemon=True)
         self.process.start()
-        theirs.close()  # the worker alone holds it: when it dies, the pipe ends
+        theirs.close()  # only the worker holds it now: when it dies, the pipe ends
         self.place = -1
 
     def begin(self, place: int) -> None:
@@ -146,7 +146,7 @@ def _results(jobs: Sequence[Job], number: int) -> Iterator[tuple[int, Any]]:
 
 
 def _serve(pipe: Connection, jobs: Sequence[Job]) -> None:
-    """In a worker: do the jobs that are sent, until the parent is gone. The parent handles Ctrl-C."""
+    """In a worker: run the jobs that are sent, until the parent ends. The parent handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         while True:
@@ -162,9 +162,9 @@ def _serve(pipe: Connection, jobs: Sequence[Job]) -> None:
 
 
 LOCAL = "local"
-"""The address of a cluster that is started on this machine, and ended with the experiments."""
+"""The address of a cluster that is started on this machine and stopped after the experiments."""
 _AHEAD = 4
-"""So many jobs for each core are submitted at a time; others follow as results arrive."""
+"""The number of jobs per core that are submitted at a time; others follow as results arrive."""
 _TIMEOUT = "20s"
 
 
@@ -178,10 +178,10 @@ class Cluster:
 
     address: str = LOCAL
     workers: int | None = None
-    """How many workers are started for a local cluster; by default one for each core."""
+    """The number of workers of a local cluster; by default one per core."""
 
     def results(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
-        """As they come from the workers."""
+        """The results, as they arrive from the workers."""
         distributed = _distributed()
         if not jobs:
             return
@@ -200,7 +200,7 @@ class Cluster:
                 n_workers=self.workers or os.cpu_count() or 1,
                 threads_per_worker=1,
                 dashboard_address=None,
-                silence_logs=logging.ERROR,  # no warning about workers that are slow to end
+                silence_logs=logging.ERROR,  # no warnings about workers that are slow to stop
             )
             return stack.enter_context(distributed.Client(stack.enter_context(cluster)))
         is_file = os.path.isfile(self.address)
@@ -215,7 +215,7 @@ class Cluster:
 
 
 def _cluster_results(distributed: Any, client: Any, jobs: Sequence[Job]) -> Iterator[tuple[int, Any]]:
-    """A few jobs for each core are submitted at any time, so that the scheduler never holds all of them."""
+    """Submit only a few jobs per core at a time, so the scheduler never holds all of them."""
     places: dict[str, int] = {}
     waiting = iter(range(len(jobs)))
 
@@ -234,11 +234,11 @@ def _cluster_results(distributed: Any, client: Any, jobs: Sequence[Job]) -> Iter
 
 
 def _worked(job: Job, versions: tuple[str, str]) -> Any:
-    """On a worker: the result of a job, if it would be the same here as there."""
+    """On a worker: the result of a job, if the worker has the same versions as the sender."""
     if versions != _versions():
         raise BadInput(
-            f"a worker of the cluster has Adyton {_versions()[0]} and NumPy {_versions()[1]}, here are {versions[0]} "
-            f"and {versions[1]}: results could differ. Install the same versions on all workers."
+            f"a worker of the cluster has Adyton {_versions()[0]} and NumPy {_versions()[1]}, but this process has "
+            f"{versions[0]} and {versions[1]}: results could differ. Install the same versions on all workers."
         )
     return job.work()
 
@@ -248,7 +248,7 @@ def _versions() -> tuple[str, str]:
 
 
 def _send_scripts() -> None:
-    """Plans that a script registered are sent with their code: the workers do not have the script."""
+    """Send plans that a script registered with their code: the workers do not have the script."""
     import cloudpickle
 
     for name in {plan.__module__ for plan in PLANS.values()} - {"__main__"}:
@@ -267,6 +267,6 @@ def _distributed() -> Any:
 
 
 def executor_at(address: str, workers: int | None) -> Cluster:
-    """The cluster at an address, if there is Dask to reach it."""
+    """The cluster at an address; refused if Dask is not installed."""
     _distributed()
     return Cluster(address, workers)

@@ -46,13 +46,13 @@ class Input:
 
     @property
     def data(self) -> str:
-        """A name for the counts: those of other inputs have other names."""
+        """A name for the counts; different counts have different names."""
         sides = "x".join(str(side) for side in self.domain)
         return f"{self.shape.name}#{self.shape.digest}/{sides}/{self.scale}"
 
     @property
     def key(self) -> str:
-        """A name for the input: other inputs have other names."""
+        """A name for the input; different inputs have different names."""
         return f"{self.data}/{self.epsilon}"
 
     @property
@@ -61,7 +61,7 @@ class Input:
         return int.from_bytes(hashlib.sha256(self.data.encode()).digest()[:8], "big")
 
     def counts(self) -> Integers:
-        """The rows, drawn from the shape."""
+        """The counts of rows drawn from the shape."""
         return draw(self.shape.at(self.domain), self.scale, self.seed)
 
 
@@ -81,7 +81,7 @@ def grid(
 
 
 def spread(inputs: Sequence[Input], most: int) -> list[Input]:
-    """At most so many of the inputs: the same every time, picked by a hash of their names."""
+    """At most *most* of the inputs: the same every time, picked by a hash of their names."""
     first = sorted(inputs, key=lambda training: hashlib.sha256(training.key.encode()).digest())[:most]
     chosen = set(map(id, first))
     return [training for training in inputs if id(training) in chosen]
@@ -101,11 +101,11 @@ class Measured:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The data sets, each once."""
+        """The distinct data sets."""
         return tuple(dict.fromkeys(training.shape.source for training in self.inputs))
 
     def without(self, source: str) -> Measured:
-        """All inputs but those from this data set."""
+        """All inputs except those from this data set."""
         return self.where(lambda training: training.shape.source != source)
 
     def only(self, source: str) -> Measured:
@@ -113,12 +113,12 @@ class Measured:
         return self.where(lambda training: training.shape.source == source)
 
     def every(self, step: int) -> Measured:
-        """The first input and every so many-th after it."""
+        """The first input and every *step*-th after it."""
         errors = {name: errors[::step] for name, errors in self.errors.items()}
         return Measured(self.inputs[::step], self.algorithms, errors, self.features[::step])
 
     def where(self, keep: Callable[[Input], bool]) -> Measured:
-        """Only these inputs."""
+        """Only the inputs for which *keep* is true."""
         rows = np.array([keep(training) for training in self.inputs])
         kept = tuple(training for training, stays in zip(self.inputs, rows, strict=True) if stays)
         return Measured(
@@ -126,19 +126,19 @@ class Measured:
         )
 
     def mean_errors(self, workload: str) -> Reals:
-        """inputs × algorithms, over the trials; never quite 0, so that ratios and logarithms exist."""
+        """inputs × algorithms, averaged over the trials; never exactly 0, so ratios and logarithms exist."""
         return np.asarray(np.maximum(self.errors[workload].mean(axis=-1), _LEAST))
 
     def regrets(self, workload: str) -> Reals:
-        """inputs × algorithms: the mean error divided by the least one."""
+        """inputs × algorithms: the mean error divided by the least mean error of the input."""
         means = self.mean_errors(workload)
         return np.asarray(means / means.min(axis=1, keepdims=True))
 
     def best_errors(self, workload: str) -> Reals:
-        """For each input the error of the best algorithm, cross-fitted.
+        """For each input, the error of the best algorithm, cross-fitted.
 
         The least of several noisy means is too low on average. So the best algorithm is found on one half of the
-        trials, its error taken from the other half, and the two such figures are averaged.
+        trials, its error is taken from the other half, and the two results are averaged.
         """
         errors = self.errors[workload]
         halves = errors[..., ::2].mean(axis=-1), errors[..., 1::2].mean(axis=-1)
@@ -149,7 +149,7 @@ class Measured:
         return np.asarray(np.maximum((first + second) / 2, _LEAST))
 
     def noisy_features(self, price: Fraction, draws: int, seed: int) -> Reals:
-        """(draws · inputs) × features, the public one first, each private one bought for *price* times ε."""
+        """(draws · inputs) × features, the public feature first, each private feature measured with *price* times ε."""
         random = np.random.default_rng(seed)
         cells = [int(np.prod(training.domain)) for training in self.inputs]
         kinds = [(size, training.epsilon) for size, training in zip(cells, self.inputs, strict=True)]
@@ -208,7 +208,7 @@ class _Job:
     trials: int
 
     def work(self) -> tuple[Reals, float]:
-        """workloads × trials, or the features; and the seconds that each workload took."""
+        """Errors, workloads × trials, or the features; and the mean seconds per workload."""
         begun = time.perf_counter()
         x = self.input.counts()
         if self.plan is None:
@@ -220,7 +220,7 @@ class _Job:
 
 
 class Experiments:
-    """A file of measured errors. What is in it is not measured again; a run that was killed continues where it was.
+    """A file of measured errors, which are not measured again; a run that was killed continues where it stopped.
 
     Without a file, everything is measured and forgotten.
 
@@ -247,10 +247,10 @@ class Experiments:
         executor: Executor | None = None,
         advance: Advance = unseen,
     ) -> Measured:
-        """Everything about these inputs; what is missing is measured, in parallel. *advance* is called for every error.
+        """Errors and features of these inputs; missing ones are measured in parallel. *advance* is called for each.
 
-        Algorithms are names from the library, or plans under names of your own. The work is done by an *executor*, or
-        else by so many *processes*: the results are the same, bit for bit.
+        Algorithms are names from the library, or plans under your own names. The work is done by an *executor*, or else
+        by *processes* processes: the results are the same, bit for bit.
         """
         number = whole(trials, "trials", 1)
         named = algorithms if isinstance(algorithms, Mapping) else {name: plan_named(name) for name in algorithms}
@@ -285,7 +285,7 @@ def _missing(
     workloads: Sequence[str],
     trials: int,
 ) -> list[_Job]:
-    """The jobs that are left, large domains first."""
+    """The remaining jobs, large domains first."""
     done = set(file.execute("SELECT input, workload, algorithm FROM errors WHERE trials >= ?", (trials,)))
     featured = {key for (key,) in file.execute("SELECT input FROM features")}
     jobs = [_Job(training, "", None, ("features",), 1) for training in inputs if training.key not in featured]
@@ -308,7 +308,7 @@ def _errors(
 
 @lru_cache(maxsize=256)
 def _label(name: str, plan: Plan) -> str:
-    """The name under which errors are saved: another one for other options, or if the text of the plan was changed."""
+    """The name under which errors are saved: it changes with the options of the plan and with its source code."""
     try:
         text = inspect.getsource(type(plan))
     except (OSError, TypeError):  # written in an interpreter
@@ -319,7 +319,7 @@ def _label(name: str, plan: Plan) -> str:
 
 
 def _keep(file: sqlite3.Connection, job: _Job, values: Reals, seconds: float) -> None:
-    """All of a job, or nothing."""
+    """Save all results of a job, or none."""
     file.execute("BEGIN")
     if job.plan is None:
         file.execute("INSERT OR REPLACE INTO features VALUES (?, ?)", (job.input.key, values.tobytes()))

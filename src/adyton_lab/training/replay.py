@@ -1,4 +1,4 @@
-"""What a selector would choose on public inputs: from their features and simulated noise, without running anything."""
+"""What a selector would choose on public inputs: from features and simulated noise, without running algorithms."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from adyton.plans.registry import plan_type
 from adyton_lab.training.experiments import Measured
 
 _DRAWS = 10
-"""How often each choice is made, with other noise."""
+"""How many times each choice is made, with fresh noise."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """Choices on measured inputs, each made several times with other noise: draws × inputs."""
+    """Choices on measured inputs, each made several times with fresh noise: draws × inputs."""
 
     chosen: npt.NDArray[np.int64]
     """Places in the list of algorithms."""
     left: Reals
-    """The part of the budget that the chosen algorithm runs with. Where the selector has bought the total already, an
-    algorithm that would buy it loses nothing."""
+    """The fraction of the budget that the chosen algorithm runs with. If the selector has already measured the total,
+    an algorithm that would measure it loses nothing."""
 
     def errors(self, measured: Measured, workload: str) -> Reals:
-        """The error to expect of the choice on each input.
+        """The expected error of the choice on each input.
 
-        It was measured at the full budget. With a part r of it the noise is 1/r times as large; the error is at most
-        1/r times as large, if an algorithm does no better, relative to its noise, where there is less signal.
+        Errors were measured at the full budget. With a fraction r of it the noise is 1/r times as large; the error is
+        at most 1/r times as large, if an algorithm does no better, relative to its noise, with less signal.
         """
         means = measured.mean_errors(workload)
         return np.asarray((means[np.arange(len(means)), self.chosen] / self.left).mean(axis=0))
@@ -49,7 +49,7 @@ def replay(selector: Selector, measured: Measured, workload: str, *, draws: int,
 
 @replay.register
 def _(selector: SimilarInputs, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
-    """Buy a noisy count where it pays, as often as asked, and count the votes by it."""
+    """Measure a noisy count if it pays off, *draws* times, and count the votes by it."""
     chosen = np.empty((draws, len(measured.inputs)), dtype=np.int64)
     left = np.ones(chosen.shape)
     random = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ def _(selector: SimilarInputs, measured: Measured, workload: str, *, draws: int,
 
 @replay.register
 def _(selector: TreeSelector, measured: Measured, workload: str, *, draws: int, seed: int) -> Replay:
-    """Walk down the tree with noisy features, as often as asked."""
+    """Walk down the tree with noisy features, *draws* times."""
     tree = selector.trees[workload]
     price = selector.share / max(1, most_features(tree, frozenset([CELLS])))
     names = (CELLS, *(feature.name for feature in FEATURES))
@@ -92,7 +92,7 @@ def held_out(measured: Measured, learn: Callable[[Measured], Selector]) -> dict[
 
 
 def expected_errors(measured: Measured, selectors: dict[str, Selector], workload: str) -> Reals:
-    """For each input, the error to expect of the selector for its data set."""
+    """For each input, the expected error of the selector for its data set."""
     errors = np.empty(len(measured.inputs))
     for number, (source, selector) in enumerate(selectors.items()):
         places = [place for place, training in enumerate(measured.inputs) if training.shape.source == source]

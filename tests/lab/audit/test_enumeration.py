@@ -213,10 +213,10 @@ def test_infinite_support_is_refused():
 
 def test_randomness_from_elsewhere_is_noticed():
     calls = iter(range(10))
-    with pytest.raises(AdytonError, match="other choices"):
+    with pytest.raises(AdytonError, match="different choices"):
         enumerate_distribution(lambda source: source.uniform_integer(2) if next(calls) == 0 else 0)
     calls = iter(range(10))
-    with pytest.raises(AdytonError, match="other choices"):
+    with pytest.raises(AdytonError, match="different choices"):
         enumerate_distribution(lambda source: source.uniform_integer(3 if next(calls) < 2 else 2))
     calls = iter(range(10))
     with pytest.raises(AdytonError, match="add up to"):

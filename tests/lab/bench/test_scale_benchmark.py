@@ -70,4 +70,4 @@ def test_the_command_draws_and_prints(monkeypatch, tmp_path):
         drawn = ElementTree.fromstring(path.read_text(encoding="utf-8"))
         words = " ".join(drawn.itertext())
         assert all(name in words for name in NAMES[path.stem.removeprefix("scale-")])
-    assert "cannot be made" in CliRunner().invoke(app, [*given, "--plots", str(path)]).output
+    assert "cannot be created" in CliRunner().invoke(app, [*given, "--plots", str(path)]).output

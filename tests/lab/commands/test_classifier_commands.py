@@ -86,7 +86,7 @@ def test_bad_options_are_refused(corpus, tmp_path, options, words):
 
 def test_a_folder_that_is_none_is_refused_before_anything_is_measured(corpus, tmp_path):
     made = run("train-classifiers", "--out", tmp_path / "no", "--epsilon", "1", "--splits", "1", "--quiet")
-    assert refused(made, "is not a folder. Give one that exists.")
+    assert refused(made, "is not a folder. Give a folder that exists.")
     assert corpus == []
 
 

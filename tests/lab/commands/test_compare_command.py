@@ -39,7 +39,7 @@ def test_tables_and_the_choice_beside_the_truth(corpus: Path):
         r"pe\x1b[2Jak: 100 rows",
         "plane: 126 rows on 8 × 8 cells",
         "ε = 0.1: the selector chooses ",
-        "of 20 looks",
+        "of 20 runs",
         "; the best of those compared is ",
     ):
         assert words in result.stdout
@@ -87,11 +87,11 @@ def test_cells_and_rows(corpus: Path):
 
 def test_it_does_not_pretend_on_private_data(corpus: Path, tmp_path: Path):
     result = run(corpus, "--out", tmp_path / "page")
-    assert _refused(result, "without any protection, so it is only for data that are public already")
+    assert _refused(result, "without any protection, so it is only for data that are already public")
     assert "--public" in result.stderr
     assert "adyton release --algorithm auto" in result.stderr
     assert not (tmp_path / "page").exists()
-    assert _refused(run("no-such-file.csv"), "public already")
+    assert _refused(run("no-such-file.csv"), "already public")
 
 
 @pytest.mark.parametrize(
@@ -105,10 +105,10 @@ def test_it_does_not_pretend_on_private_data(corpus: Path, tmp_path: Path):
         (("--epsilon", "abc"), "--epsilon must be a finite number, given 'abc'"),
         (("--epsilon", "1001"), "at most 1000"),
         (("--trials", "0"), "--trials"),
-        (("--cells", "10"), "those of a square"),
+        (("--cells", "10"), "form a square"),
         (("--cells", "0"), "--cells"),
         (("--rows", "0"), "--rows"),
-        (("--workload", "prefix"), "no prefixes on a plane"),
+        (("--workload", "prefix"), "no prefixes in two dimensions"),
         (("--algorithm", "h2"), "none of the algorithms asked for serves 2 dimensions"),
     ],
     ids=" ".join,
@@ -136,7 +136,7 @@ def test_folders_that_cannot_be_written(corpus: Path, tmp_path: Path, monkeypatc
         run(corpus, "--public", "--out", tmp_path / "file" / "below"), "cannot be written to (Not a directory)"
     )
     (tmp_path / "full" / "compare.html").mkdir(parents=True)
-    assert _refused(run(corpus, "--public", "--out", tmp_path / "full"), "is a folder, where a file is to be written")
+    assert _refused(run(corpus, "--public", "--out", tmp_path / "full"), "is a folder, but a file must be written")
 
 
 def test_ctrl_c_leaves_old_files_as_they_were(corpus: Path, tmp_path: Path, monkeypatch):

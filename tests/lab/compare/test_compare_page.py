@@ -100,7 +100,7 @@ def test_embedded_data_are_the_comparison_whatever_its_names(page: Path, compari
 
 def test_page_says_how_it_was_made(comparison):
     text = " ".join(render(comparison).split())
-    assert "on average over 2 runs" in text
+    assert "averaged over 2 runs" in text
     assert "seed 0" in text
     assert set(WORDS) == set(WORKLOADS)
 

@@ -65,11 +65,11 @@ def test_names_are_kept_apart_and_chosen():
 def test_sizes_that_make_no_sense():
     plane = [shape("b", np.ones((2, 2)))]
     assert data_sets(plane, cells=16, rows=9)[0].counts.shape == (4, 4)
-    with pytest.raises(BadInput, match="those of a square"):
+    with pytest.raises(BadInput, match="form a square"):
         data_sets(plane, cells=8)
     with pytest.raises(BadInput, match="at most 1,048,576 cells"):
         data_sets(plane, cells=1 << 22)
-    with pytest.raises(BadInput, match="add up to 1. Say with --rows how many to draw"):
+    with pytest.raises(BadInput, match="add up to 1. Use --rows to draw rows from it"):
         data_sets([shape("parts", [0.5, 0.5])])
     with pytest.raises(BadInput, match="more than 2\\^53 rows"):
         data_sets([shape("a", [1e300, 1])])
@@ -217,7 +217,7 @@ def test_ctrl_c_ends_it(monkeypatch):
         ({"epsilons": ["2000"]}, "epsilon must be at most 1000, given 2000"),
         ({"trials": 0}, "trials must be a whole number of at least 1"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
-        ({"datasets": [PLANE], "workloads": ["prefix"]}, "no prefixes on a plane, such as that of 'plane'"),
+        ({"datasets": [PLANE], "workloads": ["prefix"]}, "no prefixes in two dimensions, which 'plane' has"),
     ],
 )
 def test_settings_that_make_no_sense(settings, words):

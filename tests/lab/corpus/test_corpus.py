@@ -229,7 +229,7 @@ def test_missing_values_and_broken_lines(tmp_path):
 )
 def test_planes_that_cannot_be(tmp_path, row, count):
     table(tmp_path / "plane.csv", ["dataset", "row", "col", "count"], ["A"], [row], [0], [count])
-    with pytest.raises(BadInput, match="looked at 'plane.csv'"):
+    with pytest.raises(BadInput, match="searched 'plane.csv'"):
         read_corpus(tmp_path, public=True)
 
 
@@ -239,7 +239,7 @@ def test_a_corpus_with_nothing_in_it(tmp_path):
     with pytest.raises(BadInput, match="it has no such file. A corpus is"):
         read_corpus(tmp_path, public=True)
     np.save(tmp_path / "line.npy", np.ones(4))
-    with pytest.raises(BadInput, match="no two-dimensional distribution in .*looked at 'line.npy'. A corpus is"):
+    with pytest.raises(BadInput, match="no two-dimensional distribution in .*searched 'line.npy'. A corpus is"):
         read_corpus(tmp_path, 2, public=True)
     with pytest.raises(BadInput, match="asked for 3"):
         read_corpus(tmp_path, 3, public=True)

@@ -48,9 +48,9 @@ def test_the_census_writes_all_files_and_goes_on_where_it_was(folder, monkeypatc
     assert len(rows) == census.EVALUATION.start(given)[0]
     assert {row["method"] for row in rows} == {census.ZEROS, *census.NETWORKS, *census.PLANS, census.NOT_PRIVATE}
     titles = [sheet["title"] for sheet in json.loads((out / "tables.json").read_text())]
-    assert "The paper's figures beside ours" in titles
+    assert "The paper's figures compared with ours" in titles
     report = (out / "report.html").read_text()
-    assert "Answering zeros scores 8.14" in report
+    assert "Answering zeros has an error of 8.14" in report
 
     def never(*given, **more):
         raise AssertionError("measured again")

@@ -17,8 +17,8 @@ WORDS = {
     "jostle": (
         "James–Stein shrinkage of leaf posteriors, support 3/2",
         "on these same three tables, with other seeds",
-        "what a stopped branch does not need stays unspent",
-        "prints no numbers",
+        "the budget that a stopped branch does not need stays unspent",
+        "but no numbers",
     ),
     "naive-bayes": ("weight ½ of the pseudo-counts of auto was fixed on these same tables", "0.5067"),
 }

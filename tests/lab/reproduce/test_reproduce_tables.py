@@ -150,8 +150,8 @@ def test_claims_are_judged_by_the_records():
         "not on 1-D identity (2.00, hb 2.00)": "in part",
         "hb 2.00, dawa 3.00": "yes",
         "dawa 2.50, hb 3.00": "yes",
-        "the lowest on 1 of 2, at worst number 2": "in part",
-        "the lowest on 2 of 2, at worst number 1": "yes",
+        "lowest on 1 of 2, at worst number 2": "in part",
+        "lowest on 2 of 2, at worst number 1": "yes",
     }
     assert claims(records(PYTHIA, [1], epsilon="0.1")) == []
     assert all_sheets([]) == []

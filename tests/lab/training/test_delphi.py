@@ -147,7 +147,7 @@ def test_bad_input(tmp_path):
         ad.Delphi(dimensions=3).train()
     for wrong, match in (
         ({"algorithms": ["daw"]}, "dawa"),
-        ({"algorithms": ["pythia"]}, "other than pythia"),
+        ({"algorithms": ["pythia"]}, "cannot include pythia"),
         ({"algorithms": ["adaptive-grid"]}, "does not serve"),
         ({"workloads": ["prefixes"]}, "prefix"),
         ({"trials": 0}, "trials"),

@@ -104,8 +104,8 @@ def test_tables_are_learnt_from_too():
 @pytest.mark.parametrize(
     ("options", "value", "words"),
     [
-        (lambda turn: ["a", "b"][: 1 + turn], lambda turn: {"turn": turn}, "other options"),
-        (lambda turn: ["a", "b"], lambda turn: {f"turn{turn}": turn}, "other values"),
+        (lambda turn: ["a", "b"][: 1 + turn], lambda turn: {"turn": turn}, "different options"),
+        (lambda turn: ["a", "b"], lambda turn: {f"turn{turn}": turn}, "different values"),
     ],
 )
 def test_labels_that_mean_two_things(options, value, words):
