@@ -43,7 +43,7 @@ def test_from_files_to_a_parameter(bids, tmp_path):
     assert "<svg" in html
     assert "The mean utility of the instances" not in html
     assert "<script" not in html
-    assert "What is in bids" in html
+    assert "The data in bids" in html
     assert "stays hidden" in html
     assert ad.Ledger.read(ledger).spent == ad.Ledger.read(ledger).total / 2
 

@@ -32,7 +32,7 @@ def test_a_preview_says_what_its_figures_and_algorithms_are(session):
     for shown in (str(preview), preview._repr_html_()):
         assert "upper mark" not in shown
         assert "about this or less" in shown
-        assert "exact" in shown
+        assert "error of estimation" in shown
         assert "Noise on every cell, then empirical Bayes" in shown
     assert str(preview).splitlines()[-1] == "The error is the typical error of one answer, in rows."
     assert "exponential mechanism" in str(session.preview(ad.Histogram("age"), "0.5", algorithm="mwem"))

@@ -168,7 +168,7 @@ def test_another_request_of_the_same_name_is_refused(place):
 def test_no_budget_and_no_table(place):
     assert "give the budget of all requests" in run(epsilon=None).stderr
     done = CliRunner().invoke(app, ["run", "requests.toml", "--epsilon", "1"])
-    assert (done.exit_code, "say which table" in done.stderr) == (2, True)
+    assert (done.exit_code, "name the table" in done.stderr) == (2, True)
     assert "does not exist" in run(file="none.toml").stderr
 
 

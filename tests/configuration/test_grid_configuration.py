@@ -69,7 +69,7 @@ BAD = {
     "no function": ({"run": 3}, "run must be a function"),
     "one point": ({"points": 1}, "points must be a whole number of at least 2"),
     "half a point": ({"points": 2.5}, "points must be a whole number"),
-    "too many": ({"points": (300, 300), "interval": ((0, 1), (0, 1))}, "may have 65,536 points"),
+    "too many": ({"points": (300, 300), "interval": ((0, 1), (0, 1))}, "has up to 65,536 points"),
     "too few counts": ({"points": (3, 3)}, "one for each of 1 intervals"),
     "four axes": ({"interval": ((0, 1),) * 4}, "at most 3 parameters"),
     "zero length": ({"interval": (1, 1)}, "from a number to a greater one"),

@@ -228,7 +228,7 @@ def test_queries_that_declare_their_own_sensitivity_stay_out(kernel):
     vector = kernel.root.select("sex").vectorize()
     liar = Liar(2, [0], [0], [10**6], 1)
     for ask in (lambda: vector.measure(liar, "0.001"), lambda: vector.map(liar)):
-        with pytest.raises(BadInput, match="the queries Liar"):
+        with pytest.raises(BadInput, match="queries of type Liar"):
             ask()
     assert kernel.spent == 0
 

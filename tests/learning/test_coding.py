@@ -85,7 +85,7 @@ def test_arrays_are_read_by_place():
 def test_refusals():
     schema = ad.Schema({"a": ad.Integer(0, 9), "b": ad.Integer(0, 9)})
     for given, words in (
-        (np.zeros(3), "two axes, given one of 1"),
+        (np.zeros(3), "two axes, given 1"),
         (np.zeros((2, 3)), "X has 3 features, but the schema is expecting 2 features"),
         ({"a": [1, 2], "b": [1]}, "different lengths"),
         (np.zeros((1, 2), dtype=complex), "Complex data not supported"),

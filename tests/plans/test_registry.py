@@ -134,6 +134,6 @@ def test_a_name_is_given_once(taken):
     class Mine(StrategyPlan):
         name, serves = taken, Tasks()
 
-    with pytest.raises(BadInput, match="there is a plan named"):
+    with pytest.raises(BadInput, match="there is already a plan named"):
         register(Mine)
     assert ALGORITHMS.what_it_does("no such plan") == ""

@@ -166,8 +166,8 @@ def test_numbers_of_every_kind_are_written_plainly(tmp_path, task, algorithm, op
         (CHOSEN, ["choice"], {"left": 3}, "'algorithm' is missing"),
         (CHOSEN, ["choice", "algorithm"], "hb", "'hb' was chosen, 'identity' was run"),
         (CHOSEN, ["choice", "left", "exact"], "0.1", "the parts of the choice cost"),
-        (CHOSEN, ["choice", "bought", 0, "value"], HUGE, "the value of a feature must be a number"),
-        (CHOSEN, ["choice", "errors"], {"hb": "1"}, "errors must be a number"),
+        (CHOSEN, ["choice", "bought", 0, "value"], HUGE, "the value of a feature must be a finite number"),
+        (CHOSEN, ["choice", "errors"], {"hb": "1"}, "errors must be a finite number"),
         (CHOSEN, ["choice", "regrets", "hb"], float("inf"), "holds Infinity"),
     ],
 )

@@ -1,10 +1,10 @@
 """A selector: what Delphi learnt from public data, the features that it buys, and the choice that it makes with them.
 
-Features are a few numbers about a private vector, each bought at most once. Errors at ε on x are those at 1 on ε·x,
-divided by ε (as far as noise is concerned); so a selector uses the features of ε·x. The noise is added to the feature
-of x, whose sensitivity is known, and the sum is multiplied by ε afterwards, which is post-processing. The number of
-cells that are not empty is the same for x and ε·x and stays as it is; the partition that is best for ε·x when an
-interval costs 1 is best for x when it costs 1/ε.
+Features are a few numbers about a private vector, each bought at most once. The errors on x with the budget ε are the
+errors on ε·x with the budget 1, divided by ε (as far as they come from noise); so a selector uses the features of ε·x.
+The noise is added to the feature of x, whose sensitivity is known, and the sum is multiplied by ε afterwards, which is
+post-processing. The number of cells that are not empty is the same for x and ε·x and stays as it is; the partition that
+is best for ε·x when an interval costs 1 is best for x when it costs 1/ε.
 
 A selector is trained on a few workloads that represent all others. What matters about a workload is how much of the
 domain its queries ask about. Among algorithms that are expected to be nearly equally good, one with exact errors is
@@ -136,7 +136,7 @@ class Selector(ABC):
         least = (1 - self.share) * epsilon
         if self.share and min(least, self.share * epsilon / max(1, len(self.features()))) < SMALLEST_EPSILON:
             raise BadInput(
-                f"features may cost {self.share} of ε, which leaves less than 2^-40 for them or for the algorithm. "
+                f"the share {self.share} for features leaves less than 2^-40 for each of them or for the algorithm. "
                 "Spend more, or choose a share nearer to a half."
             )
         for name in self.features():
@@ -263,7 +263,7 @@ class Feature:
     name: str
     words: str
     statistic: Callable[[Fraction], Statistic] | None
-    """From ε; None for the total, which is a measurement that can be used again."""
+    """Makes the mechanism, given ε; None for the total, a measurement that the algorithm can use again."""
     scales: bool = True
     """Whether the feature of ε·x is ε times that of x."""
     along: bool = False
@@ -295,7 +295,7 @@ FEATURES = (
     Feature("non-zeros", "the number of cells that are not empty", lambda epsilon: mechanisms.NonZeros(), scales=False),
     Feature(
         "total-variation",
-        "ε times the rows that lie apart from even counts",
+        "ε times the rows that would have to move to make all counts equal",
         lambda epsilon: mechanisms.TotalVariation(),
     ),
     Feature(
@@ -404,14 +404,15 @@ def _cells_asked(workload: Queries) -> Reals:
 TIE = 1.02
 """Algorithms whose expected regrets differ by less than this factor count as equally good."""
 FEW_CELLS, TIE_OF_FEW = 32, 1.1
-"""Up to this many categories are read one by one, with their intervals: exact intervals are worth more there."""
+"""Up to this many categories, people read each count with its interval. Exact intervals are worth more there, so this
+larger factor is used."""
 
 
 def tie_of(workload: Queries, ordered: bool) -> float:
     """The factor by which an exact error may exceed the least error: larger for a few categories, read one by one.
 
-    Levels of a category are listed because they occur; a number's cells can be empty in long stretches, where exact
-    errors cost much accuracy.
+    Levels of a categorical attribute are listed because they occur, so few are empty. The cells of a number can be
+    empty in long stretches, where an algorithm with exact errors is much less accurate than others.
     """
     few = workload.cells <= FEW_CELLS and reach(workload) == 0 and not ordered
     return TIE_OF_FEW if few else TIE

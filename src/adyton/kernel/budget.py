@@ -42,7 +42,7 @@ class Budget:
     Lemma.  (On the tree of sources.) If every transformation has the stability that it claims, and every mechanism is
     σ-DP for sources at distance 1 when it is run with σ, then all answers together, each requested after the earlier
     ones were seen, are ε-DP for a unit, where ε is the sum of the requests that have arrived at the root.
-    Proof.  Neighbours are at distance d = ``rows_per_unit`` at the root's table, which is the stability of that node.
+    Proof.  In the table, neighbours are at distance at most d = ``rows_per_unit``: the stability of the table's node.
     By stability, sources derived in steps of stability s₁, s₂, … are at distance at most d·s₁·s₂…, and a mechanism that
     is σ-DP at distance 1 loses at most σ times that (a chain of neighbours): the amount requested from the root. Losses
     of successive answers add up, however the next request is chosen. A row is in only one of several disjoint parts, so
@@ -67,7 +67,7 @@ class Budget:
         """
         return self._add(_Node(parent, 1, is_partition=True, spent=_NOTHING, of_rows=of_rows))
 
-    def mix(self) -> None:
+    def rows_changed(self) -> None:
         """The rows have changed: from now on every request to their parts is charged in full, in addition to what the
         most-charged part has paid for the rows before the change."""
         for node in self._nodes:

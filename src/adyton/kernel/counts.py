@@ -1,4 +1,4 @@
-"""Private counts: a vector, or many tables. They are computed once, when a measurement first needs them, and kept."""
+"""Private counts: a vector, or many tables of counts. They are computed when first needed, only once, and kept."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ class CountedTables(Sealed):
     """The counts of every cell of many tables, one table after the other. They are computed once, on first use.
 
     Lemma.  (On rows and tables.) One row more or less changes at most one cell of each table, by 1.
-    Proof.  A table counts a row in the combination of the row's own cells, if the row has a cell in every attribute of
-    the table, else nowhere: see :class:`~adyton.kernel.transforms.CountTables`. This combination does not depend on
-    other rows.  ∎
+    Proof.  Each attribute of a table puts a row in one of its cells, or in none. The table counts the row where these
+    cells meet, or nowhere if one is missing: see :class:`~adyton.kernel.transforms.CountTables`. Where a row is counted
+    does not depend on other rows.  ∎
     """
 
     __slots__ = ("_compute", "_counts", "_ends", "_lock", "groups", "shapes")

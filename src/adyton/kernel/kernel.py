@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from adyton.kernel.mechanisms.published.statistic import Declared
 
 Root = TypeVar("Root", bound=Source)
-_WORDS = {
+_SHAPE_WORDS = {
     TableShape: "a table",
     VectorShape: "a vector",
     TablesShape: "many tables",
@@ -321,8 +321,9 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _turn(self) -> AbstractContextManager[bool]:
-        """The lock that keeps other threads out; an error where waiting for it would never end: in a forked process,
-        where those threads do not exist, or in a signal handler that interrupts an operator they may wait for."""
+        """The lock that keeps other threads out. It is an error to ask for it where waiting might never end: in a
+        forked process, which lacks the thread that holds it, or in a signal handler that interrupts an operator of this
+        thread, because other threads may be waiting for that operator."""
         self._check_process()
         if under_way():
             raise BadInput("an operator of a kernel is already under way in this thread. Wait until it has ended.")
@@ -338,19 +339,19 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             raise BadInput(f"{type(operator).__name__} is not a {kind.__name__.lower()}.")
         kept = self._kept[source.node]
         if not isinstance(kept.facts.shape, operator.takes):
-            raise BadInput(f"{type(operator).__name__} works on {_WORDS[operator.takes]}, given {source!r}.")
+            raise BadInput(f"{type(operator).__name__} works on {_SHAPE_WORDS[operator.takes]}, given {source!r}.")
         return kept
 
     def _look(self, node: int = ROOT) -> None:
         """Check whether the rows have changed. If so, earlier parts no longer count as disjoint, and all later entries
-        of the ledger say so; a source within disjoint parts is counted from the rows as they are now, or not at all."""
+        of the ledger say so; a source within disjoint parts is counted only if the rows stay as they are now."""
         if self._table is None:
             return
         now, before = self._table.moment(), self._moment
         self._moment = now
         changed = before is not None and now != before
         if changed:
-            self._accounts.mix()
+            self._accounts.rows_changed()
             self._changed = f", {CHANGED}"
         self._table.expect(now if self._accounts.is_part(node) else None)
         if changed:
@@ -451,8 +452,8 @@ def run(
 
 
 def _placed(noise: NoiseSource, operator: Mechanism, facts: Facts) -> NoiseSource:
-    """For noise that is keyed by places, the noise of this place: the source's lineage and the operator's text, without
-    its numbers, which may differ for other reasons."""
+    """Keyed noise at the place of this measurement; any other noise as it is. A place is the source's lineage and the
+    operator's text, without the numbers in it: they may change with data or settings although the place is the same."""
     if not isinstance(noise, KeyedNoise):
         return noise
     return noise.at("\n".join((*facts.lineage, _NUMBERS.sub("", str(operator)))), operator.parts(facts.shape))
@@ -463,14 +464,14 @@ def opened(
     total: Fraction,
     ledger: Ledger | str | os.PathLike[str] | None,
     dataset: str | None,
-    otherwise: str,
+    default_name: str,
     noise: NoiseSource | None,
     accept: Collection[str],
 ) -> tuple[Terms, Ledger | Tally, NoiseSource]:
     """The terms in force, the ledger and the noise. A ledger that does not agree to the terms is left unchanged."""
     accepted(accept, WORDS)
     noise = ExactNoise() if noise is None else checked_noise(noise)
-    account = ledger_for(ledger, total, dataset, otherwise, private=noise.private)
+    account = ledger_for(ledger, total, dataset, default_name, private=noise.private)
     if isinstance(account, Ledger):
         try:
             terms = account.agree(terms, accept)

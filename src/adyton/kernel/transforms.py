@@ -165,8 +165,8 @@ class SplitTable(Transform):
     as much as all of them together.
     Proof.  In one state of the table a row is in at most one part, so that parallel composition holds for all that is
     counted in that state. What was counted in other states is charged in addition (see
-    :meth:`~adyton.kernel.budget.Budget.mix`). If states cannot be told apart, all parts are charged in full: a row
-    that moves between parts can be counted in each.  ∎
+    :meth:`~adyton.kernel.budget.Budget.rows_changed`). If states cannot be told apart, all parts are charged in full: a
+    row that moves between parts can be counted in each.  ∎
     """
 
     takes = TableShape

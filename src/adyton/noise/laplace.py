@@ -18,13 +18,13 @@ From E it follows exactly, for rational s and γ: ⌊s·E⌋ is geometric, P(⌊
 probability e^(-γ). A comparison with E uses the digits known so far if they decide it, and draws more digits otherwise.
 
 How words become numbers: a candidate U₁ takes a word, 63 bits for its first digits and the lowest bit for an
-independent coin; then each word has the first 32 digits of two challengers, upper half first. So the length of the run
-is odd exactly when it ends on an upper half.
+independent coin; each later word holds the first 32 digits of two challengers, upper half first. So the length of the
+run is odd exactly when the challenger that breaks it is an upper half.
 
 The compiled loops, here and in ``exact``, are shortcuts for the Python code: from the same words they compute the same
 draws, in 64-bit integers. If 64 bits do not decide a draw, they return to *its first word*, and the Python code draws
 that element from the same words. The result is the same function of the same stream, so its distribution does not
-depend on the limits, and a test can lower them to exercise this.
+depend on the limits of the compiled loops (``NUMERATOR_LIMIT`` and others), and a test can lower them to check this.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ _LOWER_MASK = np.uint64(_LOWER_HALF)
 _NOTHING = np.int64(0)
 
 MOST_BITS = 56
-"""Rates that are not small fractions are rounded down to multiples of 2⁻⁵⁶ or coarser."""
+"""Rates with a numerator or denominator above 2⁵⁶ are rounded down to a grid, whose step is at least 2⁻⁵⁶."""
 _DIGITS = 36
 _FINE = 1 << 12
-"""Rates of at least this many grid steps lose less than 1/4096 by rounding."""
+"""A rate is rounded only if it is at least this many steps of the grid: it then loses less than 1/4096 of itself."""
 
 WORDS_PER_DRAW = 4
 """An exponential takes about 3.4 words on average."""
@@ -158,7 +158,7 @@ def draw_from_words(
             status, value, coin, after = floor_times(words, after, numerator, denominator, restarts)
             if status != DONE:
                 return status, here, position
-            if value != 0 or not coin:  # zero must count once: of +0 and -0, draw -0 again
+            if value != 0 or not coin:  # zero must count once: draw again after -0
                 break
         output[here] = -value if coin else value
         position = after
@@ -303,7 +303,7 @@ def floor_times(
                 return UNSETTLED, _NOTHING, False, position
     digits = candidate & ~ONE  # the fraction of E lies in [digits/2^64, (digits + 2)/2^64): 63 digits, then the coin
     product = np.uint64(whole) * numerator + upper_word(numerator, digits)  # ⌊E·numerator⌋, or one less than it
-    settled = digits * numerator <= ZERO - (numerator << ONE)  # remainder + 2·numerator ≤ 2^64: nothing to carry
+    settled = digits * numerator <= ZERO - (numerator << ONE)  # remainder (mod 2^64) + 2·numerator ≤ 2^64: no carry
     if denominator == ONE:
         value = product
     else:

@@ -76,8 +76,8 @@ def _best_runs(values: Reals, noise: float) -> Places:
 def _cut(values: Reals, noise: float, opens: Flags) -> None:
     """Mark where the best runs of these values start.
 
-    least[j] = min_i least[i] + cost(i, j). The queue holds the starts i that are best for some later end, and the end
-    from which on they are: by the quadrangle inequality a later start, once better, stays better.
+    least[j] = min_i least[i] + cost(i, j). The queue holds the starts i that are best for some later end, each with the
+    first end for which it is best: by the quadrangle inequality a later start, once better, stays better.
     """
     length = values.size
     sums, squares = np.zeros(length + 1), np.zeros(length + 1)
@@ -184,8 +184,8 @@ def _best_boxes(
 ) -> Places:
     """The number of the box that each cell belongs to, for the least Σ (SSE + price).
 
-    Boxes are pairs of an interval of rows and one of columns; halves come after their whole, so that going from the
-    last to the first finds everything computed. The sums of squares of two halves combine to that of the whole by
+    Boxes are pairs of an interval of rows and one of columns; halves are listed after their whole, so in a loop from
+    the last to the first they are computed before it. The sums of squares of two halves combine to that of the whole by
     SSE + SSE′ + (m·m′/(m + m′))·(mean − mean′)²: nothing large is subtracted.
     """
     tall, wide = row_halves.size, column_halves.size

@@ -37,10 +37,10 @@ _KEPT = 1 << 26
 """How many simulated answers are held in memory at most."""
 _WORK = {True: 1 << 27, False: 1 << 16}
 _MOST_RUNS, _FEWEST_RUNS = {True: 4000, False: 100}, {True: 200, False: 16}
-"""How many cells are simulated, and in how many runs, by whether the noise has one law for all data."""
+"""Limits on the simulated cells and on the number of runs; the key is whether the noise has one law for all data."""
 _BEYOND, _POOLED = {True: 10.0, False: 2.0}, 0.4
-"""How many runs must lie outside the bounds for these to be given at all; less than one if answers of similar size
-are pooled."""
+"""Bounds are given only if at least this many runs are expected to lie outside them; the second number, less than one
+run, is for answers that are pooled with others of similar size."""
 _RESAMPLED = 20
 """How many runs are made for the expected error if there is no closed form."""
 _LEAST_RUNS, _FEWEST_TOGETHER = 5, 40
@@ -55,7 +55,7 @@ class NoiseModel:
     """How the answers of a plan scatter: the plan, its budget and workload, and its estimate."""
 
     plan: Plan
-    """The plan as it was run, including the steps after it."""
+    """The plan as it was run, including its post-processing."""
     workload: Queries
     epsilon: Fraction
     """The budget per row."""
@@ -190,7 +190,8 @@ def _determines(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queri
 
 
 def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> Reals:
-    """How far off each answer is in this part of all runs; *together*, a multiple of the deviations that covers all."""
+    """For each answer, the |error| that it does not exceed in this part of all runs. With *together*, a multiple of
+    each answer's deviation, so large that in this part of all runs no answer exceeds its own."""
     if not together:
         return np.quantile(errors, rate, axis=0, method="higher").astype(np.float64)
     deviations = np.sqrt(np.square(errors, dtype=np.float64).mean(axis=0))
@@ -219,7 +220,8 @@ _LARGEST_COUNT = 2.0**53
 _AT_ONCE, _KEPT_CELLS = 1 << 22, 1 << 23
 """How many simulated cells (or answers) are held at a time, and how many cells are kept for later queries."""
 _MOST_IN_BATCH = {True: 4000, False: 10}
-"""By whether the noise has one law for all data. If not, every batch simulates its own stand-in for the data."""
+"""How many runs a batch has at most; the key is whether the noise has one law for all data. If not, every batch
+simulates its own stand-in for the data."""
 
 Batch = tuple[npt.NDArray[np.int64], Reals]
 """Public counts, and the estimates of some runs on them."""
@@ -288,7 +290,7 @@ class SimulatedRuns:
     def _next_size(self, place: int, most: int, left: float, pace: float) -> int:
         """How many runs to make next: one, one more, then ever more, but not more than there is time for.
 
-        As long as there is time, the sizes are always the same, and so is the result.
+        Unless time runs short, every repetition makes batches of the same sizes, and so has the same result.
         """
         if place < 2:
             return 1

@@ -80,7 +80,7 @@ def branching(domain: tuple[int, ...]) -> int:
 
 
 def _least_branchings(cells: int) -> list[int]:
-    """For every height of a tree, the least branching that reaches the cells: the average variance grows with it.
+    """For every height of a tree, the least b that reaches the cells: at equal height, the variance grows with b.
 
     >>> _least_branchings(100)
     [2, 3, 4, 5, 10, 100]
@@ -107,8 +107,9 @@ def _average_variance(b: int, cells: int) -> float:
 def _box_error(domain: tuple[int, ...], b: int) -> float:
     """The mean squared error over all boxes, in units of the noise, as if all blocks of a level were equal.
 
-    With u the variance of a block's sum from the measurements inside it, and U that of its children's sum, the error
-    is Σ_levels (u − U)·(mean energy of the level): see :mod:`adyton.solving.trees`.
+    Let u be the variance of a block's count, estimated from the measurements of the block and of all blocks inside it,
+    and U the variance of the sum of its children's estimates (0 for a cell). Then the error is
+    Σ_levels (u − U)·(mean energy of the level): see :mod:`adyton.solving.trees`.
     """
     height = 1
     while b**height < max(domain):

@@ -41,7 +41,7 @@ def test_the_loss_is_sharpness_times_spread(law):
 
 def test_every_choice_by_scores_refers_to_it():
     lemma, proof = section(Selection, "Lemma.", "Proof."), section(Selection, "Proof.", "∎")
-    assert "no score moves by more than R against another" in lemma
+    assert "no score moves by more than R relative to another" in lemma
     assert "P(E_j ≥ t + s·R)" in proof
     for mechanism in MECHANISMS:
         source = inspect.getsource(mechanism)

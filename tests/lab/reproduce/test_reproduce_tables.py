@@ -211,10 +211,10 @@ def test_pictures_and_report(tmp_path):
 @pytest.mark.parametrize("as_json", [False, True])
 def test_the_command_writes_everything_and_prints_the_main_tables(tmp_path, monkeypatch, as_json):
     from adyton.cli.main import app
-    from adyton_lab import pages
+    from adyton_lab.commands import reproduce
     from adyton_lab.reproduce import pythia
 
-    monkeypatch.setattr(pages, "need_plots", lambda: None)
+    monkeypatch.setattr(reproduce, "need_plots", lambda: None)
     monkeypatch.setattr(pythia, "all_figures", lambda records, folder: [])
     monkeypatch.setattr(pythia, "run", lambda *given, **options: SOME)
     monkeypatch.setattr(pythia, "all_settings", lambda *given, **options: [])

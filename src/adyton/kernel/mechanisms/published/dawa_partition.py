@@ -32,7 +32,7 @@ MOST_BUCKETS = 30_000_000
 LARGEST_COST = Fraction(1 << 60)
 _LARGEST_INTERVAL_COST = Fraction(1 << 40)
 _COARSEST = 1 << 10
-"""A row of deviation is at least this many steps of the grid."""
+"""The grid for deviations has at least this many steps per row."""
 _AT_ONCE = 1 << 20
 """The number of draws at a time."""
 _FIRST_CELLS = 1 << 12
@@ -44,30 +44,31 @@ class DawaPartition(PartitionSelection):
     """The partition into intervals with the least sum of noisy costs; a bucket costs its deviation plus a constant.
 
     Li, Hay, Miklau and Wang, "A data- and workload-aware algorithm for range queries under differential privacy",
-    PVLDB 2014, Algorithm 1, over buckets of L = 1, 2, 4, … cells, or of any number, up to ℓ, beginning anywhere. On a
-    grid of G steps per row, the bucket b costs D(b) = ⌊G·dev(b)⌋, dev(b) = Σ_{i ∈ b} |x_i − centre of b|, plus the
-    public ``bucket_cost``, plus ⌊s_L⌋ + Z_b with s_L = (Δ_ℓ + Δ_L)/ε. The centre is the mean, with
-    Δ_L = ⌈2G(1 − 1/L)⌉, or the median, with Δ_1 = 0 and Δ_L = G. −Z_b is geometric, P(−Z_b ≥ k) = e^{−k/s_L}, which has
-    half the variance of Laplace noise; ⌊s_L⌋, which is public, compensates for its mean. Every bucket gets noise, even
-    those of one cell, and negative costs stay negative. Of partitions with equal costs, the one with the shortest last
-    bucket is taken, then the one with the shortest last but one, and so on.
+    PVLDB 2014, Algorithm 1. A bucket has L ≤ ℓ cells and begins anywhere; L is a power of two or, in the variant with
+    all lengths, any number. On a grid of G steps per row, the bucket b costs D(b) = ⌊G·dev(b)⌋, dev(b) = Σ_{i ∈ b} |x_i
+    − centre of b|, plus the public ``bucket_cost``, plus ⌊s_L⌋ + Z_b with s_L = (Δ_ℓ + Δ_L)/ε. The centre is the mean,
+    with Δ_L = ⌈2G(1 − 1/L)⌉, or the median, with Δ_1 = 0 and Δ_L = G. −Z_b is geometric, P(−Z_b ≥ k) = e^{−k/s_L},
+    which has half the variance of Laplace noise; ⌊s_L⌋, which is public, compensates for its mean. Every bucket gets
+    noise, even those of one cell, and negative costs stay negative. Of partitions with equal costs, the one with the
+    shortest last bucket is taken, then the one with the shortest last but one, and so on.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
-    Proof.  (Theorem 2 of the paper, with the noise that it needs.) Let x and x′ differ by 1 in cell i. (Counts are
-    clipped to a public bound first: then they differ there by 1 or not at all.) (1) If b contains i, its mean moves by
-    1/L, so the distance to the mean moves by at most 1 − 1/L at i and by 1/L at the L − 1 other cells: dev(b) moves by
-    at most 2(1 − 1/L), and D(b), a floor, by at most ⌈2G(1 − 1/L)⌉ = Δ_L, which grows with L. (Nothing is lost in the
-    floor if L divides 2G: all powers of two do.) With the median, dev(b) is the least Σ |x_i − c| over all c, each of
-    which moves by at most 1; it is a whole number, and 0 for a single cell: D(b) moves by at most Δ_L. If b does not
-    contain i, D(b) does not move. (2) Fix an output B, let b be the bucket of B that contains i, and fix all the noise
-    except Z_b. Among the partitions with the bucket b, whether B is first (by cost, then by the public order) depends
-    neither on Z_b nor on D(b), and the other buckets of such partitions do not contain i: so it is the same for x and
-    x′. The cost of a partition without b does not involve Z_b, and B is before all of them if and only if Z_b ≤ T,
-    where T is the minimum over these partitions B′ of cost(B′) − (cost(B) − Z_b), less 1 if B′ is before B in the
-    public order. One bucket of B′ contains i, so cost(B′) moves by at most Δ_ℓ; cost(B) − Z_b moves by at most Δ_L;
-    hence T(x′) ≥ T(x) − c, with c = Δ_ℓ + Δ_L. (3) For whole t, P(Z_b ≤ t) = min(1, e^{tε/c}): so P(Z_b ≤ T − c) ≥
-    e^{−ε}·P(Z_b ≤ T) for every T, and one-sided noise suffices. The noise is independent, so averaging over the rest of
-    it gives P(B | x′) ≥ e^{−ε}·P(B | x), and the same with x and x′ exchanged. If ℓ = 1 there is only one partition.  ∎
+    Proof.  (As for Theorem 2 of the paper, but with as much noise as the proof needs.) Let x and x′ differ by 1 in cell
+    i. (Counts are clipped to a public bound first: then they differ there by 1 or not at all.) (1) If b contains i, its
+    mean moves by 1/L, so the distance to the mean moves by at most 1 − 1/L at i and by 1/L at the L − 1 other cells:
+    dev(b) moves by at most 2(1 − 1/L), and D(b), a floor, by at most ⌈2G(1 − 1/L)⌉ = Δ_L, which grows with L. (Nothing
+    is lost in the floor if L divides 2G: all powers of two do.) With the median, dev(b) is the least of the sums Σ |x_i
+    − c|, one for every c, and each sum moves by at most 1; dev(b) is whole, and 0 for a single cell: D(b) moves by at
+    most Δ_L. If b does not contain i, D(b) does not move. (2) Fix an output B, let b be the bucket of B that contains
+    i, and fix all the noise except Z_b. Among the partitions with the bucket b, whether B is first (by cost, then by
+    the public order) depends neither on Z_b nor on D(b), and the other buckets of such partitions do not contain i: so
+    it is the same for x and x′. The cost of a partition without b does not involve Z_b, and B is before all of them if
+    and only if Z_b ≤ T, where T is the minimum over these partitions B′ of cost(B′) − (cost(B) − Z_b), less 1 if B′ is
+    before B in the public order. One bucket of B′ contains i, so cost(B′) moves by at most Δ_ℓ; cost(B) − Z_b moves by
+    at most Δ_L; hence T(x′) ≥ T(x) − c, with c = Δ_ℓ + Δ_L. (3) For whole t, P(Z_b ≤ t) = min(1, e^{tε/c}): so P(Z_b ≤
+    T − c) ≥ e^{−ε}·P(Z_b ≤ T) for every T, and one-sided noise suffices. The noise is independent, so averaging over
+    the rest of it gives P(B | x′) ≥ e^{−ε}·P(B | x), and the same with x and x′ exchanged. If ℓ = 1 there is only one
+    partition.  ∎
     """
 
     bucket_cost: Fraction = Fraction(1)
@@ -196,8 +197,8 @@ class Partitionality(Statistic):
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  One row changes one interval of every partition, and its cost by at most Δ = ⌈2G(1 − 1/ℓ)⌉ steps, where ℓ is
-    the longest interval (see there). So the cost of every partition moves by at most Δ, and so does the least cost;
-    DLap(Δ/ε) changes by a factor of at most e^ε when it is shifted by Δ. The intervals and c are public.  ∎
+    the longest interval (part 1 of the proof there). So the cost of every partition moves by at most Δ, and so does the
+    least cost; DLap(Δ/ε) changes by a factor of at most e^ε when it is shifted by Δ. The intervals and c are public.  ∎
     """
 
     bucket_cost: Fraction = Fraction(1)

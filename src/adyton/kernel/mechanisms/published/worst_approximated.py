@@ -35,8 +35,9 @@ class WorstApproximated(Selection):
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  If x and x′ differ by 1 in cell i, then q·x moves by |q_i| and u_q by at most denominator·|q_i|, up or down;
     the guess, its denominator and the queries are public. So u_q moves relative to u_r by at most
-    denominator·(|q_i| + |r_i|) ≤ R, and by the lemma on differences of scores the choice is ε-DP. (The general rule
-    would have 2·max |q_i|: for queries that share no cell, twice as much.) Nothing is rounded or wraps around.  ∎
+    denominator·(|q_i| + |r_i|) ≤ R, and by the lemma on differences of scores the choice is ε-DP. (The general rule has
+    2·max |q_i| in place of the two largest: twice as much, if no two queries share a cell.) Nothing is rounded or wraps
+    around.  ∎
     """
 
     queries: Queries
@@ -71,8 +72,8 @@ class WorstApproximated(Selection):
     def size(self, source: VectorShape, epsilon: Fraction) -> Size:
         """The work of the queries, and of trying every candidate."""
         own, count = self.queries.size(), self.queries.count
-        sharpest = 2 * self.denominator * max(1, self.queries.largest_coefficient())
-        long = epsilon.denominator * sharpest >= NUMERATOR_LIMIT
+        widest = 2 * self.denominator * max(1, self.queries.largest_coefficient())
+        long = epsilon.denominator * widest >= NUMERATOR_LIMIT
         return Size(own.numbers + 10 * count, 2 * own.steps + (SLOW_DRAW if long else 32) * count)
 
     def spread(self) -> int:
