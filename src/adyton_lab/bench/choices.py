@@ -23,7 +23,7 @@ from adyton.learning.registry import learner_named
 from adyton.plans import simulate
 from adyton.queries import Identity, Queries, RandomRanges
 from adyton.result.noise_model import NoiseModel
-from adyton_lab.bench.common import Folder, Rows, needed, shapes
+from adyton_lab.bench.common import CONFIDENCE, Folder, Rows, needed, shapes
 from adyton_lab.corpus import Shape, dpbench_corpus, held_out_corpus, read_corpus
 from adyton_lab.corpus.labelled_tables import labelled_table
 from adyton_lab.corpus.public_files import draw
@@ -212,7 +212,6 @@ def _judged_record(workload: str, epsilon: Fraction, regrets: Reals, names: tupl
 # ---- intervals ------------------------------------------------------------------------------------------------------
 
 
-CONFIDENCE = 0.95
 _SIDES = {1: 1024, 2: 32}
 _SCALES = (10**4, 10**6)
 _TASKS = ("cells", "ranges")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -19,8 +20,32 @@ Rows: TypeAlias = tuple[int, Iterator[Any]]
 """What a suite returns: the number of rows, and an iterator that measures them one by one; each row is a dataclass."""
 Folder: TypeAlias = str | os.PathLike[str] | None
 """The folder of public data."""
+CONFIDENCE = 0.95
+"""The confidence of all intervals that are measured."""
 _SORTED = 10_000_000
 _Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """How often the intervals of one kind of release contain the truth, on public data, where the truth is known."""
+
+    kind: str
+    """The kind of answer and how it was made, such as ``histogram`` or ``median by group``."""
+    data: str
+    """The data set, or how many there were."""
+    epsilon: str
+    intervals: int
+    """How many intervals were compared with the truth."""
+    holds: float
+    """The percentage of the intervals that contain the truth; the target is 95."""
+    worst: float | None = None
+    """The same for the data set with the smallest percentage, if there are several."""
+    width: float | None = None
+    """The mean width divided by that of intervals around the same estimates, all stretched or shrunk by one factor,
+    known with hindsight, until 95% of them contain the truth."""
+    expected: float | None = None
+    """The expected error that the release reports divided by the measured one: the geometric mean."""
 
 
 def timed(work: Callable[[], _Answer]) -> tuple[float, _Answer]:

@@ -20,12 +20,11 @@ from adyton.statistics.grouped import Figures, GroupedNumbers
 from adyton.statistics.parts import reported
 from adyton.statistics.programs import rank
 from adyton.tasks import Mean, NumbersTask, Quantiles
-from adyton_lab.bench.common import Folder, Rows, needed
+from adyton_lab.bench.common import CONFIDENCE, Folder, Rows, needed
 from adyton_lab.corpus.tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
 from adyton_lab.training.engine import geometric_mean
 
 EPSILONS = ("0.1", "1")
-CONFIDENCE = 0.95
 STATISTICS = ("mean by group", "median", "median by group", "quartiles", "quartiles by group")
 
 
