@@ -10,7 +10,7 @@ import math
 import os
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -30,6 +30,7 @@ from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
+from adyton.result.comparing import JointLaw
 from adyton.result.intervals import Interval, radius
 from adyton.result.receipt import read_bought
 from adyton.result.release import TABLES
@@ -39,7 +40,7 @@ from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.noise_moments import Moments, TableMoments
 from adyton.solving.residuals import in_order, residuals
 from adyton.tasks import Marginals
-from adyton.tasks.questions import Cells, as_boxes
+from adyton.tasks.questions import Cells, as_boxes, one_question, question_in_words
 from adyton.whole import SAFE
 
 if TYPE_CHECKING:
@@ -193,6 +194,24 @@ class TablesRelease(Released):
         centres, variances, fourths = np.array(lines).T
         bounds = self._around(self.answer(queries), centres, Moments(variances, fourths), rate)
         return replace(bounds, counted=self.counted_rows)
+
+    def covariances(self, queries: object) -> Reals:
+        """The covariances of the errors of least squares; infinite if a table was not completely measured."""
+        many = len(boxes := as_boxes(self.schema, queries))
+        law = TableLaw(release=self, boxes=boxes, words=(), confidence=CONFIDENCE)
+        pairs = np.eye(many)[:, None] + np.eye(many)[None]
+        moments = law.moments(np.concatenate([np.eye(many), pairs.reshape(-1, many)]))
+        if moments is None:
+            return np.full((many, many), np.inf)
+        own, both = moments.variances[:many], moments.variances[many:].reshape(many, many)
+        return np.asarray((both - own - own[:, None]) / 2)
+
+    def joint_law(self, asked: Sequence[object], confidence: float) -> JointLaw:
+        """The law of least squares."""
+        questions = [one_question(self.schema, question) for question in asked]
+        words, counted = tuple(map(question_in_words, questions)), self.counted_rows
+        boxes = as_boxes(self.schema, questions)
+        return TableLaw(release=self, boxes=boxes, words=words, confidence=confidence, counted=counted)
 
     def _weights(self, name: str, cells: Cells) -> Reals:
         """1 for each of these cells of an attribute, 0 for the others."""
@@ -455,6 +474,44 @@ class TablesRelease(Released):
             bought=tuple(read_bought(look, epsilon) for look in of_kind(list, part_of(plain, "bought"), "bought")),
             kept=_model(part_of(plain, "model"), wanted),
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableLaw(JointLaw):
+    """Answers from tables: the released ones from the model, bounds around those of least squares."""
+
+    release: TablesRelease
+    boxes: Sequence[dict[str, Cells]]
+
+    @cached_property
+    def answers(self) -> Reals:
+        """As :meth:`TablesRelease.answer` has them."""
+        return np.array([self._counted(box, self._table) for box in self.boxes])
+
+    def _table(self, *group: str) -> Reals:
+        return self.release.table(*group).counts if group else np.array(self.release.model.total)
+
+    def _counted(self, box: dict[str, Cells], table: Callable[..., Reals]) -> float:
+        group = in_order(tuple(box), self.release.wanted.sides)
+        return _inside(table(*group), group, box)
+
+    def interval(self, weights: Reals) -> Interval:
+        """Around least squares, which is unbiased; without bounds where not all was measured."""
+        moments, endless = self.moments(weights), np.full(len(weights), np.inf)
+        if moments is None:
+            return self.release._interval(weights @ self.answers, -endless, endless, self.confidence, NO_BOUNDS)
+        squares = self.release.estimated.squares
+        middle = np.asarray(weights @ np.array([self._counted(box, squares.table) for box in self.boxes]))
+        far = radius(moments, self.confidence)
+        return self.release._interval(middle, middle - far, middle + far, self.confidence)
+
+    def moments(self, weights: Reals) -> Moments | None:
+        """The moments of least squares; None where not all was measured."""
+        release = self.release
+        if any(release.estimated.squares.missing(*box) for box in self.boxes):
+            return None
+        boxes = [{name: release._weights(name, cells) for name, cells in box.items()} for box in self.boxes]
+        return Moments(*release.law.of_boxes(boxes, weights))
 
 
 def table_interval(release: TablesRelease, group: Group, confidence: float) -> Interval:

@@ -331,7 +331,7 @@ _MOST_ENDS = 2048
 
 def sum_of(counts: Reals, numbers: CellNumbers, bounds: Bounds) -> Figure:
     """Σ v_i·x_i: the middle of each cell stands for its rows."""
-    queries, step = _weighed(np.stack([numbers.least, numbers.greatest]))
+    queries, step = weighed(np.stack([numbers.least, numbers.greatest]))
     interval = bounds(queries)
     lower, upper = float(interval.lower[0]) * step, float(interval.upper[1]) * step
     lower = max(lower, 0.0) if numbers.least[0] >= 0 else lower
@@ -400,14 +400,14 @@ def _limited(value: float, numbers: CellNumbers, ends: tuple[float, float], inte
 def _possible_means(means: Reals, numbers: CellNumbers, bounds: Bounds) -> tuple[np.ndarray, Interval]:
     """Which of these can be the true mean: Σ(least − μ)·x is not above 0, and Σ(greatest − μ)·x not below."""
     ends = [numbers.least] if numbers.single else [numbers.least, numbers.greatest]
-    queries, _ = _weighed(np.concatenate([end - means[:, None] for end in ends]))
+    queries, _ = weighed(np.concatenate([end - means[:, None] for end in ends]))
     interval = bounds(queries)
     far = (interval.upper - interval.estimate).reshape(len(ends), -1)
     sums = interval.estimate.reshape(len(ends), -1)
     return (sums[0] <= far[0]) & (sums[-1] >= -far[-1]), interval
 
 
-def _weighed(rows: Reals) -> tuple[Explicit, float]:
+def weighed(rows: Reals) -> tuple[Explicit, float]:
     """Sums with these weights in whole steps, and the step."""
     largest = float(np.abs(rows).max())
     plain = largest <= _LARGEST and bool((rows == np.rint(rows)).all())

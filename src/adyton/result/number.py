@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,13 @@ from adyton.messages import shorten
 from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.plans.base import ExpectedError
 from adyton.queries import Explicit
+from adyton.result.comparing import ApartLaw, Changing
 from adyton.result.figures import Figure
+from adyton.result.intervals import Interval
 from adyton.result.result import Result
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema.plain_values import as_amount, as_real, of_kind, part_of
+from adyton.solving.noise_moments import Moments, laplace_excess
 from adyton.tasks import RowsPerUnit
 from adyton.whole import SAFE, whole
 
@@ -37,7 +40,7 @@ _UNCHECKED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Number(Result):
+class Number(Result, Changing):
     """A noisy number of rows, or of units that have rows, with its interval.
 
     Made by :meth:`adyton.Session.count`, :meth:`adyton.Session.count_units`, and by :meth:`adyton.Session.release` for
@@ -102,6 +105,30 @@ class Number(Result):
         lower, upper = self.value - far, self.value + far
         what = f"number of {'units' if self.task.per_unit else 'rows'}"
         return Figure(self.value, lower, upper, what=what, confidence=rate, kind="exact", counted=self.counted_rows)
+
+    def joint_law(self, asked: Sequence[object], confidence: float) -> ApartLaw:
+        """The number and its noise; there is nothing else to ask for."""
+        if any(question is not None for question in asked):
+            raise BadInput("a single count answers no further queries. Compare it as a whole.")
+        found, noun = self.interval(confidence), "units" if self.task.per_unit else "rows"
+        one, variances = np.array([float(found)]), self.variances
+        return ApartLaw(
+            words=tuple(f"number of {noun}" for _ in asked),
+            confidence=found.confidence,
+            noun=noun,
+            counted=self.counted_rows,
+            bounds=Interval(one, np.array([found.lower]), np.array([found.upper]), found.confidence, "exact"),
+            own=Moments(variances, np.square(variances) * laplace_excess(variances)),
+            mixing=np.ones((len(asked), 1)),
+        )
+
+    def each_question(self) -> list[object]:
+        """One: the number itself."""
+        return [None]
+
+    def same_noise(self, other: Any) -> bool:
+        """Whether both are the same number from the same entries of a ledger."""
+        return isinstance(other, Number) and (self.value, self.receipt.entries) == (other.value, other.receipt.entries)
 
     def __int__(self) -> int:
         return self.value

@@ -24,6 +24,7 @@ from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Explicit, Identity, Marginals, Queries
+from adyton.result.comparing import CellLaw, JointLaw
 from adyton.result.intervals import NOT_MEASURED, Interval
 from adyton.result.noise_model import MOST_QUERIES, CombinedNoise, NoiseModel
 from adyton.result.number import CutOff
@@ -34,7 +35,7 @@ from adyton.result.rows import CellRows
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels, with_counted
 from adyton.schema.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
 from adyton.tasks import RowsPerUnit, as_queries
-from adyton.tasks.questions import question_in_words
+from adyton.tasks.questions import one_question, question_in_words
 from adyton.whole import SAFE, whole
 
 if TYPE_CHECKING:
@@ -273,6 +274,18 @@ class Release(Released):
         asked = Identity(self.schema.shape) if queries is None else as_queries(self.schema, queries)
         interval = replace(self.noise.interval(asked, confidence), counted=self.counted_rows)
         return interval.arranged(lambda cells: cells.reshape(self.schema.shape)) if queries is None else interval
+
+    def covariances(self, queries: object) -> Reals:
+        """The covariances of the errors of the answers to some queries; see
+        :meth:`adyton.result.noise_model.NoiseModel.covariances`."""
+        return self.noise.covariances(as_queries(self.schema, queries))
+
+    def joint_law(self, asked: Sequence[object], confidence: float) -> JointLaw:
+        """The law of the noise model."""
+        questions = [one_question(self.schema, question) for question in asked]
+        words, counted = tuple(map(question_in_words, questions)), self.counted_rows
+        queries = as_queries(self.schema, questions)
+        return CellLaw(words=words, confidence=confidence, counted=counted, noise=self.noise, queries=queries)
 
     def to_arrow(
         self,

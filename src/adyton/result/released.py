@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from adyton.messages import listing, path_of, shorten
 from adyton.plans.base import ExpectedError
 from adyton.queries import Cells, Explicit, Kronecker, Product, Queries, Ranges, Total
 from adyton.result import figures
+from adyton.result.comparing import Comparable
 from adyton.result.figures import CellNumbers, Figure, Lines, numbered
 from adyton.result.intervals import Interval
 from adyton.result.receipt import Receipt
@@ -28,7 +30,7 @@ from adyton.result.rows import RowsMade, RowSource, sampled_table, write_rows
 from adyton.result.sheets import cell_labels, free_name, to_pandas, with_counted
 from adyton.schema import Schema
 from adyton.tasks.questions import Cells as Places
-from adyton.tasks.questions import as_boxes
+from adyton.tasks.questions import as_boxes, one_question
 from adyton.whole import whole
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 _Several: TypeAlias = list[Any] | tuple[Any, ...]
 
 
-class Released(Result):
+class Released(Result, Comparable):
     """A release: an estimate that answers queries. One kind holds the count of every cell, another only tables.
 
     Quantiles, means, sums, the distribution and the largest cells are computed from released counts: post-processing,
@@ -70,6 +72,28 @@ class Released(Result):
     @abstractmethod
     def answer(self, queries: object) -> Reals:
         """The estimated answers to any queries, at no cost."""
+
+    @abstractmethod
+    def covariances(self, queries: object) -> Reals:
+        """The covariances of the errors of the answers to some queries, by which comparisons know their bounds.
+
+        They are exact where intervals are, and follow from the release alone, also after it was read from a file.
+        """
+
+    def each_question(self) -> list[object]:
+        """The queries of the task, or all cells of its table."""
+        if asked := self.task.questions():
+            return list(asked)
+        group = self.ranked_by
+        if not group:
+            raise BadInput(f"name the queries that are compared, like {{{self.schema.names[0]!r}: …}}.")
+        return [dict(zip(group, labels, strict=True)) for labels in itertools.product(*self.labels(group))]
+
+    def holds_within(self, part: object, whole: object) -> bool:
+        """Whether all rows that one query counts are counted by another, too."""
+        inner, outer = as_boxes(self.schema, [one_question(self.schema, asked) for asked in (part, whole)])
+        every = {name: np.arange(attribute.size) for name, attribute in self.schema.attributes.items()}
+        return all(bool(np.isin(inner.get(name, every[name]), cells).all()) for name, cells in outer.items())
 
     @property
     @abstractmethod

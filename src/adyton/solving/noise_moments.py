@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -253,6 +253,40 @@ class TableMoments:
                 )
             )
         return two, four
+
+    def of_boxes(self, boxes: Sequence[Mapping[str, Reals]], weights: Reals) -> tuple[Reals, Reals]:
+        """The variance and the fourth cumulant of weighted sums of several such sums, which may be over different
+        tables: each row of *weights* has a weight for each box, and a box has weights for the cells of some attributes.
+
+        >>> law = TableMoments({"a": 2, "b": 3}, [(("a", "b"), 200.0)], {(): 1200.0, ("a",): 600.0})
+        >>> one = {"a": np.array([1.0, 0.0])}
+        >>> law.of_boxes([one, {}], np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]))[0].tolist()
+        [600.0, 1200.0, 600.0]
+        """
+        two, four = np.zeros(len(weights)), np.zeros(len(weights))
+        for (group, noise), excess in zip(self._measured, self._excess, strict=True):
+            shared = [name for name in group if any(name in box for box in boxes)]
+            each = [self._of_box(group, shared, box) for box in boxes]
+            own = weights @ np.stack(each).reshape(len(boxes), -1) / noise
+            cells = math.prod(self._sides[name] for name in group if name not in shared)
+            two += cells * noise * np.square(own).sum(axis=1)
+            four += cells * excess * noise**2 * np.square(np.square(own)).sum(axis=1)
+        return two, four
+
+    def _of_box(self, group: Group, shared: Sequence[str], box: Mapping[str, Reals]) -> Reals:
+        """The coefficients of the cells of a measured table along *shared* in the sum over a box, times the variance of
+        the table's noise."""
+        found = np.zeros([self._sides[name] for name in shared])
+        inner = [name for name in shared if name in box]
+        for chosen in itertools.product((False, True), repeat=len(inner)):
+            part = tuple(name for name, taken in zip(inner, chosen, strict=True) if taken)
+            less = math.prod(float(self._sides[name]) for name in group if name not in part)
+            line = np.array(math.prod(float(box[name].mean()) for name in box if name not in part))
+            for name in shared:
+                along = box[name] - box[name].mean() if name in part else np.ones(self._sides[name])
+                line = np.multiply.outer(line, along)
+            found += self._parts.get(part, 0.0) / less * line
+        return found
 
     def _along(self, group: Group, attribute: str, others: Mapping[str, Reals]) -> tuple[Reals, Reals]:
         """The coefficients of the cells of a measured table along the others, from the parts with the attribute and

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,12 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.messages import listing, no_such
+from adyton.result.comparing import ApartLaw, Comparable
+from adyton.result.intervals import Interval
 from adyton.result.result import Result
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels
 from adyton.schema.plain_values import as_text, of_kind, part_of
+from adyton.solving.noise_moments import Moments
 from adyton.statistics.grouped import Figures, GroupedNumbers
 from adyton.statistics.parts import Part, reported
 from adyton.statistics.programs import PROGRAMS
@@ -26,11 +29,13 @@ if TYPE_CHECKING:
 
 _MOST_GROUPS, _MOST_STATISTICS = 5, 8
 """The largest numbers of groups and statistics that are named in words."""
+_SUMMED = ("sum", "count")
+"""The statistics of several groups together that follow from those of each."""
 FILE = "numbers.csv"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class NumbersRelease(Result):
+class NumbersRelease(Result, Comparable):
     """Statistics of the numbers of an attribute, a line for each group, with bounds.
 
     Made by :meth:`adyton.Session.release` for :class:`adyton.Sum`, :class:`adyton.Mean`, :class:`adyton.Quantiles`,
@@ -94,6 +99,74 @@ class NumbersRelease(Result):
             names = listing(self.task.by) if self.task.by else "no groups"
             raise BadInput(f"there is no group {listing(given)}: the release has {names}, like {self.groups[0]}.")
         return self.groups.index(given)
+
+    # ---- comparisons ------------------------------------------------------------------------------------------------
+
+    def joint_law(self, asked: Sequence[object], confidence: float) -> ApartLaw:
+        """One statistic of some groups: rows of different groups have independent noise.
+
+        A question is what :meth:`value` takes, ``("mean", "F")``, or a group alone for the first statistic that is
+        not a count; a list of groups stands for their sum; None for that of all groups.
+        """
+        read = [self._compared(question) for question in asked]
+        statistic = read[0][0]
+        if any(other != statistic for other, _ in read):
+            raise BadInput("one statistic is compared at a time: their errors in one group depend on each other.")
+        summed = statistic in _SUMMED
+        if not summed and any(len(lines) > 1 for _, lines in read):
+            raise BadInput(f"the {statistic} of several groups together was not released. Compare single groups.")
+        figures, mixing = self._figures(statistic, confidence), np.zeros((len(read), self.asked.groups))
+        for place, (_, lines) in enumerate(read):
+            mixing[place, lines] = 1.0
+        used = mixing.any(axis=0)
+        lower, upper, error = (part[used] for part in (figures.lower, figures.upper, figures.error))
+        note = "" if np.isfinite(upper - lower).all() else "No bounds: a part of the release is missing."
+        bounds = Interval(figures.estimate[used], lower, upper, confidence, figures.kind, note=note)
+        exact = figures.kind == "exact" and summed
+        return ApartLaw(
+            words=tuple(self._in_words(*question) for question in read),
+            confidence=confidence,
+            noun="rows" if statistic == "count" else "",
+            nonnegative=statistic in ("count", "variance", "deviation") or self.asked.grid.lower >= 0,
+            counted=self.counted_rows,
+            bounds=bounds,
+            own=Moments(np.square(error), 3 * np.square(np.square(error)), at_most=True) if exact else None,
+            mixing=mixing[:, used],
+        )
+
+    def each_question(self) -> list[object]:
+        """Each group."""
+        return list(self.groups)
+
+    def holds_within(self, part: object, whole: object) -> bool:
+        """Whether the groups of one question are among those of another."""
+        return set(self._compared(part)[1]) <= set(self._compared(whole)[1])
+
+    def same_noise(self, other: Any) -> bool:
+        """Whether both have the same numbers from the same entries of a ledger."""
+        return (
+            isinstance(other, NumbersRelease)
+            and self.receipt.entries == other.receipt.entries
+            and [part.to_plain() for part in self.parts] == [part.to_plain() for part in other.parts]
+        )
+
+    def _compared(self, question: Any) -> tuple[str, list[int]]:
+        """The statistic and the groups that a question is about."""
+        names = [figures.name for figures in self.figures()]
+        given = question if isinstance(question, tuple) else (question,)
+        usual = next((name for name in names if name != "count"), names[0])
+        statistic, rest = (given[0], given[1:]) if given and given[0] in names else (usual, given)
+        match rest:
+            case (None,):
+                return statistic, list(range(self.asked.groups))
+            case (list() as several,):
+                return statistic, [self._line(group if isinstance(group, tuple) else (group,)) for group in several]
+        return statistic, [self._line(rest)]
+
+    def _in_words(self, statistic: str, lines: list[int]) -> str:
+        groups = " and ".join(" × ".join(map(str, self.groups[line])) for line in lines[:_MOST_GROUPS])
+        of = "" if not self.task.by else " of all groups" if len(lines) == self.asked.groups > 1 else f" of {groups}"
+        return f"the {statistic} of {self.task.attribute}{of}"
 
     @property
     def expected_error(self) -> Mapping[str, float]:

@@ -80,6 +80,16 @@ def as_boxes(schema: Schema, asked: object) -> list[dict[str, Cells]]:
     ]
 
 
+def one_question(schema: Schema, asked: object) -> dict[str, Any]:
+    """A single question, in which a list of values is one group; None asks for all rows.
+
+    >>> from adyton.schema import Categorical
+    >>> one_question(Schema({"ward": Categorical(["a", "b", "c"])}), ["a", "b"])
+    {'ward': ['a', 'b']}
+    """
+    return _by_name(schema, {} if asked is None else _without_numpy(asked))
+
+
 def to_plain(query: Mapping[Any, Any]) -> dict[str, Any]:
     """A query as it is written in JSON, which has no tuples; refused where it holds something that cannot be counted.
 
