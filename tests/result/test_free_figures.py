@@ -110,7 +110,7 @@ def test_every_release_has_them(ages):
 
 def test_the_largest_cells_are_certain_where_bounds_say_so(ages):
     top = ages.top(2, "sex")
-    assert list(top.columns) == ["sex", "count", "lower", "upper", "certain"]
+    assert list(top.columns) == ["sex", "count", "lower", "upper", "certain", "chance"]
     assert len(list(top)) == len(top) == 2
     alone = ages.noise.interval(Identity(ages.schema.shape), 0.95)
     assert (ages.top(5)["upper"] - ages.top(5)["count"]).min() > (alone.upper - alone.estimate).min()

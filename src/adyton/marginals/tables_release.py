@@ -61,6 +61,8 @@ APPROXIMATE = (
 )
 _MOST_CELLS = 1 << 25
 """The largest number of cells of all measured tables: the number that the kernel counts at once."""
+_DRAWN = 1000
+"""How many times the noise is drawn to rank the cells of a table."""
 _MOST_ATTRIBUTES = 5
 """The largest number of attributes in one measured table."""
 
@@ -259,6 +261,22 @@ class TablesRelease(Released):
         """Bounds on all cells of a table that hold simultaneously: the error probability is divided over the cells."""
         cells = self.wanted.size(group)
         return replace(table_interval(self, group, 1 - (1 - confidence) / cells), confidence=confidence)
+
+    def errors_together(self, group: tuple[str, ...]) -> Reals:
+        """Normal errors with the covariances of least squares: each part of the table is independent of the others, and
+        adds up to 0 along each of its attributes."""
+        squares, shape = self.estimated.squares, tuple(self.wanted.sides[name] for name in group)
+        if squares.missing(*group):
+            return np.full((1, math.prod(shape)), np.inf)
+        random, errors = np.random.default_rng(0), np.zeros((_DRAWN, *shape))
+        for kept in itertools.product((False, True), repeat=len(group)):
+            names = in_order(tuple(name for name, own in zip(group, kept, strict=True) if own), self.wanted.sides)
+            sides = [side if own else 1 for side, own in zip(shape, kept, strict=True)]
+            part = random.standard_normal((_DRAWN, *sides)) * math.sqrt(squares.variances.get(names, 0.0))
+            for axis, own in enumerate(kept, start=1):
+                part = part - part.mean(axis=axis, keepdims=True) if own else part / shape[axis - 1]
+            errors += part
+        return errors.reshape(_DRAWN, -1)
 
     def combined_with(self, others: Sequence[Self]) -> TablesRelease:
         """One release with the measurements of all: least squares weights each by its noise."""

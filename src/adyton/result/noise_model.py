@@ -111,14 +111,22 @@ class NoiseModel:
             found = np.diag(own)
             found[first, second] = found[second, first] = pairs
             return found
-        interval = self.interval(asked, _USUAL)
-        deviations = (interval.upper - interval.lower) / (2 * _NORMAL_AT_USUAL)
-        if not interval.bounded:
-            return np.outer(deviations[:many], deviations[:many] if others is None else deviations[many:])
-        errors = np.concatenate(list(self.runs.errors(asked, self._number(asked, False, False), exact=False)))
-        errors /= np.maximum(np.sqrt(np.square(errors).mean(axis=0)), 1e-300)
-        errors *= deviations
+        errors = self.drawn(asked)
         return np.asarray(errors[:, :many].T @ (errors if others is None else errors[:, many:]) / len(errors))
+
+    def drawn(self, queries: Queries, most: int = _MOST_RUNS[True]) -> Reals:
+        """Errors of these answers as they might be, a row for each of at most *most* simulated runs; none if runs are
+        too slow. Unless :meth:`kind` is ``exact``, they are scaled to the deviations that :meth:`interval` gives."""
+        exact = self.kind(queries) == "exact"
+        interval = None if exact else self.interval(queries, _USUAL)
+        if interval is not None and not interval.bounded:
+            return np.full((1, queries.count), np.inf)
+        number = min(most, self._number(queries, exact, False))
+        errors = np.concatenate(list(self.runs.errors(queries, number, exact=exact)))
+        if interval is not None:
+            deviations = (interval.upper - interval.lower) / (2 * _NORMAL_AT_USUAL)
+            errors *= deviations / np.maximum(np.sqrt(np.square(errors).mean(axis=0)), 1e-300)
+        return errors
 
     def mean_absolute(self, queries: Queries) -> Reals | None:
         """The mean of |error| of each answer, from the variances or from simulated runs; None if the answers do not

@@ -49,6 +49,8 @@ CELLS, ANSWERS, TABLES = "estimate.csv", "answers.csv", "tables.csv"
 TOO_MANY_LINES = f"No bounds: they are computed for at most {MOST_QUERIES:,} lines at a time."
 _SIMULATED = 1 << 17
 """How many cells are simulated in all to find errors that have no closed form."""
+_FEWEST_DRAWN, _MOST_DRAWN = 50, 1 << 22
+"""How many times the noise is drawn to rank cells, at least, and how many cells are drawn in all."""
 _RANKED = 5
 """How many of the best algorithms an explanation names; the chosen one is always named."""
 _LIMITS = (1, 2, 3, 5)
@@ -239,6 +241,11 @@ class Release(Released):
         """Bounds on all cells of a table that hold at the same time."""
         interval = self.noise.interval(self._marginal(group), confidence, together=True)
         return interval.arranged(lambda cells: self._in_order(group, cells))
+
+    def errors_together(self, group: tuple[str, ...]) -> Reals:
+        """Errors from simulated runs, fewer of them for many cells."""
+        errors = self.noise.drawn(self._marginal(group), max(_FEWEST_DRAWN, _MOST_DRAWN // self.estimate.size))
+        return errors[:, self._in_order(group, np.arange(errors.shape[1])).ravel()]
 
     @property
     def ranked_by(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from adyton.arrays import Reals, arrow_column
+from adyton.arrays import Integers, Reals, arrow_column
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
@@ -127,6 +127,11 @@ class Released(Result, Comparable):
     def bounds_together(self, group: tuple[str, ...], confidence: float) -> Interval:
         """Bounds on all cells of a table that hold at the same time, in its shape."""
 
+    @abstractmethod
+    def errors_together(self, group: tuple[str, ...]) -> Reals:
+        """Errors of all cells of a table as they might be, flat, a row for each of many simulated releases; infinite if
+        they are not known."""
+
     @property
     @abstractmethod
     def ranked_by(self) -> tuple[str, ...]:
@@ -204,7 +209,8 @@ class Released(Result, Comparable):
 
         The bounds hold for all cells at once: the largest of many noisy counts tend to be those that noise increased,
         and bounds that hold for each cell separately would be wrong too often among them. A cell is ``certain`` to be
-        among the *number* largest, with that confidence, if fewer than *number* others may have as many rows.
+        among the *number* largest, with that confidence, if fewer than *number* others may have as many rows. Its
+        ``chance`` to be among them is how often it would be, if the noise were drawn again and taken from the counts.
         """
         most = whole(number, "number", 1)
         group = self.schema.check_names(attributes) if attributes else self.ranked_by
@@ -218,8 +224,10 @@ class Released(Result, Comparable):
         if interval.missing:
             lower, upper = np.full(counts.shape, -np.inf), np.full(counts.shape, np.inf)
         rivals = counts.size - np.searchsorted(np.sort(upper), lower[order]) - 1  # whose upper bound reaches it
+        errors = np.full((1, counts.size), np.inf) if interval.missing else self.errors_together(group)
         columns = dict(zip(group, (column[order] for column in cell_labels(table.labels)), strict=True))
         values = {"count": counts[order], "lower": lower[order], "upper": upper[order], "certain": rivals < most}
+        values["chance"] = _chances(counts, errors, order)
         named = columns | {free_name(name, columns): value for name, value in values.items()}
         rate, what = (
             f"{100 * interval.confidence:g}",
@@ -399,6 +407,16 @@ class Slice:
             return Total(side)
         cells = self.others[name]
         return Explicit(side, np.zeros(cells.size, dtype=np.int64), cells, np.ones(cells.size, dtype=np.int64), 1)
+
+
+def _chances(counts: Reals, errors: Reals, order: Integers) -> Reals:
+    """How often each of these cells is among as many largest, over counts without the drawn errors; unknown where the
+    errors are."""
+    if order.size == counts.size or not np.isfinite(errors).all():
+        return np.full(order.size, 1.0 if order.size == counts.size else np.nan)
+    drawn = counts - errors
+    least = np.partition(drawn, counts.size - order.size, axis=1)[:, [counts.size - order.size]]
+    return np.asarray((drawn[:, order] >= least).mean(axis=0))
 
 
 def one_by_one(attributes: tuple[Any, ...], schema: Schema) -> tuple[str, ...]:
