@@ -1,5 +1,6 @@
 """Comparisons of released numbers hold at their rate where answers depend on each other, and say what they mean."""
 
+import json
 import math
 from dataclasses import replace
 from fractions import Fraction as F
@@ -7,8 +8,10 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 from small_table import releases
+from typer.testing import CliRunner
 
 import adyton as ad
+from adyton.cli.main import app
 from adyton.errors import BadInput
 from adyton.noise import SimulatedNoise
 from adyton.plans import plan_named, simulate
@@ -144,6 +147,37 @@ def test_changes_from_one_release_to_the_next():
     means = ad.change(*(year(rows, rows, ad.Mean("age", by="ward")) for rows in (2000, 3000)))
     assert means.kind == "approximate"
     assert (np.abs(means["difference"]) < 1).all()
+
+
+def test_on_the_command_line(tmp_path):
+    for rows in (2000, 3000):
+        year(rows, rows, ad.Histogram("ward", "age"), "identity").save(tmp_path / str(rows))
+
+    def explain(*words):
+        return CliRunner().invoke(app, ["explain", str(tmp_path / "3000"), *words])
+
+    said = explain("--share", "ward=heart and age=20..49", "--of", "age=30,50", "--json")
+    assert "is not within" in said.output
+    found = json.loads(explain("--share", "ward=heart and age=30", "--of", "ward=heart", "--json").stdout)
+    assert found["comparisons"][0]["lower"] < 0.5 < found["comparisons"][0]["upper"]
+    said = explain(
+        "--ratio", '{"ward": "heart"}', "--difference", "ward=heart", "--rate", "ward=heart", "--of", "ward=eyes"
+    )
+    assert "ward heart has" in said.stdout.replace("Ward", "ward")
+    assert len(said.stdout.splitlines()) == 3
+    assert "per 1,000 of 10,000" in explain("--rate", "ward=heart", "--of", "10000", "--per", "1e3").stdout
+    changed = ["--change", str(tmp_path / "2000"), "--query", "ward=heart"]
+    assert "ward heart: " in explain(*changed).stdout
+    assert json.loads(explain(*changed, "--json").stdout)["change"][0]["change_upper"] > 0.4
+    for words, message in (
+        (["--ratio", "ward=heart"], "name it with --of"),
+        (["--of", "ward=heart"], "--of goes with"),
+        (["--share", "ward=lungs"], "no value of ward 'lungs'"),
+        (["--share", "{ward"], "this is not JSON"),
+        ([*changed, "--of", "ward=eyes"], "--change compares two releases"),
+    ):
+        done = explain(*words)
+        assert (done.exit_code, message in done.output) == (1, True), done.output
 
 
 def test_numbers_of_groups_are_compared():

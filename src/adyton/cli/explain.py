@@ -1,12 +1,14 @@
-"""``adyton explain``: why a release used its algorithm, or what a selector has learnt; ``adyton combine``: one release
-out of several of the same attributes and rows."""
+"""``adyton explain``: why a release used its algorithm, how its numbers compare with each other or with an earlier
+release, or what a selector has learnt; ``adyton combine``: one release out of several of the same attributes."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -23,8 +25,10 @@ from adyton.exact import as_number, display, positive
 from adyton.kernel.kernel import Kernel
 from adyton.programs import load
 from adyton.report.plot import check_ending, draw
+from adyton.result.comparing import Changing, Comparable, Comparison, change
 from adyton.result.folder import file_in, says_so
 from adyton.result.released import combine as combined_release
+from adyton.schema import Schema
 
 _FILE = (
     "A selector that `adyton train` wrote, or the folder or JSON file of any result. Without it, the selector that "
@@ -41,6 +45,11 @@ _Releases = Annotated[
 ]
 _Folder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Write the combined release here.")]
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
+
+
+def _Query(help: str) -> Any:  # noqa: N802
+    """An option that takes a query."""
+    return Annotated[str | None, typer.Option(metavar="QUERY", help=help)]
 
 
 def combine(releases: _Releases, out_folder: _Folder, overwrite: _Overwrite = False, quiet: Quiet = False) -> None:
@@ -73,12 +82,33 @@ def command(
         int | None, typer.Option(min=0, max=2**62, help="With --workload: how many rows, if public.")
     ] = None,
     epsilon: Annotated[str, typer.Option(help="With --workload: the budget.")] = "1",
+    share: _Query("Compare: which part of all rows this is; of other rows, with --of.") = None,
+    ratio: _Query("Compare: how many times as many rows this has as --of.") = None,
+    difference: _Query("Compare: how many rows more this has than --of.") = None,
+    rate: _Query("Compare: how many rows this has per 1,000 (--per) of --of, a query or a public number.") = None,
+    of: _Query("With these four: what to compare with.") = None,
+    per: Annotated[str, typer.Option(metavar="N", help="With --rate: per how many.")] = "1000",
+    earlier: Annotated[
+        Path | None,
+        typer.Option("--change", metavar="FOLDER", help="Compare: what changed since the earlier release in FOLDER."),
+    ] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(metavar="QUERY", help="With --change: only this; as often as you like."),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="The confidence of comparisons.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Explain why a release used its algorithm, or how a selector chooses one.
+    """Explain why a release used its algorithm, compare its numbers, or explain how a selector chooses.
 
-    Only public information is read: selectors are learnt from public data, and a release is public.
+    Only public information is read: selectors are learnt from public data, and a release is public. Comparisons cost
+    no privacy. A QUERY is written ward=cardiology, or age=20..29 and sex=F,M, or in JSON.
     """
+    asked = {"share": share, "ratio": ratio, "difference": difference, "rate": rate}
+    given = {name: text for name, text in asked.items() if text is not None}
+    if given or earlier is not None or of is not None or query:
+        _compare(file, given, of, per, (earlier, query), confidence, as_json=as_json)
+        return
     if picture is not None:
         check_ending(picture)
     if file is not None and not file.exists():
@@ -100,6 +130,133 @@ def command(
         _show_selector(selector)
     if picture is not None:
         draw(selector, picture)
+
+
+# ---- comparisons -----------------------------------------------------------------------------------------------------
+
+
+def _compare(
+    file: Path | None,
+    asked: dict[str, str],
+    of: str | None,
+    per: str,
+    since: tuple[Path | None, list[str] | None],
+    confidence: float,
+    *,
+    as_json: bool,
+) -> None:
+    """Compare numbers of the release in *file*, with each other or with those of an earlier one."""
+    if file is None:
+        raise BadInput("name the folder of a release whose numbers are compared.")
+    earlier, queries = since
+    if earlier is not None and (asked or of is not None):
+        raise BadInput("--change compares two releases. Leave out --of and other comparisons.")
+    if earlier is None and (queries or not asked):
+        raise BadInput("--of goes with --share, --ratio, --difference or --rate, and --query with --change.")
+    result = load(file)
+    if earlier is not None:
+        _show_change(load(earlier), result, queries, confidence, as_json=as_json)
+    else:
+        _show_comparisons(result, asked, of, per, confidence, as_json=as_json)
+
+
+def _show_comparisons(
+    result: Any, asked: dict[str, str], of: str | None, per: str, confidence: float, *, as_json: bool
+) -> None:
+    """Print shares, ratios, differences and rates in words."""
+    if not isinstance(result, Comparable):
+        raise BadInput(f"this is {result.holds}, which has no numbers to compare. Give a release of counts or numbers.")
+    needed = [name for name in asked if name != "share"]
+    if needed and of is None:
+        raise BadInput(f"--{needed[0]} compares with something: name it with --of.")
+    found = [_compared(result, name, _question(result, text), of, per, confidence) for name, text in asked.items()]
+    if as_json:
+        print_json({"comparisons": [comparison.to_plain() for comparison in found]})
+        return
+    for comparison in found:
+        said = comparison.meaning if comparison.bounded or not comparison.note else f"{comparison!r}. {comparison.note}"
+        say(f"{comparison.counted and comparison.counted + ': '}{said[:1].upper()}{said[1:]}")
+
+
+def _compared(result: Any, name: str, asked: Any, of: str | None, per: str, confidence: float) -> Comparison:
+    if name == "rate":
+        number = _number(of or "")
+        whole = _question(result, of or "") if isinstance(number, str) else number
+        return cast("Comparison", result.rate(asked, of=whole, per=per, confidence=confidence))
+    whole = None if of is None else _question(result, of)
+    return cast("Comparison", getattr(result, name)(asked, whole, confidence=confidence))
+
+
+def _show_change(before: Any, after: Any, texts: Sequence[str] | None, confidence: float, *, as_json: bool) -> None:
+    """Print what changed, a line for each number."""
+    for result in (before, after):
+        if not isinstance(result, Changing):
+            raise BadInput(f"{result.holds} has no numbers whose change can be found. Give two releases of counts.")
+    found = change(before, after, [_question(after, text) for text in texts] if texts else None, confidence=confidence)
+    if as_json:
+        lines = [dict(zip(found.columns, line, strict=True)) for line in found]
+        finite = [{name: _finite(value) for name, value in line.items()} for line in lines]
+        about = {"confidence": found.confidence, "kind": found.kind, "meaning": found.meaning}
+        print_json({"change": finite, **about, "counted": found.counted})
+        return
+    if found.counted:
+        say(f"Counted: {found.counted}.")
+    for line in found:
+        named = dict(zip(found.columns, line, strict=True))
+        say(f"{named['query']}: {named['before']:,.6g} → {named['after']:,.6g}, {named['in_words']}")
+    remark(found.meaning)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _question(result: Any, text: str) -> Any:
+    """A query in JSON, or in words: ``ward=cardiology,surgery and age=20..29``; a bare value, where there is one
+    attribute. For a release of numbers, a group, or ``["mean", "F"]``."""
+    if text[:1] in "{[":
+        try:
+            plain = json.loads(text)
+        except ValueError:
+            raise BadInput(f"this is not JSON: {text!r}. Write a query like ward=cardiology.") from None
+        return tuple(plain) if isinstance(plain, list) and result.kind == "numbers" else plain
+    if result.kind == "numbers":
+        group = text.split(",")
+        return tuple(group) if len(group) > 1 else text
+    schema: Schema = result.schema
+    found = {}
+    for part in text.split(" and "):
+        name, equals, values = (word.strip() for word in part.partition("="))
+        if not equals and len(schema.names) == 1:
+            name, values = schema.names[0], name
+        (name,) = schema.check_names(name)
+        found[name] = _values(schema.attributes[name].labels, values)
+    return found
+
+
+def _values(labels: Sequence[Any], text: str) -> Any:
+    """A value, several with commas between them, or the ends of a range with two dots between them."""
+    known = {str(label): label for label in labels}
+    if text in known:
+        return known[text]
+    low, dots, high = text.partition("..")
+    if dots:
+        return tuple(None if not end.strip() else known.get(end.strip(), _number(end.strip())) for end in (low, high))
+    several = [known.get(value.strip(), _number(value.strip())) for value in text.split(",")]
+    return several if len(several) > 1 else several[0]
+
+
+def _number(text: str) -> int | float | str:
+    """A number, if it is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+# ---- selectors -------------------------------------------------------------------------------------------------------
 
 
 def _selector(file: Path | None, dimensions: int | None) -> Selector:
