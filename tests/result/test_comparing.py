@@ -177,7 +177,7 @@ def test_on_the_command_line(tmp_path):
         ([*changed, "--of", "ward=eyes"], "--change compares two releases"),
     ):
         done = explain(*words)
-        assert (done.exit_code, message in done.output) == (1, True), done.output
+        assert (done.exit_code, message in done.output) == (2, True), done.output
 
 
 def test_numbers_of_groups_are_compared():

@@ -355,13 +355,14 @@ def fieller(law: JointLaw, above: Reals, below: Reals) -> tuple[Reals, Reals, In
     endless = np.full(many, np.inf)
     if first.missing:
         return -endless, endless, first
-    far = np.maximum((first.upper - first.lower) / 2, 1e-300)
+    far = np.maximum(np.maximum(first.upper - first.estimate, first.estimate - first.lower), 1e-300)
     a, b = np.split(far[:, None], 2)
     above, below = above / a, below / b
     u, v = np.split(first.estimate / far, 2)
     mixed = law.interval(above - below)
     first = replace(first, kind=mixed.kind, confidence=min(first.confidence, mixed.confidence))
-    like = np.clip(1 - np.square((mixed.upper - mixed.lower) / 2) / 2, -1.0, 1.0)  # the correlation of a and b
+    wide = np.maximum(mixed.upper - mixed.estimate, mixed.estimate - mixed.lower)
+    like = np.clip(1 - np.square(wide) / 2, -1.0, 1.0)  # the correlation of a and b
     z = np.ones((2, many))
     for _ in range(_ROUNDS):
         ends = _roots(u, v, like, z, law.nonnegative)
