@@ -25,6 +25,12 @@ SAID = {
     ),
     "docs/how-to/salaries.md": ("The table can be opened", "Library: women", "earn more than $100,000"),
     "docs/how-to/calls-by-hour.md": ("certain", "2024-W12", "50%_lower"),
+    "docs/how-to/comparisons.md": (
+        "of sex F are department cardiology",
+        "times as many",
+        "chance",
+        "per 1,000 of 52,000",
+    ),
     "docs/how-to/maps.md": ["(20, 18)"],
     "docs/how-to/several-requests.md": ("costs mean of cost", "count ± ", "Fraction(2, 5)"),
     "docs/how-to/weekly.md": ("data set calls", "at most 3 rows each", "mean_upper"),

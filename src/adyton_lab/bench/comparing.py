@@ -29,8 +29,8 @@ _SIDE, _BLOCK, _ROWS, _SHAPES = 64, 8, 100_000, 6
 _LARGEST, _MORE = 5, 5
 """How many of the largest cells are asked for; and how many times as many releases of tables are made, because fewer
 comparisons in them are independent."""
-_STRONG = 400
-"""Denominators have at least this many rows, divided by ε: ten deviations of eight noisy cells."""
+_STRONG = 60
+"""Denominators have at least this many rows, divided by ε: more than ten deviations of eight noisy cells."""
 _TABLE, _ATTRIBUTES = "adult", ("workclass", "education", "sex", "income")
 
 
