@@ -20,7 +20,7 @@ from adyton.kernel.kernel import Kernel
 from adyton.plans import algorithms, plan_named, simulate
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Identity, Marginals, Prefix, RandomRanges, Stack, Total
-from adyton.result.noise_model import NoiseModel
+from adyton.result.noise_model import CombinedNoise, NoiseModel
 from over_cases import over
 
 CONFIDENCE, EPSILON = 0.9, "0.1"
@@ -192,3 +192,27 @@ def test_every_task_and_selector_often(task):
     if len(task.select(SCHEMA).shape) == 1:
         check_choices(task, tree_selector(), 3000, 0.015)
     check_choices(task, None, 3000, 0.015)
+
+
+@pytest.mark.parametrize("name", ["identity", "hb"])
+def test_covariances_are_those_of_the_noise(name):
+    """4,000 runs: a correlation has a deviation of at most 0.016 (kurtosis 3 raises it by √2); six are allowed."""
+    plan, workload, asked = plan_named(name), Prefix(16), Stack([RandomRanges(16, 4, seed=2), Total(16)])
+    model = NoiseModel(plan, workload, F(1, 10), np.zeros(16))
+    errors = asked @ simulate(plan, np.zeros(16, dtype=np.int64), workload, F(1, 10), seed=5, trials=4000)
+    found, seen = model.covariances(asked), errors.T @ errors / len(errors)
+    scale = np.sqrt(np.diag(found))
+    assert np.abs((found - seen) / np.outer(scale, scale)).max() < 0.14
+    assert np.abs(found / np.outer(scale, scale))[np.triu_indices(5, 1)].max() > 0.5  # there is something to see
+    assert np.allclose(model.covariances(asked.parts[0], asked.parts[1]), found[:4, 4:])
+    twice = CombinedNoise.of([model, model], [0.5, 0.5], np.zeros(16))
+    assert np.allclose(twice.covariances(asked), found / 2)
+
+
+def test_covariances_agree_with_approximate_intervals():
+    adapted = NoiseModel(plan_named("dawa"), Prefix(16), F(1, 10), skewed((16,)).astype(float))
+    interval = adapted.interval(Prefix(16), 0.95)
+    found = adapted.covariances(Prefix(16))
+    assert np.allclose(np.sqrt(np.diag(found)) * 1.96, (interval.upper - interval.lower) / 2, rtol=1e-4)
+    assert np.linalg.eigvalsh(found).min() > -1e-6 * np.trace(found)
+    assert found[14, 15] > found[0, 15]  # prefixes that share nearly all cells have nearly the same error

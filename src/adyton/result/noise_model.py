@@ -20,13 +20,13 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Reals
+from adyton.arrays import Integers, Reals
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.plans.base import ErrorKind, ExpectedError, Plan
 from adyton.plans.registry import simulate
-from adyton.queries import Queries
+from adyton.queries import Explicit, Product, Queries, Stack
 from adyton.result.intervals import Interval, Kind, pooled_radius, radius
 from adyton.result.sheets import Look
 from adyton.solving.noise_moments import Moments
@@ -46,6 +46,8 @@ _RESAMPLED = 20
 _LEAST_RUNS, _FEWEST_TOGETHER = 5, 40
 _LEAST_CONFIDENCE = 0.8
 """If slow runs do not allow at least this confidence, no bounds are given."""
+_USUAL, _NORMAL_AT_USUAL = 0.95, 1.959964
+"""The confidence at which covariances agree with intervals, and the quantile of |X| for a normal X there."""
 _APART = 1 << 20
 """The distance between the seeds of combined parts, so that no two of them simulate with the same noise."""
 
@@ -85,6 +87,38 @@ class NoiseModel:
         """The exact variances of the answers, if :meth:`kind` is ``exact``."""
         moments = self.moments(queries)
         return self.plan.variances(self.workload, self.epsilon, queries) if moments is None else moments.variances
+
+    def covariances(self, queries: Queries, others: Queries | None = None) -> Reals:
+        """The covariances of the errors of answers, a row for each of *queries* and a column for each of *others* (of
+        *queries*, if there are no others).
+
+        They are exact if :meth:`kind` is: cov(a, b) = (var(a + b) − var(a) − var(b))/2, with the exact variances of
+        the answers and of their sums. Otherwise the correlations are those of the errors in simulated runs, times the
+        deviations that :meth:`interval` gives: half the width of a 95% interval, divided by 1.96; so intervals and
+        covariances agree. Like the intervals, they follow from public information, and are the same after a release
+        is read from a file.
+        """
+        many, asked = queries.count, queries if others is None else Stack([queries, others])
+        if self.kind(asked) == "exact":
+            first, second = (
+                np.triu_indices(many, 1) if others is None else np.indices((many, others.count)).reshape(2, -1)
+            )
+            second = second if others is None else second + many
+            own, sums = self.variances(asked), _sums(asked, first, second)
+            pairs = np.zeros(0) if sums is None else (self.variances(sums) - own[first] - own[second]) / 2
+            if others is not None:
+                return np.asarray(pairs.reshape(many, others.count))
+            found = np.diag(own)
+            found[first, second] = found[second, first] = pairs
+            return found
+        interval = self.interval(asked, _USUAL)
+        deviations = (interval.upper - interval.lower) / (2 * _NORMAL_AT_USUAL)
+        if not interval.bounded:
+            return np.outer(deviations[:many], deviations[:many] if others is None else deviations[many:])
+        errors = np.concatenate(list(self.runs.errors(asked, self._number(asked, False, False), exact=False)))
+        errors /= np.maximum(np.sqrt(np.square(errors).mean(axis=0)), 1e-300)
+        errors *= deviations
+        return np.asarray(errors[:, :many].T @ (errors if others is None else errors[:, many:]) / len(errors))
 
     def mean_absolute(self, queries: Queries) -> Reals | None:
         """The mean of |error| of each answer, from the variances or from simulated runs; None if the answers do not
@@ -187,6 +221,14 @@ def _moments(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries)
 @lru_cache(maxsize=16)
 def _determines(plan: Plan, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
     return plan.determines(workload, epsilon, queries)
+
+
+def _sums(queries: Queries, first: Integers, second: Integers) -> Queries | None:
+    """The sums of pairs of queries, None if there are no pairs."""
+    if not first.size:
+        return None
+    places, ones = np.tile(np.arange(first.size), 2), np.ones(2 * first.size, dtype=np.int64)
+    return Product(Explicit(queries.count, places, np.concatenate([first, second]), ones, first.size), queries)
 
 
 def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> Reals:
