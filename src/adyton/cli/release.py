@@ -46,6 +46,7 @@ from adyton.result.sheets import Look
 from adyton.schema import Schema
 from adyton.session import Session
 from adyton.tasks import Request, Task
+from adyton.tasks.known import KnownTotals
 
 _MOST_PRINTED = 1_000_000
 """How many lines are printed at most if they are not saved in a folder."""
@@ -55,6 +56,14 @@ _Integer = Annotated[bool, typer.Option("--integer", help="Show whole numbers.")
 _Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Show no negative counts.")]
 _Folder = Annotated[
     Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
+]
+_Known = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A CSV file of public totals: columns of attributes, count and, unless they are exact, error. Estimates "
+        "agree with them; ε does not cover them.",
+    ),
 ]
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
 _Rows = Annotated[
@@ -80,6 +89,7 @@ def command(
     algorithm: Algorithm = "auto",
     option: Option = None,
     misfits: Misfits = None,
+    known: _Known = None,
     integer: _Integer = False,
     nonnegative: _Nonnegative = False,
     ledger: LedgerFile = None,
@@ -100,14 +110,16 @@ def command(
     options = options_of(option)
     declared = schema_beside(data, schema, table)
     amount = budget(epsilon, "--epsilon")
-    request = Request.of(task, amount, where=where, algorithm=algorithm, misfits=misfits, options=options)
-    program = program_of(request, declared)
+    totals = None if known is None else KnownTotals.of(known)
+    how: Any = {"algorithm": algorithm, "misfits": misfits, "known": totals}
+    program = program_of(Request.of(task, amount, where=where, **how, options=options), declared)
+    program.known_totals()
     program.outlook()  # refuses tasks that cannot be answered, before the data are opened
     looks = {"--integer": integer, "--nonnegative": nonnegative}
     _check(program, [name for name, given in looks.items() if given], kept=as_json or out_folder is not None)
     _check_rows(program, rows, rows_count, task, declared)
     check_accepted(accept or ())
-    check_folder(out_folder, (*files_of(data), schema, *_files(asked), ledger), overwrite=overwrite)
+    check_folder(out_folder, (*files_of(data), schema, *_files(asked), *(known or ()), ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet)
     folder = staged(out_folder, overwrite=overwrite) if out_folder else nullcontext()
     with termination_interrupts(), folder as place:
@@ -120,7 +132,7 @@ def command(
             dataset=dataset,
             accept=accept or (),
         )
-        ask = partial(session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options)
+        ask = partial(session.release, task, amount, where=where, **how, **options)
         look, made = Look(integer, nonnegative), None if rows is None else Rows(rows, rows_count)
         hand_over = partial(deliver, place=place, look=look, as_json=as_json, quiet=quiet, rows=made)
         delivered(session, ask, hand_over, "releasing", place=place, quiet=quiet or as_json)

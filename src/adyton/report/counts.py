@@ -83,7 +83,10 @@ def view(release: Release) -> View:
         drawings=[Drawing.of(panel) for panel in summary.panels],
         sheets=summary.sheets,
         title="The estimate",
-        also=(Words(more, quiet=True),) if more and release.tables_alone else (),
+        also=(
+            *((Words(more, quiet=True),) if more and release.tables_alone else ()),
+            *map(Words, release.known_in_words()),
+        ),
         lead=f"{said} {promise(release)}",
         figures=(_total(release, summary), _typical(release)),
         cost=(spent(release), Fact("Algorithm", release.algorithm, (chosen,))),

@@ -123,6 +123,10 @@ class Result(ABC):
         """Build a result from its parts; *asked* is the requested budget, which may not have been needed in full."""
         return cls(**parts)
 
+    def with_known(self, known: object) -> Result:
+        """The same, adjusted to totals that are public; only counts of cells can be."""
+        raise BadInput(f"known totals are for counts of cells, and this is {self.holds}. Leave them out.")
+
     # ---- what a kind says of itself ---------------------------------------------------------------------------------
 
     @abstractmethod
