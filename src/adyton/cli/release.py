@@ -42,10 +42,10 @@ from adyton.interrupts import termination_interrupts
 from adyton.programs.base import Program, program_of
 from adyton.result.folder import staged
 from adyton.result.rows import check_rows
-from adyton.result.sheets import Look
+from adyton.result.sheets import HoldBack, Look
 from adyton.schema import Schema
 from adyton.session import Session
-from adyton.tasks import Request, Task
+from adyton.tasks import NumbersTask, Request, Task
 from adyton.tasks.known import KnownTotals
 
 _MOST_PRINTED = 1_000_000
@@ -63,6 +63,19 @@ _Known = Annotated[
         metavar="FILE",
         help="A CSV file of public totals: columns of attributes, count and, unless they are exact, error. Estimates "
         "agree with them; ε does not cover them.",
+    ),
+]
+_Below = Annotated[
+    str | None,
+    typer.Option("--hold-back-below", metavar="N", help="Hold back numbers below N: the noisy ones, as published."),
+]
+_Wider = Annotated[
+    str | None,
+    typer.Option(
+        "--hold-back-wider",
+        metavar="SHARE",
+        help="Hold back numbers whose 95% interval reaches farther than this part of them, such as 50%. Both are for "
+        "readers; privacy does not depend on them.",
     ),
 ]
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
@@ -92,6 +105,8 @@ def command(
     known: _Known = None,
     integer: _Integer = False,
     nonnegative: _Nonnegative = False,
+    hold_back_below: _Below = None,
+    hold_back_wider: _Wider = None,
     ledger: LedgerFile = None,
     total: Total = None,
     dataset: Dataset = None,
@@ -115,6 +130,13 @@ def command(
     program = program_of(Request.of(task, amount, where=where, **how, options=options), declared)
     program.known_totals()
     program.outlook()  # refuses tasks that cannot be answered, before the data are opened
+    hold = {"below": hold_back_below, "wider_than": hold_back_wider}
+    if any(given is not None for given in hold.values()):
+        HoldBack.of(**hold)
+        if isinstance(task, NumbersTask):
+            task.check_threshold(hold_back_below)
+        if not program.result.holds_back:
+            raise BadInput(f"numbers of {program.result.holds} cannot be held back. Leave --hold-back-… out.")
     looks = {"--integer": integer, "--nonnegative": nonnegative}
     _check(program, [name for name, given in looks.items() if given], kept=as_json or out_folder is not None)
     _check_rows(program, rows, rows_count, task, declared)
@@ -134,7 +156,11 @@ def command(
         )
         ask = partial(session.release, task, amount, where=where, **how, **options)
         look, made = Look(integer, nonnegative), None if rows is None else Rows(rows, rows_count)
-        hand_over = partial(deliver, place=place, look=look, as_json=as_json, quiet=quiet, rows=made)
+
+        def hand_over(result: Any, interrupt: KeyboardInterrupt | None) -> None:
+            shown = result.held_back(**hold) if result.holds_back else result
+            deliver(shown, interrupt, place=place, look=look, as_json=as_json, quiet=quiet, rows=made)
+
         delivered(session, ask, hand_over, "releasing", place=place, quiet=quiet or as_json)
 
 

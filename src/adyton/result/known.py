@@ -182,7 +182,10 @@ class KnownRuns(SimulatedRuns):
 
     def errors(self, queries: Queries, number: int, *, exact: bool, least: int = 0) -> Iterator[Reals]:
         """Errors of adjusted answers: e − K·(A·e − v)."""
-        assert self.base is not None and self.totals is not None and self.gains is not None and self.spread is not None
+        assert self.base is not None
+        assert self.totals is not None
+        assert self.gains is not None
+        assert self.spread is not None
         taken = np.asarray(queries @ self.gains)
         random = np.random.default_rng(_SEED)
         for errors in self.base.errors(Stack([queries, self.totals]), number, exact=exact, least=least):

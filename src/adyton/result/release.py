@@ -76,7 +76,7 @@ class Release(Released):
 
     kind = "counts"
     holds = "a release"
-    at_once = looks = True
+    at_once = looks = holds_back = True
     bulky = ("estimate", "parts", "before", "known")
 
     estimate: Reals
@@ -355,6 +355,8 @@ class Release(Released):
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
         look = Look(integer, nonnegative)
+        if confidence is None and self.hold is not None and self.hold.wider_than is not None:
+            return self._cell_sheets(kept, look, CONFIDENCE).to_arrow()
         sheets = self._cell_sheets(kept, look, None)
         if confidence is not None:
             bounds = self.interval(self._marginal(kept), confidence)
@@ -364,7 +366,7 @@ class Release(Released):
                 endless = np.full(bounds.estimate.shape, np.inf)
                 bounds = replace(bounds, lower=-endless, upper=endless)
             sheets = _within(sheets, replace(bounds, note=""), look)
-        return sheets.to_arrow()
+        return sheets.held_by(self.hold).to_arrow()
 
     # ---- what it shows and keeps ------------------------------------------------------------------------------------
 
@@ -470,15 +472,15 @@ class Release(Released):
         return Sheet(labels, (Column(column, counts),), counted=self.counted_rows)
 
     def _bounded(self, queries: Queries, sheets: Sheets, look: Look, confidence: float | None) -> Sheets:
-        """Sheets with bounds where there are any; notes say which are missing, and why."""
+        """Sheets with bounds where there are any; notes say which are missing, and why. What is held back is blank."""
         if confidence is None:
-            return sheets
+            return sheets.held_by(self.hold)
         if queries.count > MOST_QUERIES:
-            return sheets.noted(TOO_MANY_LINES)
+            return sheets.noted(TOO_MANY_LINES).held_by(self.hold)
         if self.noise.beyond(queries):
-            return sheets.noted(NOT_MEASURED)
+            return sheets.noted(NOT_MEASURED).held_by(self.hold)
         bounds = self.interval(queries, confidence)  # all at once, because the algorithm is run again for them
-        return sheets.noted(bounds.missing) if bounds.missing else _within(sheets, bounds, look)
+        return (sheets.noted(bounds.missing) if bounds.missing else _within(sheets, bounds, look)).held_by(self.hold)
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The requested tables that can be drawn."""
@@ -494,7 +496,7 @@ class Release(Released):
 
     def glance(self, *, bounds: bool = False) -> Sheets:
         """The sheets, with bounds if there are few cells and bounds can be computed."""
-        if bounds and self.estimate.size <= QUICK:
+        if (bounds or self.hold is not None) and self.estimate.size <= QUICK:
             with suppress(Exception):  # the numbers are shown without bounds
                 return self.sheets()
         return self.sheets(confidence=None)

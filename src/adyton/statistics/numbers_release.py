@@ -46,6 +46,7 @@ class NumbersRelease(Result):
 
     kind = "numbers"
     holds = "a release of numbers"
+    holds_back = True
     bulky = ("measured",)
 
     task: NumbersTask
@@ -67,6 +68,11 @@ class NumbersRelease(Result):
         """Every requested statistic, with bounds at this confidence."""
         rate = float(share(confidence, "confidence"))
         return self._usual if rate == CONFIDENCE else reported(self.asked, self.parts, rate)
+
+    def held_back(self, *, below: float | None = None, wider_than: Any = None) -> NumbersRelease:
+        """As for counts; *below* is a number of rows, and all numbers of a group with fewer are held back."""
+        self.task.check_threshold(below)
+        return super().held_back(below=below, wider_than=wider_than)
 
     @property
     def groups(self) -> list[tuple[Any, ...]]:
@@ -166,7 +172,9 @@ class NumbersRelease(Result):
         columns = tuple(
             Column(of.name, of.estimate, of.lower, of.upper, of.error, of.kind, of.known) for of in self.figures(rate)
         )
-        return Sheets(FILE, (Sheet(labels, columns, prefixed=True, counted=self.counted_rows),), rate)
+        return Sheets(FILE, (Sheet(labels, columns, prefixed=True, counted=self.counted_rows),), rate).held_by(
+            self.hold
+        )
 
     def explained(self) -> tuple[Sheets, ...]:
         """The numbers themselves: they are few."""

@@ -113,6 +113,14 @@ class NumbersTask(Task):
             check_axes(selected)
         return selected
 
+    def check_threshold(self, below: object) -> None:
+        """Refuse a threshold on the rows of a group if the rows are not counted."""
+        if below is not None and "count" not in self.statistics:
+            raise BadInput(
+                f"the {self.word} of {self.attribute} has no count of rows, so no group can be held back below a number "
+                "of rows. Release the mean, the variance or the summary, which have one, or give a largest width."
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """The attribute, the groups, and the rows of a group where they are public."""
         plain: dict[str, Any] = {"task": self.kind, "attribute": self.attribute}
