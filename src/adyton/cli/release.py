@@ -78,6 +78,10 @@ _Wider = Annotated[
         "readers; privacy does not depend on them.",
     ),
 ]
+_Shrink = Annotated[
+    bool,
+    typer.Option("--shrink", help="Shrink means of small groups towards the mean of all groups, for a smaller error."),
+]
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
 _Rows = Annotated[
     Path | None,
@@ -105,6 +109,7 @@ def command(
     known: _Known = None,
     integer: _Integer = False,
     nonnegative: _Nonnegative = False,
+    shrink: _Shrink = False,
     hold_back_below: _Below = None,
     hold_back_wider: _Wider = None,
     ledger: LedgerFile = None,
@@ -130,6 +135,10 @@ def command(
     program = program_of(Request.of(task, amount, where=where, **how, options=options), declared)
     program.known_totals()
     program.outlook()  # refuses tasks that cannot be answered, before the data are opened
+    if shrink:
+        if not isinstance(task, NumbersTask):
+            raise BadInput(f"--shrink is for means by groups, and this is {task}. Leave it out.")
+        task.check_shrinking(program.lines)
     hold = {"below": hold_back_below, "wider_than": hold_back_wider}
     if any(given is not None for given in hold.values()):
         HoldBack.of(**hold)
@@ -158,7 +167,8 @@ def command(
         look, made = Look(integer, nonnegative), None if rows is None else Rows(rows, rows_count)
 
         def hand_over(result: Any, interrupt: KeyboardInterrupt | None) -> None:
-            shown = result.held_back(**hold) if result.holds_back else result
+            shown = result.shrunk() if shrink else result
+            shown = shown.held_back(**hold) if shown.holds_back else shown
             deliver(shown, interrupt, place=place, look=look, as_json=as_json, quiet=quiet, rows=made)
 
         delivered(session, ask, hand_over, "releasing", place=place, quiet=quiet or as_json)

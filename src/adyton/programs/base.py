@@ -96,8 +96,8 @@ class Program(ABC):
         if self.request.known is None:
             return None
         raise BadInput(
-            f"{self.request.task}: known totals are for counts of cells (a histogram, ranges, queries, marginals of few "
-            "attributes), not for numbers, classifiers, or tables that are measured one by one. Leave them out."
+            f"{self.request.task}: known totals are for counts of cells (a histogram, ranges, queries, marginals of "
+            "few attributes), not for numbers, classifiers, or tables that are measured one by one. Leave them out."
         )
 
     @abstractmethod

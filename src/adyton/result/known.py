@@ -259,7 +259,7 @@ class KnownNoise(NoiseModel):
         marks = np.random.default_rng(_SEED).integers(1, 1 << 20, cells)
         query = Explicit(self.base.workload.domain, np.zeros(cells, dtype=np.int64), np.arange(cells), marks, 1)
         shared = self.base.cell_covariances(query)
-        noise = None if shared is None else shared[0] / marks
+        noise = None if shared is None else np.asarray(shared[0] / marks, dtype=np.float64)
         if noise is None or not np.allclose(noise, self.base.variances(Identity(self.estimate.shape)), rtol=1e-6):
             return None
         return noise

@@ -391,9 +391,9 @@ class Release(Released):
             return ()
         answers = np.asarray(self.known.queries(self.schema) @ self._noise_before.estimate, dtype=np.float64)
         return (
-            f"{contradicted(self.known, self._adjustment, answers)}Known totals: {self.known}. The counts were adjusted "
-            "to them. They were given as public information, and ε does not cover them. They are taken to count the "
-            f"same {self.counted.noun} as this release{f' ({self.counted_rows})' if self.counted_rows else ''}: not "
+            f"{contradicted(self.known, self._adjustment, answers)}Known totals: {self.known}. The counts were "
+            "adjusted to them. They were given as public information, and ε does not cover them. They are taken to "
+            f"count the same {self.counted.noun} as this release{f' ({self.counted_rows})' if self.counted_rows else ''}: not "
             "those that the schema leaves out, because a value is missing or outside.",
         )
 

@@ -120,7 +120,8 @@ class Sheet:
             if column.name.endswith("count") and column.known:
                 few |= rule.few(column.values)
         held = (few | rule.wide(column.values, column.lower, column.upper) for column in self.columns)
-        return replace(self, columns=tuple(replace(column, held=flags) for column, flags in zip(self.columns, held, strict=False)))
+        pairs = zip(self.columns, held, strict=True)
+        return replace(self, columns=tuple(replace(column, held=flags) for column, flags in pairs))
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table."""

@@ -108,9 +108,8 @@ class KnownTotals:
         scale, ones = max(1.0, float(totals.max())), csr_array(np.eye(len(own)))
         sides = hstack([csr_array(own[:, places]), ones, -ones])
         costs = np.repeat([0.0, 1.0], [places.size, 2 * len(own)])
-        found = linprog(
-            costs, A_eq=sides, b_eq=totals / scale, method="highs", options={"primal_feasibility_tolerance": 1e-10}
-        )
+        how: Any = {"A_eq": sides, "b_eq": totals / scale, "options": {"primal_feasibility_tolerance": 1e-10}}
+        found = linprog(costs, **how)
         if found.x is None or found.fun <= _SLACK:
             return
         off = np.abs(found.x[places.size :].reshape(2, -1)).max(axis=0)
