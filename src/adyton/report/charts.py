@@ -119,15 +119,15 @@ def kind_of_pair(first: Attribute, second: Attribute) -> tuple[Kind, bool]:
 def without(panel: Panel, held: Flags) -> Panel | None:
     """A panel of bars or dots without the values that are held back. In other pictures they would be gaps, which look
     like counts of 0: then None."""
-    kept = ~held.reshape(len(held), -1).any(axis=1)
+    kept = np.asarray(~held.reshape(len(held), -1).any(axis=1))
     if kept.all():
         return panel
     if panel.kind not in ("bars", "dots") or not kept.any():
         return None
-    values, lower, upper = (None if part is None else part[kept] for part in (panel.values, panel.lower, panel.upper))
-    labels = tuple(label for label, shown in zip(panel.labels, kept.tolist(), strict=True) if shown)
+    lower, upper = (None if part is None else part[kept] for part in (panel.lower, panel.upper))
+    labels = tuple(panel.labels[place] for place in np.flatnonzero(kept).tolist())
     more = f"{panel.more} Held back: {int((~kept).sum()):,}.".strip()
-    return replace(panel, axes=(), labels=labels, values=values, lower=lower, upper=upper, more=more)
+    return replace(panel, axes=(), labels=labels, values=panel.values[kept], lower=lower, upper=upper, more=more)
 
 
 def _base(attribute: Attribute) -> int:

@@ -196,8 +196,8 @@ def summarise(
     rate, kind, note = (None, None, f"Without intervals: {problem}")
     if interval is not None:
         rate, kind, note = interval.confidence, interval.kind, interval.note
-    drawn = [_drawn(part, *numbers(span)).of(release.counted) for span, part in shown if isinstance(part, Panel)]
-    panels = [panel for full in drawn if (panel := _allowed(full, release.hold)) is not None]
+    filled = [_drawn(part, *numbers(span)).of(release.counted) for span, part in shown if isinstance(part, Panel)]
+    panels = [panel for full in filled if (panel := _allowed(full, release.hold)) is not None]
     sheets = []
     for span, part in shown:
         if isinstance(part, Sheet):

@@ -94,7 +94,8 @@ class Adjustment:
 def _gains(rows: Reals, columns: Reals, spread: Reals) -> Reals:
     """(A·C·Aᵀ + V)⁺·A·C, totals × cells. Totals that follow from others have no weight of their own."""
     middle = rows @ columns.T + np.diag(spread)
-    scale = 1 / np.sqrt(np.maximum(np.diag(middle), 1e-300))
+    own = np.diag(middle)
+    scale = np.where(own > 0, 1 / np.sqrt(np.where(own > 0, own, 1.0)), 0.0)  # 0: all its cells are 0 already
     inverse = np.linalg.pinv(middle * np.outer(scale, scale), rcond=_SINGULAR, hermitian=True)
     return np.asarray((inverse * np.outer(scale, scale)) @ columns)
 

@@ -274,7 +274,7 @@ def _limit(given: object, name: str) -> float | None:
         return None
     percent = isinstance(given, str) and given.strip().endswith("%")
     try:
-        number = float(exact(str(given).strip().rstrip("%") if percent else given, name))  # type: ignore[arg-type]
+        number = float(exact(str(given).strip().rstrip("%") if percent else given, name))
     except BadInput:
         number = -1.0
     if not 0 <= number < math.inf:
