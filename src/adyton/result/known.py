@@ -61,13 +61,20 @@ class Adjustment:
     """A·C, totals × cells, where the covariances are exact."""
     deviations: Reals
     """The standard deviation of the difference between each total and its answer before."""
+    rows: Reals
+    """A, totals × cells, without empty cells."""
+    empty: Flags
+    """The cells that have no rows, because an exact total of 0 counts them."""
 
     @classmethod
     def of(cls, model: NoiseModel, known: KnownTotals, schema: Schema) -> Adjustment:
         """The estimate of *model*, adjusted. Whatever happens to covariances and runs, there is a result."""
         rows, spread = known.rows(schema), np.square(known.deviations)
         totals, before = np.array(known.counts), model.estimate.reshape(-1)
-        queries = known.queries(schema)
+        empty = rows[(totals == 0) & (spread == 0)].any(axis=0)
+        rows, before = rows * ~empty, np.where(empty, 0.0, before)
+        asked = known.queries(schema)
+        queries = Explicit.from_rows(rows.astype(np.int64), schema.shape) if empty.any() else asked
         try:
             exact = model.cell_covariances(queries)
         except Exception:  # the estimate is paid for: weights do as well
@@ -84,11 +91,11 @@ class Adjustment:
             free &= ~negative
             columns = columns * free
             gains = _gains(rows, columns, spread)
-        noise = (rows * columns).sum(axis=1) if exact is not None else _own_variances(model, queries, rows, columns)
         alone = (rows.sum(axis=1) == 1) & (spread == 0)
         cells[rows[alone].argmax(axis=1)] = totals[alone]
         cells = np.maximum(cells, 0.0) if nonnegative else cells
-        return cls(cells, gains, exact, np.sqrt(noise + spread))
+        cells[empty] = 0.0
+        return cls(cells, gains, exact, np.sqrt(_variances(model, asked, rows, columns) + spread), rows, empty)
 
 
 def _gains(rows: Reals, columns: Reals, spread: Reals) -> Reals:
@@ -124,16 +131,18 @@ def _weights(model: NoiseModel, queries: Queries, rows: Reals) -> Reals:
     if not np.isfinite(weights).all() or not weights.any():
         return np.ones(cells)
     weights = weights + _LEAST_WEIGHT * weights.mean()
-    level = float(np.median(answers / (rows @ weights)))
+    some = rows.any(axis=1)
+    level = float(np.median(answers[some] / (rows[some] @ weights))) if some.any() else 1.0
     return np.asarray(weights * (level if level > 0 and math.isfinite(level) else 1.0))
 
 
-def _own_variances(model: NoiseModel, queries: Queries, rows: Reals, columns: Reals) -> Reals:
-    """The variances of the answers to the totals in simulated runs; by the weights, if there are no runs."""
+def _variances(model: NoiseModel, queries: Queries, rows: Reals, columns: Reals) -> Reals:
+    """The variances of the answers to the totals, exact or in simulated runs; by the weights, if there are no runs."""
     try:
-        exact = model.kind(queries) == "exact"
-        return np.asarray(np.square(np.concatenate(list(model.runs.errors(queries, _RUNS, exact=exact)))).mean(axis=0))
-    except Exception:
+        if model.kind(queries) == "exact":
+            return model.variances(queries)
+        return np.asarray(np.square(np.concatenate(list(model.runs.errors(queries, _RUNS, exact=False)))).mean(axis=0))
+    except Exception:  # only remarks depend on it
         return np.asarray((rows * columns).sum(axis=1))
 
 
@@ -154,18 +163,18 @@ def contradicted(known: KnownTotals, adjustment: Adjustment, answers: Reals) -> 
 
 
 def keeping_totals(look: Look, estimate: Reals, known: KnownTotals, schema: Schema) -> Reals:
-    """The estimate as whole or non-negative numbers that keep exact totals: those of the first set of attributes, and
-    the sum of all other cells."""
+    """The estimate as whole or non-negative numbers that keep exact totals: those of the attributes with the most of
+    them, and the sum of all other cells."""
     rows, cells = known.rows(schema), estimate.reshape(-1).copy()
-    sets = [tuple(part) for part in known.parts]
-    kept = [
-        line for line, names in enumerate(sets) if names == sets[0] and known.errors[line] == 0 and rows[line].any()
-    ]
-    part = np.zeros(cells.shape, dtype=np.int64)
-    for number, line in enumerate(kept, 1):
-        part[(rows[line] > 0) & (part == 0)] = number
-    for number in np.unique(part):
-        cells[part == number] = look.shown(cells[part == number])
+    sets: dict[tuple[str, ...], list[int]] = {}
+    for line, part in enumerate(known.parts):
+        if known.errors[line] == 0:
+            sets.setdefault(tuple(part), []).append(line)
+    group = np.zeros(cells.shape, dtype=np.int64)
+    for number, line in enumerate(max(sets.values(), key=len, default=[]), 1):
+        group[(rows[line] > 0) & (group == 0)] = number
+    for number in np.unique(group):
+        cells[group == number] = look.shown(cells[group == number])
     return cells.reshape(estimate.shape)
 
 
@@ -200,7 +209,6 @@ class KnownNoise(NoiseModel):
 
     base: NoiseModel
     totals: Queries
-    rows: Reals
     adjustment: Adjustment
     spread: Reals
     """The standard deviations of the totals."""
@@ -209,9 +217,11 @@ class KnownNoise(NoiseModel):
     def adjusting(cls, base: NoiseModel, known: KnownTotals, schema: Schema, adjustment: Adjustment) -> KnownNoise:
         """The model of an estimate that was adjusted in this way."""
         cells = adjustment.estimate.reshape(base.estimate.shape)
-        totals, rows = known.queries(schema), known.rows(schema)
+        queries = known.queries(schema)
+        some = adjustment.empty.any()
+        totals = Explicit.from_rows(adjustment.rows.astype(np.int64), schema.shape) if some else queries
         plan = base.plan, base.workload, base.epsilon
-        return cls(*plan, cells, base, totals, rows, adjustment, known.deviations)
+        return cls(*plan, cells, base, totals, adjustment, known.deviations)
 
     def kind(self, queries: Queries | None = None) -> Kind:
         """``exact`` if the answers and the totals had exact errors before."""
@@ -232,24 +242,27 @@ class KnownNoise(NoiseModel):
         columns = self.adjustment.covariances
         assert columns is not None
         taken, shared = np.asarray(queries @ self.adjustment.gains), np.asarray(queries @ columns)
-        middle = self.rows @ columns.T + np.diag(np.square(self.spread))
+        middle = self.adjustment.rows @ columns.T + np.diag(np.square(self.spread))
         return np.asarray((taken * (middle @ taken - 2 * shared)).sum(axis=0))
 
     def _decided(self, queries: Queries) -> Flags:
         """Which answers follow from exact totals alone, whatever the cells are: two random vectors of cells."""
         taken = np.asarray(queries @ self.adjustment.gains)
-        probes = np.random.default_rng(_SEED).standard_normal((2, self.estimate.size))
+        probes = np.random.default_rng(_SEED).standard_normal((2, self.estimate.size)) * ~self.adjustment.empty
         true = np.asarray(queries @ probes)
-        left, scale = np.abs(true - (self.rows @ probes.T).T @ taken).max(axis=0), np.abs(true).max(axis=0)
+        left, scale = np.abs(true - (self.adjustment.rows @ probes.T).T @ taken).max(axis=0), np.abs(true).max(axis=0)
         return np.asarray((left <= _NOTHING * np.maximum(scale, 1e-9)) & (np.abs(taken.T) @ self.spread <= _NOTHING))
 
     def expected_error(self) -> ExpectedError | None:
         """√(E‖error before‖² − what the totals explain), if the error was the same on all data."""
-        few = self.workload.count * len(self.rows) <= _MOST_WRITTEN
+        few = self.workload.count * len(self.adjustment.rows) <= _MOST_WRITTEN
         error = self.base.expected_error() if few and self.kind() == "exact" else None
         if error is None:
             return None
-        squared = error.total**2 + float(self._change(self.workload).sum())
+        if self.adjustment.empty.any():  # answers about empty cells have no error
+            squared = float(self.variances(self.workload).sum())
+        else:
+            squared = error.total**2 + float(self._change(self.workload).sum())
         return replace(error, total=math.sqrt(max(squared, 0.0)))
 
     @cached_property
@@ -275,7 +288,7 @@ class KnownNoise(NoiseModel):
             return Moments(variances, float((fourth / np.square(noise)).max()) * np.square(variances), at_most=True)
         taken, pieces, start = np.asarray(queries @ self.adjustment.gains), [], 0
         for rows in queries.rows():
-            left = rows - taken[:, start : start + len(rows)].T @ self.rows
+            left = rows - taken[:, start : start + len(rows)].T @ self.adjustment.rows
             pieces.append(np.square(np.square(left)) @ fourth)
             start += len(rows)
         return Moments(variances, np.concatenate(pieces))

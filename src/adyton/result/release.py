@@ -389,12 +389,15 @@ class Release(Released):
         """The known totals, that ε does not cover them, and whether the measurements contradict them."""
         if self.known is None:
             return ()
-        answers = np.asarray(self.known.queries(self.schema) @ self._noise_before.estimate, dtype=np.float64)
+        asked, model = self.known.queries(self.schema), self._noise_before
+        answers = np.asarray(asked @ model.estimate, dtype=np.float64)
+        warned = contradicted(self.known, self._adjustment, answers) if model.determines(asked) else ""
+        limit = f" ({self.counted_rows})" if self.counted_rows else ""
         return (
-            f"{contradicted(self.known, self._adjustment, answers)}Known totals: {self.known}. The counts were "
+            f"{warned}Known totals: {self.known}. The counts were "
             "adjusted to them. They were given as public information, and ε does not cover them. They are taken to "
-            f"count the same {self.counted.noun} as this release{f' ({self.counted_rows})' if self.counted_rows else ''}: not "
-            "those that the schema leaves out, because a value is missing or outside.",
+            f"count the same {self.counted.noun} as this release{limit}: not those that the schema leaves out, because "
+            "a value is missing or outside.",
         )
 
     def _choice_in_words(self) -> str:
