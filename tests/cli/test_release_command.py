@@ -455,3 +455,28 @@ def test_unknown_benchmark_and_profile():
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 2
         assert advice in done.stderr
+
+
+def test_known_totals_and_what_is_held_back(tmp_path):
+    totals = tmp_path / "totals.csv"
+    totals.write_text("department,count\nsurgery,900\neye,30\n", encoding="utf-8")
+    how = (DATA, "--schema", SCHEMA, "--epsilon", "0.5", "--algorithm", "identity", "--histogram", "department")
+    done = run(*how, "--known", str(totals), "--hold-back-below", "50", "--json")
+    assert done.exit_code == 0, done.output
+    release = json.loads(done.stdout)
+    assert release["estimate"][1] == 900
+    (sheet,) = release["answers"]["tables"]
+    assert sheet["counts"][5] is None
+    assert sheet["columns"][0]["held_back"] == [False] * 5 + [True]
+    totals.write_text("department,count\nsurgery,900\nsurgery,800\n", encoding="utf-8")
+    refused = run(*how, "--known", str(totals), "--out", str(tmp_path / "out"))
+    assert refused.exit_code != 0
+    assert "given twice" in refused.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_shrunk_means():
+    how = (DATA, "--schema", SCHEMA, "--epsilon", "0.5", "--shrink")
+    done = run(*how, "--mean", "age", "--by", "department")
+    assert "Shrunk means" in done.output, done.output
+    assert "for means by groups" in run(*how, "--histogram", "age").output

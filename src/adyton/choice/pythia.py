@@ -214,6 +214,13 @@ class Chosen(Plan):
         assert asked is not None
         return self.inner.variances(merging.workload, epsilon, asked)
 
+    def cell_covariances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals | None:
+        """The covariances of the algorithm, if its estimate is not changed afterwards."""
+        merging = self.merging(workload)
+        asked = merging.on_groups(queries) if self.linear else None
+        found = None if asked is None else self.inner.cell_covariances(merging.workload, epsilon, asked)
+        return None if found is None else merging.lift(found)
+
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """As the algorithm says, on the merged cells."""
         merging = self.merging(workload)

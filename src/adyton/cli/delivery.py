@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -382,11 +382,18 @@ def _written(column: Column, rows: int, confidence: float | None, *, prefixed: b
     values = column.values[:rows].tolist()
     small = prefixed or all(abs(value) < 1 for value in values if isinstance(value, float))
     number = _figure if small else _count
-    yield [printable(column.name.replace("_", " ")), *(number(value) if column.known else "–" for value in values)]
+    held = [False] * len(values) if column.held is None else column.held[:rows].tolist()
+    texts = (number(value) if column.known else "–" for value in values)
+    yield [printable(column.name.replace("_", " ")), *_marked(texts, held, "held back")]
     if confidence is not None and column.lower is not None and column.upper is not None:
         pairs = zip(column.lower[:rows].tolist(), column.upper[:rows].tolist(), strict=True)
         bounds = (f"{number(low)} to {number(high)}" if column.known else "–" for low, high in pairs)
-        yield [f"{100 * confidence:g}% interval", *bounds]
+        yield [f"{100 * confidence:g}% interval", *_marked(bounds, held, "")]
+
+
+def _marked(texts: Iterable[str], held: Sequence[bool], mark: str) -> Iterator[str]:
+    """The texts, with a mark in place of those that are held back."""
+    return (mark if blank else text for text, blank in zip(texts, held, strict=True))
 
 
 def _count(value: float) -> str:

@@ -42,10 +42,11 @@ from adyton.interrupts import termination_interrupts
 from adyton.programs.base import Program, program_of
 from adyton.result.folder import staged
 from adyton.result.rows import check_rows
-from adyton.result.sheets import Look
+from adyton.result.sheets import HoldBack, Look
 from adyton.schema import Schema
 from adyton.session import Session
-from adyton.tasks import Request, Task
+from adyton.tasks import NumbersTask, Request, Task
+from adyton.tasks.known import KnownTotals
 
 _MOST_PRINTED = 1_000_000
 """How many lines are printed at most if they are not saved in a folder."""
@@ -55,6 +56,31 @@ _Integer = Annotated[bool, typer.Option("--integer", help="Show whole numbers.")
 _Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Show no negative counts.")]
 _Folder = Annotated[
     Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
+]
+_Known = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A CSV file of public totals: columns of attributes, count and, unless they are exact, error. Estimates "
+        "agree with them; ε does not cover them.",
+    ),
+]
+_Below = Annotated[
+    str | None,
+    typer.Option("--hold-back-below", metavar="N", help="Hold back numbers below N: the noisy ones, as published."),
+]
+_Wider = Annotated[
+    str | None,
+    typer.Option(
+        "--hold-back-wider",
+        metavar="SHARE",
+        help="Hold back numbers whose 95% interval reaches farther than this part of them, such as 50%. Both are for "
+        "readers; privacy does not depend on them.",
+    ),
+]
+_Shrink = Annotated[
+    bool,
+    typer.Option("--shrink", help="Shrink means of small groups towards the mean of all groups, for a smaller error."),
 ]
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
 _Rows = Annotated[
@@ -80,8 +106,12 @@ def command(
     algorithm: Algorithm = "auto",
     option: Option = None,
     misfits: Misfits = None,
+    known: _Known = None,
     integer: _Integer = False,
     nonnegative: _Nonnegative = False,
+    shrink: _Shrink = False,
+    hold_back_below: _Below = None,
+    hold_back_wider: _Wider = None,
     ledger: LedgerFile = None,
     total: Total = None,
     dataset: Dataset = None,
@@ -100,14 +130,27 @@ def command(
     options = options_of(option)
     declared = schema_beside(data, schema, table)
     amount = budget(epsilon, "--epsilon")
-    request = Request.of(task, amount, where=where, algorithm=algorithm, misfits=misfits, options=options)
-    program = program_of(request, declared)
+    totals = None if known is None else KnownTotals.of(known)
+    how: Any = {"algorithm": algorithm, "misfits": misfits, "known": totals}
+    program = program_of(Request.of(task, amount, where=where, **how, options=options), declared)
+    program.known_totals()
     program.outlook()  # refuses tasks that cannot be answered, before the data are opened
+    if shrink:
+        if not isinstance(task, NumbersTask):
+            raise BadInput(f"--shrink is for means by groups, and this is {task}. Leave it out.")
+        task.check_shrinking(program.lines)
+    hold = {"below": hold_back_below, "wider_than": hold_back_wider}
+    if any(given is not None for given in hold.values()):
+        HoldBack.of(**hold)
+        if isinstance(task, NumbersTask):
+            task.check_threshold(hold_back_below)
+        if not program.result.holds_back:
+            raise BadInput(f"numbers of {program.result.holds} cannot be held back. Leave --hold-back-… out.")
     looks = {"--integer": integer, "--nonnegative": nonnegative}
     _check(program, [name for name, given in looks.items() if given], kept=as_json or out_folder is not None)
     _check_rows(program, rows, rows_count, task, declared)
     check_accepted(accept or ())
-    check_folder(out_folder, (*files_of(data), schema, *_files(asked), ledger), overwrite=overwrite)
+    check_folder(out_folder, (*files_of(data), schema, *_files(asked), *(known or ()), ledger), overwrite=overwrite)
     allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet)
     folder = staged(out_folder, overwrite=overwrite) if out_folder else nullcontext()
     with termination_interrupts(), folder as place:
@@ -120,9 +163,14 @@ def command(
             dataset=dataset,
             accept=accept or (),
         )
-        ask = partial(session.release, task, amount, algorithm=algorithm, where=where, misfits=misfits, **options)
+        ask = partial(session.release, task, amount, where=where, **how, **options)
         look, made = Look(integer, nonnegative), None if rows is None else Rows(rows, rows_count)
-        hand_over = partial(deliver, place=place, look=look, as_json=as_json, quiet=quiet, rows=made)
+
+        def hand_over(result: Any, interrupt: KeyboardInterrupt | None) -> None:
+            shown = result.shrunk() if shrink else result
+            shown = shown.held_back(**hold) if shown.holds_back else shown
+            deliver(shown, interrupt, place=place, look=look, as_json=as_json, quiet=quiet, rows=made)
+
         delivered(session, ask, hand_over, "releasing", place=place, quiet=quiet or as_json)
 
 

@@ -243,6 +243,11 @@ class Plan(Algorithm[VectorSource, Queries]):
         """The variances of the answers to *queries*, if their noise has the same distribution on all data."""
         raise BadInput(f"the error of {self.name} depends on the data and has no closed form. Simulate it.")
 
+    def cell_covariances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals | None:
+        """The covariances of the answers to *queries* with the count of every cell, queries × cells; None unless they
+        are the same on all data."""
+        return None
+
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Whether the measurements for *workload* could determine the answers to *queries*: not if these distinguish
         merged cells."""

@@ -26,9 +26,12 @@ from adyton.plans.base import ErrorKind, ExpectedError, Plan, Tasks
 from adyton.queries import Haar, Identity, Kronecker, Queries, Total
 from adyton.queries.domain_trees import boxes_in_boxes, hilbert_order, snake_order
 from adyton.solving.noise_moments import Moments, noise_moments
+from adyton.solving.solvers import combinations
 from adyton.strategies.base import Strategy, branching, without_root
 
 _MOST_WRITTEN = 1 << 30
+_MISTAKE = 1e-6
+"""The largest relative error of a variance that follows from covariances."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +87,29 @@ class StrategyPlan(Plan):
             )
         solver = self.strategy(self.merging(workload).workload).solver(epsilon)
         return np.concatenate([solver.variances(rows) for rows in asked.rows()])
+
+    def cell_covariances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals | None:
+        """C·q for the covariances C = (AᵀV⁻¹A)⁺ of least squares: if q = Aᵀb is a combination of measured queries,
+        C·q = C·AᵀV⁻¹·(V·b) is the solution for the answers V·b. Combinations that have no structure are found by
+        LSMR. None if there is none, or if the solver does not weight answers in this way: q·C·q must be the variance.
+        """
+        merging = self.merging(workload)
+        asked = merging.on_groups(queries) if self.linear else None
+        if asked is None:
+            return None
+        strategy = self.strategy(merging.workload)
+        solver = strategy.solver(epsilon)
+        rows = np.concatenate([np.asarray(rows, dtype=np.float64) for rows in asked.rows()])
+        match strategy.queries:
+            case Identity():
+                combined = rows
+            case Haar():  # inverted, without weights
+                combined = strategy.queries.inverse_transpose(rows)
+            case _:
+                combined = combinations(strategy.queries, rows)
+        cells, variances = solver.solve(combined * strategy.variances(epsilon)), solver.variances(rows)
+        wrong = np.abs((rows * cells).sum(axis=-1) - variances) > _MISTAKE * variances
+        return None if wrong.any() else merging.lift(cells)
 
     def determines(self, workload: Queries, epsilon: Fraction, queries: Queries) -> bool:
         """Whether the queries are linear combinations of the measured ones."""

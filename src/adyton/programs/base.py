@@ -25,6 +25,7 @@ from adyton.plans.registry import standing
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.result import Result, read_result
 from adyton.schema import Schema
+from adyton.tasks.known import KnownTotals
 from adyton.tasks.request import Request, Task
 from adyton.whole import SAFE
 
@@ -89,6 +90,15 @@ class Program(ABC):
         Returns the function that measures and computes, spending *epsilon* for a row, or less where it needs less. A
         replay calls it again after the budget is spent, so it must not depend on what is left.
         """
+
+    def known_totals(self) -> KnownTotals | None:
+        """The known totals of the request, checked; refused by programs whose results cannot be adjusted to them."""
+        if self.request.known is None:
+            return None
+        raise BadInput(
+            f"{self.request.task}: known totals are for counts of cells (a histogram, ranges, queries, marginals of "
+            "few attributes), not for numbers, classifiers, or tables that are measured one by one. Leave them out."
+        )
 
     @abstractmethod
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> Outlook:

@@ -3,6 +3,7 @@ numbers: of all rows, of all units, and of the rows that the limit on rows per u
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,11 +22,13 @@ from adyton.programs.base import Answer, Outlook, Program
 from adyton.queries import Queries
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.number import Number, RowsCut, measured_cut_off, unit_sizes
+from adyton.result.receipt import RowsCounted
 from adyton.result.release import Release
 from adyton.schema import Schema
 from adyton.schema.cell_groups import changes
 from adyton.tasks import Task
 from adyton.tasks.counts import RowsLeftOut
+from adyton.tasks.known import KnownTotals
 from adyton.tasks.request import AUTO, Request
 
 _CHOOSER = "pythia"
@@ -79,6 +82,16 @@ class Counts(Program):
     def check(self, source: VectorSource, epsilon: Fraction) -> Callable[[], Answer]:
         """Run the checks of the plan."""
         return partial(self._answer, self.plan.prepared(source, self.workload, epsilon))
+
+    def known_totals(self) -> KnownTotals | None:
+        """Checked against the cells. A warning says so if not all rows of a unit are counted."""
+        known = self.request.known
+        if known is None:
+            return None
+        if self.schema.unit is not None and not self.request.task.per_unit:
+            limit = RowsCounted.of(self.schema.unit, self.schema.rows_per_unit).short
+            warnings.warn(f"known totals must count the same rows as the release: {limit}.", stacklevel=2)
+        return known.checked(self.schema)
 
     def _answer(self, run: Callable[[], Outcome]) -> Answer:
         outcome = run()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from adyton.arrays import Reals
+from adyton.arrays import Flags, Reals
 from adyton.report.axes import DisplayAxis, Ticks, display_axis, ground_of, middle_of
 from adyton.report.svg import figure, people
 from adyton.schema import Identifier, Latitude, Longitude, Schema
@@ -114,6 +114,20 @@ def kind_of_pair(first: Attribute, second: Attribute) -> tuple[Kind, bool]:
         if 2 <= levels.size <= _MOST_LEVELS:
             return "multiples", turned
     return "map", False
+
+
+def without(panel: Panel, held: Flags) -> Panel | None:
+    """A panel of bars or dots without the values that are held back. In other pictures they would be gaps, which look
+    like counts of 0: then None."""
+    kept = np.asarray(~held.reshape(len(held), -1).any(axis=1))
+    if kept.all():
+        return panel
+    if panel.kind not in ("bars", "dots") or not kept.any():
+        return None
+    lower, upper = (None if part is None else part[kept] for part in (panel.lower, panel.upper))
+    labels = tuple(panel.labels[place] for place in np.flatnonzero(kept).tolist())
+    more = f"{panel.more} Held back: {int((~kept).sum()):,}.".strip()
+    return replace(panel, axes=(), labels=labels, values=panel.values[kept], lower=lower, upper=upper, more=more)
 
 
 def _base(attribute: Attribute) -> int:

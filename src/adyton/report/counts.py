@@ -21,7 +21,7 @@ from adyton.arrays import Reals
 from adyton.errors import AdytonError, BadInput
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries, Ranges
-from adyton.report.charts import MOST_BARS, Kind, Panel, blank, is_place, spoken
+from adyton.report.charts import MOST_BARS, Kind, Panel, blank, is_place, spoken, without
 from adyton.report.page import (
     Block,
     Fact,
@@ -36,7 +36,7 @@ from adyton.report.page import (
 from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, people
 from adyton.result.release import QUICK, TABLES
-from adyton.result.sheets import Column, Sheet, Sheets
+from adyton.result.sheets import Column, HoldBack, Sheet, Sheets
 from adyton.tasks import as_queries
 from adyton.tasks.questions import question_in_words
 
@@ -83,7 +83,10 @@ def view(release: Release) -> View:
         drawings=[Drawing.of(panel) for panel in summary.panels],
         sheets=summary.sheets,
         title="The estimate",
-        also=(Words(more, quiet=True),) if more and release.tables_alone else (),
+        also=(
+            *((Words(more, quiet=True),) if more and release.tables_alone else ()),
+            *map(Words, (*release.known_in_words(), *release.held_back_in_words())),
+        ),
         lead=f"{said} {promise(release)}",
         figures=(_total(release, summary), _typical(release)),
         cost=(spent(release), Fact("Algorithm", release.algorithm, (chosen,))),
@@ -193,13 +196,14 @@ def summarise(
     rate, kind, note = (None, None, f"Without intervals: {problem}")
     if interval is not None:
         rate, kind, note = interval.confidence, interval.kind, interval.note
-    panels = [_drawn(part, *numbers(span)).of(release.counted) for span, part in shown if isinstance(part, Panel)]
+    filled = [_drawn(part, *numbers(span)).of(release.counted) for span, part in shown if isinstance(part, Panel)]
+    panels = [panel for full in filled if (panel := _allowed(full, release.hold)) is not None]
     sheets = []
     for span, part in shown:
         if isinstance(part, Sheet):
             values, lower, upper = numbers(span)
             column = replace(part.columns[0], values=values, lower=lower, upper=upper, kind=kind)
-            sheets.append(replace(part, columns=(column,), note=note))
+            sheets.append(replace(part, columns=(column,), note=note).held_by(release.hold))
     return Summary(
         tuple(replace(panel, confidence=rate or 0.95, approximate=kind == "approximate") for panel in panels),
         Sheets(TABLES, tuple(sheets), rate),
@@ -217,6 +221,14 @@ def _drawn(panel: Panel, values: Reals, lower: Reals | None, upper: Reals | None
     sizes = [axis.size for axis in panel.axes] or [len(values)]
     low, high = (None if part is None else part.reshape(sizes) for part in (lower, upper))
     return replace(panel, values=values.reshape(sizes), lower=low, upper=high)
+
+
+def _allowed(panel: Panel, rule: HoldBack | None) -> Panel | None:
+    """The panel without the counts that are held back; None if it cannot be drawn without them."""
+    if rule is None:
+        return panel
+    bounds = (None, None) if panel.kind == "map" else (panel.lower, panel.upper)
+    return without(panel, rule.few(panel.values) | rule.wide(panel.values, *bounds))
 
 
 def _sheet(labels: Mapping[str, Sequence[str]], words: str, of: int) -> Sheet:

@@ -10,7 +10,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.report.axes import display_axis
-from adyton.report.charts import MOST_STEPS, Panel, kind_of
+from adyton.report.charts import MOST_STEPS, Panel, kind_of, without
 from adyton.report.page import View, Words, view_of
 from adyton.report.pictures import Drawing
 from adyton.report.svg import reach
@@ -49,14 +49,15 @@ def drawings(release: NumbersRelease) -> list[Drawing]:
     drawn = [part for part in known if part.name not in _QUIET] or known
     if not release.task.by:
         drawn = [part for part in drawn if part.name not in ("sum", "deviation")] or drawn
-    panels: list[Panel] = []
+    panels: list[Panel | None] = []
     for (share, _), some in groupby(drawn, lambda part: (not release.task.by or part.name.endswith("%"), part.kind)):
         figures = list(some)
         panels += [_panel(release, figures)] if share else [_panel(release, [part]) for part in figures]
-    return [Drawing.of(panel) for panel in panels[:_MOST_PICTURES]]
+    drawn_panels = [panel for panel in panels if panel is not None]
+    return [Drawing.of(panel) for panel in drawn_panels[:_MOST_PICTURES]]
 
 
-def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel:
+def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel | None:
     """Statistics of one kind: a line for each group with a column for each statistic, or a line for each statistic if
     there are no groups; along an axis if the groups of a single statistic are dates or numbers."""
     by, name, names = release.task.by, release.task.attribute, tuple(part.name for part in figures)
@@ -72,7 +73,9 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel:
     else:
         values, lower, upper = (part[:_MOST_GROUPS] if by else part.T for part in (values, lower, upper))
     left = len(release.groups) - len(labels)
-    return Panel(
+    columns = {column.name: column.held for column in release.sheets().sheets[0].columns} if release.hold else {}
+    held = [flags for name in names if (flags := columns.get(name)) is not None]
+    panel = Panel(
         "dots" if axis is None else kind_of(axis),
         f"{_title(names)} of {name}{' by ' * bool(by)}{' and '.join(by)}",
         () if axis is None else (axis,),
@@ -87,6 +90,10 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel:
         within=_ends(release, names[0], lower, upper),
         more=f"{left:,} more groups are in the table." if by and left > 0 else "",
     )
+    if not held:
+        return panel
+    flags = np.stack(held, axis=1)
+    return without(panel, flags[: len(labels)] if by else flags.T)
 
 
 def _title(names: Sequence[str]) -> str:

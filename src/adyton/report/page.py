@@ -351,10 +351,15 @@ def lines_of(
         three = (column.values, column.lower, column.upper)
         lists = [[] if part is None else np.asarray(part)[:most].tolist() for part in three]
         values, low, high = ([_written(value, write) for value in some] for some in lists)
+        held = [] if column.held is None else np.flatnonzero(column.held[:most]).tolist()
+        for line in held:
+            values[line] = "held back"
+            for bound in (low, high):
+                bound[line : line + 1] = [""] * bool(bound)
         if beside:
             cells += [[(text, "") for text in texts] for texts in (values, low, high) if texts]
         else:
-            bounds = [f"{a} to {b}" for a, b in zip(low, high, strict=True)] or [""] * len(values)
+            bounds = [f"{a} to {b}" if a else "" for a, b in zip(low, high, strict=True)] or [""] * len(values)
             cells.append(list(zip(values, bounds, strict=True)))
     names = [[str(label) for label in list(some[:most])] for some in labels.values()]
     count = len(cells[0]) if cells else 0

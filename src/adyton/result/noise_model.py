@@ -128,6 +128,13 @@ class NoiseModel:
             errors *= deviations / np.maximum(np.sqrt(np.square(errors).mean(axis=0)), 1e-300)
         return errors
 
+    def cell_covariances(self, queries: Queries) -> Reals | None:
+        """The exact covariances of the errors of answers with those of all cells, queries × cells; None if the noise
+        depends on the data."""
+        if self.kind(queries) != "exact":
+            return None
+        return self.plan.cell_covariances(self.workload, self.epsilon, queries)
+
     def mean_absolute(self, queries: Queries) -> Reals | None:
         """The mean of |error| of each answer, from the variances or from simulated runs; None if the answers do not
         follow from what was measured, because runs then say nothing about the error."""
@@ -431,6 +438,13 @@ class CombinedNoise(NoiseModel):
         """Σ weight²·variance."""
         pairs = zip(self.weights, self.parts, strict=True)
         return np.asarray(sum((weight**2 * part.variances(queries) for weight, part in pairs), np.zeros(1)))
+
+    def cell_covariances(self, queries: Queries) -> Reals | None:
+        """Σ weight²·covariance, if all are known."""
+        known = [found for part in self.parts if (found := part.cell_covariances(queries)) is not None]
+        if len(known) < len(self.parts):
+            return None
+        return np.asarray(sum(weight**2 * found for weight, found in zip(self.weights, known, strict=True)))
 
     def determines(self, queries: Queries) -> bool:
         """Whether all parts determine the answers."""

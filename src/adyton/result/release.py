@@ -26,6 +26,7 @@ from adyton.plans.registry import plan_named
 from adyton.queries import Explicit, Identity, Marginals, Queries
 from adyton.result.comparing import CellLaw, JointLaw
 from adyton.result.intervals import NOT_MEASURED, Interval
+from adyton.result.known import Adjustment, KnownNoise, contradicted, keeping_totals
 from adyton.result.noise_model import MOST_QUERIES, CombinedNoise, NoiseModel
 from adyton.result.number import CutOff
 from adyton.result.receipt import read_bought, read_figures
@@ -35,6 +36,7 @@ from adyton.result.rows import CellRows
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels, with_counted
 from adyton.schema.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
 from adyton.tasks import RowsPerUnit, as_queries
+from adyton.tasks.known import KnownTotals
 from adyton.tasks.questions import one_question, question_in_words
 from adyton.whole import SAFE, whole
 
@@ -77,8 +79,8 @@ class Release(Released):
 
     kind = "counts"
     holds = "a release"
-    at_once = looks = True
-    bulky = ("estimate", "parts")
+    at_once = looks = holds_back = True
+    bulky = ("estimate", "parts", "before", "known")
 
     estimate: Reals
     """The estimated count of every cell, in the shape of the domain. Noise makes some fractional or negative."""
@@ -89,11 +91,17 @@ class Release(Released):
     """The releases that :func:`adyton.combine` made it from, if it did; then *algorithm* is ``combined``."""
     weights: tuple[float, ...] = ()
     """The weight of each part; the weights add up to 1."""
+    known: KnownTotals | None = None
+    """The public totals that the estimate was adjusted to, if any; ε does not cover them."""
+    before: Reals | None = None
+    """The estimate before it was adjusted to known totals."""
 
     def __post_init__(self) -> None:
-        frozen = np.array(self.estimate, dtype=np.float64)
-        frozen.setflags(write=False)
-        object.__setattr__(self, "estimate", frozen)
+        for name in ("estimate", "before"):
+            if getattr(self, name) is not None:
+                frozen = np.array(getattr(self, name), dtype=np.float64)
+                frozen.setflags(write=False)
+                object.__setattr__(self, name, frozen)
 
     @cached_property
     def workload(self) -> Queries:
@@ -110,11 +118,64 @@ class Release(Released):
     @cached_property
     def noise(self) -> NoiseModel:
         """The noise model: how the answers scatter around the true ones."""
+        if self.known is not None:
+            return KnownNoise.adjusting(self._noise_before, self.known, self.schema, self._adjustment)
+        return self._noise_before
+
+    @cached_property
+    def _noise_before(self) -> NoiseModel:
+        """The noise model of the estimate before it was adjusted to known totals."""
+        estimate = self.estimate if self.before is None else self.before
         if self.parts:
-            return CombinedNoise.of(_models(self.parts), self.weights, self.estimate)
+            return CombinedNoise.of(_models(self.parts), self.weights, estimate)
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
         row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
-        return NoiseModel(self._plan, self.workload, row_epsilon, self.estimate)
+        return NoiseModel(self._plan, self.workload, row_epsilon, estimate)
+
+    @cached_property
+    def _adjustment(self) -> Adjustment:
+        """How the estimate is adjusted to known totals."""
+        assert self.known is not None
+        return Adjustment.of(self._noise_before, self.known, self.schema)
+
+    def with_known(self, known: object) -> Release:
+        """The same release, adjusted to counts that are public: estimates agree with them, and errors shrink.
+
+        *known* is a number of rows, or a table with a column for each attribute and the columns ``count`` and, for
+        totals that are not exact, ``error`` (the standard deviation): a mapping of columns, a frame, a CSV file, or a
+        list of these. Where an attribute is blank, the total is of all its values. This costs no privacy, and ε does
+        not cover the totals: they must be public, and count the same rows as the release. ``with_known(None)`` is the
+        release without them.
+
+        >>> import pandas, adyton as ad
+        >>> table = pandas.DataFrame({"ward": ["a", "a", "b"] * 1000, "sex": ["F", "M"] * 1500})
+        >>> schema = ad.Schema({"ward": ad.Categorical(["a", "b"]), "sex": ad.Categorical(["F", "M"])})
+        >>> release = ad.Session(table, schema=schema, epsilon=1).release(ad.Histogram("ward", "sex"), epsilon=1)
+        >>> known = release.with_known({"ward": ["a", "b"], "count": [2000, 1000]})
+        >>> known.table("ward").counts.round(6).tolist(), known.interval([{"ward": "a"}]).lower.round(6).tolist()
+        ([2000.0, 1000.0], [2000.0])
+        """
+        if known is None:
+            if self.before is None:
+                return self
+            return replace(self, estimate=self.before, known=None, before=None)
+        totals = KnownTotals.of(known)
+        if self.known is not None:
+            totals = self.known.and_more(totals)
+        adjusted = replace(
+            self,
+            known=totals.checked(self.schema),
+            before=self.estimate if self.before is None else self.before,
+        )
+        release = replace(adjusted, estimate=adjusted._adjustment.estimate.reshape(self.estimate.shape))
+        release.__dict__.update({name: adjusted.__dict__[name] for name in ("_noise_before", "_adjustment")})
+        return release
+
+    def _shown(self, look: Look) -> Reals:
+        """The estimate as it is shown; whole and non-negative counts agree with known totals, too."""
+        if self.known is None or look == AS_IT_IS:
+            return look.shown(self.estimate)
+        return keeping_totals(look, self.estimate, self.known, self.schema)
 
     @property
     def _plan(self) -> Plan:
@@ -255,6 +316,11 @@ class Release(Released):
 
     def combined_with(self, others: Sequence[Self]) -> Release:
         """The weighted average of this and other releases of the same attributes and rows."""
+        if any(release.known is not None for release in (self, *others)):
+            raise BadInput(
+                "releases with known totals are combined without them: combine release.with_known(None) of each, then "
+                "give the totals to the result, combined.with_known(…)."
+            )
         return averaged([self, *others])
 
     def same_noise(self, other: Released) -> bool:
@@ -271,7 +337,7 @@ class Release(Released):
         :func:`adyton.tasks.as_queries`. With *integer* or *nonnegative* the answers are computed from such counts.
         """
         asked = as_queries(self.schema, queries)
-        return np.asarray(asked @ Look(integer, nonnegative).shown(self.estimate), dtype=np.float64)
+        return np.asarray(asked @ self._shown(Look(integer, nonnegative)), dtype=np.float64)
 
     def interval(self, queries: object = None, confidence: float = 0.95) -> Interval:
         """Answers with confidence intervals, for *queries*, or for every cell if none are given.
@@ -309,6 +375,8 @@ class Release(Released):
         """
         kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
         look = Look(integer, nonnegative)
+        if confidence is None and self.hold is not None and self.hold.wider_than is not None:
+            return self._cell_sheets(kept, look, CONFIDENCE).to_arrow()
         sheets = self._cell_sheets(kept, look, None)
         if confidence is not None:
             bounds = self.interval(self._marginal(kept), confidence)
@@ -318,7 +386,7 @@ class Release(Released):
                 endless = np.full(bounds.estimate.shape, np.inf)
                 bounds = replace(bounds, lower=-endless, upper=endless)
             sheets = _within(sheets, replace(bounds, note=""), look)
-        return sheets.to_arrow()
+        return sheets.held_by(self.hold).to_arrow()
 
     # ---- what it shows and keeps ------------------------------------------------------------------------------------
 
@@ -330,7 +398,27 @@ class Release(Released):
     def own_paragraphs(self) -> tuple[str, ...]:
         """Why this algorithm ran, how far off the answers are, and what limits on rows per unit would leave out."""
         limits = () if self.task.last_class is None else cut_off(self)
-        return self._choice_in_words(), self._error_in_words(), *(f"{limit}." for limit in limits)
+        return (
+            self._choice_in_words(),
+            *self.known_in_words(),
+            self._error_in_words(),
+            *(f"{limit}." for limit in limits),
+        )
+
+    def known_in_words(self) -> tuple[str, ...]:
+        """The known totals, that ε does not cover them, and whether the measurements contradict them."""
+        if self.known is None:
+            return ()
+        asked, model = self.known.queries(self.schema), self._noise_before
+        answers = np.asarray(asked @ model.estimate, dtype=np.float64)
+        warned = contradicted(self.known, self._adjustment, answers) if model.determines(asked) else ""
+        limit = f" ({self.counted_rows})" if self.counted_rows else ""
+        return (
+            f"{warned}Known totals: {self.known}. The counts were "
+            "adjusted to them. They were given as public information, and ε does not cover them. They are taken to "
+            f"count the same {self.counted.noun} as this release{limit}: not those that the schema leaves out, because "
+            "a value is missing or outside.",
+        )
 
     def _choice_in_words(self) -> str:
         """Why this algorithm ran, or how it was combined."""
@@ -370,7 +458,7 @@ class Release(Released):
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """What the task asks for: marginals, cumulative counts, answers to queries, or the cells."""
-        queries, shown = self.workload, look.shown(self.estimate)
+        queries, shown = self.workload, self._shown(look)
         if self.tables_alone:
             sets = [list(places) for places in self.table_places]
             queries = queries if isinstance(queries, Marginals) else Marginals(self.schema.shape, sets)
@@ -396,7 +484,7 @@ class Release(Released):
         """The counts of every cell of some attributes, summed over the others."""
         places = [place for place, name in enumerate(self.schema.names) if name in names]
         queries: Queries = Marginals(self.schema.shape, [places])
-        sheet = self._sheet(places, look.numbers(queries @ look.shown(self.estimate)))
+        sheet = self._sheet(places, look.numbers(queries @ self._shown(look)))
         if len(places) == len(self.schema.names):
             queries = Identity(self.schema.shape)
         return self._bounded(queries, Sheets(CELLS, (sheet,), look=asdict(look)), look, confidence)
@@ -407,15 +495,15 @@ class Release(Released):
         return Sheet(labels, (Column(column, counts),), counted=self.counted_rows)
 
     def _bounded(self, queries: Queries, sheets: Sheets, look: Look, confidence: float | None) -> Sheets:
-        """Sheets with bounds where there are any; notes say which are missing, and why."""
+        """Sheets with bounds where there are any; notes say which are missing, and why. What is held back is blank."""
         if confidence is None:
-            return sheets
+            return sheets.held_by(self.hold)
         if queries.count > MOST_QUERIES:
-            return sheets.noted(TOO_MANY_LINES)
+            return sheets.noted(TOO_MANY_LINES).held_by(self.hold)
         if self.noise.beyond(queries):
-            return sheets.noted(NOT_MEASURED)
+            return sheets.noted(NOT_MEASURED).held_by(self.hold)
         bounds = self.interval(queries, confidence)  # all at once, because the algorithm is run again for them
-        return sheets.noted(bounds.missing) if bounds.missing else _within(sheets, bounds, look)
+        return (sheets.noted(bounds.missing) if bounds.missing else _within(sheets, bounds, look)).held_by(self.hold)
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The requested tables that can be drawn."""
@@ -431,7 +519,7 @@ class Release(Released):
 
     def glance(self, *, bounds: bool = False) -> Sheets:
         """The sheets, with bounds if there are few cells and bounds can be computed."""
-        if bounds and self.estimate.size <= QUICK:
+        if (bounds or self.hold is not None) and self.estimate.size <= QUICK:
             with suppress(Exception):  # the numbers are shown without bounds
                 return self.sheets()
         return self.sheets(confidence=None)
@@ -440,7 +528,8 @@ class Release(Released):
         """The algorithm, and the typical error of an answer if computing it takes no time."""
         how = f"By {self.algorithm} ({'chosen' if self.choice else 'combined' if self.parts else 'named'})"
         error = self.known_error if self.estimate.size <= QUICK else None
-        return (f"{how}{'' if error is None else f'; an answer is typically off by {error.per_query:.3g}'}.",)
+        adjusted = "" if self.known is None else "; adjusted to known totals, which ε does not cover"
+        return (f"{how}{'' if error is None else f'; an answer is typically off by {error.per_query:.3g}'}{adjusted}.",)
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The labels, the counts, the choice and the expected error."""
@@ -452,6 +541,8 @@ class Release(Released):
             "expected_error": known,
             "choice": None if self.choice is None else self.choice.to_plain(),
         }
+        if self.known is not None and self.before is not None:
+            described |= {"known": self.known.to_plain(), "before": self.before.tolist()}
         if self.parts:
             parts = [part._body(complete=False) for part in self.parts]
             described |= {"weights": list(self.weights), "parts": parts}
@@ -461,7 +552,7 @@ class Release(Released):
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Release:
         """Read a release whose counts have the shape of the schema."""
         if common["algorithm"] == COMBINED:
-            return _combined(plain)
+            return _with_known(_combined(plain), plain)
         schema, algorithm, epsilon, misfits = (common[name] for name in ("schema", "algorithm", "epsilon", "misfits"))
         estimate = _estimate(part_of(plain, "estimate"), schema.shape)
         if common["task"].select(schema) != schema:
@@ -474,7 +565,8 @@ class Release(Released):
                 estimate=estimate,
                 choice=None if choice is None else _choice(choice, algorithm, counting),
             )
-            _rehearse(release.noise)
+            release = _with_known(release, plain)
+            _rehearse(release._noise_before)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError) as error:
             raise BadInput(
                 f"a part of it is missing or malformed ({type(error).__name__}: {shorten(str(error))})."
@@ -610,6 +702,15 @@ def _combined(plain: Mapping[str, Any]) -> Release:
     releases = [result for result in results if isinstance(result, Release)]
     check_same(releases)
     return averaged(releases, weights)
+
+
+def _with_known(release: Release, plain: Mapping[str, Any]) -> Release:
+    """Read the known totals that a release was adjusted to, if any, and its estimate before."""
+    if plain.get("known") is None:
+        return release
+    known = KnownTotals.of(of_kind(list, plain["known"], "known")).checked(release.schema)
+    before, estimate = (_estimate(part_of(plain, name), release.schema.shape) for name in ("before", "estimate"))
+    return replace(release, known=known, before=before, estimate=estimate)
 
 
 def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:

@@ -35,7 +35,7 @@ from adyton.result.folder import (
 )
 from adyton.result.misfits import Misfits, not_counted, read_misfits
 from adyton.result.receipt import Receipt, RowsCounted, read_receipt
-from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Look, Sheets, to_pandas, to_polars
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, HoldBack, Look, Sheets, to_pandas, to_polars
 from adyton.schema import Schema
 from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
 from adyton.tasks import Task, task_from_dict
@@ -91,6 +91,8 @@ class Result(ABC):
     """The same with an article, for sentences about files."""
     at_once: ClassVar[bool] = False
     """Whether sheets without bounds take no time to compute, so that they are written with the measurements."""
+    holds_back: ClassVar[bool] = False
+    """Whether some of its numbers can be held back."""
     looks: ClassVar[bool] = False
     """Whether its numbers are counts that can be shown as whole numbers, or without negative ones."""
 
@@ -117,11 +119,39 @@ class Result(ABC):
     """The noisy numbers of rows that do not match the schema, if they were counted."""
     unfinished: str | None = None
     """What ended the program before all planned measurements were taken; None if it was completed."""
+    hold: HoldBack | None = None
+    """Which of its numbers are held back in frames, files and pages, if any."""
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], asked: Fraction) -> Self:
         """Build a result from its parts; *asked* is the requested budget, which may not have been needed in full."""
         return cls(**parts)
+
+    def held_back(self, *, below: float | None = None, wider_than: Any = None) -> Self:
+        """The same, with the numbers held back that say little: those below a public threshold, by the noisy number,
+        and those whose interval is wider than a part of the number: ``release.held_back(below=20, wider_than="50%")``.
+
+        Frames, CSV files, printed tables and the page leave them out and say so. This is presentation, not privacy:
+        ε protects people whatever is shown, and ``release.json`` has all numbers, so that a saved result can still be
+        used. ``held_back()`` shows everything again.
+        """
+        if not self.holds_back:
+            raise BadInput(f"numbers are held back in counts of cells and statistics by groups, not in {self.holds}.")
+        asked = below is not None or wider_than is not None
+        return replace(self, hold=HoldBack.of(below=below, wider_than=wider_than) if asked else None)
+
+    def held_back_in_words(self) -> tuple[str, ...]:
+        """What is held back, if anything."""
+        if self.hold is None:
+            return ()
+        return (
+            f"Held back: {self.hold}. These numbers are left out of frames, CSV files and this text to avoid that "
+            "noise is read as a fact. That is presentation, not privacy: release.json has them.",
+        )
+
+    def with_known(self, known: object) -> Result:
+        """The same, adjusted to totals that are public; only counts of cells can be."""
+        raise BadInput(f"known totals are for counts of cells, and this is {self.holds}. Leave them out.")
 
     # ---- what a kind says of itself ---------------------------------------------------------------------------------
 
@@ -198,6 +228,7 @@ class Result(ABC):
             *((said,) if self.unfinished is not None else ()),
             *loud,
             *self.own_paragraphs(),
+            *self.held_back_in_words(),
             *quiet,
             self._budget_in_words(),
         )
@@ -331,6 +362,7 @@ class Result(ABC):
             "unfinished": self.unfinished,
             "record": self.receipt.to_plain(),
             "misfits": None if self.misfits is None else self.misfits.to_plain(),
+            **({} if self.hold is None else {"held_back": self.hold.to_plain()}),
         }
         return {**as_plain(common), **self.own_dict(complete=complete)}
 
@@ -485,4 +517,12 @@ def _common(plain: Mapping[str, Any], task: Task) -> dict[str, Any]:
         "receipt": receipt,
         "misfits": read_misfits(plain.get("misfits"), epsilon),
         "unfinished": None if unfinished is None else as_text(unfinished, "unfinished"),
+        "hold": _held_back(plain.get("held_back")),
     }
+
+
+def _held_back(plain: Any) -> HoldBack | None:
+    """Read which numbers are held back, if any are."""
+    if plain is None:
+        return None
+    return HoldBack.of(below=part_of(plain, "below"), wider_than=part_of(plain, "wider_than"))

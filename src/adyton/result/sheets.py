@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Array, Reals, arrow_column
+from adyton.arrays import Array, Flags, Reals, arrow_column
 from adyton.errors import BadInput
+from adyton.exact import exact
+from adyton.messages import shorten
 from adyton.solving.nonnegative import project_to_simplex
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ class Column:
     """Whether anything is known about these numbers; if not, they are shown as blank."""
     words: str = ""
     """What people call the numbers, if not by the name of the column."""
+    held: Flags | None = None
+    """Which numbers are held back, if any may be."""
 
     @property
     def whole(self) -> bool:
@@ -51,12 +55,19 @@ class Column:
         """The columns of a table: the numbers, then their bounds and errors, if any."""
         before = f"{self.name}_" if prefixed else ""
         parts = {"lower": self.lower, "upper": self.upper, "error" if prefixed else "standard_error": self.error}
-        return {self.name: self.values, **{before + name: part for name, part in parts.items() if part is not None}}
+        known = {self.name: self.values} | {before + name: part for name, part in parts.items() if part is not None}
+        if self.held is None:
+            return known
+        blank = {name: _blanked(np.asarray(part).tolist(), self.held) for name, part in known.items()}
+        return blank | {f"{before}held_back": self.held.tolist()}
 
     def to_plain(self) -> dict[str, Any]:
         """As plain values for JSON."""
         parts = {"values": self.values, "lower": self.lower, "upper": self.upper, "error": self.error}
         plain = {name: None if part is None else _plain(part) for name, part in parts.items()}
+        if self.held is not None:
+            plain = {name: None if part is None else _blanked(part, self.held) for name, part in plain.items()}
+            plain["held_back"] = self.held.tolist()
         return {"name": self.name, **plain, **({} if self.kind is None else {"bounds": self.kind})}
 
 
@@ -98,6 +109,19 @@ class Sheet:
         if self.counted:
             columns[free_name("counted", {*columns, *taken})] = [self.counted] * self.lines
         return columns
+
+    def held_by(self, rule: HoldBack | None) -> Sheet:
+        """The same, with the numbers held back that the rule says: all numbers of a line whose count is too small, and
+        those whose own interval is too wide."""
+        if rule is None:
+            return self
+        few = np.zeros(self.lines, dtype=bool)
+        for column in self.columns:
+            if column.name.endswith("count") and column.known:
+                few |= rule.few(column.values)
+        held = (few | rule.wide(column.values, column.lower, column.upper) for column in self.columns)
+        pairs = zip(self.columns, held, strict=True)
+        return replace(self, columns=tuple(replace(column, held=flags) for column, flags in pairs))
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table."""
@@ -147,6 +171,10 @@ class Sheets:
         """The same sheets, each with a note."""
         return replace(self, sheets=tuple(replace(sheet, note=note) for sheet in self.sheets))
 
+    def held_by(self, rule: HoldBack | None) -> Sheets:
+        """The same sheets, with the numbers held back that the rule says."""
+        return replace(self, sheets=tuple(sheet.held_by(rule) for sheet in self.sheets))
+
     def to_arrow(self) -> pa.Table:
         """One table: if there are several sheets, a column for the sheet of each line; then a column for each attribute
         (blank where it was summed over), and the numbers."""
@@ -185,6 +213,73 @@ def _plain(numbers: Array) -> Any:
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return values.tolist()
     return [value if math.isfinite(value) else None for value in values.tolist()]
+
+
+def _blanked(values: Sequence[Any], held: Flags) -> list[Any]:
+    """The values, with None in place of those that are held back."""
+    return [None if blank else value for value, blank in zip(values, held.tolist(), strict=True)]
+
+
+@dataclass(frozen=True)
+class HoldBack:
+    """Which published numbers are not shown: those below a public threshold, and those whose interval says nothing.
+
+    It decides by noisy numbers and their bounds. It makes pages readable; privacy does not depend on it.
+
+    >>> rule = HoldBack.of(below=20, wider_than="50%")
+    >>> rule.few([12, 100, 40]).tolist(), rule.wide([12, 100, 40], [2, 90, 10], [22, 110, 70]).tolist()
+    ([True, False, False], [True, False, True])
+    >>> print(rule)
+    below 20; intervals that reach farther than 50% of the number to each side
+    """
+
+    below: float | None = None
+    wider_than: float | None = None
+    """The largest half width of an interval, as a part of the number."""
+
+    @classmethod
+    def of(cls, *, below: object = None, wider_than: object = None) -> HoldBack:
+        """From unchecked values: a number of at least 0, and a part such as 0.5, "50%" or "1/2"."""
+        if below is None and wider_than is None:
+            raise BadInput('say what is held back: below=20, or wider_than="50%", or both.')
+        return cls(_limit(below, "below"), _limit(wider_than, "wider_than"))
+
+    def few(self, counts: npt.ArrayLike) -> Flags:
+        """Which noisy counts are below the threshold."""
+        numbers = np.asarray(counts, dtype=np.float64)
+        return np.zeros(numbers.shape, dtype=bool) if self.below is None else np.asarray(numbers < self.below)
+
+    def wide(self, values: npt.ArrayLike, lower: npt.ArrayLike | None, upper: npt.ArrayLike | None) -> Flags:
+        """Which numbers have intervals that are too wide; without bounds nothing is known, so all have."""
+        numbers = np.asarray(values, dtype=np.float64)
+        if self.wider_than is None or lower is None or upper is None:
+            return np.full(numbers.shape, self.wider_than is not None)
+        half = (np.asarray(upper, dtype=np.float64) - np.asarray(lower, dtype=np.float64)) / 2
+        return np.asarray(~(half <= self.wider_than * np.abs(numbers)))
+
+    def to_plain(self) -> dict[str, float | None]:
+        """As plain values for JSON."""
+        return {"below": self.below, "wider_than": self.wider_than}
+
+    def __str__(self) -> str:
+        wide = None if self.wider_than is None else f"{100 * self.wider_than:.4g}%"
+        words = [] if self.below is None else [f"below {self.below:,.10g}"]
+        words += [] if wide is None else [f"intervals that reach farther than {wide} of the number to each side"]
+        return "; ".join(words)
+
+
+def _limit(given: object, name: str) -> float | None:
+    """A number of at least 0; texts may be percentages."""
+    if given is None:
+        return None
+    percent = isinstance(given, str) and given.strip().endswith("%")
+    try:
+        number = float(exact(str(given).strip().rstrip("%") if percent else given, name))
+    except BadInput:
+        number = -1.0
+    if not 0 <= number < math.inf:
+        raise BadInput(f'{name} is a number of at least 0, such as 20, 0.5 or "50%", given {shorten(given)}.')
+    return number / 100 if percent else number
 
 
 # ---- how counts are shown -------------------------------------------------------------------------------------------

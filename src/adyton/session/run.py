@@ -55,6 +55,7 @@ def admitted(
     source = program.source(table)
     misfits = MisfitCount.planned(root, program.looks_at, request)
     row_epsilon = amount * (1 - misfits.shares.of(amount)) / source.stability
+    known = program.known_totals()
     measure = program.check(source, row_epsilon)
     odds.warn(amount, program.noun, kernel.terms.named_unit)
     receipt = Receipt.opened(kernel)
@@ -81,7 +82,8 @@ def admitted(
             "misfits": counted,
             "unfinished": None if answer.ended is None else in_short(answer.ended),
         }
-        return program.result.of(common | dict(answer.own), amount)
+        result = program.result.of(common | dict(answer.own), amount)
+        return result if known is None else result.with_known(known)
 
     return lambda keep: carry_out(kernel, work, keep, amount)
 

@@ -168,6 +168,7 @@ class Session(Budgeted, Keeper):
         algorithm: str = AUTO,
         where: str | None = None,
         misfits: Rational | bool | None = None,
+        known: object = None,
         **options: Any,
     ) -> Any:
         """Release a task, spending *epsilon*: ``session.release(ad.Ranges("age"), epsilon="0.5")``.
@@ -181,12 +182,18 @@ class Session(Budgeted, Keeper):
         10,000 if it gives none. ``misfits=False`` leaves them out, ``misfits=True`` counts such rows in any table, and
         a number is the share of *epsilon* to spend on it.
 
+        *known* has counts that are public already, exact or with an error, which the estimates then agree with:
+        ``known={"district": ["North", "South"], "count": [5000, 4000]}``, a frame, a CSV file, a number of rows, or a
+        list of these; see :meth:`adyton.Release.with_known`. They are checked before anything is spent, and ε does not
+        cover them.
+
         Marginals are measured one by one, never over the whole domain, with ``algorithm="all-pairs"``,
         ``"select-pairs"``, ``"privbayes"`` or ``"privbayes-ls"``; ``"auto"`` does so from five attributes on, and where
         the domain is too large. If such a release ends early, what was measured until then is released; for any other
         request it is kept in :attr:`last`.
         """
-        return self._ask(Request.of(task, epsilon, where=where, algorithm=algorithm, misfits=misfits, options=options))
+        how: Any = {"algorithm": algorithm, "misfits": misfits, "known": known, "options": options}
+        return self._ask(Request.of(task, epsilon, where=where, **how))
 
     def fit(self, classifier: Classifier, epsilon: Rational, *, where: str | None = None) -> FittedClassifier:
         """Learn a classifier, spending *epsilon*: ``session.fit(ad.Classifier("department"), epsilon=1)``.

@@ -226,6 +226,7 @@ class HaarSolver:
 LARGEST_DENSE = 2048
 _TOLERANCE = 1e-10
 _PROBES = 64
+_MOST_STEPS = 1000
 _FEWEST = 50
 """At least this many iterations are allowed; more only if they do not take too long."""
 
@@ -312,6 +313,23 @@ class IterativeSolver:
             return float(sum(self.variances(rows).sum() for rows in workload.rows()))
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (_PROBES, workload.count))
         return float(self.variances(workload.transpose(signs)).mean())
+
+
+def combinations(queries: Queries, rows: Reals) -> Reals:
+    """For each query, given by its coefficients, the smallest b with Aᵀ·b nearest to it, by LSMR on the implicit A.
+
+    >>> combinations(Stack([Identity(2), Total(2)]), np.array([[1.0, 1.0]])).round(3).tolist()
+    [[0.333, 0.333, 0.667]]
+    """
+    from scipy.sparse.linalg import LinearOperator, lsmr
+
+    adjoint = LinearOperator(
+        shape=queries.shape[::-1],
+        matvec=lambda y: queries.transpose(y.reshape(-1)),
+        rmatvec=lambda x: queries @ x.reshape(-1),
+        dtype=np.float64,
+    )
+    return np.array([lsmr(adjoint, row, atol=_TOLERANCE, btol=_TOLERANCE, maxiter=_MOST_STEPS)[0] for row in rows])
 
 
 def _as_trials(values: Reals) -> Reals:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_var
 from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
 from adyton.statistics.grouped import Figures, GroupedNumbers, radius, tail
 from adyton.statistics.quantiles import SIXTEENTHS, borders, chosen_figures, coarse_parts, curve_figures
+from adyton.statistics.shrinking import between, half_widths, shrunk
 from adyton.whole import IntegerArray, whole_array
 
 KINDS = ("sums", "shares", "look", "coarse", "quantiles", "cells", "curve")
@@ -89,14 +91,18 @@ def _widths(kind: str, numbers: GroupedNumbers) -> tuple[int, ...]:
     }.get(kind, (numbers.cells,))
 
 
-def reported(numbers: GroupedNumbers, parts: Sequence[Part], confidence: float) -> tuple[Figures, ...]:
-    """The statistics of the task, in its order; what was not measured is missing."""
+def reported(
+    numbers: GroupedNumbers, parts: Sequence[Part], confidence: float, *, shrink: bool = False
+) -> tuple[Figures, ...]:
+    """The statistics of the task, in its order; what was not measured is missing. With *shrink*, means are shrunk
+    towards that of all groups."""
     known, wanted = {part.kind: part for part in parts}, numbers.task.statistics
     figures = _quantiles(numbers, known, confidence)
     moments = _moments(numbers, known)
     if moments is not None:
         names = [name for name in ("count", "mean", "variance", "deviation") if name in wanted]
-        figures += [getattr(moments, name)(confidence) for name in names]
+        ways = {"mean": "shrunk_mean"} if shrink else {}
+        figures += [getattr(moments, ways.get(name, name))(confidence) for name in names]
     if "sums" in known:
         figures.append(_sums(numbers, known["sums"], confidence))
     elif "cells" in known and "sum" in wanted:
@@ -237,6 +243,29 @@ class NoisyMoments:
         high = 1 - _edge(lambda place: rejected(1 - place) < 0, first, last)
         lost = (self.total <= 0) | (low > high)
         return np.where(lost, 0.0, low), np.where(lost, 1.0, high)
+
+    def shrunk_mean(self, confidence: float) -> Figures:
+        """The mean, shrunk towards that of all groups; see :mod:`adyton.statistics.shrinking`."""
+        summed, rows = self.rows @ self.places, self.total
+        everything = float(rows.sum())
+        middle = min(max(float(summed.sum()) / everything, 0.0), 1.0) if everything > 0 else 0.5
+        scales = self.scale * np.abs(self.places - middle)
+        noise, rows_noise = 2 * float(np.square(scales).sum()), 2 * self.scale**2 * self.places.size
+        spread = between(summed - middle * rows, rows, noise, rows_noise)
+        differences, weights, errors = shrunk(summed - middle * rows, rows, noise, spread)
+        left = weights * math.sqrt(noise) / np.where(rows > 0, rows, math.inf)
+        longer = float(radius(scales, confidence)) / (NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(noise))
+        far = half_widths(weights, left, spread, confidence, longer)
+        far = np.where(rows > 0, far, math.sqrt(spread / (1 - confidence)))
+        place = np.clip(middle + differences, 0.0, 1.0)
+        return Figures(
+            "mean",
+            self.lower + self.width * place,
+            np.maximum(self.lower + self.width * (place - far) - self.rounding, self.lower),
+            np.minimum(self.lower + self.width * (place + far) + self.rounding, self.lower + self.width),
+            self.width * errors,
+            "approximate",
+        )
 
     def variance(self, confidence: float) -> Figures:
         """The variance, with bounds to first order in the noise: good where the rows far outnumber it."""

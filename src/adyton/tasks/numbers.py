@@ -17,6 +17,8 @@ from adyton.tasks.request import Option, Task, names_of
 from adyton.whole import SAFE, whole
 
 MOST_QUANTILES = 1000
+FEWEST_SHRUNK = 3
+"""Means are shrunk towards that of all groups if there are at least this many groups."""
 _MOST_PARTS = 10**6
 _NAMED = {
     "median": (Fraction(1, 2),),
@@ -112,6 +114,23 @@ class NumbersTask(Task):
         if len(names) > 1:
             check_axes(selected)
         return selected
+
+    def check_shrinking(self, groups: int) -> None:
+        """Refuse to shrink where there are no means, or too few groups to learn from how much they differ."""
+        if "mean" not in self.statistics or groups < FEWEST_SHRUNK:
+            raise BadInput(
+                f"{self}: only means of at least {FEWEST_SHRUNK} groups can be shrunk. Release the mean, the variance "
+                "or the summary of an attribute by groups."
+            )
+
+    def check_threshold(self, below: object) -> None:
+        """Refuse a threshold on the rows of a group if the rows are not counted."""
+        if below is not None and "count" not in self.statistics:
+            raise BadInput(
+                f"the {self.word} of {self.attribute} has no count of rows, so no group can be held back below a "
+                "number of rows. Release the mean, the variance or the summary, which have one, or give a largest "
+                "width."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """The attribute, the groups, and the rows of a group where they are public."""

@@ -20,6 +20,7 @@ from adyton.queries import Queries
 from adyton.schema import Schema
 from adyton.schema.attributes import Label
 from adyton.schema.plain_values import as_plain, as_text, of_kind, part_of
+from adyton.tasks.known import KnownTotals
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ TASKS = Registry[Task]("task", _PLACES, noun="task of the kind", key="kind", bas
 
 
 AUTO = "auto"
-_KEYS = ("task", "epsilon", "where", "algorithm", "options", "misfits")
+_KEYS = ("task", "epsilon", "where", "algorithm", "options", "misfits", "known")
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,8 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     misfits: Fraction | bool | None = None
     """Whether to count the rows that do not match the schema, or the share of the budget to spend on it."""
+    known: KnownTotals | None = None
+    """Public totals that the result is adjusted to."""
 
     @classmethod
     def of(
@@ -159,6 +162,7 @@ class Request:
         where: str | None = None,
         algorithm: str = AUTO,
         misfits: Rational | bool | None = None,
+        known: object = None,
         options: Mapping[str, Any] | None = None,
     ) -> Request:
         """From unchecked arguments: the only place where a budget is read."""
@@ -166,7 +170,9 @@ class Request:
         if where is not None and not isinstance(where, str):
             raise BadInput(f'where is a predicate in a text, such as "age >= 65", given {shorten(where)}.')
         amount = budget(epsilon, "epsilon")
-        return cls(as_task(task), amount, where, algorithm, dict(options or {}), misfits)  # type: ignore[arg-type]
+        totals = None if known is None else KnownTotals.of(known)
+        own = dict(options or {})
+        return cls(as_task(task), amount, where, algorithm, own, misfits, totals)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; :meth:`from_dict` reads them back. Options that are objects are refused."""
@@ -181,6 +187,7 @@ class Request:
             "algorithm": self.algorithm,
             "options": options,
             "misfits": as_plain(self.misfits),
+            **({} if self.known is None else {"known": self.known.to_plain()}),
         }
 
     @classmethod
@@ -208,6 +215,7 @@ class Request:
             where=None if where is None else as_text(where, "where"),
             algorithm=plain.get("algorithm", AUTO),
             misfits=plain.get("misfits"),
+            known=plain.get("known"),
             options={as_text(name, "the name of an option"): value for name, value in options.items()},
         )
 
