@@ -21,6 +21,7 @@ from adyton.arrays import Reals
 from adyton.errors import AdytonError, BadInput
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries, Ranges
+from adyton.report import svg
 from adyton.report.charts import MOST_BARS, Kind, Panel, blank, is_place, spoken
 from adyton.report.page import (
     Block,
@@ -101,12 +102,12 @@ def _total(release: Release, summary: Summary) -> Fact:
     if summary.total is None:
         return Fact("Queries answered", f"{len(release.task.questions()):,}")
     what = "Rows counted" if counted and counted.noun == "rows" else f"{counted.noun.capitalize()} in all"
-    value, *bounds = (people(float(part[0])) for part in summary.total if part is not None)
+    value, *bounds = (float(part[0]) for part in summary.total if part is not None)
     small: tuple[str, ...] = (counted.beside,) if counted else ()
     if summary.interval is not None:
         guessed = summary.interval.kind == "approximate"
-        small += (f"{' to '.join(bounds)}{' (approximate)' * guessed}",)
-    return Fact(f"{what}, about", value, small)
+        small += (f"{' to '.join(svg.span(*bounds, people))}{' (approximate)' * guessed}",)
+    return Fact(f"{what}, about", people(value), small)
 
 
 def _typical(release: Release) -> Fact:
