@@ -20,8 +20,8 @@ DATA = f"var(--adyton-data,{BLUE})"
 """The colour of estimates; a page may set another one for a dark background."""
 SECOND = f"var(--adyton-second,{VERMILION})"
 """The colour of a second series."""
-SERIES = (DATA, SECOND, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A949E")
-"""The colours of several series in one picture."""
+SERIES = (DATA, SECOND, "#009E73", "#CC79A7", "#8A949E", "#9C755F", "#8E6CC0")
+"""The colours of several series in one picture, different on light and dark backgrounds."""
 LINE = 14.0
 """The distance between lines of text."""
 
