@@ -31,8 +31,8 @@ def harmless(text: str) -> str:
 def span(low: float, high: float, write: Callable[[float], str], more: Callable[[float, int], str]) -> tuple[str, str]:
     """The ends of an interval as text: by *write* or, where they would look the same, with one, two, … *more* digits.
 
-    >>> span(1234564, 1234570, "{:.6g}".format, lambda value, digits: f"{value:.{6 + digits}g}")
-    ('1234564', '1234570')
+    >>> span(1234567, 1234570, "{:.6g}".format, lambda value, digits: f"{value:.{6 + digits}g}")
+    ('1234567', '1234570')
     """
     first, last = write(low), write(high)
     for digits in range(1, 13):

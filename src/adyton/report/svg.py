@@ -168,7 +168,7 @@ def cut_apart(names: Sequence[str], room: float) -> list[str]:
     """Several texts, shortened at the end, or in the middle if some of them would otherwise look the same.
 
     >>> cut_apart(["north of the river", "south"], 60), cut_apart(["district 10", "district 20"], 60)
-    (['north o…', 'south'], ['dist…10', 'dist…20'])
+    (['north o…', 'south'], ['dis…t 10', 'dis…t 20'])
     """
     short = [cut(name, room) for name in names]
     if len(set(short)) == len(set(names)):
