@@ -18,9 +18,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
 from adyton.kernel.checking import schema_of_table
 from adyton.programs.base import Outlook, load, program_of
-from adyton.programs.targets import EPSILONS, Target, error_drawing
-from adyton.report.plot import check_ending, figure_of
-from adyton.report.svg import wrapped
+from adyton.programs.targets import EPSILONS, Target, plot_errors
 from adyton.result.misfits import NO_SHARE
 from adyton.result.receipt import RowsCounted
 from adyton.schema import Schema
@@ -93,9 +91,8 @@ def command(
         least = None if target is None else target.least(outlook)
         said = None if target is None or least is None else target.sentence(least, outlook)
     if picture is not None:
-        check_ending(picture)
-        drawing = error_drawing(str(task), outlook, budgets, least, None if target is None else target.amount)
-        figure_of([drawing], wrapped(said or str(task), 540, 3), picture)
+        amount = None if target is None else target.amount
+        plot_errors(said or str(task), str(task), outlook, budgets, least, amount, picture)
     if as_json:
         print_json(
             {

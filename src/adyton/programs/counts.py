@@ -19,8 +19,7 @@ from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_var
 from adyton.plans.algorithm import MOST_PLAIN_CELLS, check_reach
 from adyton.plans.base import ExpectedError, Outcome, Plan
 from adyton.plans.registry import plan_named, plan_type
-from adyton.programs.base import Answer, Outlook, Program, least_known
-from adyton.programs.targets import FAR
+from adyton.programs.base import FAR, Answer, Outlook, Program, least_known
 from adyton.queries import Queries
 from adyton.result.intervals import radius
 from adyton.result.misfits import NO_SHARE, MisfitShare

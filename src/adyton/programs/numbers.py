@@ -10,8 +10,7 @@ from typing import Any
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
 from adyton.messages import listing
-from adyton.programs.base import Answer, Outlook, Program
-from adyton.programs.targets import FAR
+from adyton.programs.base import FAR, Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.schema import Schema
 from adyton.statistics.grouped import GroupedNumbers

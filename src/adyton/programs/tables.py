@@ -17,9 +17,8 @@ from adyton.marginals.select_pairs import AllPairs, AllTables
 from adyton.marginals.tables_release import TablesRelease
 from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS
 from adyton.plans.base import ExpectedError
-from adyton.programs.base import Answer, Outlook, Program, least_known
+from adyton.programs.base import FAR, Answer, Outlook, Program, least_known
 from adyton.programs.counts import Counts, in_words
-from adyton.programs.targets import FAR
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.release import Release
 from adyton.schema import Schema

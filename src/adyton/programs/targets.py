@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,19 +21,15 @@ from adyton.errors import BadInput
 from adyton.exact import display, positive
 from adyton.kernel.ledger.records import LARGEST_TOTAL
 from adyton.messages import shorten
+from adyton.programs.base import OFTEN, Outlook
 from adyton.result.result import Result
 from adyton.whole import SAFE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from adyton.programs.base import Outlook
-    from adyton.report.pictures import Drawing
 
 LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
-FAR = math.log(20) / math.sqrt(2)
-"""The half-width of a 95% interval for Laplace noise with a standard deviation of 1; sums of noise need less."""
-OFTEN = "19 times of 20"
 EPSILONS = tuple(map(Fraction, ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5")))
 """The budgets for which errors are shown."""
 _DIGITS = 4
@@ -140,7 +137,9 @@ def _base(of: object, outlook: Outlook, rows: int | None) -> float | None:
     if not isinstance(of, Result):
         return float(min(positive(of, "of", computed=True), Fraction(SAFE)))
     columns = [column for sheet in of.sheets().sheets for column in sheet.columns if column.name == outlook.column]
-    values = np.concatenate([np.asarray(column.values, dtype=float) for column in columns if column.known] or [[]])
+    values = np.concatenate(
+        [np.asarray(column.values, dtype=float) for column in columns if column.known] or [np.empty(0)]
+    )
     if not values.size or not math.isfinite(mean := float(values.mean())) or mean <= 0:
         raise BadInput(
             f"of is a release of {of.task}, which has no positive {outlook.column} on average. Give a number, such as "
@@ -197,7 +196,7 @@ class Epsilon(Fraction):
 
     sentence: str = ""
     """What this budget buys: "ε = 0.31 makes each of these 7 counts good to ± 20, or 5% of 400, 19 times of 20."."""
-    _drawing: Callable[[], Drawing] | None = None
+    _plot: Callable[[str | os.PathLike[str] | None], Figure] | None = None
 
     @classmethod
     def reaching(cls, target: Target, outlook: Outlook, task: str) -> Epsilon:
@@ -205,19 +204,14 @@ class Epsilon(Fraction):
         least = target.least(outlook)
         made = cls(least)
         made.sentence = target.sentence(least, outlook)
-        made._drawing = lambda: error_drawing(task, outlook, EPSILONS, least, target.amount)
+        made._plot = partial(plot_errors, made.sentence, task, outlook, EPSILONS, least, target.amount)
         return made
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """The error against ε on a matplotlib figure, written to *path* if one is given, with the target marked."""
-        from adyton.report.plot import check_ending, figure_of
-        from adyton.report.svg import wrapped
-
-        if self._drawing is None:
+        if self._plot is None:
             raise BadInput("only an ε that epsilon_for returned has a picture.")
-        if path is not None:
-            check_ending(path)
-        return figure_of([self._drawing()], wrapped(self.sentence, 540, 3), path)
+        return self._plot(path)
 
     def __str__(self) -> str:
         return display(Fraction(self.numerator, self.denominator))
@@ -226,19 +220,20 @@ class Epsilon(Fraction):
         return f"Epsilon({str(self)!r})"
 
 
-def error_drawing(
+def plot_errors(
+    said: str,
     task: str,
     outlook: Outlook,
     budgets: Sequence[Fraction],
-    epsilon: Fraction | None = None,
-    amount: float | None = None,
-) -> Drawing:
-    """A picture of the error against ε: the typical error of each algorithm, and the half-width of the 95% interval of
-    the best one. *epsilon* is marked at the error *amount*, or at the last of its errors."""
-    from adyton.report.plot import curves
+    epsilon: Fraction | None,
+    amount: float | None,
+    path: str | os.PathLike[str] | None,
+) -> Figure:
+    """A picture of the error against ε under a sentence: the typical error of each algorithm, and the half-width of the
+    95% interval of the best one. *epsilon* is marked at the error *amount*, or else at its half-width."""
+    from adyton.report.plot import plot_curves  # loaded when a figure is made
 
-    shown = sorted({*budgets, *([] if epsilon is None else [epsilon])})
-    lines = outlook.curves(shown)
+    lines = outlook.curves(sorted({*budgets, *([] if epsilon is None else [epsilon])}))
     if not lines:
         raise BadInput("no algorithm here has an error in closed form: there is nothing to draw.")
     mark = None
@@ -250,4 +245,4 @@ def error_drawing(
         names.setdefault(tuple(f"{error:.3g}" for _, error in line), []).append(name)
     lines = {", ".join(same): lines[same[0]] for same in names.values()}
     title = f"{task}: {outlook.word}, and half-width of the 95% interval, against ε"
-    return curves(title, f"error of an answer{outlook.unit}", lines, mark)
+    return plot_curves(said, title, f"error of an answer{outlook.unit}", lines, mark, path)

@@ -282,7 +282,7 @@ def example(panel: Panel) -> str:
         said = f"{of} {peak(panel)} there are about {value} {panel.unit}"
     if panel.lower is None or panel.upper is None or panel.kind == "map":
         return f"{said}."
-    low, high = svg.span(*(float(bound.reshape(-1)[place]) for bound in (panel.lower, panel.upper)), write)
+    low, high = svg.span(float(panel.lower.reshape(-1)[place]), float(panel.upper.reshape(-1)[place]), write)
     if low == high:
         return f"{said}; the {panel.rate} contains no other number."
     return f"{said}; the {panel.rate} reaches from {low} to {high}, and the true number is most likely between the two."

@@ -113,11 +113,20 @@ def figure_of(drawings: Sequence[Drawing], title: Sequence[str], path: str | os.
     return figure
 
 
-def curves(
-    title: str, unit: str, lines: Mapping[str, Sequence[tuple[float, float]]], mark: tuple[float, float] | None = None
-) -> Drawing:
-    """Errors against ε, both on logarithmic axes, with a legend; *mark* is a point with lines to both axes."""
-    return Drawing(title, "", partial(_curves, title, unit, lines, mark))
+def plot_curves(
+    said: str,
+    title: str,
+    unit: str,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    mark: tuple[float, float] | None,
+    path: str | os.PathLike[str] | None,
+) -> Figure:
+    """Errors against ε under a sentence, both on logarithmic axes, with a legend; *mark* is a point with lines to both
+    axes."""
+    if path is not None:
+        check_ending(path)
+    drawing = Drawing(title, "", partial(_curves, title, unit, lines, mark))
+    return figure_of([drawing], wrapped(said, 540, 3), path)
 
 
 def _curves(
@@ -159,8 +168,8 @@ def _curves(
         parts += [svg.line(left, up, across, up, 0.8), svg.line(across, up, across, bottom, 0.8)]
         words = f"ε = {svg.figure(mark[0])}: {svg.figure(mark[1])}"
         beside = across + 8 + svg.length(words) < width
-        place = (across + 8, up - 10, words, "start") if beside else (across - 8, up + 12, words, "end")
-        parts += [svg.dot(across, up, "currentColor"), svg.text(*place, bold=True)]
+        spot = (across + 8, up - 10, words, "start") if beside else (across - 8, up + 12, words, "end")
+        parts += [svg.dot(across, up, "currentColor"), svg.text(*spot, bold=True)]
     parts.append(svg.text((left + width) / 2, bottom + 38, "ε", "middle", pale=True))
     said = f"{len(lines)} lines; ε from {svg.figure(points[0][0])} to {svg.figure(points[-1][0])}"
     return svg.drawing(width, bottom + 48, title, said, parts)

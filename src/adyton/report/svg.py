@@ -82,7 +82,7 @@ def whisker(ends: Sequence[float], y: float, within: tuple[float, float], colour
     shown = [min(max(side, within[0]), within[1]) for side in ends]
     if not ends or (shown != list(ends) and shown[0] == shown[1]):
         return []
-    parts = [line(*shown[:1], y, *shown[1:], y, 0.9, 1.3, colour)]
+    parts = [line(shown[0], y, shown[1], y, 0.9, 1.3, colour)]
     for given, side in zip(ends, shown, strict=True):
         if abs(given - side) < 0.05:
             parts.append(line(side, y - 4, side, y + 4, 0.9, 1.3, colour))

@@ -20,7 +20,7 @@ from adyton.kernel.recorder import Debit, Recorder
 from adyton.kernel.sources import TableSource
 from adyton.messages import shorten
 from adyton.programs.base import Outlook, Program, program_of
-from adyton.programs.targets import EPSILONS, error_drawing, outcome
+from adyton.programs.targets import EPSILONS, outcome, plot_errors
 from adyton.queries import Identity
 from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Misfits, MisfitShare, NoisyMisfit
 from adyton.result.pending import carry_out, in_short
@@ -227,13 +227,8 @@ class Preview:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """The error against ε on a matplotlib figure, written to *path* if one is given, with this budget marked."""
-        from adyton.report.plot import check_ending, figure_of
-        from adyton.report.svg import wrapped
-
-        if path is not None:
-            check_ending(path)
-        drawing = error_drawing(self.task, self.outlook, EPSILONS, self.epsilon)
-        return figure_of([drawing], wrapped(self.outcome or self.task, 540, 3), path)
+        said = self.outcome or self.task
+        return plot_errors(said, self.task, self.outlook, EPSILONS, self.epsilon, None, path)
 
     def lines(self) -> list[tuple[str, ...]]:
         """A line for each candidate, below a header; empty where the notes say everything."""
