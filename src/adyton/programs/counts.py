@@ -3,6 +3,7 @@ numbers: of all rows, of all units, and of the rows that the limit on rows per u
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -196,7 +197,10 @@ class CountsOutlook(Outlook):
         plan, moments = self.plans[best[0]], None
         if self.queries <= _MOST_ANSWERS:
             moments = plan.moments(self.workload, self._row_epsilon(epsilon), self.workload)
-        return best[1].per_query * self._widest(plan) if moments is None else float(radius(moments, 0.95).max())
+        if moments is not None:
+            return float(radius(moments, 0.95).max())
+        far = best[1].per_query * self._widest(plan)
+        return max(far, math.ceil(far - 0.5))  # noise consists of whole numbers
 
     def _widest(self, plan: Plan) -> float:
         """The largest half-width relative to the typical error."""
