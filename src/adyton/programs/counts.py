@@ -33,6 +33,8 @@ from adyton.tasks.counts import RowsLeftOut
 from adyton.tasks.request import AUTO, Request
 
 _CHOOSER = "pythia"
+_WHOLE = 20.0
+"""Below this half-width it matters that noise consists of whole numbers."""
 _MOST_ANSWERS, _MOST_COEFFICIENTS = 1 << 22, 1 << 24
 """Up to how many answers are looked at for a target, and up to how many coefficients."""
 _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
@@ -200,7 +202,7 @@ class CountsOutlook(Outlook):
         if moments is not None:
             return float(radius(moments, 0.95).max())
         far = best[1].per_query * self._widest(plan)
-        return max(far, math.ceil(far - 0.5))  # noise consists of whole numbers
+        return max(far, math.ceil(far - 0.5)) if far < _WHOLE else far
 
     def _widest(self, plan: Plan) -> float:
         """The largest half-width relative to the typical error."""
