@@ -1,4 +1,5 @@
-"""Parts of messages: values cut to a readable length, lists, suggested names, paths, text safe for spreadsheets."""
+"""Parts of messages: values cut to a readable length, ends of intervals, lists, suggested names, paths, text safe for
+spreadsheets."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import difflib
 import numbers
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +26,20 @@ def harmless(text: str) -> str:
     ("'=HYPERLINK(1)", "'@home", '-5', 'surgery', "''=a")
     """
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def span(low: float, high: float, write: Callable[[float], str], more: Callable[[float, int], str]) -> tuple[str, str]:
+    """The ends of an interval as text: by *write* or, where they would look the same, with one, two, … *more* digits.
+
+    >>> span(1234567, 1234570, "{:.6g}".format, lambda value, digits: f"{value:.{6 + digits}g}")
+    ('1234567', '1234570')
+    """
+    first, last = write(low), write(high)
+    for digits in range(1, 13):
+        if first != last or low == high:
+            break
+        first, last = more(low, digits), more(high, digits)
+    return first, last
 
 
 _LONGEST = 60

@@ -25,13 +25,13 @@ def test_errors_fall_as_epsilon_grows():
     assert [line[0] for line in lines] == ["0.1", "0.5", "1"]
     assert float(lines[0][1]) > 8 * float(lines[2][1])
     assert len(lines[0][-1]) > len(lines[1][-1]) > len(lines[2][-1])
-    assert "The least ε with a typical error of at most 10 is 0.7054." in done.stdout
+    assert "ε = 0.7054 gives these 6,105 counts a typical error of at most 10: good to ± 30.6, 19 times" in done.stdout
     assert "staged-hierarchy" in done.stderr
     assert "1/50 of ε is spent on counting rows that do not match the schema, here if ε is at least 1" in done.stderr
     assert "ε = 0.1: Rows that do not match the schema are not counted" in done.stderr
     assert "age accepts a whole number like 68 between 0 and 109" in done.stderr
     spent = run("--ranges", "age", "--epsilon", "1", "--error", "10", "--misfits")
-    assert "The least ε with a typical error of at most 10 is 0.7198." in spent.stdout
+    assert "ε = 0.7198 gives these" in spent.stdout
     assert run("--ranges", "age", "--epsilon", "1", "--quiet").stderr == ""
 
 
@@ -50,7 +50,24 @@ def test_figures_are_the_closed_forms():
 def test_a_picture(tmp_path):
     done = run("--histogram", "age", "--epsilon", "1", "--epsilon", "0.1", "--picture", str(tmp_path / "a.svg"))
     assert done.exit_code == 0, done.output
-    assert "typical error of an answer" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "error of an answer" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_a_target_in_percent_is_one_sentence(tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("age\n" + "34\n" * 2000, encoding="utf-8")
+    session = ad.Session(rows, schema=ad.Schema({"age": ad.Integer(0, 99, step=20)}), epsilon=1000)
+    session.release(ad.Histogram("age"), epsilon=500, algorithm="identity").save(tmp_path / "earlier")
+    asked = ("--histogram", "department", "--algorithm", "identity", "--error")
+    picture = str(tmp_path / "a.svg")
+    said = "ε = 0.1528 makes each of these 6 counts good to ± 20, or 5% of 400, 19 times of 20.\n"
+    for words in (("5%", "--of", "400"), ("±20", "--of", "400"), ("5%", "--of", str(tmp_path / "earlier"))):
+        done = run(*asked, *words, "--quiet", "--picture", picture)
+        assert done.stdout.endswith(said), done.output
+    assert "ε = 0.153: 20" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    plain = json.loads(run(*asked, "5%", "--of", "400", "--json").stdout)
+    assert plain["sentence"] == said.strip()
+    assert run("--mean", "age", "--group-rows", "500", "--picture", picture).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -60,6 +77,11 @@ def test_a_picture(tmp_path):
         (("--ranges", "sex"), "has no order"),
         (("--ranges", "age", "--epsilon", "0"), "greater than 0"),
         (("--ranges", "age", "--error", "much"), "given 'much'"),
+        (("--ranges", "age", "--error", "much%", "--of", "400"), "given 'much%'"),
+        (("--ranges", "age", "--error", "5%"), "5%' of what"),
+        (("--ranges", "age", "--error", "5%", "--of", "0"), "of must be greater than 0"),
+        (("--ranges", "age", "--of", "400"), "Give --error 5%"),
+        (("--variance", "cost", "--group-rows", "500", "--error", "±5"), "depends on the data"),
         (("--ranges", "age", "--algorithm", "dawa", "--error", "3"), "no closed form"),
         (("--ranges", "age", "--picture", "a.txt"), "a.txt"),
         (("--ranges", "age", "--picture", "no/such/place.svg"), "cannot be written"),

@@ -20,11 +20,11 @@ SAID = (
     "Combined from 2 releases",
     "2024-W12",
     "remaining",
-    "least ε",
+    "or 5% of 400, 19 times of 20",
 )
 
 
-BY_COMMAND = ("How much do salaries vary?", "Can we publish rows", "What does an error of 20 patients cost?")
+BY_COMMAND = ("How much do salaries vary?", "Can we publish rows", "We asked twice", "How much is left?")
 """Asked by their commands, as every second question is: what is looked for is printed by those."""
 
 

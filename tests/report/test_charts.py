@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import adyton as ad
 from adyton.report.axes import display_axis
-from adyton.report.charts import Panel, caption, describe
+from adyton.report.charts import Panel, caption, describe, example
 from adyton.report.counts import summarise
 from adyton.report.pictures import draw, heat, png
 from adyton.report.svg import nice_ticks, tick_words
@@ -168,3 +168,73 @@ def test_axes_place_their_ticks_where_the_values_are(attribute, labels, ticks):
     axis = display_axis("x", attribute, 64)
     assert axis.labels[0] == labels
     assert axis.ticks(3) == ticks
+
+
+def _dots(values, lower, upper, **more):
+    """A picture of two statistics of groups."""
+    three = (np.array(part, dtype=float) for part in (values, lower, upper))
+    labels = tuple(f"group {place}" for place in range(len(values)))
+    return Panel("dots", "", (), labels, *three, unit="cost", series=("25%", "75%"), zero=False, **more)
+
+
+def test_values_outside_the_picture_are_arrows_with_their_numbers():
+    panel = _dots([[20, 30], [25, 144.5]], [[18, 28], [0, 0]], [[22, 35], [150, 150]], within=(17.0, 47.0))
+    drawing = draw(panel, 720)
+    dots = [float(x) for x in re.findall(r'<circle cx="([\d.]+)" cy="(?!9")', drawing)]
+    scale, offset = np.polyfit([20, 30, 25], dots, 1)
+    left, right = scale * 17 + offset, scale * 47 + offset
+    ((tip, back),) = re.findall(r'<path d="M([\d.]+) [\d.]+L([\d.]+) ', drawing)  # no dot for 144.5
+    assert float(tip) == pytest.approx(right, abs=0.3)
+    assert float(back) < float(tip)
+    assert ">144<" in drawing or ">145<" in drawing
+    lines = [tuple(map(float, line)) for line in re.findall(r'<line x1="([^"]+)" y1="([^"]+)" x2="([^"]+)"', drawing)]
+    assert all(left - 0.3 <= x <= right + 0.3 for line in lines for x in (line[0], line[2]))
+    caps = [x1 for x1, _, x2 in lines if x1 == x2]
+    assert not any(abs(cap - edge) < 0.5 for cap in caps for edge in (left, right))  # ends outside have no cap
+    assert "an open arrow at the edge" in caption(panel)
+    assert "A filled arrow" in caption(panel)
+    assert "arrow" not in caption(_dots([[1, 2]], [[0, 1]], [[2, 3]]))
+
+
+def test_each_series_has_its_own_line_and_colour():
+    drawing = draw(_dots([[20, 20], [25, 25]], [[10, 10], [10, 10]], [[40, 40], [40, 40]]), 720)
+    whiskers = [
+        (y, colour)
+        for x1, y, x2, colour in re.findall(
+            r'<line x1="(\S+)" y1="(\S+)" x2="(\S+)" y2="\S+" style="stroke:(\S+)"', drawing
+        )
+        if x1 != x2
+    ]
+    assert len(whiskers) == len({y for y, _ in whiskers}) == 4
+    assert len({colour for _, colour in whiskers}) == 2
+
+
+def test_intervals_too_narrow_to_be_seen_are_not_announced():
+    axis = display_axis("n", ad.Integer(0, 19), 64)
+    values = np.linspace(0, 1000, 20)
+    for far, words in ((0.5, "is too narrow to be seen, at most ± 0.5"), (80.0, "The shaded band is")):
+        panel = Panel("line", "", (axis,), axis.labels, values, values - far, values + far)
+        assert words in caption(panel)
+        assert ("shaded band" in caption(panel)) == (far > 1)
+    wide = np.where(values > 500, 80.0, 0.5)
+    assert "where it is wide enough" in caption(
+        Panel("line", "", (axis,), axis.labels, values, values - wide, values + wide)
+    )
+
+
+def test_ends_of_intervals_differ_or_are_not_given():
+    def said(low, high, unit):
+        three = (np.array([part]) for part in (21.7, low, high))
+        return example(Panel("dots", "Mean", (), ("all",), *three, unit=unit, zero=False))
+
+    assert "reaches from 21.68 to 21.72" in said(21.68, 21.72, "cost")
+    assert "reaches from 21.6 to 21.8" in said(21.6, 21.8, "rows")
+    assert "contains no other number" in said(21.7, 21.7, "cost")
+
+
+def test_labels_that_begin_alike_stay_different():
+    names = [f"a district with number {place}" for place in range(70)]
+    axis = display_axis("district", ad.Categorical(names), 512)
+    drawing = draw(Panel("line", "", (axis,), axis.labels, np.arange(70.0), None, None), 720)
+    labels = re.findall(r"rotate[^>]+>([^<]+)<", drawing)
+    assert len(labels) == len(set(labels)) > 20

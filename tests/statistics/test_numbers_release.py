@@ -103,6 +103,20 @@ def test_small_and_empty_groups_are_reported(session):
     assert "A group needs about" in preview
 
 
+def test_numbers_lie_inside_their_intervals():
+    """Also counts below zero, which no true count is: noise is larger here than the groups."""
+    table = pandas.DataFrame({"group": [0] * 5, "value": [1.0, 2.0, 99.0, 3.0, 5.0]})
+    schema = ad.Schema({"group": ad.Categorical(list(range(200))), "value": ad.Numeric(0, 100, bins=10)})
+    session = ad.Session(table, schema=schema, epsilon=1)
+    for column in session.release(ad.Variance("value", by=["group"]), epsilon="0.1").sheets().sheets[0].columns:
+        if column.known:
+            assert (column.lower <= column.values + 1e-9).all(), column.name
+            assert (column.values <= column.upper + 1e-9).all(), column.name
+        if column.name == "count":
+            assert (column.values < 0).sum() > 30  # at least, of about 100
+            assert (column.upper >= 0).all()  # no interval excludes every possible count
+
+
 def test_where_and_unit(rows):
     schema = ad.Schema(dict(SCHEMA.attributes), rows_per_unit=4)
     session = ad.Session(rows, schema=schema, epsilon=8)

@@ -31,6 +31,7 @@ from adyton.cli.console import (
 from adyton.errors import AdytonError, Unfinished
 from adyton.exact import display
 from adyton.interrupts import deferred
+from adyton.messages import span
 from adyton.result.folder import REPORT, Place
 from adyton.result.pending import Keeper, Measurements
 from adyton.result.result import Result, attempt
@@ -387,7 +388,7 @@ def _written(column: Column, rows: int, confidence: float | None, *, prefixed: b
     yield [printable(column.name.replace("_", " ")), *_marked(texts, held, "held back")]
     if confidence is not None and column.lower is not None and column.upper is not None:
         pairs = zip(column.lower[:rows].tolist(), column.upper[:rows].tolist(), strict=True)
-        bounds = (f"{number(low)} to {number(high)}" if column.known else "–" for low, high in pairs)
+        bounds = (" to ".join(span(*pair, number, _more_digits)) if column.known else "–" for pair in pairs)
         yield [f"{100 * confidence:g}% interval", *_marked(bounds, held, "")]
 
 
@@ -398,6 +399,10 @@ def _marked(texts: Iterable[str], held: Sequence[bool], mark: str) -> Iterator[s
 
 def _count(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def _more_digits(value: float, digits: int) -> str:
+    return f"{value:,.{digits}f}"
 
 
 def _figure(value: float) -> str:

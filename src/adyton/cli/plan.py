@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -16,8 +17,8 @@ from adyton.cli.request import Algorithm, Misfits, Option, options_of, task_of, 
 from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
 from adyton.kernel.checking import schema_of_table
-from adyton.programs.base import Outlook, program_of
-from adyton.report.plot import plot_errors
+from adyton.programs.base import Outlook, load, program_of
+from adyton.programs.targets import EPSILONS, Target, plot_errors
 from adyton.result.misfits import NO_SHARE
 from adyton.result.receipt import RowsCounted
 from adyton.schema import Schema
@@ -25,7 +26,6 @@ from adyton.schema.misfits import accepts
 from adyton.session.run import misfits_share
 from adyton.tasks import Request
 
-_EPSILONS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5")
 _BAR = 40
 
 
@@ -38,7 +38,19 @@ def command(
     ] = None,
     epsilon: Annotated[list[str] | None, typer.Option(help="A budget to show; can be given several times.")] = None,
     error: Annotated[
-        str | None, typer.Option(help="Find the least ε for which an answer is typically off by at most this.")
+        str | None,
+        typer.Option(
+            help="Find the least ε for a target: 10, a typical error; ±20, the half-width of the 95% interval of each "
+            "answer; or 5%, that half-width as a part of --of."
+        ),
+    ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|FOLDER",
+            help="What --error 5% is a part of: a number, or the mean answer of the release in this folder. By default "
+            "an even share of the rows in the schema.",
+        ),
     ] = None,
     algorithm: Algorithm = "auto",
     option: Option = None,
@@ -52,7 +64,7 @@ def command(
 ) -> None:
     """Show the expected error of a release for several ε. Needs only the schema: no data are read, nothing is spent."""
     task = task_of(asked, "say what you would release")
-    budgets = sorted(positive(amount, "--epsilon") for amount in epsilon or _EPSILONS)
+    budgets = sorted(positive(amount, "--epsilon") for amount in epsilon or EPSILONS)
     declared = Schema.from_toml(schema)
     if declared.patterns and data is not None:
         declared = schema_of_table(data, declared)
@@ -67,14 +79,20 @@ def command(
     looked_at = program.looks_at or ()
     part = misfits_share(misfits, declared, from_text=True) if looked_at else NO_SHARE  # as for a CSV file
     outlook = program.outlook(part)
-    if picture is not None and not outlook.pictured:
-        raise BadInput(f"--picture is not for {program.result.holds}. Leave it out; --json has all figures.")
+    if of is not None and error is None:
+        raise BadInput("--of says what --error is a part of. Give --error 5%, for example.")
+    target = None
+    if error is not None:
+        base = load(of) if of is not None and os.path.exists(of) else of
+        target = Target.of(error, outlook, base, declared.rows)
     accepted = {name: accepts(program.schema.attributes[name]) for name in looked_at}
     with progress("computing errors", quiet=quiet or as_json):
         errors = {budget: outlook.to_plain(budget) for budget in budgets}
-        least = None if error is None else outlook.epsilon_for(error)
+        least = None if target is None else target.least(outlook)
+        said = None if target is None or least is None else target.sentence(least, outlook)
     if picture is not None:
-        plot_errors(str(task), {budget: outlook.errors(budget) for budget in budgets}, picture)
+        amount = None if target is None else target.amount
+        plot_errors(said or str(task), str(task), outlook, budgets, least, amount, picture)
     if as_json:
         print_json(
             {
@@ -83,6 +101,7 @@ def command(
                 "errors": [{"epsilon": as_number(budget), **plain} for budget, plain in errors.items()],
                 "target": error,
                 "least_epsilon": None if least is None else as_number(least),
+                "sentence": said,
                 "misfits": as_number(part.of(budgets[-1])),
                 "accepts": accepted,
             }
@@ -90,8 +109,8 @@ def command(
         return
     say_counted(counted.sentence)
     _print(str(task), outlook, budgets)
-    if least is not None:
-        out().print(f"The least ε with a {outlook.word} of at most {error} is {display(least)}.")
+    if said is not None:
+        out().print(said, soft_wrap=True)
     if quiet:
         return
     remarks = [*outlook.remarks(declared, budgets), *([] if picture is None else [f"The picture is {picture}."])]

@@ -16,10 +16,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from adyton.errors import BadInput
-from adyton.exact import Rational, display, positive
-from adyton.kernel.ledger.records import LARGEST_TOTAL
 from adyton.marginals.program import what_it_does
-from adyton.messages import shorten
 from adyton.plans.base import MEANINGS, ExpectedError
 from adyton.plans.registry import standing
 from adyton.result.misfits import NO_SHARE, MisfitShare
@@ -27,11 +24,13 @@ from adyton.result.result import Result, read_result
 from adyton.schema import Schema
 from adyton.tasks.known import KnownTotals
 from adyton.tasks.request import Request, Task
-from adyton.whole import SAFE
 
-LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
-_DIGITS = 4
 UNKNOWN = "depends on the data"
+FAR = math.log(20) / math.sqrt(2)
+"""The half-width of a 95% interval for Laplace noise with a standard deviation of 1; sums of noise need less."""
+OFTEN = "19 times of 20"
+_LINES = {"upper mark": " (at most about)", "noise only": " (noise alone)"}
+"""What the names of error lines add."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +145,30 @@ class Outlook(ABC):
             )
         return best[1].per_query
 
-    def epsilon_for(self, error: Rational) -> Fraction:
-        """The least ε, to four digits, with which the error is at most this."""
-        target = float(min(positive(error, "error", computed=True), Fraction(SAFE)))
-        self.error_at(Fraction(1))
-        return least_epsilon(self.error_at, target, error)
+    def half_width(self, epsilon: Fraction) -> float:
+        """How far from the truth each answer is at most, 19 times of 20; refused where that is unknown."""
+        return FAR * self.error_at(epsilon)
+
+    def even_share(self, rows: int) -> float | None:
+        """The number of rows in an answer on average, if *rows* rows are spread evenly; None for other answers."""
+        return None
+
+    def curves(self, budgets: Sequence[Fraction]) -> dict[str, list[tuple[float, float]]]:
+        """Errors against ε, by name: typical ones, and the half-width of the 95% interval last."""
+        lines: dict[str, list[tuple[float, float]]] = {}
+        for budget in budgets:
+            for name, error in self.errors(budget).items():
+                if error is not None and error.per_query > 0:
+                    words = f"{name}{_LINES.get(error.kind, '')}"
+                    lines.setdefault(words, []).append((float(budget), error.per_query))
+        return lines | self.half_widths(budgets)
+
+    def half_widths(self, budgets: Sequence[Fraction]) -> dict[str, list[tuple[float, float]]]:
+        """The half-widths of the 95% interval against ε, under a name; empty where they are unknown."""
+        try:
+            return {f"±, {OFTEN}": [(float(budget), self.half_width(budget)) for budget in budgets]}
+        except BadInput:
+            return {}
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
         """What else is known beforehand, given the schema of the whole table."""
@@ -185,14 +203,29 @@ class Outlook(ABC):
 
     ending: ClassVar[str] = "The error is the typical error of one answer, in rows."
 
+    @property
+    def answers(self) -> str:
+        """The answers, as they are called in a sentence."""
+        if self.queries == 1:
+            return "this count"
+        return f"these {self.queries:,} counts" if self.queries else "these counts"
+
+    @property
+    def adapts(self) -> bool:
+        """Whether an algorithm that adapts to the data may run: then intervals hold on average over the answers."""
+        return any(error is None or error.kind == "upper mark" for error in self.errors(Fraction(1)).values())
+
+    column: ClassVar[str] = "count"
+    """The name of the answers in a release."""
+    unit: ClassVar[str] = ""
+    """The unit of the errors, after a number."""
+
     # ---- against ε --------------------------------------------------------------------------------------------------
 
     word: ClassVar[str] = "typical error"
     """The name of the error."""
     title: ClassVar[str] = "typical error of an answer"
     """The heading of a table of errors."""
-    pictured: ClassVar[bool] = True
-    """Whether the candidates have one error each, which can be drawn against ε."""
 
     def line(self, epsilon: Fraction) -> dict[str, str]:
         """The error that is known beforehand for a budget: a line of a table, by the titles of its columns."""
@@ -258,51 +291,3 @@ def load(folder: str | os.PathLike[str]) -> Result:
         return {result.kind: result for result in (program.result, *program.other_results)}.get(kind)
 
     return read_result(folder, result_type, "a result")
-
-
-def least_epsilon(error_at: Callable[[Fraction], float], target: float, given: object) -> Fraction:
-    """The smallest sufficient ε, by bisection between one that is too small and one that is enough, to four digits.
-
-    The error falls as 1/ε until the noise is so small that most of it is rounded away, and then faster.
-    """
-    enough = _rounded_up(Fraction(max(1e-9, error_at(Fraction(1)) / target)))
-    while enough < LARGEST and error_at(enough) > target:
-        enough = min(LARGEST, enough * 2)
-    enough = min(enough, LARGEST)
-    if error_at(enough) > target:
-        raise BadInput(f"no ε up to {LARGEST} has an error of at most {shorten(given)}. Ask for less accuracy.")
-    few = enough / 2
-    while few > SMALLEST and error_at(few) <= target:
-        enough, few = few, few / 2
-    while _rounded_up(few) < (middle := _rounded_up((few + enough) / 2)) < enough:
-        if error_at(middle) <= target:
-            enough = middle
-        else:
-            few = middle
-    return enough
-
-
-def _rounded_up(value: Fraction) -> Fraction:
-    """The value rounded up to four significant digits.
-
-    >>> _rounded_up(Fraction(1, 3))
-    Fraction(1667, 5000)
-    """
-    unit = Fraction(10) ** (math.floor(math.log10(value)) - _DIGITS + 1)
-    return math.ceil(value / unit) * unit
-
-
-class Epsilon(Fraction):
-    """A fraction that is printed as a decimal where it can be. What is computed from it is a plain fraction again.
-
-    >>> print(Epsilon(141, 500), Epsilon(1, 3))
-    0.282 1/3
-    >>> Epsilon("0.282"), Epsilon("0.282") == Fraction(141, 500)
-    (Epsilon('0.282'), True)
-    """
-
-    def __str__(self) -> str:
-        return display(Fraction(self.numerator, self.denominator))
-
-    def __repr__(self) -> str:
-        return f"Epsilon({str(self)!r})"

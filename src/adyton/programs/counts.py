@@ -3,23 +3,27 @@ numbers: of all rows, of all units, and of the rows that the limit on rows per u
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Self
+
+import numpy as np
 
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource, VectorSource
 from adyton.marginals.program import NAMED
 from adyton.messages import listing
-from adyton.noise.simulated import discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.plans.algorithm import MOST_PLAIN_CELLS, check_reach
 from adyton.plans.base import ExpectedError, Outcome, Plan
 from adyton.plans.registry import plan_named, plan_type
-from adyton.programs.base import Answer, Outlook, Program
+from adyton.programs.base import FAR, Answer, Outlook, Program, least_known
 from adyton.queries import Queries
+from adyton.result.intervals import radius
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.number import Number, RowsCut, measured_cut_off, unit_sizes
 from adyton.result.receipt import RowsCounted
@@ -32,6 +36,10 @@ from adyton.tasks.known import KnownTotals
 from adyton.tasks.request import AUTO, Request
 
 _CHOOSER = "pythia"
+_WHOLE = 20.0
+"""Below this half-width it matters that noise consists of whole numbers."""
+_MOST_ANSWERS, _MOST_COEFFICIENTS = 1 << 22, 1 << 24
+"""Up to how many answers are looked at for a target, and up to how many coefficients."""
 _KEPT_WHEN_CHOSEN = ("nonnegative", "reduce", "total")
 
 
@@ -158,6 +166,7 @@ class CountsOutlook(Outlook):
     choosing: Fraction = Fraction(0)
     """The part of the budget that choosing among them may cost."""
     misfits: MisfitShare = NO_SHARE
+    _known_ratios: dict[str, float] = field(default_factory=dict)
     advice = "Name an algorithm that has one, such as identity, or compare algorithms on public data."
 
     @property
@@ -180,8 +189,7 @@ class CountsOutlook(Outlook):
 
         Where an algorithm is chosen first, it is the error with the smallest budget that the choice may leave.
         """
-        errors = dict[str, ExpectedError | None].fromkeys(self.plans)
-        row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (1 - self.choosing)
+        errors, row_epsilon = dict[str, ExpectedError | None].fromkeys(self.plans), self._row_epsilon(epsilon)
         for name, plan in self.plans.items():
             if len(self.plans) == 1 or plan.predicts_soon(plan.merging(self.workload).workload):
                 try:
@@ -190,6 +198,42 @@ class CountsOutlook(Outlook):
                     continue  # it depends on the data
                 errors[name] = replace(error, kind="estimate") if self.choosing and error.kind == "exact" else error
         return errors
+
+    def _row_epsilon(self, epsilon: Fraction) -> Fraction:
+        """The budget per row of the algorithm that finally runs, at least."""
+        return self.share(epsilon) / self.schema.rows_per_unit * (1 - self.choosing)
+
+    def half_width(self, epsilon: Fraction) -> float:
+        """The largest half-width of a 95% interval: from the moments of the noise where they are known, otherwise from
+        the largest variance."""
+        best = least_known(self.errors(epsilon))
+        if best is None:
+            return self.error_at(epsilon)  # refuses
+        plan, moments = self.plans[best[0]], None
+        if self.queries <= _MOST_ANSWERS:
+            moments = plan.moments(self.workload, self._row_epsilon(epsilon), self.workload)
+        if moments is not None:
+            return float(radius(moments, 0.95).max())
+        far = best[1].per_query * self._widest(plan)
+        return max(far, math.ceil(far - 0.5)) if far < _WHOLE else far
+
+    def _widest(self, plan: Plan) -> float:
+        """The largest half-width relative to the typical error."""
+        if plan.name not in self._known_ratios:
+            if self.queries * self.cells > _MOST_COEFFICIENTS:
+                raise BadInput(
+                    f"the intervals of {self.queries:,} answers from {self.cells:,} cells are not known beforehand. "
+                    "Give a typical error, such as 10, or ask for fewer answers."
+                )
+            variances = plan.variances(self.workload, Fraction(1, 10), self.workload)
+            self._known_ratios[plan.name] = FAR * float(np.sqrt(variances.max() / variances.mean()))
+        return self._known_ratios[plan.name]
+
+    def even_share(self, rows: int) -> float | None:
+        """The mean answer if the rows are spread evenly; None for units, and for too many answers."""
+        if self.task.per_unit or self.queries > _MOST_ANSWERS:
+            return None
+        return rows * float(np.mean(self.workload @ np.full(self.cells, 1 / self.cells)))
 
 
 # ---- single numbers -------------------------------------------------------------------------------------------------
@@ -243,7 +287,7 @@ class Single(Program):
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> SingleOutlook:
         """The noise is known."""
-        return SingleOutlook(self.rows_per_unit)
+        return SingleOutlook(self.rows_per_unit, of_rows=not self.request.task.per_unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +297,8 @@ class SingleOutlook(Outlook):
     reach: int
     """How much a unit can change the number, divided by the number's share of the budget."""
     size: str = "one number"
+    of_rows: bool = False
+    """Whether it is the number of all rows."""
     misfits: MisfitShare = NO_SHARE
     chooses = False
 
@@ -260,6 +306,19 @@ class SingleOutlook(Outlook):
         """The standard deviation of the noise."""
         variance = discrete_laplace_variance([self.reach / epsilon])
         return {LAPLACE: ExpectedError(float(variance[0]) ** 0.5, 1, "exact")}
+
+    @property
+    def queries(self) -> int:
+        """One."""
+        return 1
+
+    def half_width(self, epsilon: Fraction) -> float:
+        """From the law of the noise."""
+        return discrete_laplace_radius(self.reach / epsilon, 0.95)
+
+    def even_share(self, rows: int) -> float | None:
+        """All rows, where they are what is counted."""
+        return float(rows) if self.of_rows else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any
 from adyton.errors import BadInput
 from adyton.kernel.sources import TableSource
 from adyton.messages import listing
-from adyton.programs.base import Answer, Outlook, Program
+from adyton.programs.base import FAR, Answer, Outlook, Program
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.schema import Schema
 from adyton.statistics.grouped import GroupedNumbers
@@ -22,6 +22,8 @@ from adyton.tasks.request import AUTO, Request
 MOST_GROUPS = 1_000_000
 PER_ROW = ("mean", "variance", "deviation")
 """Statistics whose error falls with the rows of a group."""
+_MEAN_AT_BOUND = 2**0.25
+"""The largest error of a mean relative to the reported one; see :func:`adyton.statistics.parts.moment_errors`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,7 @@ class NumbersOutlook(Outlook):
     numbers: GroupedNumbers
     algorithm: str = AUTO
     misfits: MisfitShare = NO_SHARE
-    chooses = pictured = False
+    chooses = False
     ending, word, title = "", "standard error", "standard errors"
 
     @property
@@ -112,17 +114,62 @@ class NumbersOutlook(Outlook):
         errors = ranking.errors[ranking.chosen]
         return {name: errors[name] / (rows if name in PER_ROW else 1) for name in self.numbers.task.statistics}
 
-    def error_at(self, epsilon: Fraction) -> float:
-        """The standard error of the requested statistic."""
+    @property
+    def statistic(self) -> str:
+        """The requested statistic, or the last of several."""
         task = self.numbers.task
-        name = task.kind if task.kind in task.statistics else task.statistics[-1]
+        return task.kind if task.kind in task.statistics else task.statistics[-1]
+
+    @property
+    def answers(self) -> str:
+        """The requested statistics, as they are called in a sentence."""
+        quantiles = len(self.numbers.task.quantiles) if self.unit else 1
+        number, noun = self.numbers.groups * quantiles, "quantile" if self.unit else self.statistic
+        return f"this {noun}" if number == 1 else f"these {number:,} {noun}s"
+
+    @property
+    def adapts(self) -> bool:
+        """No: the noise has the same law on all data."""
+        return False
+
+    @property
+    def column(self) -> str:  # type: ignore[override]
+        """The statistic; errors of quantiles are compared with the rows of a group."""
+        return "count" if self.unit else self.statistic
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]
+        """Errors of quantiles are in rows."""
+        return " rows in rank" if self.statistic.endswith("%") else ""
+
+    def half_width(self, epsilon: Fraction) -> float:
+        """From the standard error, for noise as heavy-tailed as Laplace noise; that of a mean depends on where it lies
+        between its bounds, so the largest is taken."""
+        if self.statistic in ("variance", "deviation"):
+            raise BadInput(f"the interval of a {self.statistic} depends on the data. Give a typical error, such as 10.")
+        return FAR * self.error_at(epsilon) * (_MEAN_AT_BOUND if self.statistic == "mean" else 1)
+
+    def even_share(self, rows: int) -> float | None:
+        """The rows of a group, for quantiles."""
+        return (self.numbers.task.rows or rows / self.numbers.groups) if self.unit else None
+
+    def curves(self, budgets: Sequence[Fraction]) -> dict[str, list[tuple[float, float]]]:
+        """The standard error of the requested statistic, and the half-width of its 95% interval."""
+        return {self.statistic: [(float(budget), self.error_at(budget)) for budget in budgets]} | self.half_widths(
+            budgets
+        )
+
+    def error_at(self, epsilon: Fraction) -> float:
+        """The standard error of the requested statistic; the largest of several quantiles."""
+        task, name = self.numbers.task, self.statistic
         if name in PER_ROW and task.rows is None:
             raise BadInput(
                 f"the error of a {name} falls with the rows of a group, which are private. If a smallest number of "
                 f"rows of a group is public, give it: --group-rows 1000 (in Python {type(task).__name__}(…, "
                 "rows=1000))."
             )
-        return self.promised(epsilon)[name]
+        promised = self.promised(epsilon)
+        return max(error for other, error in promised.items() if other.endswith("%")) if self.unit else promised[name]
 
     def line(self, epsilon: Fraction) -> dict[str, str]:
         """The error of each statistic; errors that fall with the rows are multiplied by them if they are private."""

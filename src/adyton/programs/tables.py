@@ -17,7 +17,7 @@ from adyton.marginals.select_pairs import AllPairs, AllTables
 from adyton.marginals.tables_release import TablesRelease
 from adyton.plans.algorithm import MOST_CELLS, MOST_PLAIN_CELLS
 from adyton.plans.base import ExpectedError
-from adyton.programs.base import Answer, Outlook, Program
+from adyton.programs.base import FAR, Answer, Outlook, Program, least_known
 from adyton.programs.counts import Counts, in_words
 from adyton.result.misfits import NO_SHARE, MisfitShare
 from adyton.result.release import Release
@@ -154,15 +154,32 @@ class TablesOutlook(Outlook):
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
         """The errors of all-pairs and all-tables, in closed form; those of other programs depend on the data."""
         errors = dict[str, ExpectedError | None].fromkeys(self.names)
-        row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
         for name in _LINEAR & errors.keys():
-            shares = self.wanted.shares() if name == AllPairs.name else self.wanted.direct_shares()
-            variances = MeasureTables(tuple(range(len(shares))), tuple(shares.values())).variances(row_epsilon)
-            squares = part_variances(self.wanted.sides, zip(shares, variances.tolist(), strict=True))
-            total = sum(self.wanted.summed_variance(squares, group) for group in self.wanted.groups)
+            total = sum(self._summed_variances(name, epsilon).values())
             if math.isfinite(total):
                 errors[name] = ExpectedError(math.sqrt(total), self.wanted.queries, "upper mark")
         return errors
+
+    def _summed_variances(self, name: str, epsilon: Fraction) -> dict[tuple[str, ...], float]:
+        """The summed variance of the answers of each table."""
+        row_epsilon = self.share(epsilon) / self.schema.rows_per_unit * (LEAST_REST if self.chooses else 1)
+        shares = self.wanted.shares() if name == AllPairs.name else self.wanted.direct_shares()
+        variances = MeasureTables(tuple(range(len(shares))), tuple(shares.values())).variances(row_epsilon)
+        squares = part_variances(self.wanted.sides, zip(shares, variances.tolist(), strict=True))
+        return {group: self.wanted.summed_variance(squares, group) for group in self.wanted.groups}
+
+    def half_width(self, epsilon: Fraction) -> float:
+        """That of the table with the largest variance; all cells of a table have the same."""
+        best = least_known(self.errors(epsilon))
+        if best is None or self.task.cumulative or self.task.weights is not None:
+            return super().half_width(epsilon)
+        summed = self._summed_variances(best[0], epsilon)
+        sizes = {group: math.prod(self.wanted.sides[name] for name in group) for group in summed}
+        return FAR * math.sqrt(max(variance / sizes[group] for group, variance in summed.items()))
+
+    def even_share(self, rows: int) -> float | None:
+        """The mean count of a cell of a table."""
+        return rows * len(self.wanted.groups) / self.wanted.queries
 
     @property
     def advice(self) -> str:

@@ -279,8 +279,8 @@ def _names(axis: DisplayAxis, x: Callable[[float], float], size: int) -> Row:
         lines = ["\n".join(svg.wrapped(name, room, 2)) for name in names]
         return Row(tuple((x(place + 0.5), x(place + 0.5), words) for place, words in enumerate(lines)))
     every = math.ceil(_HIGH / (x(1) - x(0)))
-    marks = ((x(place + 0.5), svg.cut(names[place], _UPRIGHT_MOST)) for place in range(0, size, every))
-    return Row(tuple((at, at, words) for at, words in marks), turned=True)
+    places = [x(place + 0.5) for place in range(0, size, every)]
+    return Row(tuple(zip(places, places, svg.cut_apart(names[::every], _UPRIGHT_MOST), strict=True)), turned=True)
 
 
 def beside(axis: DisplayAxis, height: float) -> Ticks:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from adyton.arrays import Flags, Reals
+from adyton.report import svg
 from adyton.report.axes import DisplayAxis, Ticks, display_axis, ground_of, middle_of
-from adyton.report.svg import figure, people
+from adyton.report.svg import figure, people, reach
 from adyton.schema import Identifier, Latitude, Longitude, Schema
 from adyton.schema.attributes import Attribute, CelledAttribute
 from adyton.schema.numbers import axes_of
@@ -28,6 +29,15 @@ _BARS, _STEPS, _MOST_LEVELS = 24, 64, 12
 """How many bars a pyramid has, how many steps each small multiple has, and how many small multiples there are."""
 _FEW = 12
 """Up to this many cells are drawn as bars even if they are ordered, unless they are dates."""
+_VISIBLE = {
+    **dict.fromkeys(("line", "trend"), (220.0, 3.0)),
+    "multiples": (104.0, 3.0),
+    "pyramid": (280.0, 3.0),
+    "bars": (540.0, 3.0),
+    "dots": (540.0, 9.0),
+}
+"""The length of the axis of values in pixels, about, and the least width of an interval that can be seen behind a line,
+at the end of a bar, or behind a dot."""
 _MARKS = {"bars": "bar", "map": "square", "pyramid": "bar", "dots": "dot", "trend": "point"}
 
 
@@ -73,6 +83,31 @@ class Panel:
             return self
         title = self.title.replace("Rows ", f"{counted.noun.capitalize()} ", 1)
         return replace(self, unit=counted.what(self.unit), title=title)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the axis of values."""
+        if self.within is not None:
+            return self.within
+        found = [float(end) for part in self.drawn if part.size for end in (part.min(), part.max())]
+        return reach(found, zero=self.zero and self.kind != "dots")
+
+    @property
+    def drawn(self) -> list[Reals]:
+        """The values and, if there are any, their bounds, without those that this form of picture leaves out."""
+        if self.lower is None or self.upper is None or self.kind == "map":
+            parts = [self.values]
+        else:
+            parts = [self.values, self.lower, self.upper]
+        if self.kind == "pyramid":
+            return [part[:, :2] for part in parts]
+        return [part[: len(part) - self.axes[0].apart] for part in parts] if self.kind == "multiples" else parts
+
+    @property
+    def outside(self) -> Flags:
+        """Which of the drawn values are outside the picture."""
+        low, high = self.ends
+        return (self.drawn[0] < low) | (self.drawn[0] > high)
 
     @property
     def rate(self) -> str:
@@ -170,7 +205,11 @@ def describe(panel: Panel) -> str:
 
 def peak(panel: Panel) -> str:
     """The name of the cell with the greatest value."""
-    place = int(panel.values.reshape(-1).argmax())
+    return _cell(panel, int(panel.values.reshape(-1).argmax()))
+
+
+def _cell(panel: Panel, place: int) -> str:
+    """The name of a cell."""
     if len(panel.axes) == 2:
         (across, up), (column, row) = panel.axes, divmod(place, panel.axes[1].size)
         if ground_of(across, up):
@@ -201,14 +240,29 @@ def caption(panel: Panel) -> str:
         rows = f"{radius:,} row{'s' * (radius > 1)}"
         words.append(f"The {panel.rate} of a square extends about {rows} to either side.")
     else:
-        band = "shaded band is" if panel.kind in ("line", "trend", "multiples") else "thin lines are"
-        words.append(f"The {band} the {panel.rate} of each {mark}.")
-    if panel.within is not None:
-        words.append("Some intervals are wider than the picture, because little is known, and end at its edge.")
+        words.append(_intervals_in_words(panel, mark))
+    if panel.outside.any():
+        words.append("A filled arrow at the edge, with its number, is a value outside the picture.")
     if panel.zero and (panel.values < 0).any():
-        shown = "shown as 0" if panel.kind == "pyramid" else "shown as they are"
-        words.append(f"Values below zero are noise, {shown}.")
+        words.append("Values below zero are noise, shown as they are.")
     return " ".join([*words, panel.more]).strip()
+
+
+def _intervals_in_words(panel: Panel, mark: str) -> str:
+    """How intervals are shown, where they can be seen."""
+    (_, lower, upper), (low, high), (pixels, least) = panel.drawn, panel.ends, _VISIBLE[panel.kind]
+    seen = (upper - lower) / (high - low) * pixels >= least
+    if not seen.any():
+        radius = float((upper - lower).max(initial=0.0)) / 2
+        wide = f", at most ± {figure(radius)}" if radius else ""
+        return f"The {panel.rate} of each {mark} is too narrow to be seen{wide}."
+    banded = panel.kind in ("line", "trend", "multiples")
+    words = f"The {'shaded band is' if banded else 'thin lines are'} the {panel.rate} of each {mark}"
+    words += "." if seen.all() else ", where it is wide enough to be seen."
+    if (lower < low).any() or (upper > high).any():
+        marked = "a band at the edge" if banded else "an open arrow at the edge"
+        words += f" Some intervals are wider than the picture, because little is known: {marked} goes on beyond it."
+    return words
 
 
 def _left_out(panel: Panel) -> list[tuple[str, str, Reals]]:
@@ -223,13 +277,17 @@ def _left_out(panel: Panel) -> list[tuple[str, str, Reals]]:
 
 
 def example(panel: Panel) -> str:
-    """An example of how to read a picture, in a sentence: its greatest number with its bounds."""
+    """An example of how to read a picture, in a sentence: its greatest number of rows, or a number of another kind
+    with the median interval."""
     place, write = int(panel.values.reshape(-1).argmax()), people if panel.people else figure
+    if not panel.people:
+        if panel.lower is None or panel.upper is None:
+            return ""
+        widths = (panel.upper - panel.lower).reshape(-1)
+        place = int(np.argsort(widths, kind="stable")[widths.size // 2])
     value = write(float(panel.values.reshape(-1)[place]))
     if not panel.people:
-        if panel.lower is None:
-            return ""
-        said = f"{panel.title}, {peak(panel)}: about {value}"
+        said = f"{panel.title}, {_cell(panel, place)}: about {value}"
     elif panel.values.size == 1:
         said = f"There are about {value} {panel.unit}"
     else:
@@ -237,7 +295,9 @@ def example(panel: Panel) -> str:
         said = f"{of} {peak(panel)} there are about {value} {panel.unit}"
     if panel.lower is None or panel.upper is None or panel.kind == "map":
         return f"{said}."
-    low, high = (write(float(bound.reshape(-1)[place])) for bound in (panel.lower, panel.upper))
+    low, high = svg.span(float(panel.lower.reshape(-1)[place]), float(panel.upper.reshape(-1)[place]), write)
+    if low == high:
+        return f"{said}; the {panel.rate} contains no other number."
     return f"{said}; the {panel.rate} reaches from {low} to {high}, and the true number is most likely between the two."
 
 

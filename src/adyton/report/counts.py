@@ -21,6 +21,7 @@ from adyton.arrays import Reals
 from adyton.errors import AdytonError, BadInput
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries, Ranges
+from adyton.report import svg
 from adyton.report.charts import MOST_BARS, Kind, Panel, blank, is_place, spoken, without
 from adyton.report.page import (
     Block,
@@ -104,12 +105,13 @@ def _total(release: Release, summary: Summary) -> Fact:
     if summary.total is None:
         return Fact("Queries answered", f"{len(release.task.questions()):,}")
     what = "Rows counted" if counted and counted.noun == "rows" else f"{counted.noun.capitalize()} in all"
-    value, *bounds = (people(float(part[0])) for part in summary.total if part is not None)
+    value, lower, upper = summary.total
     small: tuple[str, ...] = (counted.beside,) if counted else ()
-    if summary.interval is not None:
+    if summary.interval is not None and lower is not None and upper is not None:
         guessed = summary.interval.kind == "approximate"
-        small += (f"{' to '.join(bounds)}{' (approximate)' * guessed}",)
-    return Fact(f"{what}, about", value, small)
+        ends = svg.span(float(lower[0]), float(upper[0]), people)
+        small += (f"{' to '.join(ends)}{' (approximate)' * guessed}",)
+    return Fact(f"{what}, about", people(float(value[0])), small)
 
 
 def _typical(release: Release) -> Fact:

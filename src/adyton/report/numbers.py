@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 _MOST_GROUPS, _MOST_PICTURES = 60, 6
 _TOO_WIDE = 0.4
 """An interval that spans more than this part of the possible range is drawn to the edge of the picture."""
+_FEW_OUTSIDE = 0.15
+"""The largest part of the values that may be outside the picture."""
+_WORTH = 0.7
+"""How much of the axis must be left at most, so that cutting intervals is worth it."""
 _QUIET = ("count", "variance")
 """Statistics that are in the table, but drawn only if there is nothing else."""
 _AMOUNTS = ("sum", "count", "variance", "deviation")
@@ -87,7 +91,7 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel | None:
         approximate=figures[0].kind == "approximate",
         series=names if by and len(names) > 1 else (),
         zero=False,
-        within=_ends(release, names[0], lower, upper),
+        within=_ends(release, names[0], values, lower, upper),
         more=f"{left:,} more groups are in the table." if by and left > 0 else "",
     )
     if not held:
@@ -102,12 +106,18 @@ def _title(names: Sequence[str]) -> str:
     return {"50%": "Median"}.get(names[0], names[0].capitalize())
 
 
-def _ends(release: NumbersRelease, name: str, lower: Reals, upper: Reals) -> tuple[float, float] | None:
-    """The ends of the axis, if the intervals of small groups would leave no room for others."""
+def _ends(release: NumbersRelease, name: str, values: Reals, lower: Reals, upper: Reals) -> tuple[float, float] | None:
+    """The ends of the axis, if the intervals of small groups would leave too little room for others: those of the other
+    intervals and of the values, without a few values of dots that are far away."""
     known = upper - lower <= _TOO_WIDE * float(release.asked.grid.width)
     if name in _AMOUNTS or known.all() or not known.any():
         return None
-    return reach([float(lower[known].min()), float(upper[known].max())], zero=False)
+    near = [float(lower[known].min()), float(upper[known].max())]
+    low, high = reach(near, zero=False)
+    outside = int(((values < low) | (values > high)).sum())
+    if outside > (_FEW_OUTSIDE * values.size if values.ndim > 1 else 0):
+        low, high = reach([*near, float(values.min()), float(values.max())], zero=False)
+    return (low, high) if high - low <= _WORTH * float(upper.max() - lower.min()) else None
 
 
 def _possible(release: NumbersRelease, figures: Figures, part: str) -> Reals:

@@ -23,7 +23,7 @@ from adyton.exact import display
 from adyton.kernel.recorder import CHANGED
 from adyton.report.charts import Panel, example, in_common
 from adyton.report.pictures import Drawing
-from adyton.report.svg import figure, number, people
+from adyton.report.svg import figure, number, people, span
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.files import NO_WORDS
 
@@ -350,16 +350,18 @@ def lines_of(
         write = people if column.whole else _all_digits if column.lower is None else figure
         three = (column.values, column.lower, column.upper)
         lists = [[] if part is None else np.asarray(part)[:most].tolist() for part in three]
-        values, low, high = ([_written(value, write) for value in some] for some in lists)
-        held = [] if column.held is None else np.flatnonzero(column.held[:most]).tolist()
-        for line in held:
+        values = [_written(value, write) for value in lists[0]]
+        ends = [
+            (_written(low, write), _written(high, write)) if None in (low, high) else span(low, high, write)
+            for low, high in zip(*lists[1:], strict=True)
+        ]
+        for line in () if column.held is None else np.flatnonzero(column.held[:most]).tolist():
             values[line] = "held back"
-            for bound in (low, high):
-                bound[line : line + 1] = [""] * bool(bound)
+            ends[line : line + 1] = [("", "")] * bool(ends)
         if beside:
-            cells += [[(text, "") for text in texts] for texts in (values, low, high) if texts]
+            cells += [[(text, "") for text in some] for some in (values, *zip(*ends, strict=True))]
         else:
-            bounds = [f"{a} to {b}" if a else "" for a, b in zip(low, high, strict=True)] or [""] * len(values)
+            bounds = [" to ".join(filter(None, pair)) for pair in ends] or [""] * len(values)
             cells.append(list(zip(values, bounds, strict=True)))
     names = [[str(label) for label in list(some[:most])] for some in labels.values()]
     count = len(cells[0]) if cells else 0

@@ -76,8 +76,8 @@ def _ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
 # ---- bars and dots, one below the other -----------------------------------------------------------------------------
 
 
-_BAR, _ROW, _KEYS = 15.0, 13.0, 26.0
-"""The thickness of a bar, the height of a row in addition to its text, and the height of the legend."""
+_BAR, _ROW, _KEYS, _LANE = 15.0, 13.0, 26.0, 11.0
+"""The thickness of a bar, the height of a row in addition to its text, that of the legend, and that of a series."""
 _BESIDE = 0.42
 """The largest part of the width that names beside bars take."""
 
@@ -90,16 +90,24 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
     write = figure if not bars else people if panel.people else number
     figures = [write(float(value)) for value in values[:, 0]] if columns == 1 else []
     names, left, above = _names(panel.labels, width)
-    right = svg.width_of(figures) + 14 if figures else 10.0
-    every = [float(value) for part in (values, *bounds) for value in part.flat]
-    low, high = panel.within or reach(every, zero=bars)
-    first = left + 6 * (not bars)
+    low, high = panel.ends
+    beyond = [  # values outside the picture; a single series has its numbers anyway
+        svg.width_of(write(float(value)) for value in values[side].tolist()) * (columns > 1)
+        for side in (values < low, values > high)
+    ]
+    right = svg.width_of(figures) + 14 if figures else 10.0 + beyond[1]
+    first = left + 6 * (not bars) + beyond[0]
 
     def x(value: float) -> float:
-        return first + (min(max(value, low), high) - low) / (high - low) * (width - first - right)
+        return first + (value - low) / (high - low) * (width - first - right)
 
+    edges = x(low), x(high)
     top = _KEYS if panel.series else 2.0
-    heights = [svg.LINE * len(lines) + (_BAR + 16 if above else _ROW) for lines in names]
+    lanes = _LANE * columns
+    heights = [
+        svg.LINE * len(lines) + max(_BAR, lanes) + 16 if above else max(svg.LINE * len(lines) + _ROW, lanes + 9)
+        for lines in names
+    ]
     bottom = top + sum(heights)
     ticks = _ticks(low, high, max(2, int((width - left - right) / 80)))
     # lines would cross names that are above the bars
@@ -111,19 +119,25 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
         parts += [svg.dot(at, 9, SERIES[column % len(SERIES)]), svg.text(at + 9, 9, words)]
         at += 26 + svg.length(words)
     for place, lines in enumerate(names):
-        middle = top + (svg.LINE * len(lines) + 4 + _BAR / 2 if above else heights[place] / 2)
+        middle = top + (svg.LINE * len(lines) + 4 + max(_BAR, lanes) / 2 if above else heights[place] / 2)
         start = (0, top + 7, "start") if above else (left - 8, middle - svg.LINE * (len(lines) - 1) / 2, "end")
         parts.append(svg.text(start[0], start[1], "\n".join(lines), start[2]))
         for column, value in enumerate(values[place].tolist()):
-            y = middle + (0.0 if columns == 1 else 5.0 * (column % 2) - 2.5)  # so that intervals do not overlap
-            whisker = svg.whisker([x(float(bound[place, column])) for bound in bounds], y)
+            y = middle + _LANE * (column - (columns - 1) / 2)  # so that intervals do not overlap
+            colour = SERIES[column % len(SERIES)]
+            ink = colour if columns > 1 else ""
+            whisker = svg.whisker([x(float(bound[place, column])) for bound in bounds], y, edges, ink)
             if bars:
                 begin, end = sorted((x(0), x(value)))
                 parts += [svg.box(begin, y - _BAR / 2, end - begin, _BAR, DATA, 0.85), *whisker]
                 ends = (y - _BAR / 2 - 2, y + _BAR / 2 + 2) if above else (top, bottom)
                 parts += [svg.line(x(0), ends[0], x(0), ends[1], 0.7)] * (above or not place)
+            elif low <= value <= high:
+                parts += [*whisker, svg.dot(x(value), y, colour)]
             else:
-                parts += [*whisker, svg.dot(x(value), y, SERIES[column % len(SERIES)])]
+                way = 1 if value > high else -1
+                said = svg.text(edges[way > 0] + 5 * way, y, write(value), "start" if way > 0 else "end")
+                parts += [*whisker, svg.arrow(edges[way > 0], y, colour, way), *([said] if columns > 1 else [])]
         parts += [svg.text(width, middle, figures[place], "end")] if figures else []
         top += heights[place]
     parts.append(svg.text(left, bottom + 31, svg.cut(panel.unit, width - left), pale=True))
@@ -155,16 +169,16 @@ def _pyramid(panel: Panel, width: float) -> tuple[float, list[str]]:
     gutter = min(max(svg.width_of(along.labels), svg.length(along.name)) + 20, 0.36 * width)
     span = (width - gutter) / 2 - 1
     row, base = 19.0 if along.size > 8 else 25.0, along.size - along.apart
-    most = max(1.0, *(float(part[:, :2].max()) for part in (values, *bounds)))
+    low, most = panel.ends
     bottom = _TOP + row * along.size + _APART * bool(along.apart)
     heights = [_TOP + row * (base - place - 0.5) for place in range(base)]
     heights += [_TOP + row * (base + place + 0.5) + _APART for place in range(along.apart)]
     parts = [svg.text(width / 2, _TOP - 14, svg.cut(along.name, gutter - 8), "middle", pale=True)]
-    ticks = _ticks(0, most, max(2, int(span / 75)))
-    for side, (colour, zero, way) in enumerate(((DATA, span, -1), (SECOND, width - span, 1))):
+    ticks = _ticks(low, most, max(2, int(span / 75)))
+    for side, (colour, start, way) in enumerate(((DATA, span, -1), (SECOND, width - span, 1))):
 
-        def x(value: float, zero: float = zero, way: int = way) -> float:
-            return zero + way * max(0.0, value) / most * span
+        def x(value: float, start: float = start, way: int = way) -> float:
+            return start + way * (value - low) / (most - low) * span
 
         edges = (0.0, span + 12) if way < 0 else (width - span - 12, width)
         parts += [svg.line(x(mark), _TOP - 4, x(mark), bottom, 0.12) for mark, _ in ticks]
@@ -172,10 +186,10 @@ def _pyramid(panel: Panel, width: float) -> tuple[float, list[str]]:
         total = svg.cut(f"{levels.labels[side]}: {people(float(values[:, side].sum()))}", 0.86 * span)
         parts.append(svg.text(0 if way < 0 else width, 8, total, "start" if way < 0 else "end", bold=True))
         for place, y in enumerate(heights):
-            begin, end = sorted((zero, x(float(values[place, side]))))
+            begin, end = sorted((x(0), x(float(values[place, side]))))
             parts.append(svg.box(begin, y - row / 2 + 2, end - begin, row - 4, colour, 0.85))
-            parts += svg.whisker([x(float(bound[place, side])) for bound in bounds], y)
-        parts.append(svg.line(zero, _TOP - 4, zero, bottom, 0.7))
+            parts += svg.whisker([x(float(bound[place, side])) for bound in bounds], y, (0, width))
+        parts.append(svg.line(x(0), _TOP - 4, x(0), bottom, 0.7))
     for words, y in zip(along.labels, heights, strict=True):
         parts.append(svg.text(width / 2, y, svg.cut(words, gutter - 8), "middle"))
     return bottom + 42, [*parts, svg.text(0, bottom + 31, svg.cut(panel.unit, width), pale=True)]
@@ -198,7 +212,7 @@ def _lines(panel: Panel, width: float) -> tuple[float, list[str]]:
     base = len(panel.values) - (axis.apart if axis else 0)
     apart = () if axis is None or several else axis.labels[base:]
     every = [part[:base] if several else part for part in _columns(panel, len(names))]
-    low, high = panel.within or reach([float(end) for part in every for end in (part.min(), part.max())], panel.zero)
+    low, high = panel.ends
     ticks = _ticks(low, high, 3 if several else 5)
     left = svg.width_of(words for _, words in ticks) + 14
     end = width - 2 - len(apart) * (_OTHER + _APART)

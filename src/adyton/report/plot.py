@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,16 +22,15 @@ from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.messages import path_of, shorten
 from adyton.report import svg
+from adyton.report.axes import fitted
 from adyton.report.pictures import Branch, Drawing, keys, outline
-from adyton.report.svg import COLOURS, FONT, wrapped
-from adyton.report.svg import figure as figure_in_words
+from adyton.report.svg import COLOURS, FONT, SERIES, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from adyton.plans.base import ExpectedError
     from adyton.report.pictures import Drawing
     from adyton.result.result import Result
 
@@ -48,13 +47,8 @@ _SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "adyton",
     "text.parse_math": False,
 }
-_ERRORS = {
-    "exact": ("-", ""),
-    "estimate": ("-", ""),
-    "upper mark": ("--", " (at most about)"),
-    "noise only": (":", " (noise alone)"),
-}
-"""The style of error lines, and the text after their names."""
+_ROOM, _MANY = 1.15, 2e4
+"""The room around curves, and the ratio of the ends of an axis from which on it has few ticks."""
 _STEP = re.compile(r"([MLHVZ])([^MLHVZ]*)")
 
 
@@ -119,32 +113,78 @@ def figure_of(drawings: Sequence[Drawing], title: Sequence[str], path: str | os.
     return figure
 
 
-def plot_errors(
-    title: str, errors: Mapping[Fraction, Mapping[str, ExpectedError | None]], path: str | os.PathLike[str]
-) -> None:
-    """Write a picture of the expected error against ε, one line for each algorithm with a closed form."""
-    check_ending(path)
-    names = dict.fromkeys(name for known in errors.values() for name, error in known.items() if error is not None)
-    if not names:
-        raise BadInput("no algorithm here has an error in closed form: there is nothing to draw.")
-    with new_figure(path, 7, 4.2) as figure:
-        figure.set_layout_engine("constrained")
-        axes = figure.subplots()
-        for place, name in enumerate(names):
-            points = [(float(budget), known[name]) for budget, known in errors.items()]
-            drawn = [(budget, error) for budget, error in points if error is not None and error.per_query > 0]
-            if drawn:
-                dashes, words = _ERRORS[drawn[0][1].kind]
-                line = [budget for budget, _ in drawn], [error.per_query for _, error in drawn]
-                colour = COLOURS[place % len(COLOURS)]
-                axes.plot(*line, dashes, marker="o", markersize=3, color=colour, label=f"{name}{words}")
-        axes.set(xscale="log", yscale="log", xlabel="ε", ylabel="typical error of an answer")
-        for axis in (axes.xaxis, axes.yaxis):  # 1, 2 and 5 times a power of ten
-            for put in (axis.set_major_formatter, axis.set_minor_formatter):
-                put(lambda value, _: figure_in_words(value) if f"{value:e}"[0] in "125" else "")
-        axes.set_title(title, loc="left")
-        axes.grid(True, which="major", color="#DDDDDD", linewidth=0.6)
-        axes.legend(frameon=False)
+def plot_curves(
+    said: str,
+    title: str,
+    unit: str,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    mark: tuple[float, float] | None,
+    path: str | os.PathLike[str] | None,
+) -> Figure:
+    """Errors against ε under a sentence, both on logarithmic axes, with a legend; *mark* is a point with lines to both
+    axes."""
+    if path is not None:
+        check_ending(path)
+    drawing = Drawing(title, "", partial(_curves, title, unit, lines, mark))
+    return figure_of([drawing], wrapped(said, 540, 3), path)
+
+
+def _curves(
+    title: str,
+    unit: str,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    mark: tuple[float, float] | None,
+    width: float,
+) -> str:
+    points = [point for line in lines.values() for point in line if point[1] > 0]
+    ends = [
+        (min(values) / _ROOM, max(values) * _ROOM)
+        for values in zip(*points, *([mark] if mark is not None and mark[1] > 0 else []), strict=True)
+    ]
+    marks = [[(value, svg.figure(value)) for value in _round_values(low, high)] for low, high in ends]
+    parts, top = keys(list(lines), width, [SERIES[place % len(SERIES)] for place in range(len(lines))])
+    top += 22
+    left, bottom = svg.width_of(words for _, words in marks[1]) + 14, top + 250
+
+    def x(value: float) -> float:
+        return left + math.log(value / ends[0][0]) / math.log(ends[0][1] / ends[0][0]) * (width - left - 2)
+
+    def y(value: float) -> float:
+        return bottom - math.log(value / ends[1][0]) / math.log(ends[1][1] / ends[1][0]) * (bottom - top)
+
+    parts.append(svg.text(0, top - 14, svg.cut(unit, width), pale=True))
+    for value, words in marks[1]:
+        parts += [svg.line(left, y(value), width - 2, y(value), 0.12), svg.text(left - 8, y(value), words, "end")]
+    parts += [svg.line(x(value), top, x(value), bottom, 0.12) for value, _ in marks[0]]
+    parts += [svg.line(left, bottom, width - 2, bottom, 0.7), *fitted(marks[0], x, (0, width)).draw(bottom)]
+    for place, line in enumerate(lines.values()):
+        shown = [(x(epsilon), y(error)) for epsilon, error in line if error > 0]
+        colour = SERIES[place % len(SERIES)]
+        path = "L".join(f"{svg.place(across)} {svg.place(up)}" for across, up in shown)
+        parts.append(f'<path d="M{path}" fill="none" style="stroke:{colour}" stroke-width="1.6"/>')
+        parts += [svg.dot(*point, colour, 2.6) for point in shown]
+    if mark is not None and mark[1] > 0:
+        across, up = x(mark[0]), y(mark[1])
+        parts += [svg.line(left, up, across, up, 0.8), svg.line(across, up, across, bottom, 0.8)]
+        words = f"ε = {svg.figure(mark[0])}: {svg.figure(mark[1])}"
+        beside = across + 8 + svg.length(words) < width
+        spot = (across + 8, up - 10, words, "start") if beside else (across - 8, up + 12, words, "end")
+        parts += [svg.dot(across, up, "currentColor"), svg.text(*spot, bold=True)]
+    parts.append(svg.text((left + width) / 2, bottom + 38, "ε", "middle", pale=True))
+    said = f"{len(lines)} lines; ε from {svg.figure(points[0][0])} to {svg.figure(points[-1][0])}"
+    return svg.drawing(width, bottom + 48, title, said, parts)
+
+
+def _round_values(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten; powers of ten alone over a wide range.
+
+    >>> _round_values(0.01, 0.2), _round_values(1, 3e6)[:3]
+    ([0.01, 0.02, 0.05, 0.1, 0.2], [1.0, 10.0, 100.0])
+    """
+    steps = (1, 2, 5) if high / low < _MANY else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    values = (float(f"{step}e{power}") for power in powers for step in steps)
+    return [value for value in values if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
 
 
 # ---- a drawing, piece by piece --------------------------------------------------------------------------------------

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from html import escape
 from itertools import accumulate
+
+from adyton import messages
 
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D55E00", "#BBBBBB")
 """Eight colours that people with any kind of colour vision can distinguish (Okabe and Ito, 2008), with grey in
@@ -18,8 +20,8 @@ DATA = f"var(--adyton-data,{BLUE})"
 """The colour of estimates; a page may set another one for a dark background."""
 SECOND = f"var(--adyton-second,{VERMILION})"
 """The colour of a second series."""
-SERIES = (DATA, SECOND, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A949E")
-"""The colours of several series in one picture."""
+SERIES = (DATA, SECOND, "#009E73", "#CC79A7", "#8A949E", "#9C755F", "#8E6CC0")
+"""The colours of several series in one picture, different on light and dark backgrounds."""
 LINE = 14.0
 """The distance between lines of text."""
 
@@ -52,10 +54,11 @@ def upright(x: float, y: float, words: str) -> str:
     return text(x, y, words.replace("\n", " "), "end").replace('text-anchor="end"', turned)
 
 
-def line(x1: float, y1: float, x2: float, y2: float, opacity: float = 1.0, width: float = 1.0) -> str:
+def line(x1: float, y1: float, x2: float, y2: float, opacity: float = 1.0, width: float = 1.0, colour: str = "") -> str:
     """A straight line."""
+    ink = f'style="stroke:{colour}"' if colour else 'stroke="currentColor"'
     return (
-        f'<line x1="{place(x1)}" y1="{place(y1)}" x2="{place(x2)}" y2="{place(y2)}" stroke="currentColor" '
+        f'<line x1="{place(x1)}" y1="{place(y1)}" x2="{place(x2)}" y2="{place(y2)}" {ink} '
         f'stroke-opacity="{opacity:g}" stroke-width="{width:g}"/>'
     )
 
@@ -73,10 +76,26 @@ def dot(x: float, y: float, colour: str, radius: float = 4.0) -> str:
     return f'<circle cx="{place(x)}" cy="{place(y)}" r="{place(radius)}" style="fill:{colour}"/>'
 
 
-def whisker(ends: Sequence[float], y: float) -> list[str]:
-    """A horizontal interval, if there is one: a thin line with ends."""
-    sides = [line(side, y - 4, side, y + 4, 0.9, 1.3) for side in ends]
-    return [line(ends[0], y, ends[1], y, 0.9, 1.3), *sides] if ends else []
+def whisker(ends: Sequence[float], y: float, within: tuple[float, float], colour: str = "") -> list[str]:
+    """A horizontal interval, if there is one: a thin line with ends. An end that is not *within* the picture is an open
+    arrow at its edge; an interval that is outside is not drawn."""
+    shown = [min(max(side, within[0]), within[1]) for side in ends]
+    if not ends or (shown != list(ends) and shown[0] == shown[1]):
+        return []
+    parts = [line(shown[0], y, shown[1], y, 0.9, 1.3, colour)]
+    for given, side in zip(ends, shown, strict=True):
+        if abs(given - side) < 0.05:
+            parts.append(line(side, y - 4, side, y + 4, 0.9, 1.3, colour))
+        else:
+            back = side + (6 if given < side else -6)
+            parts += [line(back, y + up, side, y, 0.9, 1.3, colour) for up in (-4, 4)]
+    return parts
+
+
+def arrow(x: float, y: float, colour: str, way: int) -> str:
+    """A filled arrow with its tip at a point: to the right, or to the left if *way* is −1."""
+    back = place(x - 9 * way)
+    return f'<path d="M{place(x)} {place(y)}L{back} {place(y - 5)}L{back} {place(y + 5)}Z" style="fill:{colour}"/>'
 
 
 def place(value: float) -> str:
@@ -145,6 +164,22 @@ def cut(words: str, room: float) -> str:
     return words[: max(1, kept)].rstrip() + "…"
 
 
+def cut_apart(names: Sequence[str], room: float) -> list[str]:
+    """Several texts, shortened at the end, or in the middle if some of them would otherwise look the same.
+
+    >>> cut_apart(["north of the river", "south"], 60), cut_apart(["district 10", "district 20"], 60)
+    (['north o…', 'south'], ['dis…t 10', 'dis…t 20'])
+    """
+    short = [cut(name, room) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    heads = [cut(name, room / 2).removesuffix("…") for name in names]
+    tails = [cut(name[::-1], room - length(head))[::-1] for name, head in zip(names, heads, strict=True)]
+    return [
+        name if length(name) <= room else f"{head}{tail}" for name, head, tail in zip(names, heads, tails, strict=True)
+    ]
+
+
 def wrapped(words: str, room: float, lines: int) -> list[str]:
     """The text in at most *lines* lines, broken at blanks if possible; the last line is cut if it is too long.
 
@@ -178,7 +213,7 @@ def _fitting(words: str, room: float) -> int:
 
 
 _STEPS = (1.0, 2.0, 5.0, 10.0)
-_SIZES = ((1e9, "G"), (1e6, "M"), (1e4, "k"))
+_SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
 """The sizes from which ticks are written with a letter."""
 
 
@@ -253,6 +288,15 @@ def figure(value: float) -> str:
     if not 1e-5 <= abs(value) < 1e9:
         return f"{value:.3g}".replace("-", "−", 1) if value < 0 else f"{value:.3g}"
     return number(value, max(0, 2 - math.floor(math.log10(abs(value)))))
+
+
+def span(low: float, high: float, write: Callable[[float], str] = figure) -> tuple[str, str]:
+    """The ends of an interval, written with as many digits as they need to differ.
+
+    >>> span(21.683, 21.712), span(260.6, 261.2, people), span(90.0, 90.0), span(-3.0, 7.4, people)
+    (('21.68', '21.71'), ('260.6', '261.2'), ('90', '90'), ('−3', '7'))
+    """
+    return messages.span(low, high, write, number)
 
 
 def tick_words(values: Sequence[float]) -> list[str]:

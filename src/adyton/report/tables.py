@@ -185,7 +185,7 @@ def _written(release: TablesRelease, group: tuple[str, ...]) -> Table:
     elif len(group) == 1 or len(columns) > _COLUMNS:
         rows, columns = [*rows, columns], (release.counted.what(),)
     cells = [
-        (people(count), "" if bounds.missing else f"{people(low)} to {people(high)}")
+        (people(count), "" if bounds.missing else " to ".join(svg.span(low, high, people)))
         for count, low, high in zip(*(part.flatten().tolist() for part in three), strict=True)
     ]
     names, wide = [" × ".join(map(str, labels)) for labels in itertools.product(*rows)], len(columns)

@@ -25,7 +25,7 @@ from adyton.denoising.shrinkage import isotonic
 from adyton.errors import BadInput
 from adyton.messages import listing
 from adyton.queries import Explicit, Prefix, Product, Queries
-from adyton.result.intervals import Interval, Kind
+from adyton.result.intervals import Interval, Kind, ends
 from adyton.result.sheets import to_pandas, to_polars, with_counted
 from adyton.schema import Date, Duration, Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
@@ -178,7 +178,9 @@ class Figure(float):
     def within(
         cls, value: float, lower: float, upper: float, interval: Interval, what: str, form: Form | None = None
     ) -> Figure:
-        """A figure with these bounds, derived from *interval*; unbounded if its bounds may not be shown."""
+        """A figure with these bounds, derived from *interval* and widened to contain the value; unbounded if its bounds
+        may not be shown."""
+        lower, upper = min(lower, value), max(upper, value)  # as they are if the value is not a number
         if missing := interval.missing:
             lower, upper = -math.inf, math.inf
         note = missing or interval.note
@@ -234,7 +236,7 @@ class Figure(float):
 
     def __repr__(self) -> str:
         value, low, high = (
-            (f"{float(self):.6g}", f"{self.lower:.6g}", f"{self.upper:.6g}")
+            (f"{float(self):.6g}", *ends(self.lower, self.upper))
             if self.form is None
             else (self.form.text(self), self.form.text(self.lower, -1), self.form.text(self.upper, 1))
         )

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adyton.arrays import Reals
+from adyton.messages import span
 from adyton.solving.noise_moments import Moments
 
 Kind: TypeAlias = Literal["exact", "approximate"]
@@ -92,7 +93,12 @@ class Interval:
         pairs = zip(self.lower.reshape(-1).tolist()[:_SHOWN], self.upper.reshape(-1).tolist()[:_SHOWN], strict=True)
         more = ", …" if self.lower.size > _SHOWN else ""
         counted = f" ({self.counted})" if self.counted else ""
-        return ", ".join(f"{low:.6g} to {high:.6g}" for low, high in pairs) + more + counted
+        return ", ".join(" to ".join(ends(*pair)) for pair in pairs) + more + counted
+
+
+def ends(low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval with six digits, or more if they need them to differ."""
+    return span(low, high, "{:.6g}".format, lambda value, digits: f"{value:.{6 + digits}g}")
 
 
 # ---- how wide intervals are ------------------------------------------------------------------------------------------

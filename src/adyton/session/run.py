@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adyton import odds
 from adyton.errors import BadInput
@@ -19,6 +20,7 @@ from adyton.kernel.recorder import Debit, Recorder
 from adyton.kernel.sources import TableSource
 from adyton.messages import shorten
 from adyton.programs.base import Outlook, Program, program_of
+from adyton.programs.targets import EPSILONS, outcome, plot_errors
 from adyton.queries import Identity
 from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Misfits, MisfitShare, NoisyMisfit
 from adyton.result.pending import carry_out, in_short
@@ -28,6 +30,9 @@ from adyton.schema import Schema
 from adyton.schema.misfits import misfits_of
 from adyton.schema.predicates import attributes_of, parse_predicate
 from adyton.tasks.request import Request
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LEAST, MOST = Fraction(1, 1000), Fraction(1, 2)
 """The smallest and largest share of a budget for counting rows that do not match the schema."""
@@ -162,6 +167,8 @@ class Preview:
     """The schema of the whole table."""
     counted: tuple[str, ...] = ()
     """Which rows of each unit would be counted, where not all of them are."""
+    rows: int | None = None
+    """The public number of rows, if all of them would be counted."""
 
     @property
     def candidates(self) -> Any:
@@ -215,6 +222,16 @@ class Preview:
             f"{display(self.remaining)} that is left{enough}.{checked}"
         )
 
+    @property
+    def outcome(self) -> str:
+        """How accurate the answers would be, in one sentence; empty where it depends on the data."""
+        return outcome(self.epsilon, self.outlook, self.rows)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """The error against ε on a matplotlib figure, written to *path* if one is given, with this budget marked."""
+        said = self.outcome or self.task
+        return plot_errors(said, self.task, self.outlook, EPSILONS, self.epsilon, None, path)
+
     def lines(self) -> list[tuple[str, ...]]:
         """A line for each candidate, below a header; empty where the notes say everything."""
         return self.outlook.lines(self.epsilon)
@@ -223,13 +240,17 @@ class Preview:
         lines = self.lines()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         rows = ["  " + "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
-        words = [self.sentence(), *self.notes, self.outlook.head(self.epsilon), *map(str.rstrip, rows)]
+        words = [self.sentence(), *self._words, *map(str.rstrip, rows)]
         return "\n".join([*words, self.outlook.ending] if self.outlook.ending else words)
 
     __repr__ = __str__
 
+    @property
+    def _words(self) -> list[str]:
+        return [words for words in (*self.notes, self.outcome, self.outlook.head(self.epsilon)) if words]
+
     def _repr_html_(self) -> str:
-        words = escape(" ".join((self.sentence(), *self.notes, self.outlook.head(self.epsilon))))
+        words = escape(" ".join((self.sentence(), *self._words)))
         head, *rest = self.lines() or [()]
         titles = "".join(f"<th>{escape(title)}</th>" for title in head)
         rows = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in line)}</tr>" for line in rest)

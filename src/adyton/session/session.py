@@ -21,7 +21,8 @@ from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
 from adyton.messages import path_of
 from adyton.noise.source import NoiseSource
-from adyton.programs.base import Epsilon, Outlook, program_of
+from adyton.programs.base import Outlook, program_of
+from adyton.programs.targets import Epsilon, Target
 from adyton.result.folder import Place
 from adyton.result.number import CutOff, Number, RowsCut
 from adyton.result.pending import Keeper, Measurements
@@ -130,26 +131,42 @@ class Session(Budgeted, Keeper):
         request = Request.of(task, epsilon, where=where, algorithm=algorithm, misfits=misfits, options=options)
         counted = RowsCounted.asked(request.task, self.unit if self.schema.unit else None, self.schema.rows_per_unit)
         said = (counted.sentence,) if counted else ()
-        return Preview(str(request.task), request.epsilon, self.remaining, self._outlook(request), self.schema, said)
+        rows = self.schema.rows if where is None else None
+        outlook = self._outlook(request)
+        return Preview(str(request.task), request.epsilon, self.remaining, outlook, self.schema, said, rows)
 
     def epsilon_for(
         self,
         task: Task,
         error: Rational,
         *,
+        of: Rational | Result | None = None,
         algorithm: str = AUTO,
         where: str | None = None,
         misfits: Rational | bool | None = None,
         **options: Any,
-    ) -> Fraction:
-        """The smallest ε whose expected error meets a target: the root mean square error of one answer. Spends nothing.
+    ) -> Epsilon:
+        """The smallest ε whose expected error meets a target. Spends nothing, and reads no row.
+
+        A number is a typical error: the root mean square error of one answer. ``"±20"`` is the half-width of the 95%
+        interval of each answer, and ``"5%"`` is that half-width as a part of *of*: a number, or an earlier release,
+        whose mean answer counts. Without *of*, it is a part of an even share of the rows, if the schema says how many
+        there are.
 
         The error is computed in closed form. With ``algorithm="auto"`` it is the smallest error of the algorithms that
         have a closed form; the chosen algorithm is expected to do at least as well. The result is an exact fraction,
-        printed as a decimal.
+        printed as a decimal; its ``sentence`` says what it buys, and ``plot()`` draws the error against ε.
+
+        >>> import pandas, adyton as ad
+        >>> schema = ad.Schema({"age": ad.Integer(0, 99, step=20)}, rows=2000)
+        >>> session = ad.Session(pandas.DataFrame({"age": [20, 41, 67] * 700}), schema=schema, epsilon=1)
+        >>> print(session.epsilon_for(ad.Histogram("age"), error="5%", algorithm="identity").sentence)
+        ε = 0.1528 makes each of these 5 counts good to ± 20, or 5% of 400, 19 times of 20.
         """
         request = Request.of(task, 1, where=where, algorithm=algorithm, misfits=misfits, options=options)
-        return Epsilon(self._outlook(request).epsilon_for(error))
+        outlook = self._outlook(request)
+        target = Target.of(error, outlook, of, self.schema.rows if where is None else None)
+        return Epsilon.reaching(target, outlook, str(request.task))
 
     def _outlook(self, request: Request) -> Outlook:
         """What can be known of a request beforehand; refused if its release would be refused."""

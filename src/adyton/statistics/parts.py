@@ -209,7 +209,8 @@ class NoisyMoments:
         scales = np.full(self.places.size, self.scale)
         far = float(radius(scales, confidence))
         error = np.full(self.total.shape, self.scale * np.sqrt(2 * self.places.size))
-        return Figures("count", self.total, np.maximum(self.total - far, 0), self.total + far, error, "exact")
+        lower = np.minimum(np.maximum(self.total - far, 0), self.total)  # a count below 0 is inside its interval, too
+        return Figures("count", self.total, lower, np.maximum(self.total + far, 0), error, "exact")
 
     def mean(self, confidence: float) -> Figures:
         """The mean, with bounds by Fieller's method, which are exact however few rows there are.
@@ -279,7 +280,7 @@ class NoisyMoments:
         far = radius(scales, confidence)
         error = np.minimum(np.sqrt(2 * (scales**2).sum(axis=1)), 0.25)
         lost = self.total <= 0
-        low, high = np.clip(raw - far, 0, 0.25), np.clip(raw + far, 0, 0.25)
+        low, high = np.clip(raw - far, 0, clipped), np.clip(raw + far, clipped, 0.25)
         bounds = np.where(lost, 0.0, low), np.where(lost, 0.25, high)
         square = self.width**2
         return Figures(
