@@ -257,22 +257,23 @@ def _normal(runs: int) -> Reals:
 #
 # Simulated runs on a smooth estimate do not show what it has smoothed away. But every answer was also measured with
 # noise of a known law. In units of that noise, the distance from the estimate to the truth has a mixed law: mostly that
-# of the simulated runs, and with some chance a Laplace law of one of several scales. The chances are fitted by EM to
-# the distances from the estimates to the measured answers; bounds are quantiles of the posterior law of each answer.
+# of the simulated runs, and with some chance a Laplace law of a larger scale. The chances are fitted by EM to the
+# distances from the estimates to the measured answers; bounds are quantiles of the posterior law of each answer.
 
 
-_SCALES = np.array([0.25, 0.5, 1.1, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0])
-"""The scales of detail that smoothing may have removed, in units of the noise (of which one is 1/ε for a cell)."""
-_BELIEFS = np.array([20.0, 1.0, 1.0, 1.0, 0.15, 0.15, 0.15, 0.15, 0.15, 0.15])
-"""How many answers the prior counts for: without such detail, and with detail of each scale. Found on public data."""
-_SHARED = 20.0
+_TIMES = np.array([2.5, 6.0, 15.0])
+"""Errors that are larger than the simulated ones by these factors."""
+_SCALES = np.array([2.0, 4.0, 8.0, 16.0, 64.0, 256.0])
+"""The scales of detail that smoothing may have removed, in units of the noise (for a cell, a unit is 1/ε)."""
+_BELIEFS = np.array([20.0, *[1.0] * _TIMES.size, *[0.15] * _SCALES.size])
+"""How many answers the prior counts for: those like the simulated ones, and of each larger scale. Found on public
+data."""
+_SHARED = 100.0
 """How many answers the chances of all answers count for, in the fit to answers of similar size."""
 _STRETCH = 1.0
 """Where estimates are much smoother than what was measured, simulated errors are stretched by up to this factor more;
 where they are as noisy, not at all."""
-_EDGES = np.concatenate([np.linspace(0, 12, 97), 12 * 1.15 ** np.arange(1, 60)])
-"""Distances are counted in bins between these edges for the fit."""
-_EM_STEPS, _HALVINGS, _TOGETHER = 300, 36, 1 << 13
+_EM_STEPS, _MOST_FITTED, _HALVINGS, _TOGETHER = 60, 1 << 12, 36, 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,46 +284,43 @@ class Detail:
     """The size of the unit for each answer: the scale of a Laplace law with the variance of the noise."""
     apart: Reals
     """How far the measured answers are above the estimates, in these units."""
+    scales: Reals
+    """For each answer, the scale of the simulated errors, stretched, and the larger scales."""
     chances: Reals
-    """For each answer, the chance of the law of simulated runs, and of detail of each scale."""
+    """For each answer, the chance of each scale."""
 
     @classmethod
-    def of(cls, answers: Reals, measured: Reals, variances: Reals) -> Detail:
-        """Fit the chances to all answers, then to answers of similar size."""
+    def of(cls, answers: Reals, measured: Reals, variances: Reals, simulated: Reals) -> Detail:
+        """Fit the chances to all answers, then to answers of similar size; *simulated* is the scale of a Laplace law of
+        the simulated errors of each answer."""
         unit = np.sqrt(np.maximum(variances, 1e-12) / 2)
-        apart = (measured - answers) / unit
-        common = _fitted(apart, _BELIEFS)
-        chances = _likelihoods(apart)
+        apart, scale = (measured - answers) / unit, np.maximum(simulated / unit, 1e-6)
+        scale = scale * (1 + _STRETCH * np.maximum(1 - scale, 0))
+        larger = np.minimum(scale[:, None] * _TIMES, _SCALES[-1])
+        scales = np.concatenate([scale[:, None], larger, np.broadcast_to(_SCALES, (scale.size, _SCALES.size))], axis=1)
+        scales[np.abs(scales - 1) < 0.05] = 1.05  # so that no denominator vanishes
+        likely = _likelihoods(apart, scales)
+        common = _fitted(likely, _BELIEFS)
         for kind in _alike(answers):
-            chances[kind] *= _fitted(apart[kind], _SHARED * common) if kind.size < answers.size else common
-        return cls(unit, apart, chances / chances.sum(axis=1, keepdims=True))
+            likely[kind] *= _fitted(likely[kind], _SHARED * common) if kind.size < answers.size else common
+        return cls(unit, apart, scales, likely / likely.sum(axis=1, keepdims=True))
 
-    def stretched(self, far: Reals, own: Reals) -> Reals:
-        """Simulated errors of this size, larger where they are small compared with those of measured answers."""
-        return np.asarray(far * (1 + _STRETCH * np.maximum(1 - far / np.maximum(own, 1e-12), 0)))
-
-    def bounds(self, far: Reals, rate: float) -> tuple[Reals, Reals]:
-        """The distances from the estimate to the lower and to the upper bound; *far* is the radius of simulated
-        errors at this rate."""
-        low, high = np.empty(far.shape), np.empty(far.shape)
-        for start in range(0, far.size, _TOGETHER):
+    def bounds(self, rate: float) -> tuple[Reals, Reals]:
+        """The distances from the estimate to the lower and to the upper bound."""
+        low, high = np.empty(self.unit.shape), np.empty(self.unit.shape)
+        for start in range(0, low.size, _TOGETHER):
             part = slice(start, start + _TOGETHER)
-            radius, apart = far[part] / self.unit[part], np.abs(self.apart[part])
-            ends = [
-                _crossing(apart, self.chances[part], radius, rate, chance)
-                for chance in ((1 - rate) / 2, (1 + rate) / 2)
-            ]
-            down, up = np.maximum(-ends[0], 0) * self.unit[part], np.maximum(ends[1], 0) * self.unit[part]
+            law = np.abs(self.apart[part]), self.scales[part], self.chances[part]
+            down, up = (-_crossing(*law, rate, (1 - rate) / 2), _crossing(*law, rate, (1 + rate) / 2))
             above = self.apart[part] >= 0
             low[part], high[part] = np.where(above, down, up), np.where(above, up, down)
-        return low, high
+        return np.maximum(low, 0) * self.unit, np.maximum(high, 0) * self.unit
 
-    def squares(self, simulated: Reals) -> Reals:
-        """The mean square of the error of each answer, given that in simulated runs."""
-        own = 2 * np.square(self.unit)
-        without = np.square(self.stretched(np.sqrt(simulated), np.sqrt(own)))
-        detail = (self.chances[:, 1:] * _mean_squares(np.abs(self.apart))).sum(axis=1) * own / 2
-        return np.asarray(self.chances[:, 0] * without + detail)
+    def squares(self) -> Reals:
+        """The mean square of the error of each answer."""
+        detail = _mean_squares(np.abs(self.apart), self.scales[:, 1:])
+        each = np.concatenate([2 * np.square(self.scales[:, :1]), detail], axis=1)
+        return np.asarray((self.chances * each).sum(axis=1) * np.square(self.unit))
 
 
 def around_measured(answers: Reals, far: Reals, measured: Reals, moments: Moments, rate: float) -> tuple[Reals, Reals]:
@@ -338,12 +336,10 @@ def around_measured(answers: Reals, far: Reals, measured: Reals, moments: Moment
     ([-5.0, -4.0, 0.0], [5.0, 21.0, 228.0])
     """
     own = radius(moments, rate)
-    detail = Detail.of(answers, measured, moments.variances)
-    down, up = detail.bounds(detail.stretched(far, own), rate)
-    lower, upper = answers - down, answers + up
+    down, up = Detail.of(answers, measured, moments.variances, -far / math.log(1 - rate)).bounds(rate)
     plain = far >= own
-    lower = np.where(plain, np.minimum(measured - own, answers), lower)
-    upper = np.where(plain, np.maximum(measured + own, answers), upper)
+    lower = np.where(plain, np.minimum(measured - own, answers), answers - down)
+    upper = np.where(plain, np.maximum(measured + own, answers), answers + up)
     against = np.abs(measured - answers) > radius(moments, 1 - (1 - rate) / answers.size)
     return np.where(against, np.minimum(lower, measured), lower), np.where(against, np.maximum(upper, measured), upper)
 
@@ -358,59 +354,58 @@ def within_counts(answers: Reals, lower: Reals, upper: Reals) -> tuple[Reals, Re
     return np.minimum(raised, answers), np.maximum(np.floor(upper + 1e-9), answers)
 
 
-def _likelihoods(apart: Reals) -> Reals:
-    """The density of these distances: Laplace noise, and the sum of Laplace noise and a Laplace law of each scale."""
-    far = np.abs(apart)[:, None]
-    sums = (_SCALES * np.exp(-far / _SCALES) - np.exp(-far)) / (2 * (np.square(_SCALES) - 1))
+def _likelihoods(apart: Reals, scales: Reals) -> Reals:
+    """The density of these distances: Laplace noise alone for the simulated scale (estimates follow the noise), and the
+    sum of Laplace noise and a Laplace law for each larger scale."""
+    far, larger = np.abs(apart)[:, None], scales[:, 1:]
+    sums = (larger * np.exp(-far / larger) - np.exp(-far)) / (2 * (np.square(larger) - 1))
     return np.maximum(np.concatenate([np.exp(-far) / 2, sums], axis=1), 1e-300)
 
 
-def _fitted(apart: Reals, beliefs: Reals) -> Reals:
-    """The chances of all laws, by EM on binned distances."""
-    bins = np.searchsorted(_EDGES, np.abs(apart), side="right") - 1
-    numbers = np.bincount(np.minimum(bins, _EDGES.size - 1), minlength=_EDGES.size)
-    seen = np.flatnonzero(numbers)
-    density = _likelihoods(np.append((_EDGES[1:] + _EDGES[:-1]) / 2, _EDGES[-1])[seen])
+def _fitted(likely: Reals, beliefs: Reals) -> Reals:
+    """The chances of all scales, by EM."""
+    likely = likely[:: max(1, len(likely) // _MOST_FITTED)]
     chances = beliefs / beliefs.sum()
     for _ in range(_EM_STEPS):
-        joint = density * chances
-        chances = (numbers[seen] / joint.sum(axis=1)) @ joint + beliefs
+        joint = likely * chances
+        chances = (1 / joint.sum(axis=1)) @ joint + beliefs
         chances /= chances.sum()
     return np.asarray(chances)
 
 
-def _crossing(apart: Reals, chances: Reals, far: Reals, rate: float, chance: float) -> Reals:
+def _crossing(apart: Reals, scales: Reals, chances: Reals, rate: float, chance: float) -> Reals:
     """The distance below which the truth lies with this chance; the measured answer is *apart* above the estimate.
 
     Given detail of scale c, the posterior density at t is proportional to exp(−|t|/c − |apart − t|).
     """
-    rise, between = 1 / _SCALES + 1, 1 - 1 / _SCALES
-    gone, kept = np.exp(-apart)[:, None], np.exp(-apart[:, None] / _SCALES)
-    whole = gone / rise + (kept - gone) / between + kept / rise
-    tail = -math.log(1 - rate) / np.maximum(far, 1e-12)
+    first, scales, apart = scales[:, 0], scales[:, 1:], apart[:, None]
+    rise, between = 1 / scales + 1, 1 - 1 / scales
+    gone, kept = np.exp(-apart), np.exp(-apart / scales)
+    share = chances[:, 1:] / (gone / rise + (kept - gone) / between + kept / rise)
 
     def below(t: Reals) -> Reals:
-        inside = np.exp(-np.abs(t) * tail) / 2
+        inside = np.exp(-np.abs(t) / first) / 2
         plain = np.where(t < 0, inside, 1 - inside)
         t = t[:, None]
         left = gone * np.exp(np.minimum(t, 0) * rise) / rise
-        middle = gone * np.expm1(between * np.clip(t, 0, apart[:, None])) / between
-        right = kept * -np.expm1(-np.maximum(t - apart[:, None], 0) * rise) / rise
-        return np.asarray(chances[:, 0] * plain + (chances[:, 1:] * (left + middle + right) / whole).sum(axis=1))
+        inner = np.clip(t, 0, apart)
+        middle = (np.exp(between * inner - apart) - gone) / between
+        right = kept * -np.expm1(-np.maximum(t - apart, 0) * rise) / rise
+        return np.asarray(chances[:, 0] * plain + (share * (left + middle + right)).sum(axis=1))
 
-    reach = apart + far * math.log(4 / (1 - rate)) / -math.log(1 - rate) + math.log(8 / (1 - rate))
-    low, high = -reach, reach.copy()
+    reach = apart[:, 0] + (first + 1) * math.log(8 / (1 - rate))
+    low, high = -reach, reach
     for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        less = below(middle) < chance
-        low, high = np.where(less, middle, low), np.where(less, high, middle)
+        between_them = (low + high) / 2
+        less = below(between_them) < chance
+        low, high = np.where(less, between_them, low), np.where(less, high, between_them)
     return np.asarray(high if chance > 0.5 else low)
 
 
-def _mean_squares(apart: Reals) -> Reals:
-    """The mean of t² under the posterior densities of :func:`_crossing`, a column for each scale."""
-    rise, between, apart = 1 / _SCALES + 1, 1 - 1 / _SCALES, apart[:, None]
-    gone, kept = np.exp(-apart), np.exp(-apart / _SCALES)
+def _mean_squares(apart: Reals, scales: Reals) -> Reals:
+    """The mean of t² under the posterior densities of :func:`_crossing`."""
+    rise, between, apart = 1 / scales + 1, 1 - 1 / scales, apart[:, None]
+    gone, kept = np.exp(-apart), np.exp(-apart / scales)
     whole = gone / rise + (kept - gone) / between + kept / rise
     middle = kept * (np.square(apart) / between - 2 * apart / between**2 + 2 / between**3) - 2 * gone / between**3
     right = kept * (np.square(apart) / rise + 2 * apart / rise**2 + 2 / rise**3)

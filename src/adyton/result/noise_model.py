@@ -180,7 +180,7 @@ class NoiseModel:
         plain = None if exact else self.unbiased(asked)
         if plain is not None:
             answers = np.asarray(asked @ self.estimate, dtype=np.float64)
-            squares = Detail.of(answers, plain[0], plain[1].variances).squares(squares)
+            squares = Detail.of(answers, plain[0], plain[1].variances, np.sqrt(squares / 2)).squares()
         return ExpectedError(float(np.sqrt(squares.sum())), asked.count, "resampled", runs if runs < planned else None)
 
     @cached_property
