@@ -270,9 +270,11 @@ _BELIEFS = np.array([20.0, *[1.0] * _TIMES.size, *[0.15] * _SCALES.size])
 data."""
 _SHARED = 100.0
 """How many answers the chances of all answers count for, in the fit to answers of similar size."""
-_STRETCH = 1.0
+_STRETCH = 1.3
 """Where estimates are much smoother than what was measured, simulated errors are stretched by up to this factor more;
 where they are as noisy, not at all."""
+_ROUGH = 0.15
+"""Neighbouring counts that look alike differ by this part of their size, more or less, beyond chance."""
 _EM_STEPS, _MOST_FITTED, _HALVINGS, _TOGETHER = 60, 1 << 12, 36, 1 << 13
 
 
@@ -295,7 +297,8 @@ class Detail:
         the simulated errors of each answer."""
         unit = np.sqrt(np.maximum(variances, 1e-12) / 2)
         apart, scale = (measured - answers) / unit, np.maximum(simulated / unit, 1e-6)
-        scale = scale * (1 + _STRETCH * np.maximum(1 - scale, 0))
+        rough = np.minimum(_ROUGH * np.maximum(answers, 0) / unit, np.maximum(1 - scale, 0))
+        scale = np.hypot(scale * (1 + _STRETCH * np.maximum(1 - scale, 0)), rough)
         larger = np.minimum(scale[:, None] * _TIMES, _SCALES[-1])
         scales = np.concatenate([scale[:, None], larger, np.broadcast_to(_SCALES, (scale.size, _SCALES.size))], axis=1)
         scales[np.abs(scales - 1) < 0.05] = 1.05  # so that no denominator vanishes
@@ -315,12 +318,6 @@ class Detail:
             above = self.apart[part] >= 0
             low[part], high[part] = np.where(above, down, up), np.where(above, up, down)
         return np.maximum(low, 0) * self.unit, np.maximum(high, 0) * self.unit
-
-    def squares(self) -> Reals:
-        """The mean square of the error of each answer."""
-        detail = _mean_squares(np.abs(self.apart), self.scales[:, 1:])
-        each = np.concatenate([2 * np.square(self.scales[:, :1]), detail], axis=1)
-        return np.asarray((self.chances * each).sum(axis=1) * np.square(self.unit))
 
 
 def around_measured(answers: Reals, far: Reals, measured: Reals, moments: Moments, rate: float) -> tuple[Reals, Reals]:
@@ -400,13 +397,3 @@ def _crossing(apart: Reals, scales: Reals, chances: Reals, rate: float, chance: 
         less = below(between_them) < chance
         low, high = np.where(less, between_them, low), np.where(less, high, between_them)
     return np.asarray(high if chance > 0.5 else low)
-
-
-def _mean_squares(apart: Reals, scales: Reals) -> Reals:
-    """The mean of t² under the posterior densities of :func:`_crossing`."""
-    rise, between, apart = 1 / scales + 1, 1 - 1 / scales, apart[:, None]
-    gone, kept = np.exp(-apart), np.exp(-apart / scales)
-    whole = gone / rise + (kept - gone) / between + kept / rise
-    middle = kept * (np.square(apart) / between - 2 * apart / between**2 + 2 / between**3) - 2 * gone / between**3
-    right = kept * (np.square(apart) / rise + 2 * apart / rise**2 + 2 / rise**3)
-    return np.asarray((2 * gone / rise**3 + middle + right) / whole)

@@ -27,7 +27,7 @@ from adyton.exact import share
 from adyton.plans.base import ErrorKind, ExpectedError, Plan
 from adyton.plans.registry import simulate
 from adyton.queries import Queries
-from adyton.result.intervals import Detail, Interval, Kind, around_measured, pooled_radius, radius, within_counts
+from adyton.result.intervals import Interval, Kind, around_measured, pooled_radius, radius, within_counts
 from adyton.result.sheets import Look
 from adyton.solving.noise_moments import Moments
 
@@ -172,16 +172,11 @@ class NoiseModel:
         asked = self.workload if queries is None else queries
         exact = self.kind(asked) == "exact"
         planned = min(_RESAMPLED, self._number(asked, exact, False))
-        runs, squares = 0, np.zeros(asked.count)
-        for batch in self.runs.errors(asked, planned, exact=exact):
-            squares += np.square(batch).sum(axis=0)
-            runs += len(batch)
-        squares /= runs
-        plain = None if exact else self.unbiased(asked)
-        if plain is not None:
-            answers = np.asarray(asked @ self.estimate, dtype=np.float64)
-            squares = Detail.of(answers, plain[0], plain[1].variances, np.sqrt(squares / 2)).squares()
-        return ExpectedError(float(np.sqrt(squares.sum())), asked.count, "resampled", runs if runs < planned else None)
+        squares = np.concatenate(
+            [np.square(batch).sum(axis=-1) for batch in self.runs.errors(asked, planned, exact=exact)]
+        )
+        runs = len(squares) if len(squares) < planned else None
+        return ExpectedError(float(np.sqrt(squares.mean())), asked.count, "resampled", runs)
 
     @cached_property
     def runs(self) -> SimulatedRuns:
