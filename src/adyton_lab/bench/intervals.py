@@ -186,7 +186,8 @@ def _released(x: Integers, workload: Queries, epsilon: str, trials: int, *, orde
         interval = noise.interval(workload, CONFIDENCE)
         above = truth >= interval.estimate
         room = np.where(above, interval.upper - interval.estimate, interval.estimate - interval.lower)
-        distances.append((np.abs(truth - interval.estimate) - 1e-9) / np.maximum(room, 1e-12))
+        away = np.where((truth <= 0) & (interval.lower <= 0), 0, np.abs(truth - interval.estimate) - 1e-9)
+        distances.append(away / np.maximum(room, 1e-12))
         widths.append(interval.upper - interval.lower)
         known = noise.expected_error() or noise.resampled_error()
         expected.append(known.total / max(float(np.linalg.norm(interval.estimate - truth)), 1e-9))
