@@ -92,7 +92,7 @@ class Pythia(Plan):
 
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Choose, then run the chosen algorithm."""
-        return self._run(x, workload, self._choose(x, workload, epsilon))
+        return self._run(x, workload, self._choose(x, workload, epsilon)).estimate
 
     def choose(self, x: VectorSource, workload: Queries, epsilon: Rational) -> Choice:
         """Choose an algorithm. The choice says what features cost; the rest of ε is for the algorithm."""
@@ -101,14 +101,18 @@ class Pythia(Plan):
 
     def follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Estimate:
         """Run the chosen algorithm with the rest of the budget."""
+        return self._follow(x, workload, choice).estimate
+
+    def _follow(self, x: VectorSource, workload: Queries, choice: Choice) -> Outcome:
         merging = self.merging(workload)
-        return self.finish(self._run(merging.source(x), merging.workload, choice), workload)
+        ran = self._run(merging.source(x), merging.workload, choice)
+        return ran._replace(estimate=self.finish(ran.estimate, workload), choice=choice)
 
     def carry_out(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Outcome:
         """Choose and run; the outcome includes the choice."""
         merging = self.merging(workload)
         choice = self._choose(merging.source(x), merging.workload, epsilon)
-        return Outcome(choice.algorithm, self.follow(x, workload, choice), choice)
+        return self._follow(x, workload, choice)
 
     def candidates(self, workload: Queries) -> dict[str, Plan]:
         """The algorithms that could be chosen, as they would run."""
@@ -127,10 +131,12 @@ class Pythia(Plan):
         selector = self.selector_for(workload)
         return selector.choose(x, workload, epsilon, self.total, ordered=self.ordered)
 
-    def _run(self, x: VectorSource, workload: Queries, choice: Choice) -> Reals:
+    def _run(self, x: VectorSource, workload: Queries, choice: Choice) -> Outcome:
+        """The outcome of the chosen plan on merged cells, which are flat."""
         plan = plan_named(choice.algorithm, total=self.total, rows=choice.total)
-        cells = plan.carry_out(x, workload, choice.left).estimate.reshape(-1)
-        return self.selector_for(workload).finish(cells, choice, workload)
+        ran = plan.carry_out(x, workload, choice.left)
+        cells = self.selector_for(workload).finish(ran.estimate.reshape(-1), choice, workload)
+        return ran._replace(algorithm=choice.algorithm, estimate=cells)
 
     def selector_for(self, workload: Queries) -> Selector:
         """The selector for a workload on merged cells."""
@@ -206,6 +212,14 @@ class Chosen(Plan):
         merging = self.merging(workload)
         asked = merging.on_groups(queries) if self.linear else None
         return None if asked is None else self.inner.moments(merging.workload, epsilon, asked)
+
+    def unbiased(
+        self, workload: Queries, epsilon: Fraction, measured: Reals, queries: Queries
+    ) -> tuple[Reals, Moments] | None:
+        """As the algorithm says, on the merged cells."""
+        merging = self.merging(workload)
+        asked = merging.on_groups(queries)
+        return None if asked is None else self.inner.unbiased(merging.workload, epsilon, measured, asked)
 
     def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
         """The variances of the algorithm, on the merged cells."""

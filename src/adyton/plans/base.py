@@ -95,6 +95,8 @@ class Outcome(NamedTuple):
     estimate: Estimate
     choice: Any = None
     """How it was chosen, if it was: a :class:`adyton.choice.decision.Choice`, which this package does not import."""
+    measured: Array | None = None
+    """The noisy answers to the plan's queries, if these were fixed beforehand: see :meth:`Plan.unbiased`."""
 
 
 def _noisy_total(given: object, name: str) -> Measurement:
@@ -237,6 +239,15 @@ class Plan(Algorithm[VectorSource, Queries]):
     def moments(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Moments | None:
         """The moments of the noise in the answers to *queries*; None unless they are the same on all data and have a
         closed form."""
+        return None
+
+    def unbiased(
+        self, workload: Queries, epsilon: Fraction, measured: Reals, queries: Queries
+    ) -> tuple[Reals, Moments] | None:
+        """The answers to *queries* by least squares alone, from what a run measured, with the moments of their noise.
+
+        None if they do not follow from it, or the moments have no closed form.
+        """
         return None
 
     def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:

@@ -22,7 +22,7 @@ from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.sources import VectorSource
 from adyton.plans.algorithm import MOST_LONG_CELLS, MOST_PLAIN_CELLS
-from adyton.plans.base import ErrorKind, ExpectedError, Plan, Tasks
+from adyton.plans.base import ErrorKind, ExpectedError, Outcome, Plan, Tasks
 from adyton.queries import Haar, Identity, Kronecker, Queries, Total
 from adyton.queries.domain_trees import boxes_in_boxes, hilbert_order, snake_order
 from adyton.solving.noise_moments import Moments, noise_moments
@@ -45,6 +45,15 @@ class StrategyPlan(Plan):
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Measure, then :meth:`cells_from`."""
         return self.cells_from(self.strategy(workload).measure(x, epsilon).answers, workload, epsilon)
+
+    def carry_out(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Outcome:
+        """Run; the outcome includes the measured answers."""
+        if type(self).run is not StrategyPlan.run:
+            return super().carry_out(x, workload, epsilon)
+        merging = self.merging(workload)
+        answers = self.strategy(merging.workload).measure(merging.source(x), epsilon).answers
+        cells = self.cells_from(answers, merging.workload, epsilon)
+        return Outcome(self.name, self.finish(cells, workload), measured=answers)
 
     def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
         """The cells from the answers to the strategy, by least squares; leading axes are independent trials."""
@@ -74,6 +83,18 @@ class StrategyPlan(Plan):
             return None
         strategy = self.strategy(self.merging(workload).workload)
         return noise_moments(strategy.solver(epsilon), asked) if strategy.determines(asked, epsilon) else None
+
+    def unbiased(
+        self, workload: Queries, epsilon: Fraction, measured: Reals, queries: Queries
+    ) -> tuple[Reals, Moments] | None:
+        """Least squares, without the steps after it."""
+        merging = self.merging(workload)
+        asked, strategy = merging.on_groups(queries), self.strategy(merging.workload)
+        if asked is None or measured.shape != (strategy.queries.count,) or not strategy.determines(asked, epsilon):
+            return None
+        solver = strategy.solver(epsilon)
+        moments = noise_moments(solver, asked)
+        return None if moments is None else (np.asarray(asked @ solver.solve(measured), dtype=np.float64), moments)
 
     def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
         """The variances of least squares; the measurements must determine the answers."""

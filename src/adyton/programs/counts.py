@@ -104,6 +104,7 @@ class Counts(Program):
     def _answer(self, run: Callable[[], Outcome]) -> Answer:
         outcome = run()
         own = {"schema": self.schema, "estimate": outcome.estimate, "choice": outcome.choice}
+        own["measured"] = outcome.measured
         return Answer(outcome.algorithm, own, options=self.kept)
 
     def outlook(self, misfits: MisfitShare = NO_SHARE) -> CountsOutlook:

@@ -372,8 +372,7 @@ def quantile_of(counts: Reals, numbers: CellNumbers, part: Fraction, bounds: Bou
         value = numbers.inside(cell, (float(part) * rows - before) / max(float(curve[cell]) - before, 1e-300))
     ends = np.unique(np.linspace(0, cells - 1, min(cells, _MOST_ENDS)).astype(np.int64))
     interval = bounds(_shifted_prefixes(ends, part.limit_denominator(10**6), cells))
-    far = interval.upper - interval.estimate
-    low, high = interval.estimate < -far, interval.estimate > far
+    low, high = interval.upper < 0, interval.lower > 0
     possible = np.flatnonzero(~low & ~np.append(False, high[:-1]))
     first, last = (possible[0], possible[-1]) if possible.size else (0, ends.size - 1)
     start = ends[first - 1] + 1 if first else 0
@@ -404,9 +403,8 @@ def _possible_means(means: Reals, numbers: CellNumbers, bounds: Bounds) -> tuple
     ends = [numbers.least] if numbers.single else [numbers.least, numbers.greatest]
     queries, _ = weighed(np.concatenate([end - means[:, None] for end in ends]))
     interval = bounds(queries)
-    far = (interval.upper - interval.estimate).reshape(len(ends), -1)
-    sums = interval.estimate.reshape(len(ends), -1)
-    return (sums[0] <= far[0]) & (sums[-1] >= -far[-1]), interval
+    lower, upper = (bound.reshape(len(ends), -1) for bound in (interval.lower, interval.upper))
+    return (lower[0] <= 0) & (upper[-1] >= 0), interval
 
 
 def weighed(rows: Reals) -> tuple[Explicit, float]:

@@ -203,7 +203,7 @@ class KnownRuns(SimulatedRuns):
             yield own - (of_totals - self.spread * random.standard_normal(of_totals.shape)) @ taken
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class KnownNoise(NoiseModel):
     """How answers that were adjusted to known totals scatter, if the totals are right within their errors."""
 
@@ -221,7 +221,7 @@ class KnownNoise(NoiseModel):
         some = adjustment.empty.any()
         totals = Explicit.from_rows(adjustment.rows.astype(np.int64), schema.shape) if some else queries
         plan = base.plan, base.workload, base.epsilon
-        return cls(*plan, cells, base, totals, adjustment, known.deviations)
+        return cls(*plan, cells, base=base, totals=totals, adjustment=adjustment, spread=known.deviations)
 
     def kind(self, queries: Queries | None = None) -> Kind:
         """``exact`` if the answers and the totals had exact errors before."""
@@ -236,6 +236,10 @@ class KnownNoise(NoiseModel):
         """The variance before, minus what the totals explain."""
         found = self.base.variances(queries)
         return np.where(self._decided(queries), 0.0, np.maximum(found + self._change(queries), _NOTHING * found))
+
+    def unbiased(self, queries: Queries) -> tuple[Reals, Moments] | None:
+        """What was measured, whatever the totals are."""
+        return self.base.unbiased(queries)
 
     def _change(self, queries: Queries) -> Reals:
         """By how much the variances of answers change: −2·k·c + k·(A·C·Aᵀ + V)·k, with k = q·K and c = q·C·Aᵀ."""

@@ -27,7 +27,7 @@ from adyton.exact import share
 from adyton.plans.base import ErrorKind, ExpectedError, Plan
 from adyton.plans.registry import simulate
 from adyton.queries import Explicit, Product, Queries, Stack
-from adyton.result.intervals import Interval, Kind, pooled_radius, radius
+from adyton.result.intervals import Interval, Kind, around_measured, pooled_radius, radius, within_counts
 from adyton.result.sheets import Look
 from adyton.solving.noise_moments import Moments
 
@@ -62,6 +62,8 @@ class NoiseModel:
     epsilon: Fraction
     """The budget per row."""
     estimate: Reals
+    measured: Reals | None = None
+    """The noisy answers that the estimate was computed from, where they are known: see :meth:`Plan.unbiased`."""
 
     def expected_error(self) -> ExpectedError | None:
         """The error of the plan if it is the same on all data, otherwise None."""
@@ -173,6 +175,13 @@ class NoiseModel:
         """Whether some of the answers do not follow from what was measured, although those of the task do."""
         return self.kind(queries) != "exact" and not self.determines(queries) and self.determines(self.workload)
 
+    def unbiased(self, queries: Queries) -> tuple[Reals, Moments] | None:
+        """The answers that follow from what was measured by linear equations alone, with the moments of their noise;
+        None if that is not known."""
+        if self.measured is None:
+            return None
+        return self.plan.unbiased(self.workload, self.epsilon, self.measured, queries)
+
     def _simulated(self, queries: Queries, rate: float, together: bool) -> Interval:
         kind = self.kind(queries)
         exact = kind == "exact"
@@ -197,8 +206,15 @@ class NoiseModel:
         errors = np.concatenate(made)
         pooled = not exact and not together
         far = pooled_radius(errors, answers, reached) if pooled else _exceeded(errors, reached, together)
-        note = _about_runs(runs, planned, reached, rate)
-        return Interval(answers, answers - far, answers + far, reached, kind, unmeasured, note)
+        note, lower, upper = _about_runs(runs, planned, reached, rate), answers - far, answers + far
+        if not exact and not unmeasured:
+            plain = self.unbiased(queries)
+            if plain is not None:
+                each = 1 - (1 - reached) / queries.count if together else reached
+                lower, upper = around_measured(answers, far, *plain, each)
+            if _counts_rows(queries):
+                lower, upper = within_counts(answers, lower, upper)
+        return Interval(answers, lower, upper, reached, kind, unmeasured, note)
 
     def resampled_error(self, queries: Queries | None = None) -> ExpectedError:
         """The error on the workload or on other queries, over simulated runs; over fewer if runs are slow."""
@@ -244,6 +260,14 @@ def _sums(queries: Queries, first: Integers, second: Integers) -> Queries | None
         return None
     places, ones = np.tile(np.arange(first.size), 2), np.ones(2 * first.size, dtype=np.int64)
     return Product(Explicit(queries.count, places, np.concatenate([first, second]), ones, first.size), queries)
+
+
+@lru_cache(maxsize=16)
+def _counts_rows(queries: Queries) -> bool:
+    """Whether every query adds up whole multiples of counts, so that no true answer is fractional or negative."""
+    if not queries.whole:
+        return False
+    return int(queries.column_sums().sum()) == int(np.asarray(queries @ np.ones(queries.cells, dtype=np.int64)).sum())
 
 
 def _exceeded(errors: npt.NDArray[np.float32], rate: float, together: bool) -> Reals:
@@ -406,7 +430,7 @@ class CombinedNoise(NoiseModel):
     def of(cls, parts: Sequence[NoiseModel], weights: Sequence[float], estimate: Reals) -> CombinedNoise:
         """The model of several estimates whose weighted average is *estimate*."""
         first = parts[0]
-        return cls(first.plan, first.workload, first.epsilon, estimate, tuple(parts), tuple(weights))
+        return cls(first.plan, first.workload, first.epsilon, estimate, parts=tuple(parts), weights=tuple(weights))
 
     def expected_error(self) -> ExpectedError | None:
         """√Σ (weight·error)², if each part has the same error on all data and was made for the same task."""
@@ -427,8 +451,21 @@ class CombinedNoise(NoiseModel):
     def moments(self, queries: Queries) -> Moments | None:
         """Σ weight²·variance and Σ weight⁴·fourth cumulant, if all are known."""
         known = [moments for part in self.parts if (moments := part.moments(queries)) is not None]
-        if len(known) < len(self.parts):
-            return None
+        return None if len(known) < len(self.parts) else self._added(known)
+
+    def unbiased(self, queries: Queries) -> tuple[Reals, Moments] | None:
+        """The average of what all parts measured; parts with exact noise are their own measurements."""
+        known = []
+        for part in self.parts:
+            moments = part.moments(queries)
+            own = part.unbiased(queries) if moments is None else (np.asarray(queries @ part.estimate), moments)
+            if own is None:
+                return None
+            known.append(own)
+        answers = sum((weight * own[0] for weight, own in zip(self.weights, known, strict=True)), np.zeros(1))
+        return np.asarray(answers, dtype=np.float64), self._added([moments for _, moments in known])
+
+    def _added(self, known: Sequence[Moments]) -> Moments:
         pairs = list(zip(self.weights, known, strict=True))
         variances = sum((weight**2 * moments.variances for weight, moments in pairs), np.zeros(1))
         fourths = sum((weight**4 * moments.fourths for weight, moments in pairs), np.zeros(1))

@@ -80,13 +80,16 @@ class Release(Released):
     kind = "counts"
     holds = "a release"
     at_once = looks = holds_back = True
-    bulky = ("estimate", "parts", "before", "known")
+    bulky = ("estimate", "parts", "before", "known", "measured")
 
     estimate: Reals
     """The estimated count of every cell, in the shape of the domain. Noise makes some fractional or negative."""
     choice: Choice | None
     """How the algorithm was chosen, if it was: the features bought, their price, and all expected errors."""
 
+    measured: Reals | None = None
+    """The noisy answers that the estimate was computed from, in the order of the algorithm's queries, if these were
+    fixed beforehand and the estimate does not follow from them by linear equations. Intervals use them."""
     parts: tuple[Release, ...] = ()
     """The releases that :func:`adyton.combine` made it from, if it did; then *algorithm* is ``combined``."""
     weights: tuple[float, ...] = ()
@@ -102,6 +105,9 @@ class Release(Released):
                 frozen = np.array(getattr(self, name), dtype=np.float64)
                 frozen.setflags(write=False)
                 object.__setattr__(self, name, frozen)
+        if self.measured is not None:
+            kept = None if self.parts or self._plan.linear else np.clip(np.array(self.measured, float), -SAFE, SAFE)
+            object.__setattr__(self, "measured", kept)
 
     @cached_property
     def workload(self) -> Queries:
@@ -130,7 +136,7 @@ class Release(Released):
             return CombinedNoise.of(_models(self.parts), self.weights, estimate)
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
         row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
-        return NoiseModel(self._plan, self.workload, row_epsilon, estimate)
+        return NoiseModel(self._plan, self.workload, row_epsilon, estimate, self.measured)
 
     @cached_property
     def _adjustment(self) -> Adjustment:
@@ -546,6 +552,8 @@ class Release(Released):
         if self.parts:
             parts = [part._body(complete=False) for part in self.parts]
             described |= {"weights": list(self.weights), "parts": parts}
+        if self.measured is not None:
+            described["measured"] = self.measured.tolist()
         return {**as_plain(described), "estimate": self.estimate.tolist()}
 
     @classmethod
@@ -564,6 +572,7 @@ class Release(Released):
                 **{**common, "options": _options(common["options"], algorithm)},
                 estimate=estimate,
                 choice=None if choice is None else _choice(choice, algorithm, counting),
+                measured=_measured(plain.get("measured")),
             )
             release = _with_known(release, plain)
             _rehearse(release._noise_before)
@@ -658,6 +667,7 @@ def averaged(releases: Sequence[Release], weights: Sequence[float] | None = None
         choice=None,
         receipt=joint_receipt([part.receipt for part in parts]),
         misfits=None,
+        measured=None,
         parts=tuple(parts),
         weights=own,
     )
@@ -713,19 +723,24 @@ def _with_known(release: Release, plain: Mapping[str, Any]) -> Release:
     return replace(release, known=known, before=before, estimate=estimate)
 
 
-def _estimate(plain: object, shape: tuple[int, ...]) -> Reals:
+def _estimate(plain: object, shape: tuple[int, ...], name: str = "the estimate") -> Reals:
     """Read numbers in nested lists, one for each cell. Nothing is allocated for cells that do not exist."""
     cells: list[Any] = [plain]
     for side in shape:
         if not all(isinstance(cell, list) and len(cell) == side for cell in cells):
-            raise BadInput(f"the estimate must be numbers in the shape {shape}, and is not.")
+            raise BadInput(f"{name} must be numbers in the shape {shape}, and is not.")
         cells = list(itertools.chain.from_iterable(cells))
     if not set(map(type, cells)) <= {int, float} or not all(-SAFE <= cell <= SAFE for cell in cells):
-        raise BadInput(f"the estimate must be numbers in the shape {shape}, none of them beyond ±2^62.")
+        raise BadInput(f"{name} must be numbers in the shape {shape}, none of them beyond ±2^62.")
     estimate = np.array(cells, dtype=np.float64).reshape(shape)
     if np.abs(estimate).sum() > SAFE:
-        raise BadInput("the counts of the estimate must not exceed 2^62 together.")
+        raise BadInput(f"the counts of {name} must not exceed 2^62 together.")
     return estimate
+
+
+def _measured(plain: object) -> Reals | None:
+    """Read the noisy answers; releases of earlier versions have none."""
+    return None if plain is None else _estimate(plain, (len(of_kind(list, plain, "measured")),), "measured")
 
 
 def _options(options: Mapping[str, Any], algorithm: str) -> dict[str, Any]:

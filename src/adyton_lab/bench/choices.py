@@ -1,4 +1,4 @@
-"""How good the choices are, compared with noise clipped at zero and the best single plan; intervals; classifiers.
+"""How good the choices are, compared with noise clipped at zero and the best single plan; classifiers.
 
 The choices were not tuned on these data.
 """
@@ -14,23 +14,19 @@ from pathlib import Path
 import numpy as np
 
 from adyton.arrays import Integers, Reals
-from adyton.choice.pythia import Chosen, Pythia, shipped_selector
+from adyton.choice.pythia import shipped_selector
 from adyton.choice.selector import Selector
 from adyton.errors import BadInput
-from adyton.exact import positive
-from adyton.kernel.kernel import Kernel
 from adyton.learning.registry import learner_named
 from adyton.plans import simulate
-from adyton.queries import Identity, Queries, RandomRanges
-from adyton.result.noise_model import NoiseModel
-from adyton_lab.bench.common import CONFIDENCE, Folder, Rows, needed, shapes
+from adyton.queries import Identity
+from adyton_lab.bench.common import Folder, Rows, needed
 from adyton_lab.corpus import Shape, dpbench_corpus, held_out_corpus, read_corpus
 from adyton_lab.corpus.labelled_tables import labelled_table
-from adyton_lab.corpus.public_files import draw
 from adyton_lab.training.classifiers import EPSILONS as CLASSIFIER_EPSILONS
 from adyton_lab.training.classifiers import METHODS, accuracy, majority
 from adyton_lab.training.delphi import USUAL_WORKLOADS, Delphi
-from adyton_lab.training.engine import Advance, geometric_mean, unseen
+from adyton_lab.training.engine import Advance, unseen
 from adyton_lab.training.replay import expected_errors
 
 CELLS = (6, 64, 512, 4096)
@@ -207,78 +203,6 @@ def _judged_record(workload: str, epsilon: Fraction, regrets: Reals, names: tupl
         best=names[place],
         single=float(means[1 + place]),
     )
-
-
-# ---- intervals ------------------------------------------------------------------------------------------------------
-
-
-_SIDES = {1: 1024, 2: 32}
-_SCALES = (10**4, 10**6)
-_TASKS = ("cells", "ranges")
-
-
-@dataclass(frozen=True, kw_only=True)
-class IntervalRecord:
-    """One kind of task, over all data sets."""
-
-    dimensions: int
-    task: str
-    rows: int
-    epsilon: str
-    holds: float
-    """The fraction of the intervals that contain the true answer; the target is 0.95."""
-    worst: float
-    """The same for the data set with the smallest fraction."""
-    error_ratio: float
-    """The expected error of the release divided by its true error: the geometric mean."""
-
-
-def intervals(*, data: Folder = None, public: bool = False, trials: int = 10) -> Rows:
-    """How often confidence intervals contain the true count, measured on public data, for which it is known.
-
-    For algorithms with fixed noise the coverage can be computed (and is tested). Here are the algorithms that are
-    chosen privately, whose intervals come from running them again on their published estimates. Cells and ranges, in
-    one and two dimensions, few and many rows, two budgets.
-    """
-    places = list(itertools.product(_SIDES, _TASKS, _SCALES, EPSILONS[::-1]))
-    return len(places), (_intervals(place, trials, data, public) for place in places)
-
-
-def _intervals(place: tuple[int, str, int, str], trials: int, data: Folder, public: bool) -> IntervalRecord:
-    ndim, task, rows, epsilon = place
-    side = _SIDES[ndim]
-    domain = (side,) * ndim
-    workload: Queries = Identity(domain) if task == "cells" else RandomRanges(domain, 500, seed=2)
-    rates, ratios = [], []
-    for number, shape in enumerate(shapes(ndim, side, data, public=public).values()):
-        x = draw(shape, rows, seed=number)
-        runs = [_one_release(x, workload, epsilon, seed) for seed in range(trials)]
-        rates.append(float(np.mean([rate for rate, _ in runs])))
-        ratios += [ratio for _, ratio in runs]
-    return IntervalRecord(
-        dimensions=ndim,
-        task=task,
-        rows=rows,
-        epsilon=epsilon,
-        holds=float(np.mean(rates)),
-        worst=min(rates),
-        error_ratio=geometric_mean(ratios),
-    )
-
-
-def _one_release(x: Integers, workload: Queries, epsilon: str, seed: int) -> tuple[float, float]:
-    """One release: the fraction of its intervals that contain the truth, and its expected error over its true error."""
-    amount = positive(epsilon, "epsilon")
-    source = Kernel.simulated(x, epsilon=amount, seed=seed).root
-    plan = Pythia()
-    choice = plan.choose(source, workload, amount)
-    estimate = plan.follow(source, workload, choice)
-    chosen = Chosen.named(choice.algorithm, finished=choice.finished)
-    noise = NoiseModel(chosen, workload, choice.left, estimate)
-    interval, truth = noise.interval(workload, CONFIDENCE), workload @ x
-    holds = (truth >= interval.lower) & (truth <= interval.upper)
-    error = float(np.linalg.norm(interval.estimate - truth))
-    return float(holds.mean()), noise.resampled_error().total / max(error, 1e-9)
 
 
 # ---- classifiers ----------------------------------------------------------------------------------------------------
