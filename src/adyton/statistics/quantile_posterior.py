@@ -36,7 +36,13 @@ _MANY = 16
 EVEN = 0.03
 """This part of the rows is assumed to be anywhere between the bounds of the attribute, with equal chance."""
 GROUP, PART, WITHIN = 1.3, 4.0, 12.0
-"""The shapes of the gamma laws: of the rows of a group, of a part of it, and of the density within a part."""
+"""The shapes of the gamma laws: of the rows of a group, of a part of it, and of the density within a part. The first is
+changed by how much the counted groups differ, as if three more groups had this shape."""
+_ASSUMED_GROUPS = 3
+_LARGEST_SHAPE = 20.0
+RARE = 0.01
+"""For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds: otherwise
+hardly possible values would decide it."""
 SHARED = 2.5
 """A chosen cell has about this many times the average number of rows: typical of public tables."""
 _NODES = 14
@@ -88,17 +94,25 @@ def located_figures(
     the second."""
     scales = np.sqrt((rank_scales(numbers.task.quantiles, epsilons[0]) ** 2).sum(axis=1))
     deviation, rows = math.sqrt(2) / epsilons[1], counts.astype(float)
-    average = float(cut_normal(rows.sum(), deviation * math.sqrt(rows.size))[0]) / len(rows)
+    sizes = _sizes(rows, deviation)
     prior = likely(numbers.cells, sixteenths, EVEN)
     found = []
     for first in range(0, len(chosen), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
         borders = around(numbers, sixteenths, chosen[some])
-        group = _Groups(numbers, np.concatenate(([0.0], np.cumsum(prior))), borders, rows[some], deviation, average)
+        group = _Groups(numbers, np.concatenate(([0.0], np.cumsum(prior))), borders, rows[some], deviation, sizes)
         found.append(
             [group.located(cells, scale, confidence) for cells, scale in zip(chosen[some].T, scales, strict=True)]
         )
     return [_figures(part, [some[place] for some in found]) for place, part in enumerate(numbers.task.quantiles)]
+
+
+def _sizes(rows: Reals, deviation: float) -> tuple[float, float]:
+    """The mean and the shape of the gamma law of the rows of a group, from the noisy counts of all groups."""
+    groups, noise = len(rows), deviation**2 * rows.shape[1]
+    average = float(cut_normal(rows.sum(), math.sqrt(noise * groups))[0]) / groups
+    spread = max(float(((rows.sum(axis=1) - average) ** 2).mean()) - noise, 0.0) / average**2
+    return average, min((_ASSUMED_GROUPS + groups) / (_ASSUMED_GROUPS / GROUP + groups * spread), _LARGEST_SHAPE)
 
 
 def _figures(part: Fraction, located: list[tuple[Reals, Reals, Reals, Reals]]) -> Figures:
@@ -116,11 +130,11 @@ class _Groups:
         borders: IntegerArray,
         rows: Reals,
         deviation: float,
-        average: float,
+        sizes: tuple[float, float],
     ) -> None:
         self.numbers, self.upto, self.borders = numbers, upto, borders
         self.widths = np.diff(borders, axis=1)
-        self.rows, self.deviation, self.average = rows, deviation, average
+        self.rows, self.deviation, self.sizes = rows, deviation, sizes
         self.shares = np.maximum(np.diff(upto[borders], axis=1), 1e-12)
         self.lines = np.arange(len(rows))
 
@@ -148,10 +162,11 @@ class _Groups:
         middle = np.where(more > 0.5, np.ceil(_reached(*above, half) - 1e-9) - 1, middle).astype(np.int64)
         middle = np.clip(middle, low, high - 1)
         value = numbers.middles[middle]
-        squares = exact * (numbers.middles[chosen] - value) ** 2
+        squares, rare = exact * (numbers.middles[chosen] - value) ** 2, np.full(len(chosen), RARE)
         for places, mass in (below, above):
+            end = np.abs(numbers.edges[np.rint(_reached(places, mass, rare)).astype(np.int64)] - value)[:, None]
             far = numbers.middles[np.minimum((places[:, 1:] + places[:, :-1]) // 2, cells - 1)] - value[:, None]
-            squares = squares + (mass * far**2).sum(axis=1)
+            squares = squares + (mass * np.minimum(np.abs(far), end) ** 2).sum(axis=1)
         wide = numbers.edges[middle + 1] - numbers.edges[middle] - numbers.gap  # no finer than its cell
         error = np.sqrt(squares + wide**2 / 12)
         return value, numbers.edges[low], numbers.edges[high] - numbers.gap, error
@@ -160,14 +175,14 @@ class _Groups:
         """For some numbers of rows of each group: their weights, groups × nodes; the rows up to each border, groups ×
         nodes × borders; and the relative variance of the rows of each part."""
         top = np.maximum(self.rows.sum(axis=1), 0) + 4 * self.deviation * math.sqrt(self.rows.shape[1])
-        least = scale / 2
+        (average, shape), least = self.sizes, scale / 2
         steps = np.arange(_NODES) / (_NODES - 1) * np.log(np.maximum(top / least, 2.0))[:, None]
         sizes = least * np.exp(steps)
         expected = sizes[:, :, None] * self.shares[:, None, :]
         own, noise = expected**2 / PART, self.deviation**2
         off = self.rows[:, None, :] - expected
         logs = -(off**2 / (own + noise) + np.log(own + noise)).sum(axis=2) / 2
-        logs += GROUP * (np.log(sizes) - sizes / max(self.average, least))
+        logs += shape * (np.log(sizes) - sizes / max(average, least))
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         rows, variance = cut_normal(expected + own / (own + noise) * off, np.sqrt(own * noise / (own + noise)))
         rows = np.where(self.widths[:, None, :] > 0, rows, 0.0)
