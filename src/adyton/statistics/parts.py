@@ -26,11 +26,12 @@ from adyton.messages import shorten
 from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.schema.plain_values import as_amount, as_real, as_text, of_kind, part_of
 from adyton.statistics.grouped import Figures, GroupedNumbers, radius, tail
+from adyton.statistics.quantile_posterior import located_figures, parts_around
 from adyton.statistics.quantiles import SIXTEENTHS, borders, chosen_figures, coarse_parts, curve_figures
 from adyton.statistics.shrinking import between, half_widths, shrunk
 from adyton.whole import IntegerArray, whole_array
 
-KINDS = ("sums", "shares", "look", "coarse", "quantiles", "cells", "curve")
+KINDS = ("sums", "shares", "look", "coarse", "quantiles", "around", "cells", "curve")
 _MOST_BITS = 256
 
 
@@ -88,6 +89,7 @@ def _widths(kind: str, numbers: GroupedNumbers) -> tuple[int, ...]:
         "quantiles": (len(numbers.task.quantiles),),
         "look": (len(SIXTEENTHS),),
         "coarse": (coarse_parts(numbers),),
+        "around": (parts_around(numbers),),
     }.get(kind, (numbers.cells,))
 
 
@@ -153,6 +155,11 @@ def _quantiles(numbers: GroupedNumbers, known: dict[str, Part], confidence: floa
         return []
     if "quantiles" in known:
         part, counted = known["quantiles"], None
+        if "look" in known and "around" in known:
+            counts, sixteenths = known["around"], known["look"].numbers[0].astype(np.int64)
+            epsilons = float(part.epsilon), float(counts.epsilon)
+            chosen = part.numbers.astype(np.int64)
+            return located_figures(numbers, sixteenths, chosen, counts.numbers, epsilons, confidence)
         if "look" in known and "coarse" in known:
             coarse = known["coarse"]
             counted = (

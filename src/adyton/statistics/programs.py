@@ -29,11 +29,9 @@ from adyton.plans.registry import Registry, check_name, plan_named
 from adyton.queries import Identity, Measurement, Partition, Prefix
 from adyton.statistics.grouped import GroupedNumbers
 from adyton.statistics.parts import Part, moment_errors, points
+from adyton.statistics.quantile_posterior import around, parts_around
 from adyton.statistics.quantiles import (
     SIXTEENTHS,
-    borders,
-    coarse_parts,
-    even_borders,
     even_places,
     places,
     places_in_all,
@@ -142,19 +140,21 @@ class Choice(NumbersProgram):
     """Quantiles, chosen together.
 
     A first look chooses sixteenths of all rows, whatever their group: it is cheap, because there are many rows. They
-    say where rows are likely to be, which helps small groups; then rows are counted in sixteen parts of about equal
-    size.
+    say where rows are likely to be, which helps small groups. After the choice, the rows of each group are counted in a
+    few parts around its quantiles: this says how far a quantile can be off.
     """
 
     name = "choice"
-    words = "chooses the cells of all quantiles by permute-and-flip, one level after the other, and counts coarse parts"
-    look: ClassVar[Fraction] = Fraction(1, 20)
-    coarse: ClassVar[Fraction] = Fraction(1, 20)
+    words = (
+        "chooses the cells of all quantiles by permute-and-flip, one level after the other, and counts rows around them"
+    )
+    look: ClassVar[Fraction] = Fraction(1, 25)
+    around: ClassVar[Fraction] = Fraction(2, 25)
 
     @property
     def left(self) -> Fraction:
         """The part of the budget for the quantiles."""
-        return 1 - self.look - self.coarse
+        return 1 - self.look - self.around
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
         """The number of rows between a quantile and the chosen value."""
@@ -167,7 +167,7 @@ class Choice(NumbersProgram):
         }
 
     def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
-        """The look, the counts, the choice. Their sizes do not depend on earlier answers."""
+        """The look, the choice, the counts. Their sizes do not depend on earlier answers."""
         x, cells = cells_of(source, numbers), numbers.cells
         every = np.full(numbers.attribute.size, -1)
         every[:cells] = np.arange(cells)
@@ -181,27 +181,30 @@ class Choice(NumbersProgram):
             return NestedQuantiles(numbers.attribute.size, cells, parts, places)
 
         check_request(choice(even_places(cells, total)), x.facts.shape, epsilon * self.left)
-        sixteenths: list[IntegerArray] = []
+        known: dict[str, IntegerArray] = {}
 
         def look() -> Part:
-            sixteenths.append(np.array(together.select(first, epsilon * self.look), dtype=np.int64))
-            return Part("look", sixteenths[0][None, :], epsilon * self.look)
-
-        def counts(edges: IntegerArray) -> Step:
-            line = np.repeat(np.arange(coarse_parts(numbers)), np.diff(edges))
-            shared = x.reduce(lines_of(numbers, coarse_parts(numbers), line))
-            return measured("coarse", source, shared, coarse_parts(numbers), epsilon * self.coarse)
-
-        counts(even_borders(numbers))  # checked now, with the same number of parts
+            known["look"] = np.array(together.select(first, epsilon * self.look), dtype=np.int64)
+            return Part("look", known["look"][None, :], epsilon * self.look)
 
         def choose() -> Part:
-            chosen = x.select(choice(places(numbers, sixteenths[0], total)), epsilon * self.left)
-            return Part("quantiles", np.array(chosen, dtype=np.int64).reshape(numbers.groups, -1), epsilon * self.left)
+            chosen = x.select(choice(places(numbers, known["look"], total)), epsilon * self.left)
+            known["chosen"] = np.array(chosen, dtype=np.int64).reshape(numbers.groups, -1)
+            return Part("quantiles", known["chosen"], epsilon * self.left)
+
+        def counts(sixteenths: IntegerArray, chosen: IntegerArray) -> Step:
+            inside, width = np.diff(around(numbers, sixteenths, chosen), axis=1), parts_around(numbers)
+            line = np.repeat(np.tile(np.arange(width), numbers.groups), inside.reshape(-1))
+            shared = x.reduce(lines_of(numbers, width, line.reshape(numbers.groups, cells)))
+            return measured("around", source, shared, width, epsilon * self.around)
+
+        # checked now, with the same number of parts
+        counts(np.zeros(len(SIXTEENTHS), dtype=np.int64), np.zeros((numbers.groups, len(parts)), dtype=np.int64))
 
         def count() -> Part:
-            return counts(borders(numbers, sixteenths[0]))()
+            return counts(known["look"], known["chosen"])()
 
-        return [look, count, choose]
+        return [look, choose, count]
 
 
 class Curve(NumbersProgram):
@@ -294,12 +297,11 @@ def cells_of(source: TableSource, numbers: GroupedNumbers) -> VectorSource:
 
 
 def lines_of(numbers: GroupedNumbers, parts: int, line: IntegerArray) -> Partition:
-    """The cells of numbers of every group in *parts* parts; *line* has the part of each cell of a group. Cells without
-    a number are in no part."""
-    every = np.full(numbers.attribute.size, -1)
-    every[: numbers.cells] = line
-    starts = np.arange(numbers.groups)[:, None] * parts
-    return Partition(np.where(every < 0, -1, every + starts).reshape(-1))
+    """The cells of numbers of every group in *parts* parts; *line* has the part of each cell, of any group or of each
+    group. Cells without a number are in no part."""
+    every = np.full((numbers.groups, numbers.attribute.size), -1)
+    every[:, : numbers.cells] = line + np.arange(numbers.groups)[:, None] * parts
+    return Partition(every.reshape(-1), numbers.groups * parts)
 
 
 def measured(kind: str, source: TableSource, x: VectorSource, width: int, epsilon: Fraction) -> Step:

@@ -25,7 +25,7 @@ SIXTEENTHS = tuple(Fraction(part, 16) for part in range(1, 16))
 """The quantiles of all rows that are chosen first."""
 _MOST_PLACES = 1 << 24
 """The largest number of places, of all groups and on all levels."""
-_EVEN = Fraction(1, 4)
+_EVEN = 0.25
 """This part of the places is spread evenly over all cells, in case the first look was wrong."""
 DENSE = 3.0
 """Near a quantile a cell has about this many times the average number of rows: typical of public tables."""
@@ -41,7 +41,8 @@ def chosen_figures(
     epsilon: float,
     confidence: float,
 ) -> list[Figures]:
-    """Quantiles from the cells *chosen* with *epsilon*, groups × quantiles; bounds from coarse counts around them."""
+    """Quantiles from the cells *chosen* with *epsilon*, groups × quantiles; bounds from *coarse* counts made before the
+    choice, as in releases of version 0.1. Without counts, the bounds are those of the attribute."""
     figures = []
     for place, (part, scales) in enumerate(
         zip(numbers.task.quantiles, rank_scales(numbers.task.quantiles, epsilon), strict=True)
@@ -140,12 +141,6 @@ def coarse_parts(numbers: GroupedNumbers) -> int:
     return min(len(SIXTEENTHS) + 1, numbers.cells)
 
 
-def even_borders(numbers: GroupedNumbers) -> IntegerArray:
-    """The borders of parts with about the same number of cells: where each begins, and where the last one ends."""
-    cells, parts = numbers.cells, coarse_parts(numbers)
-    return np.array([part * cells // parts for part in range(parts + 1)])
-
-
 def borders(numbers: GroupedNumbers, sixteenths: IntegerArray) -> IntegerArray:
     """The borders of parts with about the same number of rows: where each begins, and where the last one ends. A cell
     with several of the *sixteenths* is a part of its own; the remaining borders halve the widest parts."""
@@ -172,19 +167,22 @@ def even_places(cells: int, total: int) -> IntegerArray:
 
 
 def places(numbers: GroupedNumbers, sixteenths: IntegerArray, total: int) -> IntegerArray:
-    """The number of places of each cell, *total* in all: most are where rows are, the same number between any two
-    neighbouring *sixteenths*."""
+    """The number of places of each cell, *total* in all: most are where rows are."""
     cells = numbers.cells
+    upto = np.concatenate(([0.0], np.cumsum(likely(cells, sixteenths))))
+    more = np.rint(upto / upto[-1] * (total - cells)).astype(np.int64)
+    return np.asarray(1 + np.diff(np.maximum.accumulate(more)))
+
+
+def likely(cells: int, sixteenths: IntegerArray, even: float = _EVEN) -> Reals:
+    """Which part of all rows each cell has, by the *sixteenths*: as many rows between any two neighbours, evenly
+    spread, but for the part *even*, which is spread over all cells."""
     ends = np.concatenate(([0], np.sort(sixteenths), [cells - 1]))
-    slopes = np.zeros(cells + 1)
-    part = float(1 - _EVEN) / (len(ends) - 1)
+    slopes, part = np.zeros(cells + 1), (1 - even) / (len(ends) - 1)
     for first, last in itertools.pairwise(ends.tolist()):
         slopes[first] += part / (last - first + 1)
         slopes[last + 1] -= part / (last - first + 1)
-    likely = np.cumsum(slopes[:-1]) + float(_EVEN) / cells
-    upto = np.concatenate(([0.0], np.cumsum(likely)))
-    more = np.rint(upto / upto[-1] * (total - cells)).astype(np.int64)
-    return np.asarray(1 + np.diff(np.maximum.accumulate(more)))
+    return np.asarray(np.maximum(np.cumsum(slopes[:-1]), 0.0) + even / cells)
 
 
 def rank_scales(parts: Sequence[Fraction], epsilon: float) -> Reals:

@@ -23,6 +23,8 @@ MOST_PLACES = 1 << 23
 """The largest number of places in a line."""
 _CHOICE = 1 << 15
 """The steps of arithmetic for a choice, in addition to its coins: a third of a millisecond."""
+_MOST_RAISED = 2.0**50
+"""A score is raised by at most this, for the number of its places."""
 _SPREAD = 40_503
 """65,536 divided by the golden ratio: its multiples are spread evenly."""
 
@@ -36,8 +38,9 @@ class NestedQuantiles(Selection):
     known, and equal rows differ in their place. The quantile in the middle of the list is chosen among all places by
     permute-and-flip, then those below it among the places up to it, those above it among the places from it on, and so
     on, level by level. Half of the rows of a chosen place go to either side. If no choice is nested in a choice, the
-    places of a cell count as one. After Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles",
-    ICML 2022.
+    places of a cell count as one candidate, whose score is raised by log(places)/sharpness: it is about as likely as
+    its places together, and the best candidate is chosen more often than with many candidates of equal score. After
+    Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles", ICML 2022.
 
     Claim.  ε-DP for vectors at L1 distance 1 (one row added to or removed from one cell).
     Proof.  Dealing: place j of B gets ⌊(x + r_j)/B⌋ rows, with r a public order of 0 … B − 1. From x to x + 1 exactly
@@ -47,7 +50,9 @@ class NestedQuantiles(Selection):
     q = a/b its score is −max(aN − b(L + x), bL − aN): b times how deep the quantile lies inside it, or how far outside.
     One row more changes aN − b(L + x) by a or −(b − a), and bL − aN by −a or b − a; a maximum changes by an amount
     between the smallest and the largest change of its parts, so every score changes by −m … m with m = max(a, b − a):
-    by the lemma on differences of scores, the sharpness λ/(2m) is λ-DP. Levels: regard the chosen place as published;
+    by the lemma on differences of scores, the sharpness λ/(2m) is λ-DP; adding the same public number to a score of
+    both neighbours changes no difference between them (the places of a cell in the run are public, given the choices
+    before it). Levels: regard the chosen place as published;
     given it, the run up to it (with ⌊x/2⌋ rows of the place) and the run from it on (with the other ⌈x/2⌉) of
     neighbours differ by one row in one place of one of them. So all choices of a level are about disjoint runs, and the
     level is λ-DP (parallel composition). Every level has λ = ε/levels (sequential composition). The actual output, the
@@ -146,19 +151,21 @@ class NestedQuantiles(Selection):
 def _choice(
     rows: IntegerArray, part: Fraction, epsilon: Fraction, noise: NoiseSource, cells: IntegerArray | None = None
 ) -> int:
-    """The place in which a quantile of these rows lies, or, if *cells* are given, a place of its cell; the fraction is
-    rounded to a denominator within the limit."""
+    """The place in which a quantile of these rows lies, or, if *cells* are given, the first place of its cell; the
+    fraction is rounded to a denominator within the limit."""
     near = part.limit_denominator(MOST_PARTS)
     above, below = near.numerator, near.denominator
-    sizes = None
+    sharpness = epsilon / (2 * max(above, below - above))
+    starts: IntegerArray = np.arange(rows.size)
+    raised: IntegerArray = np.zeros(1, dtype=np.int64)
     if cells is not None:
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
         rows, sizes = np.add.reduceat(rows, starts), np.diff(starts, append=cells.size)
+        raised = np.rint(np.minimum(np.log(sizes) / max(float(sharpness), 1e-30), _MOST_RAISED)).astype(np.int64)
     upto = np.cumsum(rows)
     target = above * upto[-1]
-    scores = -np.maximum(target - below * upto, below * (upto - rows) - target)
-    scores = scores if sizes is None else np.repeat(scores, sizes)
-    return noise.permute_and_flip(scores, epsilon / (2 * max(above, below - above)))
+    scores = raised - np.maximum(target - below * upto, below * (upto - rows) - target)
+    return int(starts[noise.permute_and_flip(scores, sharpness)])
 
 
 def _turns(places: IntegerArray) -> IntegerArray:

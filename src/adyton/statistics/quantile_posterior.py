@@ -1,0 +1,261 @@
+"""Where a quantile probably lies, given the chosen cell and noisy counts around it: its estimate, bounds and error.
+
+A choice says at which rank the quantile lies: the number of rows between the chosen cell and the true one has a known
+law, which falls as e^(−rows/scale). How far that is in the unit of the attribute depends on how densely rows lie there.
+After the choice, the rows of every group are counted in a few parts around the chosen cells. What is not known of the
+rows is described by a prior, in three steps:
+
+* rows of a group: a gamma law whose mean is the average group, on a grid of node values;
+* rows of a part, given those of the group: a gamma law whose mean follows the first look at all rows;
+* rows within a part: evenly spread, but for a gamma factor; where rows share their values, more are in a chosen cell.
+
+The quantile itself is a priori where rows are, by the first look. Then the law of its cell follows from Bayes' formula;
+it is computed at distances from the chosen cell that grow geometrically. All this is arithmetic on published numbers.
+The constants were fitted to public tables (``FRESH`` in ``adyton_lab.corpus.tables``), and judged on others.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from adyton.arrays import Reals
+from adyton.statistics.grouped import Figures, GroupedNumbers
+from adyton.statistics.quantiles import likely, rank_scales
+from adyton.tasks.numbers import quantile_name
+from adyton.whole import IntegerArray
+
+REACH = 1 / 6
+"""Rows are counted up to this part of all rows on either side of a chosen cell."""
+_FEW_QUANTILES = 7
+"""Rows are counted around each of up to this many quantiles."""
+_MANY = 16
+"""In how many parts rows are counted if there are more quantiles."""
+EVEN = 0.03
+"""This part of the rows is assumed to be anywhere between the bounds of the attribute, with equal chance."""
+GROUP, PART, WITHIN = 1.3, 4.0, 12.0
+"""The shapes of the gamma laws: of the rows of a group, of a part of it, and of the density within a part. The first is
+changed by how much the counted groups differ, as if three more groups had this shape."""
+_ASSUMED_GROUPS = 3
+_LARGEST_SHAPE = 20.0
+RARE = 0.01
+"""For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds: otherwise
+hardly possible values would decide it."""
+SHARED = 2.5
+"""A chosen cell has about this many times the average number of rows: typical of public tables."""
+_NODES = 14
+"""How many numbers of rows of a group are considered."""
+_STEP = 1.2
+"""The ratio of neighbouring distances from the chosen cell."""
+_AT_ONCE = 256
+"""The number of groups that are computed at once."""
+
+
+def parts_around(numbers: GroupedNumbers) -> int:
+    """In how many parts the rows of a group are counted."""
+    quantiles = len(numbers.task.quantiles)
+    return min(2 * quantiles + 1 if quantiles <= _FEW_QUANTILES else _MANY, numbers.cells)
+
+
+def around(numbers: GroupedNumbers, sixteenths: IntegerArray, chosen: IntegerArray) -> IntegerArray:
+    """The borders of the parts of every group, groups × (parts + 1): where each part begins, and where the last ends.
+    A part may be empty.
+
+    *chosen* has the cells of the quantiles, groups × quantiles; with up to seven quantiles there is a border on either
+    side of each. Otherwise borders are spread evenly, by the first look.
+    """
+    groups, cells, parts = len(chosen), numbers.cells, parts_around(numbers)
+    upto = np.concatenate(([0.0], np.cumsum(likely(cells, sixteenths))))
+    if parts == cells:
+        inner = np.broadcast_to(np.arange(1, cells), (groups, cells - 1))
+    elif len(numbers.task.quantiles) > _FEW_QUANTILES:
+        targets = np.arange(1, parts) / parts * upto[-1]
+        inner = np.broadcast_to(np.searchsorted(upto, targets), (groups, parts - 1))
+    else:
+        ranks = (upto[chosen] + upto[chosen + 1]) / 2
+        low = np.minimum(np.searchsorted(upto, ranks - REACH, side="right") - 1, chosen)
+        high = np.maximum(np.searchsorted(upto, ranks + REACH), chosen + 1)
+        inner = np.sort(np.concatenate((low, high), axis=1), axis=1)
+    ends = np.zeros((groups, 1), dtype=np.int64), np.full((groups, 1), cells)
+    return np.asarray(np.concatenate((ends[0], np.clip(inner, 0, cells), ends[1]), axis=1), dtype=np.int64)
+
+
+def located_figures(
+    numbers: GroupedNumbers,
+    sixteenths: IntegerArray,
+    chosen: IntegerArray,
+    counts: IntegerArray,
+    epsilons: tuple[float, float],
+    confidence: float,
+) -> list[Figures]:
+    """Every quantile, from the cells *chosen* with the first of *epsilons*, and *counts* of the parts around them, with
+    the second."""
+    scales = np.sqrt((rank_scales(numbers.task.quantiles, epsilons[0]) ** 2).sum(axis=1))
+    deviation, rows = math.sqrt(2) / epsilons[1], counts.astype(float)
+    sizes = _sizes(rows, deviation)
+    prior = likely(numbers.cells, sixteenths, EVEN)
+    found = []
+    for first in range(0, len(chosen), _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        borders = around(numbers, sixteenths, chosen[some])
+        group = _Groups(numbers, np.concatenate(([0.0], np.cumsum(prior))), borders, rows[some], deviation, sizes)
+        found.append(
+            [group.located(cells, scale, confidence) for cells, scale in zip(chosen[some].T, scales, strict=True)]
+        )
+    return [_figures(part, [some[place] for some in found]) for place, part in enumerate(numbers.task.quantiles)]
+
+
+def _sizes(rows: Reals, deviation: float) -> tuple[float, float]:
+    """The mean and the shape of the gamma law of the rows of a group, from the noisy counts of all groups."""
+    groups, noise = len(rows), deviation**2 * rows.shape[1]
+    average = float(cut_normal(rows.sum(), math.sqrt(noise * groups))[0]) / groups
+    spread = max(float(((rows.sum(axis=1) - average) ** 2).mean()) - noise, 0.0) / average**2
+    return average, min((_ASSUMED_GROUPS + groups) / (_ASSUMED_GROUPS / GROUP + groups * spread), _LARGEST_SHAPE)
+
+
+def _figures(part: Fraction, located: list[tuple[Reals, Reals, Reals, Reals]]) -> Figures:
+    estimate, lower, upper, error = (np.concatenate(pieces) for pieces in zip(*located, strict=True))
+    return Figures(quantile_name(part), estimate, lower, upper, error, "approximate")
+
+
+class _Groups:
+    """Some groups, what is assumed of their rows, and what was counted."""
+
+    def __init__(
+        self,
+        numbers: GroupedNumbers,
+        upto: Reals,
+        borders: IntegerArray,
+        rows: Reals,
+        deviation: float,
+        sizes: tuple[float, float],
+    ) -> None:
+        self.numbers, self.upto, self.borders = numbers, upto, borders
+        self.widths = np.diff(borders, axis=1)
+        self.rows, self.deviation, self.sizes = rows, deviation, sizes
+        self.shares = np.maximum(np.diff(upto[borders], axis=1), 1e-12)
+        self.lines = np.arange(len(rows))
+
+    def located(self, chosen: IntegerArray, scale: float, confidence: float) -> tuple[Reals, Reals, Reals, Reals]:
+        """The estimate, the bounds and the standard error of one quantile of each group."""
+        numbers, cells, chosen = self.numbers, self.numbers.cells, chosen.astype(np.int64)
+        weights, upto, doubts = self._densities(scale)
+        own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
+        inside = np.diff(upto, axis=2)[self.lines, :, own] / self.widths[self.lines, own][:, None] / scale
+        shapes = 1 / (1 / WITHIN + doubts[self.lines, :, own])
+        below, above = (self._beside(chosen, side, scale, weights, upto, shapes) for side in (-1, 1))
+        outside = below[1].sum(axis=1) + above[1].sum(axis=1)
+        exact = np.where(outside > 0, (weights * _own_cell(SHARED * inside)).sum(axis=1), 1.0)
+        factor = ((1 - exact) / np.where(outside > 0, outside, 1.0))[:, None]
+        below, above = (below[0], below[1] * factor), (above[0], above[1] * factor)
+        less, more = below[1].sum(axis=1), above[1].sum(axis=1)
+        # what is beyond the bounds is equal on both sides, as far as there is as much
+        left = np.minimum(less, (1 - confidence) / 2)
+        right = np.minimum(more, 1 - confidence - left)
+        left = np.minimum(less, 1 - confidence - right)
+        low = np.floor(_reached(*below, left) + 1e-9).astype(np.int64)
+        high = np.ceil(_reached(*above, right) - 1e-9).astype(np.int64)
+        half = np.full(len(chosen), 0.5)
+        middle = np.where(less > 0.5, np.floor(_reached(*below, half) + 1e-9), chosen)
+        middle = np.where(more > 0.5, np.ceil(_reached(*above, half) - 1e-9) - 1, middle).astype(np.int64)
+        middle = np.clip(middle, low, high - 1)
+        value = numbers.middles[middle]
+        squares, rare = exact * (numbers.middles[chosen] - value) ** 2, np.full(len(chosen), RARE)
+        for places, mass in (below, above):
+            end = np.abs(numbers.edges[np.rint(_reached(places, mass, rare)).astype(np.int64)] - value)[:, None]
+            far = numbers.middles[np.minimum((places[:, 1:] + places[:, :-1]) // 2, cells - 1)] - value[:, None]
+            squares = squares + (mass * np.minimum(np.abs(far), end) ** 2).sum(axis=1)
+        wide = numbers.edges[middle + 1] - numbers.edges[middle] - numbers.gap  # no finer than its cell
+        error = np.sqrt(squares + wide**2 / 12)
+        return value, numbers.edges[low], numbers.edges[high] - numbers.gap, error
+
+    def _densities(self, scale: float) -> tuple[Reals, Reals, Reals]:
+        """For some numbers of rows of each group: their weights, groups × nodes; the rows up to each border, groups ×
+        nodes × borders; and the relative variance of the rows of each part."""
+        top = np.maximum(self.rows.sum(axis=1), 0) + 4 * self.deviation * math.sqrt(self.rows.shape[1])
+        (average, shape), least = self.sizes, scale / 2
+        steps = np.arange(_NODES) / (_NODES - 1) * np.log(np.maximum(top / least, 2.0))[:, None]
+        sizes = least * np.exp(steps)
+        expected = sizes[:, :, None] * self.shares[:, None, :]
+        own, noise = expected**2 / PART, self.deviation**2
+        off = self.rows[:, None, :] - expected
+        logs = -(off**2 / (own + noise) + np.log(own + noise)).sum(axis=2) / 2
+        logs += shape * (np.log(sizes) - sizes / max(average, least))
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        rows, variance = cut_normal(expected + own / (own + noise) * off, np.sqrt(own * noise / (own + noise)))
+        rows = np.where(self.widths[:, None, :] > 0, rows, 0.0)
+        upto = np.concatenate((np.zeros((*rows.shape[:2], 1)), np.cumsum(rows, axis=2)), axis=2)
+        return weights / weights.sum(axis=1, keepdims=True), upto, variance / np.maximum(rows, 1e-100) ** 2
+
+    def _beside(
+        self, chosen: IntegerArray, side: int, scale: float, weights: Reals, upto: Reals, shapes: Reals
+    ) -> tuple[IntegerArray, Reals]:
+        """On one side of the chosen cell: places, and the weight between each and the next that the quantile is
+        there."""
+        start = (chosen + (side > 0))[:, None]
+        places = np.clip(start + side * _distances(self.numbers.cells), 0, self.numbers.cells)
+        passed = np.abs(self._rows_at(upto, places) - self._rows_at(upto, start)) / scale
+        likelihood = np.exp(-shapes[:, :, None] * np.log1p(passed / shapes[:, :, None]))
+        likelihood = (weights[:, :, None] * likelihood).sum(axis=1)
+        prior = np.abs(np.diff(self.upto[places], axis=1))
+        return places, prior * (likelihood[:, 1:] + likelihood[:, :-1]) / 2
+
+    def _rows_at(self, upto: Reals, places: IntegerArray) -> Reals:
+        """The rows up to each of the places, groups × nodes × places: evenly spread within a part."""
+        part = np.minimum((self.borders[:, None, 1:] <= places[:, :, None]).sum(axis=2), self.widths.shape[1] - 1)
+        begin, wide = np.take_along_axis(self.borders, part, 1), np.take_along_axis(self.widths, part, 1)
+        share = (places - begin) / np.maximum(wide, 1)
+        low, high = (np.take_along_axis(upto, part[:, None, :] + more, 2) for more in (0, 1))
+        return np.asarray(low + (high - low) * share[:, None, :])
+
+
+def _reached(places: IntegerArray, mass: Reals, beyond: Reals) -> Reals:
+    """The place beyond which there is this much *mass*; the first place if there is less."""
+    lines = np.arange(len(places))
+    rest = np.concatenate((np.cumsum(mass[:, ::-1], axis=1)[:, ::-1], np.zeros((len(places), 1))), axis=1)
+    last = np.clip((rest > beyond[:, None]).sum(axis=1) - 1, 0, mass.shape[1] - 1)
+    part = (rest[lines, last] - beyond) / np.maximum(rest[lines, last] - rest[lines, last + 1], 1e-300)
+    near, far = places[lines, last], places[lines, last + 1]
+    return np.where(rest[:, 0] > beyond, near + np.clip(part, 0, 1) * (far - near), places[:, 0])
+
+
+def _distances(cells: int) -> IntegerArray:
+    """From 0 to *cells*: each cell at first, then in growing steps."""
+    steps = [0]
+    while steps[-1] < cells:
+        steps.append(min(max(steps[-1] + 1, int(steps[-1] * _STEP)), cells))
+    return np.array(steps)
+
+
+def _own_cell(width: Reals) -> Reals:
+    """The chance that a chosen cell is the right one, if each cell holds *width* scales of rows.
+
+    The quantile may be anywhere in its cell, which is chosen with weight e^depth; a cell at a distance has weight
+    e^(−distance).
+
+    >>> _own_cell(np.array([1e-6, 1.0, 100.0])).round(2).tolist()
+    [0.0, 0.43, 0.99]
+    """
+    wide = np.clip(width, 1e-9, 300.0)[..., None]
+    inside = (np.arange(32) + 0.5) / 32 * wide
+    own = np.exp(np.minimum(inside, wide - inside))
+    rest = (np.exp(-inside) + np.exp(inside - wide)) / -np.expm1(-wide)
+    return np.asarray((own / (own + rest)).mean(axis=-1))
+
+
+def cut_normal(mean: Reals, deviation: Reals | float) -> tuple[Reals, Reals]:
+    """The mean and the variance of a normal variable, given that it is positive.
+
+    >>> [float(one.round(2)) for one in cut_normal(np.array(0.0), 1.0)]
+    [0.8, 0.36]
+    """
+    from scipy.special import log_ndtr  # loaded only where quantiles are reported
+
+    deviation = np.maximum(deviation, 1e-150)
+    ratio = np.maximum(mean / deviation, -1e7)
+    hazard = np.exp(-(ratio**2) / 2 - log_ndtr(ratio)) / math.sqrt(2 * math.pi)
+    return np.maximum(mean + deviation * hazard, 1e-9 * deviation), deviation**2 * np.maximum(
+        1 - hazard * (hazard + ratio), 1e-9
+    )
