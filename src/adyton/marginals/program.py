@@ -214,6 +214,8 @@ class TableSet:
 
 ROWS = "rows"
 """The name of a noisy number of rows that informs a decision."""
+DEPENDENCE = "dependence"
+"""The name of β, the noisy mean distance of pairs from independence."""
 
 
 @dataclass(frozen=True, eq=False)

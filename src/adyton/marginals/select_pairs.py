@@ -34,7 +34,7 @@ from adyton.marginals.deciding import (
 )
 from adyton.marginals.estimating import estimated
 from adyton.marginals.pair_model import Pair, PairModel
-from adyton.marginals.program import MOST_CELLS, ROWS, Outcome, TableSet, TablesProgram, measured, note
+from adyton.marginals.program import DEPENDENCE, MOST_CELLS, ROWS, Outcome, TableSet, TablesProgram, measured, note
 from adyton.messages import no_such
 from adyton.plans.algorithm import Whole
 from adyton.queries.measurement import Group, MeasuredTable
@@ -163,10 +163,10 @@ class FirstLook:
         price = spent.distance * epsilon
         beta = tables.mean_distance(MeanDistance.of(guesses), price)
         words = "how far independence is from a pair, in rows"
-        bought = (counted, note(Bought.of("dependence", words, beta, price)))
+        bought = (counted, note(Bought.of(DEPENDENCE, words, beta, price)))
         rest, known = float(spent.rest * epsilon), [(table.group, table.variance) for table in singles]
         shares = wanted.shares(occupied(model, wanted.shares(), wanted.pairs, rest))
-        seen = evidence(model, known, beta.value, float(epsilon), rest, shares, wanted.pairs)
+        seen = evidence(model, known, (beta.value, beta.deviation), float(epsilon), rest, shares, wanted.pairs)
         return cls(tables, tuple(singles), seen, spent, shares, bought)
 
 
