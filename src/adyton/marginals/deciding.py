@@ -46,29 +46,29 @@ ENOUGH, SOME = 0.5, 0.08
 class Law:
     """How the error of a way follows from noise and dependence. The constants were fitted to public tables."""
 
-    single: float = 0.9
+    single: float = 0.93
     """The error of denoised 1-way tables, relative to their noise."""
-    pair: float = 1.15
+    pair: float = 1.17
     """The error of denoised pairs, relative to their noise."""
-    every: float = 1.0
+    every: float = 1.03
     """The same, where all pairs are measured."""
-    every_single: float = 1.2
+    every_single: float = 1.27
     """The error of 1-way tables where all pairs are measured, relative to their noise."""
     bend: float = 2.5
     """How sharply the error of a measured pair passes from its dependence to its noise, whichever is smaller."""
-    explained: float = 0.3
+    explained: float = 0.29
     """The part of the dependence of other pairs that a forest of measured pairs explains."""
-    spread: float = 1.2
+    spread: float = 1.36
     """The standard deviation of the logarithm of the pairs' dependence."""
-    usual: float = 0.22
+    usual: float = 0.19
     """The median of the mean dependence of tables, relative to what their 1-way tables allow."""
-    varies: float = 0.8
+    varies: float = 0.7
     """The standard deviation of its logarithm."""
-    blur: float = 0.8
+    blur: float = 1.2
     """The part of the noise of 1-way tables that is in β."""
-    blur_varies: float = 0.3
+    blur_varies: float = 0.25
     """The standard deviation of the logarithm of that part."""
-    sampled: float = 0.7
+    sampled: float = 0.62
     """The part of the sampling variation that is in every pair."""
     choice: float = 0.6
     """The scale of the noise in the choice of pairs."""

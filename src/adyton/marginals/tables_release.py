@@ -24,7 +24,7 @@ from adyton.errors import BadInput
 from adyton.exact import display, share
 from adyton.marginals.estimating import Estimates, wider_table
 from adyton.marginals.pair_model import Expected, PairModel, expected_errors, total_variation
-from adyton.marginals.program import DEPENDENCE, ROWS, TableSet, program_named
+from adyton.marginals.program import DEPENDENCE, DISTANCE, TableSet, program_named
 from adyton.marginals.refining import ModelRows
 from adyton.messages import listing, shorten
 from adyton.plans.base import ErrorKind, ExpectedError
@@ -89,7 +89,7 @@ class TablesRelease(Released):
     why: str
     """Why these tables were measured."""
     bought: tuple[Bought, ...]
-    """The measurements that informed the choice of program; empty if the request named the program."""
+    """The measurements that informed the choice of program, or of pairs."""
     kept: PairModel | None = None
     """The saved model, if the release was read from a file."""
 
@@ -146,7 +146,7 @@ class TablesRelease(Released):
     @cached_property
     def expected_pairs(self) -> dict[Group, Expected]:
         """The expected error of every pair of attributes that the request is about."""
-        looks = [look.value for look in self.bought if look.name == DEPENDENCE]
+        looks = [look.value for look in self.bought if look.name in (DEPENDENCE, DISTANCE)]
         return dict(expected_errors(self.model, self.wanted.pairs, float(np.mean(looks)) if looks else None).items())
 
     def wrong(self, group: Group) -> float | None:
@@ -365,7 +365,7 @@ class TablesRelease(Released):
         return self._way_in_words(), self._errors_in_words()
 
     def _way_in_words(self) -> str:
-        looks = [look for look in self.bought if look.name != ROWS]
+        looks = [look for look in self.bought if look.name == DEPENDENCE]
         if looks:
             look, price = looks[0], display(looks[0].spent * self.rows_per_unit)
             return (
