@@ -46,31 +46,31 @@ ENOUGH, SOME = 0.5, 0.08
 class Law:
     """How the error of a way follows from noise and dependence. The constants were fitted to public tables."""
 
-    single: float = 0.93
+    single: float = 0.95
     """The error of denoised 1-way tables, relative to their noise."""
     pair: float = 1.17
     """The error of denoised pairs, relative to their noise."""
     every: float = 1.03
     """The same, where all pairs are measured."""
-    every_single: float = 1.27
+    every_single: float = 1.57
     """The error of 1-way tables where all pairs are measured, relative to their noise."""
     bend: float = 2.5
     """How sharply the error of a measured pair passes from its dependence to its noise, whichever is smaller."""
-    explained: float = 0.29
+    explained: float = 0.23
     """The part of the dependence of other pairs that a forest of measured pairs explains."""
     spread: float = 1.36
     """The standard deviation of the logarithm of the pairs' dependence."""
-    usual: float = 0.19
+    usual: float = 0.195
     """The median of the mean dependence of tables, relative to what their 1-way tables allow."""
-    varies: float = 0.7
+    varies: float = 0.67
     """The standard deviation of its logarithm."""
     blur: float = 1.2
     """The part of the noise of 1-way tables that is in β."""
-    blur_varies: float = 0.25
+    blur_varies: float = 0.32
     """The standard deviation of the logarithm of that part."""
     sampled: float = 0.62
     """The part of the sampling variation that is in every pair."""
-    choice: float = 0.6
+    choice: float = 0.52
     """The scale of the noise in the choice of pairs."""
 
 

@@ -33,6 +33,9 @@ _UNMEASURED = 0.2
 """The dependence of pairs where nothing is known about it, relative to what the 1-way tables allow."""
 _UNEVEN = 1.35
 """Errors of cells grow like the roots of their counts; their squares sum to this multiple of what that implies."""
+_SCATTERED = 1.9
+"""The mean square of the errors of pairs that were not measured, relative to the square of what is expected of each:
+few of them depend much more than others."""
 _FORM, _TABLES = "adyton pair model 1", ("pairs", "fitted")
 
 
@@ -271,6 +274,7 @@ def expected_errors(model: PairModel, pairs: Collection[Pair], distance: float |
     for pair, table in even.items():
         first, second = pair
         noise, own = math.hypot(alone[first], alone[second]), total_variation(model, pair)
+        scattered = _SCATTERED if own is None else 1.0
         if own is not None:
             seen = (math.hypot(apart[pair], noise) / max(own, _LEAST)) ** 3
             wrong = 1.1 * own * (seen / (1 + seen)) ** 0.2
@@ -281,7 +285,7 @@ def expected_errors(model: PairModel, pairs: Collection[Pair], distance: float |
             wrong = math.hypot(1.24 * noise, 0.32 * (max(0.0, allowed[first] * allowed[second]) * level) ** 0.7)
         wrong = min(1.0, wrong)
         spread = float(table.sum()) / max(float(np.sqrt(table).sum()), _LEAST) ** 2
-        errors[pair] = Expected(wrong, _UNEVEN * spread * (2 * total * wrong) ** 2)
+        errors[pair] = Expected(wrong, _UNEVEN * scattered * spread * (2 * total * wrong) ** 2)
     return errors
 
 
