@@ -9,7 +9,6 @@ from rough_tables import PAIRS, SIDES, measured, rows, table
 from adyton.marginals import deciding
 from adyton.marginals.deciding import (
     WAYS,
-    Evidence,
     decide,
     evidence,
     label_stages,
@@ -57,30 +56,53 @@ def test_a_look_costs_less_where_rows_are_many():
 
 
 def test_noise_and_signal_decide():
-    rest = Fraction(9, 10)
-    chosen = [decide(Evidence(10, *seen), rest) for seen in [(200.0, 0.01, 0.2), (3.0, 0.1, 0.15), (0.01, 0.5, 0.6)]]
-    assert chosen[0].every_pair
-    assert 0 < chosen[1].pairs < 45
-    assert chosen[2].pairs <= 5
-    assert all(one.top_up + one.rest == rest for one in chosen)
-    assert "dependence" in chosen[0].why
-    assert decide(Evidence(10, 3.0, 0.1, -0.4), rest).rest <= rest  # β is noisy: it may be below 0
+    rest, data = Fraction(9, 10), rows()
+    chosen = {epsilon: decide(look(data, epsilon), rest) for epsilon in (5.0, 0.02, 1e-4)}
+    assert chosen[5.0].every_pair
+    assert 0 < chosen[0.02].pairs < 15
+    assert chosen[1e-4].pairs == 0
+    assert all(one.top_up + one.rest == rest for one in chosen.values())
+    assert not decide(look(data, 5.0), rest, every=False).every_pair
+    assert decide(look(data, 5.0), rest, pairs=3).pairs == 3
+
+
+def test_words_never_show_a_dependence_beyond_what_noise_allows():
+    """β may be below 0, or far above the number of rows: then the dependence is that of public tables."""
+    data, rest = rows(), Fraction(9, 10)
+    for noise in (-1e7, 0.0, 1e7):
+        seen = look(data, 0.001, distance=(noise, 2e6))
+        assert 0 < seen.dependence < 0.5
+        assert "a dependence that noise hides" in decide(seen, rest).why
+    clear = look(data, 1.0)
+    assert f"a dependence of {clear.dependence:.2g}" in decide(clear, rest).why
+
+
+def look(data, epsilon, distance=None):
+    singles = measured(data, [(name,) for name in SIDES], epsilon=0.05 * epsilon)
+    model = estimated(SIDES, singles).model
+    exactly = np.mean([np.abs(table(data, pair) - model.predicted(pair)).sum() for pair in PAIRS])
+    known = [(one.group, one.variance) for one in singles]
+    seen = distance or (float(exactly), 70 / epsilon)
+    return evidence(model, known, seen, epsilon, 0.93 * epsilon, EVERY.shares(), PAIRS)
 
 
 def test_outlook_says_noise_and_dependence():
     data, epsilon = rows(), 0.5
-    singles = measured(data, [(name,) for name in SIDES], epsilon=0.025)
-    model = estimated(SIDES, singles).model
-    exactly = np.mean([np.abs(table(data, pair) - model.predicted(pair)).sum() for pair in PAIRS])
-    shares, known = EVERY.shares(), [(one.group, one.variance) for one in singles]
-    seen = evidence(model, known, float(exactly), epsilon, 0.93 * epsilon, shares, PAIRS)
+    seen = look(data, epsilon)
+    singles = {name: table(data, (name,)) for name in SIDES}
+    model = PairModel.of(singles, {})
+    exactly = np.mean([np.abs(table(data, pair) - model.predicted(pair)).sum() for pair in PAIRS]) / (2 * len(data))
     assert seen.attributes == 6
-    assert 0.7 * exactly / (2 * model.total) < seen.dependence < exactly / (2 * model.total)
-    assert seen.signal == pytest.approx(model.total * epsilon / sum(SIDES[a] * SIDES[b] for a, b in PAIRS))
-    noisy = measured_with(data, shares, 0.93 * epsilon)
-    squares = estimated(SIDES, [*singles, *noisy]).squares
-    off = np.mean([np.abs(squares.table(*pair) - table(data, pair)).sum() / (2 * len(data)) for pair in PAIRS])
-    assert 0.5 * off < seen.noise < 1.1 * off  # cells that are expected to be empty count less
+    assert 0.8 * exactly < seen.dependence < 1.25 * exactly
+    assert seen.signal == pytest.approx(len(data) * epsilon / sum(SIDES[a] * SIDES[b] for a, b in PAIRS), rel=0.01)
+    every = seen.noise["all pairs"]
+    noisy = [*measured(data, [(name,) for name in SIDES], 0.025), *measured_with(data, EVERY.shares(), 0.93 * epsilon)]
+    found = estimated(SIDES, noisy)
+    off = np.mean([np.abs(found.squares.table(*pair) - table(data, pair)).sum() / (2 * len(data)) for pair in PAIRS])
+    assert 0.5 * off < every.pair < 1.1 * off  # cells that are expected to be empty count less
+    right = np.mean([np.abs(found.model.pairs[pair] - table(data, pair)).sum() / (2 * len(data)) for pair in PAIRS])
+    assert 0.5 * right < seen.expected("all pairs") < 2 * right
+    assert seen.expected("all pairs") < seen.expected("no pairs")
 
 
 def measured_with(data, shares, epsilon):

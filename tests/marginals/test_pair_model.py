@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from rough_tables import PAIRS, SIDES, rows, table
+from rough_tables import PAIRS, SIDES, measured, rows, table
 
 from adyton.errors import BadInput
-from adyton.marginals.pair_model import Forest, PairModel, mutual_information, total_variation
+from adyton.marginals.estimating import estimated
+from adyton.marginals.pair_model import Forest, PairModel, expected_errors, mutual_information, total_variation
 
 CHAIN = (("a", "b"), ("b", "c"), ("d", "e"))
 
@@ -70,6 +71,27 @@ def test_expected_error_is_known_of_measured_pairs(model):
     assert total_variation(model, ("a", "b")) == pytest.approx(shrunk)
     assert total_variation(model, ("b", "c")) is None  # its noise is unknown
     assert total_variation(model, ("a", "f")) is None
+
+
+def test_every_pair_has_an_expected_error(data):
+    """Chosen pairs are measured, the others follow: expected errors are near the true ones for both."""
+    noisy = measured(data, [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("f",)], epsilon=0.1)
+    found = estimated(SIDES, noisy).model
+    even = PairModel.of(found.singles, {})
+    beta = float(np.mean([np.abs(table(data, pair) - even.predicted(pair)).sum() for pair in PAIRS]))
+    expected = expected_errors(found, PAIRS, beta)
+    truth = {pair: np.abs(found.pair(pair)[0] - table(data, pair)).sum() / (2 * len(data)) for pair in PAIRS}
+    for chosen in (True, False):
+        some = [pair for pair in PAIRS if (pair in found.pairs) == chosen]
+        ratio = np.mean([expected[pair].total_variation for pair in some]) / np.mean([truth[pair] for pair in some])
+        assert 0.5 < ratio < 2
+    squared = sum(float(np.square(found.pair(pair)[0] - table(data, pair)).sum()) for pair in PAIRS)
+    assert 0.5 < np.sqrt(sum(one.squared for one in expected.values()) / squared) < 2
+    # more dependence means larger errors
+    assert all(
+        one.total_variation <= other.total_variation
+        for one, other in zip(expected.values(), expected_errors(found, PAIRS, 3 * beta).values(), strict=True)
+    )
 
 
 def test_json_gives_the_same_model(model):

@@ -16,6 +16,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from statistics import NormalDist
 
 import numpy as np
 
@@ -36,11 +38,47 @@ LEAST_REST = 1 - COUNT - FIRST - DISTANCE
 CLEAR, CLEAR_DISTANCE = 0.01, 0.002
 """Between these bounds, the parts are such that the noise has this total variation in the 1-way tables, and in β."""
 
-PLENTY, ENOUGH, SOME = 2.0, 0.5, 0.08
-"""Rows times ε per cell of the pairs: from ENOUGH on, all pairs may be measured; below SOME, no pair is. From PLENTY
-on, two pairs are chosen per attribute, from ENOUGH on one, from SOME on half a pair."""
-WORTH = 0.45
-"""All pairs are measured if their noise is less than this part of the error of independence."""
+ENOUGH, SOME = 0.5, 0.08
+"""Rows times ε per cell of the pairs: only from ENOUGH on can all pairs be measured; below SOME, no pair is."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """How the error of a way follows from noise and dependence. The constants were fitted to public tables."""
+
+    single: float = 0.95
+    """The error of denoised 1-way tables, relative to their noise."""
+    pair: float = 1.17
+    """The error of denoised pairs, relative to their noise."""
+    every: float = 1.03
+    """The same, where all pairs are measured."""
+    every_single: float = 1.57
+    """The error of 1-way tables where all pairs are measured, relative to their noise."""
+    bend: float = 2.5
+    """How sharply the error of a measured pair passes from its dependence to its noise, whichever is smaller."""
+    explained: float = 0.23
+    """The part of the dependence of other pairs that a forest of measured pairs explains."""
+    spread: float = 1.36
+    """The standard deviation of the logarithm of the pairs' dependence."""
+    usual: float = 0.195
+    """The median of the mean dependence of tables, relative to what their 1-way tables allow."""
+    varies: float = 0.67
+    """The standard deviation of its logarithm."""
+    blur: float = 1.2
+    """The part of the noise of 1-way tables that is in β."""
+    blur_varies: float = 0.32
+    """The standard deviation of the logarithm of that part."""
+    sampled: float = 0.62
+    """The part of the sampling variation that is in every pair."""
+    choice: float = 0.52
+    """The scale of the noise in the choice of pairs."""
+
+
+LAW = Law()
+_POINTS = 48
+"""The number of quantiles of the pairs' dependence."""
+_GRID = np.geomspace(0.003, 0.9, 33)
+"""Possible values of the mean dependence of a table."""
 
 
 def single_shares(sides: Mapping[str, int]) -> dict[Group, Fraction]:
@@ -101,55 +139,141 @@ def occupied(
 
 
 @dataclass(frozen=True)
+class WayNoise:
+    """The noise of one way, as mean total variations."""
+
+    measured: float
+    """The part of all pairs that is measured."""
+    per_attribute: float
+    """The number of measured pairs per attribute."""
+    single: float
+    """From the noise of 1-way tables."""
+    pair: float
+    """From the noise of a measured pair."""
+    choice: float
+    """The noise in the choice of pairs."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What is known before pairs are measured."""
 
     attributes: int
     signal: float
     """Rows times ε per cell of all pairs."""
-    noise: float
-    """The expected mean total variation if all pairs are measured with the rest of the budget."""
-    dependence: float
-    """The mean total variation of independence, from β, less the contribution of noise."""
+    noise: Mapping[str, WayNoise]
+    """The noise of each of :data:`WAYS`."""
+    sampled: float
+    """The mean total variation of independent attributes that is due to the limited number of rows."""
+    weights: Reals
+    """How likely each of the possible mean dependences is, given β and its noise."""
+
+    @property
+    def dependence(self) -> float:
+        """The mean total variation of independence: its posterior mean."""
+        return float(self.weights @ _GRID)
+
+    @property
+    def known(self) -> bool:
+        """Whether β says more about the dependence than public tables in general do."""
+        logs = np.log(_GRID)
+        middle = float(self.weights @ logs)
+        return math.sqrt(float(self.weights @ (logs - middle) ** 2)) < 0.5 * LAW.varies
+
+    def expected(self, name: str, law: Law = LAW) -> float:
+        """The expected mean total variation over all pairs."""
+        noise, points = self.noise[name], _quantiles(law.spread)
+        least = np.minimum(law.sampled * self.sampled, _GRID)
+        own = np.minimum(least[:, None] + (_GRID - least)[:, None] * points, 1.0)
+        every = name == "all pairs"
+        single = noise.single * (law.every_single if every else law.single)
+        level = max(noise.pair, 1e-9) * (law.every if every else law.pair)
+        whole = np.hypot(own, single)
+        measured = level * whole / (level**law.bend + whole**law.bend) ** (1 / law.bend)
+        left = np.hypot(own * (1 - law.explained * min(1.0, noise.per_attribute)), single)
+        certain = own.std(axis=1) / np.hypot(own.std(axis=1), law.choice * noise.choice + 1e-9)
+        first = np.clip(noise.measured * _POINTS - np.arange(_POINTS), 0.0, 1.0)
+        chosen = certain[:, None] * first + (1 - certain[:, None]) * noise.measured
+        return float(self.weights @ (chosen * measured + (1 - chosen) * left).mean(axis=1))
+
+
+@cache
+def _quantiles(spread: float) -> Reals:
+    """The dependence of pairs relative to their mean, the largest first: quantiles of a log-normal law."""
+    normal = NormalDist()
+    points = np.exp([spread * normal.inv_cdf(1 - (place + 0.5) / _POINTS) for place in range(_POINTS)])
+    return np.asarray(points / points.mean())
 
 
 def evidence(
     model: PairModel,
     measured: Iterable[tuple[Group, float]],
-    distance: float,
+    distance: tuple[float, float],
     epsilon: float,
     rest: float,
     shares: Mapping[Group, Fraction],
     pairs: Iterable[Pair],
 ) -> Evidence:
-    """The evidence from the model of the 1-way tables, their cell variances, β, the whole ε and the *rest* for pairs.
+    """The evidence from the model of the 1-way tables, their cell variances, β and its standard deviation, the whole ε
+    and the *rest* for pairs.
 
     *pairs* are those that matter, and *shares* are those with which they would be measured.
     """
-    sides = model.sides
+    sides, total = model.sides, max(model.total, 1.0)
     own = {group: 2 / (rest * float(share)) ** 2 for group, share in shares.items()}
     known, wanted = list(measured), list(pairs)
-    squares = part_variances(sides, [*known, *own.items()])
-    total = max(model.total, 1.0)
-    errors, cells = [], 0
-    for pair in wanted:
-        table, _ = model.pair(pair)
-        off = mean_absolute(squares.variance(*pair), own.get(pair, math.inf))
-        errors.append(float(np.minimum(off, table).sum()) / (2 * total))
-        cells += table.size
-    inflated, blur = distance / (2 * total), _blur(sides, known, wanted, total)
-    dependence = math.sqrt(max(0.0, inflated) ** 2 - blur**2) if inflated > blur else 0.0
-    return Evidence(len(sides), total * epsilon / cells, float(np.mean(errors)), dependence)
+    tables = [model.predicted(pair) for pair in wanted]
+    every = [*known, *own.items()]
+    squares = part_variances(sides, every)
+    off = [mean_absolute(squares.variance(*pair), own.get(pair, math.inf)) for pair in wanted]
+
+    def wrong(scales: Iterable[float]) -> float:
+        cells = (float(np.minimum(scale, table).sum()) for scale, table in zip(scales, tables, strict=True))
+        return float(np.mean(list(cells))) / (2 * total)
+
+    noise = {}
+    for name, way in WAYS.items():
+        plan, possible = way.decision(len(sides), Fraction(1)), len(wanted)
+        if plan.every_pair:
+            noise[name] = WayNoise(1.0, possible / len(sides), _blur(model, every, wanted), wrong(off), 0.0)
+            continue
+        again = [(group, 2 / (rest * float(plan.top_up * part)) ** 2) for group, part in single_shares(sides).items()]
+        number, single = min(plan.pairs, possible), _blur(model, [*known, *again], wanted)
+        left = max(float(plan.rest) * rest, 1e-300)
+        scale = number / (float(1 - CHOOSING) * left)
+        choice = number / (float(CHOOSING) * left * total)
+        noise[name] = WayNoise(number / possible, number / len(sides), single, wrong([scale] * possible), choice)
+    sampled = float(np.mean([np.minimum(np.sqrt(2 * table / math.pi), 2 * table).sum() for table in tables]))
+    sampled /= 2 * total
+    allowed = float(
+        np.mean([math.prod(1 - float(((model.singles[name] / total) ** 2).sum()) for name in pair) for pair in wanted])
+    )
+    weights = _posterior(distance[0] / (2 * total), distance[1] / (2 * total), _blur(model, known, wanted), allowed)
+    return Evidence(len(sides), total * epsilon / sum(table.size for table in tables), noise, sampled, weights)
 
 
-def _blur(
-    sides: Mapping[str, int], measured: Sequence[tuple[Group, float]], pairs: Sequence[Pair], total: float
-) -> float:
-    """The mean total variation between independence and a pair that is due only to the noise of the 1-way tables. It is
-    a part of β, which is too large where rows are few. Squares of independent errors add up."""
-    squares = part_variances(sides, measured)
-    single = {name: side * mean_absolute(squares.variance(name)) / (2 * total) for name, side in sides.items()}
-    return float(np.mean([min(1.0, math.hypot(*(single[name] for name in pair))) for pair in pairs]))
+def _posterior(seen: float, deviation: float, blur: float, allowed: float, law: Law = LAW) -> Reals:
+    """How likely each value of the mean dependence is: the law of public tables, times the likelihood of the *seen*
+    distance. That is √(dependence² + blur²), where the blur is known only roughly, plus Laplace noise."""
+    steps = np.linspace(-2, 2, 9)
+    part = np.minimum(law.blur * blur * np.exp(steps * law.blur_varies), 1.0)
+    expected = np.minimum(np.hypot(_GRID[:, None], part), 1.0)
+    scale = np.hypot(deviation, 0.05 * expected)
+    logs = -math.sqrt(2) * np.abs(seen - expected) / scale - np.log(scale) - steps**2 / 2
+    logs -= ((np.log(_GRID / max(allowed, 1e-3)) - math.log(law.usual)) ** 2 / (2 * law.varies**2))[:, None]
+    weights = np.exp(logs - logs.max()).sum(axis=1)
+    return np.asarray(weights / weights.sum())
+
+
+def _blur(model: PairModel, measured: Sequence[tuple[Group, float]], pairs: Sequence[Pair]) -> float:
+    """The mean total variation of pairs that is due only to the noise of the 1-way tables. It is a part of β, which is
+    too large where rows are few. Squares of independent errors add up."""
+    squares, total = part_variances(model.sides, measured), max(model.total, 1.0)
+    single = {
+        name: float(np.minimum(mean_absolute(squares.variance(name)), table).sum()) / (2 * total)
+        for name, table in model.singles.items()
+    }
+    return float(np.mean([math.hypot(*(single[name] for name in pair)) for pair in pairs]))
 
 
 @dataclass(frozen=True)
@@ -197,24 +321,21 @@ WAYS = {
 
 
 def decide(seen: Evidence, rest: Fraction, *, every: bool = True, pairs: int | None = None) -> Decision:
-    """All pairs if their noise is small compared with the error of independence; else as many as the signal allows.
+    """The way with the least expected error, averaged over what the dependence may be.
 
     *rest* is the part of the budget that is left. If *every* is false, pairs are always chosen, never all measured.
     *pairs*, if given, is the number of pairs to choose.
-
-    >>> decide(Evidence(10, signal=3.0, noise=0.01, dependence=0.2), Fraction(9, 10)).every_pair
-    True
-    >>> decide(Evidence(10, signal=0.2, noise=0.3, dependence=0.2), Fraction(9, 10)).pairs
-    5
     """
     if pairs is not None:
         return _exactly(seen.attributes, pairs, rest)
-    bounds = {"two an attribute": PLENTY, "one an attribute": ENOUGH, "half of one": SOME}
-    name = next((name for name, least in bounds.items() if seen.signal >= least), "no pairs")
-    if every and seen.signal >= ENOUGH and seen.noise < WORTH * seen.dependence:
-        name = "all pairs"
-    why = f"{name}: noise of {seen.noise:.3f} beside a dependence of {seen.dependence:.3f}"
-    return WAYS[name].decision(seen.attributes, rest, why)
+    possible = [name for name in WAYS if name != "all pairs" or (every and seen.signal >= ENOUGH)]
+    errors = {name: seen.expected(name) for name in (possible if seen.signal >= SOME else ["no pairs"])}
+    name, *others = sorted(errors, key=lambda name: errors[name])
+    why = f"{name}: an expected error of {errors[name]:.2g}"
+    if others:
+        why += f", {others[0]} of {errors[others[0]]:.2g}"
+    about = f"of {seen.dependence:.2g}" if seen.known else "that noise hides"
+    return WAYS[name].decision(seen.attributes, rest, f"{why}, with a dependence {about} (total variations)")
 
 
 def _exactly(attributes: int, pairs: int, rest: Fraction) -> Decision:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -29,6 +29,13 @@ MOST_CELLS = 1 << 24
 _LEAST, _NEAR = 1e-9, 1e-5
 _ROUNDS = 15
 """Rounds of iterative proportional fitting."""
+_UNMEASURED = 0.2
+"""The dependence of pairs where nothing is known about it, relative to what the 1-way tables allow."""
+_UNEVEN = 1.35
+"""Errors of cells grow like the roots of their counts; their squares sum to this multiple of what that implies."""
+_SCATTERED = 1.9
+"""The mean square of the errors of pairs that were not measured, relative to the square of what is expected of each:
+few of them depend much more than others."""
 _FORM, _TABLES = "adyton pair model 1", ("pairs", "fitted")
 
 
@@ -222,6 +229,64 @@ def total_variation(model: PairModel, group: Sequence[str]) -> float | None:
     if counts is None:
         return None
     return float(np.minimum(model.errors[names], counts).sum() / (2 * max(model.total, _LEAST)))
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected error of a table of two attributes."""
+
+    total_variation: float
+    """The part of all rows that is expected in a wrong cell."""
+    squared: float
+    """The expected sum of the squared errors of its cells, in rows."""
+
+
+def expected_errors(model: PairModel, pairs: Collection[Pair], distance: float | None = None) -> dict[Pair, Expected]:
+    """The expected error of each of these *pairs*, whether or not it was measured. *distance* is β, the noisy mean over
+    *pairs* of ‖M − M̂‖₁ where M̂ assumes independence, if it is known.
+
+    A measured pair errs by its noise, or by less where denoising has found no dependence. Any other pair errs by the
+    noise of its 1-way tables and the sampling variation of the rows, and by the dependence that was not measured. That
+    is guessed: from the mean dependence that β leaves for such pairs, from the weakest dependence among the chosen
+    pairs, and from how much dependence the 1-way tables allow. The constants were fitted to public tables.
+
+    >>> singles = {"a": np.array([60.0, 40.0]), "b": np.array([50.0, 50.0]), "c": np.array([90.0, 10.0])}
+    >>> noise = {("a",): 1.0, ("b",): 1.0, ("c",): 1.0, ("a", "b"): 2.0}
+    >>> model = PairModel.of(singles, {("a", "b"): np.array([[45.0, 15.0], [5.0, 35.0]])}, noise)
+    >>> [round(error.total_variation, 3) for error in expected_errors(model, [("a", "b"), ("a", "c")]).values()]
+    [0.044, 0.042]
+    """
+    total, independent = max(model.total, 1.0), PairModel.of(model.singles, {})
+    parts = {name: np.clip(table / total, 0.0, 1.0) for name, table in model.singles.items()}
+    allowed = {name: 1 - float((part**2).sum()) for name, part in parts.items()}
+    roots = {name: float(np.sqrt(part * (1 - part)).sum()) for name, part in parts.items()}
+    alone = {name: total_variation(model, (name,)) or 0.0 for name in parts}
+    even = {pair: independent.predicted(pair) for pair in pairs}
+    apart = {
+        pair: float(np.abs(model.pairs[pair] - even[pair]).sum()) / (2 * total) for pair in pairs if pair in model.pairs
+    }
+    left, weakest = _UNMEASURED, min(apart.values(), default=None)
+    if distance is not None and len(apart) < len(even):
+        left = (distance / (2 * total) * len(even) - sum(apart.values())) / (len(even) - len(apart))
+    elif weakest is not None:
+        left = weakest
+    errors = {}
+    for pair, table in even.items():
+        first, second = pair
+        noise, own = math.hypot(alone[first], alone[second]), total_variation(model, pair)
+        scattered = _SCATTERED if own is None else 1.0
+        if own is not None:
+            seen = (math.hypot(apart[pair], noise) / max(own, _LEAST)) ** 3
+            wrong = 1.1 * own * (seen / (1 + seen)) ** 0.2
+        else:
+            noise = math.hypot(noise, roots[first] * roots[second] / math.sqrt(2 * math.pi * total))
+            mean = min(1.0, math.hypot(max(0.0, left), noise / 10))
+            level = mean if weakest is None else mean**0.8 * weakest**0.2
+            wrong = math.hypot(1.24 * noise, 0.32 * (max(0.0, allowed[first] * allowed[second]) * level) ** 0.7)
+        wrong = min(1.0, wrong)
+        spread = float(table.sum()) / max(float(np.sqrt(table).sum()), _LEAST) ** 2
+        errors[pair] = Expected(wrong, _UNEVEN * scattered * spread * (2 * total * wrong) ** 2)
+    return errors
 
 
 def fitted_to_pairs(singles: Mapping[str, Reals], pairs: Mapping[Pair, Reals]) -> Reals:

@@ -214,6 +214,10 @@ class TableSet:
 
 ROWS = "rows"
 """The name of a noisy number of rows that informs a decision."""
+DEPENDENCE = "dependence"
+"""The name of β, the noisy mean distance of pairs from independence, where it informs the choice of a program."""
+DISTANCE = "distance"
+"""The name of the same number where the request named the program."""
 
 
 @dataclass(frozen=True, eq=False)

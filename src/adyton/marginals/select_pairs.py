@@ -5,7 +5,7 @@ the program behind ``auto``, which decides whether to measure some or all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -34,7 +34,17 @@ from adyton.marginals.deciding import (
 )
 from adyton.marginals.estimating import estimated
 from adyton.marginals.pair_model import Pair, PairModel
-from adyton.marginals.program import MOST_CELLS, ROWS, Outcome, TableSet, TablesProgram, measured, note
+from adyton.marginals.program import (
+    DEPENDENCE,
+    DISTANCE,
+    MOST_CELLS,
+    ROWS,
+    Outcome,
+    TableSet,
+    TablesProgram,
+    measured,
+    note,
+)
 from adyton.messages import no_such
 from adyton.plans.algorithm import Whole
 from adyton.queries.measurement import Group, MeasuredTable
@@ -76,7 +86,9 @@ class SelectPairs(TablesProgram):
             return AllPairs().run(source, wanted, epsilon)
         look = FirstLook.at(source, wanted, epsilon)
         decision = decide(look.evidence, look.spent.rest, every=False, pairs=self.pairs)
-        return Outcome(self.name, selected(look, wanted, decision, epsilon, self.label), decision.why)
+        rows, beta = look.bought
+        bought = rows, replace(beta, name=DISTANCE)
+        return Outcome(self.name, selected(look, wanted, decision, epsilon, self.label), decision.why, bought)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +160,8 @@ class FirstLook:
     spent: LookShares
     shares: Mapping[Group, Fraction]
     """The shares with which all pairs would be measured."""
-    bought: tuple[Bought, ...]
+    bought: tuple[Bought, Bought]
+    """The number of rows, and β."""
 
     @classmethod
     def at(cls, source: TableSource, wanted: TableSet, epsilon: Fraction) -> FirstLook:
@@ -163,10 +176,10 @@ class FirstLook:
         price = spent.distance * epsilon
         beta = tables.mean_distance(MeanDistance.of(guesses), price)
         words = "how far independence is from a pair, in rows"
-        bought = (counted, note(Bought.of("dependence", words, beta, price)))
+        bought = (counted, note(Bought.of(DEPENDENCE, words, beta, price)))
         rest, known = float(spent.rest * epsilon), [(table.group, table.variance) for table in singles]
         shares = wanted.shares(occupied(model, wanted.shares(), wanted.pairs, rest))
-        seen = evidence(model, known, beta.value, float(epsilon), rest, shares, wanted.pairs)
+        seen = evidence(model, known, (beta.value, beta.deviation), float(epsilon), rest, shares, wanted.pairs)
         return cls(tables, tuple(singles), seen, spent, shares, bought)
 
 

@@ -23,11 +23,11 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import display, share
 from adyton.marginals.estimating import Estimates, wider_table
-from adyton.marginals.pair_model import PairModel, total_variation
-from adyton.marginals.program import ROWS, TableSet, program_named
+from adyton.marginals.pair_model import Expected, PairModel, expected_errors, total_variation
+from adyton.marginals.program import DEPENDENCE, DISTANCE, TableSet, program_named
 from adyton.marginals.refining import ModelRows
 from adyton.messages import listing, shorten
-from adyton.plans.base import ExpectedError
+from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.result.comparing import JointLaw
@@ -92,7 +92,7 @@ class TablesRelease(Released):
     why: str
     """Why these tables were measured."""
     bought: tuple[Bought, ...]
-    """The measurements that informed the choice of program; empty if the request named the program."""
+    """The measurements that informed the choice of program, or of pairs."""
     kept: PairModel | None = None
     """The saved model, if the release was read from a file."""
 
@@ -146,12 +146,27 @@ class TablesRelease(Released):
         error = float(np.sqrt(self.estimated.squares.variance(*group)))
         return Table(group, self.labels(group), counts, "least squares", error, counted=self.counted_rows)
 
+    @cached_property
+    def expected_pairs(self) -> dict[Group, Expected]:
+        """The expected error of every pair of attributes that the request is about."""
+        looks = [look.value for look in self.bought if look.name in (DEPENDENCE, DISTANCE)]
+        return dict(expected_errors(self.model, self.wanted.pairs, float(np.mean(looks)) if looks else None).items())
+
+    def wrong(self, group: Group) -> float | None:
+        """The part of all rows that is expected in a wrong cell of a table: its expected total variation.
+
+        None for tables of three or more attributes that were not measured, and for pairs that the request is not about.
+        """
+        names = in_order(group, self.wanted.sides)
+        pair = self.expected_pairs.get(names)
+        return total_variation(self.model, names) if pair is None else pair.total_variation
+
     def _error_columns(self) -> dict[str, list[Any]]:
-        """For each requested table: its cells, its expected total variation if known, and where it comes from."""
+        """For each requested table: its cells, its expected total variation, and where it comes from."""
         return {
             "table": [" × ".join(group) for group in self.groups],
             "cells": [self.wanted.size(group) for group in self.groups],
-            "expected_error": [total_variation(self.model, group) for group in self.groups],
+            "expected_error": [self.wrong(group) for group in self.groups],
             "how": [self.model.how(group) for group in self.groups],
         }
 
@@ -316,17 +331,21 @@ class TablesRelease(Released):
     def expected_error(self) -> ExpectedError:
         """The expected error of the cells of all requested tables, from the variances of least squares.
 
-        Where the measurements determine all tables, denoising is meant to improve on it. Otherwise it is the noise
-        alone: the error from dependence beyond the measured pairs is added to it.
+        Where the measurements determine all tables, denoising is meant to improve on it. Otherwise the error of pairs
+        that were not measured is an estimate; see :func:`adyton.marginals.pair_model.expected_errors`. For larger
+        tables that were not measured it is the noise alone.
         """
-        wanted, squares = self.wanted, self.estimated.squares
-        sums = {group: wanted.summed_variance(squares, group) for group in self.groups}
-        determined = all(map(math.isfinite, sums.values()))
-        total = sum(
-            variance if math.isfinite(variance) else wanted.asked_of(group) * self._noise(group) / wanted.size(group)
-            for group, variance in sums.items()
-        )
-        return ExpectedError(math.sqrt(total), wanted.queries, "upper mark" if determined else "noise only")
+        wanted, squares, total = self.wanted, self.estimated.squares, 0.0
+        kind: ErrorKind = "upper mark"
+        for group in self.groups:
+            variance = wanted.summed_variance(squares, group)
+            if not math.isfinite(variance):
+                pair = self.expected_pairs.get(in_order(group, wanted.sides))
+                kind = "noise only" if pair is None or kind == "noise only" else "modelled"
+                each = self._noise(group) if pair is None else pair.squared
+                variance = wanted.asked_of(group) * each / wanted.size(group)
+            total += variance
+        return ExpectedError(math.sqrt(total), wanted.queries, kind)
 
     def _noise(self, group: Group) -> float:
         """Σ of the variances of all cells of a product of single attributes: Σ_i n_i·Var_i·Π_{j≠i} Σ p_j²."""
@@ -383,7 +402,7 @@ class TablesRelease(Released):
         return self._way_in_words(), self._errors_in_words()
 
     def _way_in_words(self) -> str:
-        looks = [look for look in self.bought if look.name != ROWS]
+        looks = [look for look in self.bought if look.name == DEPENDENCE]
         if looks:
             look, price = looks[0], display(looks[0].spent * self.rows_per_unit)
             return (
@@ -403,10 +422,11 @@ class TablesRelease(Released):
         ways = ", ".join(f"{number:,} {how}" for how, number in Counter(columns["how"]).most_common())
         if not known:
             return f"Tables: {ways}. Their errors depend on the data and have no closed form."
-        rest = "" if len(known) == len(self.groups) else " The error of the others depends on what was not measured."
+        every = len(known) == len(self.groups)
+        rest = "" if every else f" ({len(known):,} of them; the errors of the others depend on what was not measured)"
         return (
-            f"Tables: {ways}. Expected error of {len(known):,} of them: at most {100 * float(np.mean(known)):.2g}% of "
-            f"all rows are in a wrong cell, on average (total variation).{rest} errors() lists them."
+            f"Tables: {ways}. Expected error{rest}: about {100 * float(np.mean(known)):.2g}% of all rows are in a "
+            "wrong cell, on average (total variation); an estimate where pairs were not measured. errors() lists it."
         )
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:

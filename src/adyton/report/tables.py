@@ -13,7 +13,6 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.marginals.pair_model import total_variation
 from adyton.marginals.tables_release import table_interval
 from adyton.report import svg
 from adyton.report.charts import MOST_BARS, Panel, blank
@@ -83,7 +82,7 @@ def view(release: TablesRelease) -> View:
     alone = [_panel_of(release, (name,)) for name in names[:_ALONE]]
     bounded = [panel for panel in alone if panel.lower is not None][:1]
     guessed = any(panel.approximate for panel in bounded)
-    errors = [total_variation(release.model, group) for group in release.groups]
+    errors = [release.wrong(group) for group in release.groups]
     tables, attributes = f"{len(release.groups):,}", len(release.axes)
     known = [error for error in errors if error is not None]
     of = f"of all {'counted ' if release.counted else ''}rows, on average"
@@ -131,8 +130,8 @@ def _tables(release: TablesRelease, names: list[str]) -> Iterable[Block]:
         left = len(release.axes) - len(names)
         more = f" {left} more attributes are not drawn." if left else ""
         said = (
-            "A square for each pair: blue pairs were measured, and darker means a larger expected error; orange pairs "
-            f"are computed from others, by way of those with a dot. Point at one to read it, click to see it.{more}"
+            "A square for each pair: blue pairs were measured, orange pairs are computed from others, by way of those "
+            f"with a dot. Darker means a larger expected error. Point at one to read it, click to see it.{more}"
         )
         yield _grid(release, names, places, said)
         widths = _WIDTHS if len(places) <= _BOTH else _WIDTHS[1:]
@@ -160,12 +159,12 @@ def _places(release: TablesRelease, names: Sequence[str]) -> dict[tuple[str, ...
 
 def _single(release: TablesRelease, group: tuple[str, ...], widths: Sequence[float]) -> Iterable[Block]:
     """One table: how it was obtained, a picture, and its counts if they are few."""
-    error, how = total_variation(release.model, group), release.table(*group).how
+    error, how = release.wrong(group), release.table(*group).how
     sizes = [release.schema.attributes[name].size for name in group]
     drawable = len(group) == 2 or (len(group) == 1 and sizes[0] <= MOST_BARS**2)
     drawn = Drawing.of(_panel_of(release, group)) if drawable else None
     rows = "counted rows" if release.counted else "rows"
-    off = "" if error is None else f" About {100 * error:.2g}% of all {rows} are expected in a wrong cell, at most."
+    off = "" if error is None else f" About {100 * error:.2g}% of all {rows} are expected in a wrong cell."
     yield Words(f"{_HOW.get(how, how)}.{off} {'' if drawn is None else drawn.caption}".strip())
     if drawn is not None:
         yield replace(Picture.of(drawn, widths), caption="", title="")
@@ -200,7 +199,7 @@ def _grid(release: TablesRelease, names: list[str], places: dict[tuple[str, ...]
     from markupsafe import Markup
 
     model, side = release.model, len(names) * _CELL
-    errors = {pair: total_variation(model, pair) for pair in itertools.combinations(names, 2)}
+    errors = {pair: release.wrong(pair) for pair in itertools.combinations(names, 2)}
     largest = max((error for error in errors.values() if error is not None), default=1.0) or 1.0
     parts = [
         svg.text(_LABEL - 6, (row + 0.5) * _CELL, svg.cut(name, _LABEL - 10), anchor="end")
@@ -209,7 +208,7 @@ def _grid(release: TablesRelease, names: list[str], places: dict[tuple[str, ...]
     for pair, error in errors.items():
         x, y = _LABEL + names.index(pair[0]) * _CELL, names.index(pair[1]) * _CELL
         strength = 0.35 if error is None else 0.25 + 0.75 * error / largest
-        square = svg.box(x, y, _CELL - 2, _CELL - 2, ORANGE if error is None else BLUE, strength)
+        square = svg.box(x, y, _CELL - 2, _CELL - 2, BLUE if pair in model.pairs else ORANGE, strength)
         if pair in model.forest.pairs:
             square += svg.dot(x + _CELL / 2 - 1, y + _CELL / 2 - 1, "#fff", 3)
         about = model.pair(pair)[1] + ("" if error is None else f", expected error {error:.4f}")
