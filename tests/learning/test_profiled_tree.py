@@ -11,7 +11,7 @@ from learning_tables import fitted, kernel, rows
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.learning import Model
-from adyton.learning.evidence import USUAL, Evidence, repetition
+from adyton.learning.evidence import USUAL, Evidence, others, repetition
 from adyton.learning.model import Target
 from adyton.learning.registry import learner_named
 
@@ -104,6 +104,14 @@ def test_repetition_is_the_correlation_of_scores_within_a_class(common, correlat
     for epsilon, wanted, within in ((Fraction(10), correlation, 0.07), (Fraction(1, 10**5), USUAL, 0.01)):
         found = repetition(kernel(codes, epsilon, 0, YES_NO).root, target, range(16), evidence, prior, epsilon)
         assert found == pytest.approx(wanted, abs=within)
+
+
+def test_attributes_that_say_nothing_repeat_nothing():
+    nothing = Evidence.of(np.zeros((3, 2)), np.array([0.5, 0.5]), 10.0)
+    something = Evidence.of(np.array([[900.0, 10.0], [10.0, 900.0]]), np.array([0.5, 0.5]), 1.0)
+    assert others([]) == others([nothing]) == others([nothing] * 3) == 0
+    assert others([something, nothing]) == pytest.approx(0, abs=1e-6)
+    assert others([something] * 3) == pytest.approx(2)
 
 
 def test_more_budget_does_not_trust_repeated_attributes_more():

@@ -76,8 +76,8 @@ class Evidence:
 def others(evidence: Sequence[Evidence]) -> float:
     """By how many others an attribute can be repeated: (Σ s)²/Σ s² − 1 for deviations s, one less than the attributes
     if all say as much."""
-    deviations = np.sqrt([one.variance for one in evidence])
-    return float(deviations.sum() ** 2 / max(float((deviations**2).sum()), _LEAST_SPREAD)) - 1 if len(evidence) else 0.0
+    variances = np.array([one.variance for one in evidence])
+    return max(0.0, float(np.sqrt(variances).sum() ** 2 / max(float(variances.sum()), _LEAST_SPREAD)) - 1)
 
 
 def repetition(
@@ -88,7 +88,7 @@ def repetition(
     prior: Reals,
     epsilon: Fraction,
 ) -> float:
-    """How much attributes repeat one another: the mean correlation of their scores within a class, at least 0.
+    """How much attributes repeat one another: the mean correlation of their scores within a class, from 0 to 1.
 
     If attributes were independent within a class, the variance V of the sum of their scores would be the sum of their
     variances; if they repeat one another with a correlation of r, it is 1 + r·(attributes − 1) times as much. That
@@ -126,4 +126,4 @@ def repetition(
     own_others = max(others(own), _LEAST_SPREAD)
     seen = (float(counts @ size) / rows / expected - 1) / own_others
     variance = 2 * float((size**2).sum()) / (float(epsilon) * rows * expected * own_others) ** 2
-    return max(0.0, (seen * _SPREAD**2 + USUAL * variance) / (_SPREAD**2 + variance))
+    return min(max((seen * _SPREAD**2 + USUAL * variance) / (_SPREAD**2 + variance), 0.0), 1.0)

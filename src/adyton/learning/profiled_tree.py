@@ -44,7 +44,7 @@ _LITTLE = 0.01
 """A pseudo-count, in rows: no class is impossible."""
 _SEEN = 280
 """How many rows, in units of the noise and times the other attributes, are enough to see a correlation of 0.1."""
-_FEWEST = 25
+_FEWEST = 5
 """The least number of rows that the children of a node below the root must have on average, however little noise."""
 
 
@@ -70,7 +70,7 @@ class ProfiledTree(Learner):
     """The part of ε that the number of rows may cost."""
     split_share: Share = Fraction(3, 10)
     """The part of the tree's budget that chooses splits."""
-    depth: Annotated[int, Within(whole_number, 1, 20)] = 6
+    depth: Annotated[int, Within(whole_number, 1, 20)] = 4
     """The most levels that the tree may have."""
     support: Positive = Fraction(3)
     """The support that the children of a node below the root must have: rows of a class, in units of the noise."""
