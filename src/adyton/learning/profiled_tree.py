@@ -44,6 +44,8 @@ _LITTLE = 0.01
 """A pseudo-count, in rows: no class is impossible."""
 _SEEN = 280
 """How many rows, in units of the noise and times the other attributes, are enough to see a correlation of 0.1."""
+_MOST_COMPARED = 100
+"""With more classes, it is not computed how much attributes repeat one another."""
 _FEWEST = 5
 """The least number of rows that the children of a node below the root must have on average, however little noise."""
 
@@ -138,15 +140,15 @@ class ProfiledTree(Learner):
         if most < len(places):
             choosing = self.choice_share * epsilon
             places, left = _best(source, target, free, most, choosing / most), epsilon - choosing
-        comparing = self.repetition_share * left
-        if rows * float(comparing) * (len(places) - 1) < _SEEN:
+        comparing, few = self.repetition_share * left, len(target.classes) <= _MOST_COMPARED
+        if not few or rows * float(comparing) * (len(places) - 1) < _SEEN:
             comparing = Fraction(0)
         part = (left - comparing) / len(places)
         vectors = class_vectors(source, [target.schema.names[place] for place in places], target.label).values()
         tables = [measured_table(vector, part) for vector in vectors]
         evidence = [Evidence.of(table, prior, 1 / float(part)) for table in tables]
         repeats = repetition(source, target, places, evidence, prior, comparing) if comparing else USUAL
-        weight = float(self.weight) / (1 + repeats * others(evidence))
+        weight = float(self.weight) / (1 + repeats * (others(evidence) if few else len(evidence) - 1))
         return {place: one.profile(weight) for place, one in zip(places, evidence, strict=True)}
 
 
