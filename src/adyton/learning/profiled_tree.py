@@ -16,6 +16,7 @@ from adyton.kernel.mechanisms import SplitChoice
 from adyton.kernel.sources import TableSource
 from adyton.learning.chosen_tree import deepest
 from adyton.learning.class_profiles import check_tables, class_vectors, measured_table
+from adyton.learning.evidence import USUAL, Evidence, others, repetition
 from adyton.learning.model import Target
 from adyton.learning.registry import Learner
 from adyton.learning.tree_growing import (
@@ -41,7 +42,12 @@ from adyton.schema import RowTree
 
 _LITTLE = 0.01
 """A pseudo-count, in rows: no class is impossible."""
-_LEAST_SPREAD = 1e-9
+_SEEN = 280
+"""How many rows, in units of the noise and times the other attributes, are enough to see a correlation of 0.1."""
+_MOST_COMPARED = 100
+"""With more classes, it is not computed how much attributes repeat one another."""
+_FEWEST = 5
+"""The least number of rows that the children of a node below the root must have on average, however little noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +57,11 @@ class ProfiledTree(Learner):
     be measured well, chosen privately, each with a table by class. In a leaf, their evidence is added to that of the
     tree.
 
-    Evidence does not count in full: the part of a table that noise and chance explain is removed, and half of the rest
-    counts, since attributes repeat what others say. A tree alone has too few levels where many attributes are each
-    weakly informative; naive Bayes alone spends on uninformative attributes, and counts twice what two attributes
-    repeat.
+    Evidence does not count in full: the part of a table that noise and chance explain is removed, and the rest counts
+    the less, the more the attributes repeat one another. A small part of ε measures how much they do (see
+    :func:`repetition`); where it would not suffice, what is usual on public tables is assumed. A tree alone has too few
+    levels where many attributes are each weakly informative; naive Bayes alone spends on uninformative attributes, and
+    counts twice what two attributes repeat.
     """
 
     name = "profiled-tree"
@@ -65,18 +72,20 @@ class ProfiledTree(Learner):
     """The part of ε that the number of rows may cost."""
     split_share: Share = Fraction(3, 10)
     """The part of the tree's budget that chooses splits."""
-    depth: Annotated[int, Within(whole_number, 1, 20)] = 3
+    depth: Annotated[int, Within(whole_number, 1, 20)] = 4
     """The most levels that the tree may have."""
     support: Positive = Fraction(3)
     """The support that the children of a node below the root must have: rows of a class, in units of the noise."""
-    profile_share: Share = Fraction(3, 10)
+    profile_share: Share = Fraction(1, 4)
     """The part of the budget for profiles, if there are any."""
     choice_share: Share = Fraction(1, 4)
     """The part of the profiles' budget that chooses attributes, if not all can be measured."""
     profile_support: Positive = Fraction(2)
     """The support that the cells of a profile must have."""
-    weight: Share = Fraction(1, 2)
-    """The weight of a profile's evidence."""
+    repetition_share: Share = Fraction(1, 5)
+    """The part of the profiles' budget that measures how much attributes repeat one another, if that can be seen."""
+    weight: Share = Fraction(3, 4)
+    """The weight of a profile's evidence, if no attribute repeats another."""
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
         """Refuse a budget of which some part would be too small for a count, however many profiles there are."""
@@ -84,7 +93,9 @@ class ProfiledTree(Learner):
         left = (1 - self.rows_share) * epsilon
         tree, profiles = (1 - self.profile_share) * left, self.profile_share * left / len(target.schema.names)
         parts = [self.rows_share * epsilon, self.split_share * tree / self.depth, (1 - self.split_share) * tree]
-        check_share(min([*parts, self.choice_share * profiles, (1 - self.choice_share) * profiles]), 1)
+        measuring = (1 - self.choice_share) * profiles
+        tables = [self.repetition_share * measuring, (1 - self.repetition_share) * measuring]
+        check_share(min([*parts, self.choice_share * profiles, *tables]), 1)
 
     def run(self, source: TableSource, label: str, epsilon: Fraction) -> ProfiledTreeModel:
         """Measure the number of rows, choose the splits, count the leaves; then measure the profiles."""
@@ -98,7 +109,7 @@ class ProfiledTree(Learner):
         counts, shares = counts_and_shares(source, target, grown.tree, leaf_epsilon)
         profiles = [np.ones((size, len(target.classes))) for size in target.schema.shape]
         if profiling:
-            for place, table in self._profiles(source, target, free, most, profiling, shares[0]).items():
+            for place, table in self._profiles(source, target, free, most, profiling, shares[0], rows).items():
                 profiles[place] = table
         return ProfiledTreeModel(target=target, tree=grown.tree, counts=counts, shares=shares, profiles=tuple(profiles))
 
@@ -113,7 +124,8 @@ class ProfiledTree(Learner):
     def _grown(self, source: TableSource, target: Target, rows: float, epsilon: Fraction) -> Grown:
         """The tree; its levels share the budget for splits."""
         splitting = self.split_share * epsilon
-        finest = rows * float((epsilon - splitting) / self.support) / len(target.classes)
+        noise = len(target.classes) * float(self.support / (epsilon - splitting))
+        finest = rows / max(noise, _FEWEST)
         most = most_leaves(target, scored=True)
         depth = min(self.depth, max(1, deepest(target, min(finest, most))))
         stop = BelowRoot(finest, most)
@@ -121,18 +133,23 @@ class ProfiledTree(Learner):
         return grow(source, target, recipe, PublicRandomness(0))
 
     def _profiles(
-        self, source: TableSource, target: Target, free: Flags, most: int, epsilon: Fraction, prior: Reals
+        self, source: TableSource, target: Target, free: Flags, most: int, epsilon: Fraction, prior: Reals, rows: float
     ) -> dict[int, Reals]:
         """The weighted profiles by attribute: of all free attributes, or of those that predict best alone."""
         places, left = np.flatnonzero(free).tolist(), epsilon
         if most < len(places):
             choosing = self.choice_share * epsilon
             places, left = _best(source, target, free, most, choosing / most), epsilon - choosing
-        part = left / len(places)
+        comparing, few = self.repetition_share * left, len(target.classes) <= _MOST_COMPARED
+        if not few or rows * float(comparing) * (len(places) - 1) < _SEEN:
+            comparing = Fraction(0)
+        part = (left - comparing) / len(places)
         vectors = class_vectors(source, [target.schema.names[place] for place in places], target.label).values()
         tables = [measured_table(vector, part) for vector in vectors]
-        pairs = zip(places, tables, strict=True)
-        return {place: weighted_profile(table, prior, 1 / float(part), float(self.weight)) for place, table in pairs}
+        evidence = [Evidence.of(table, prior, 1 / float(part)) for table in tables]
+        repeats = repetition(source, target, places, evidence, prior, comparing) if comparing else USUAL
+        weight = float(self.weight) / (1 + repeats * (others(evidence) if few else len(evidence) - 1))
+        return {place: one.profile(weight) for place, one in zip(places, evidence, strict=True)}
 
 
 def _best(source: TableSource, target: Target, free: Flags, most: int, epsilon: Fraction) -> list[int]:
@@ -143,24 +160,6 @@ def _best(source: TableSource, target: Target, free: Flags, most: int, epsilon: 
         candidates[best] = False
         chosen.append(int(best))
     return chosen
-
-
-def weighted_profile(table: Reals, prior: Reals, scale: float, weight: float) -> Reals:
-    """The factors of an attribute: P(cell | class), to the power of what its table says beyond noise and chance.
-
-    P is as in naive Bayes: q = max(z, 0) + b·π_c + ½ for noise of scale b, normalised over the cells of a class. Let S
-    be the sum of (z_vc − z_v·π_c)², by which the table differs from one that says nothing, and V what that sum would be
-    by noise of variance 2b² in each count and by chance alone. The power is *weight*·max(0, 1 − V/S) (after James and
-    Stein, 1961).
-    """
-    classes = len(prior)
-    differs = table - table.sum(axis=1, keepdims=True) * prior
-    rows = np.maximum(table, 0.0).sum()
-    noise = 2 * scale**2 * ((1 - prior) ** 2 + prior**2 * (classes - 1)).sum() * len(table)
-    likely = noise + rows * float((prior * (1 - prior)).sum())
-    kept = max(0.0, 1 - likely / max(float((differs**2).sum()), _LEAST_SPREAD))
-    q = np.maximum(table, 0.0) + scale * prior + 0.5
-    return np.asarray((q / q.sum(axis=0)) ** (weight * kept))
 
 
 @dataclass(frozen=True, kw_only=True)
