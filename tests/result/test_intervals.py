@@ -1,13 +1,17 @@
 """Confidence intervals say what they are. That exact ones cover at their rate is told by test_exact_intervals.py."""
 
+from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
+import pandas
 import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
+from adyton.noise.simulated import SimulatedNoise
 from adyton.plans import plan_named
+from adyton.queries import Identity
 from adyton.result.noise_model import NoiseModel
 
 LINE = np.random.default_rng(1).poisson(20, 64)
@@ -55,6 +59,55 @@ def test_the_resampled_error_is_near_the_true_one():
     truth = np.sqrt(np.square(workload @ (runs - x)).sum(axis=1).mean())
     adapted = NoiseModel(plan_named("staged-hierarchy"), workload, F(1, 2), runs[0])
     assert adapted.resampled_error().total == pytest.approx(truth, rel=0.3)
+
+
+def released(x, epsilon, algorithm, seed):
+    """A release of these counts, and its noise model."""
+    table = pandas.DataFrame({"v": np.repeat(np.arange(x.size), x)})
+    schema = ad.Schema({"v": ad.Integer(0, x.size - 1)})
+    session = ad.Session(table, schema=schema, epsilon=1, noise=SimulatedNoise(seed))
+    return session.release(ad.Histogram("v"), epsilon=epsilon, algorithm=algorithm)
+
+
+def test_what_smoothing_removes_is_in_the_intervals():
+    """A quarter of the cells have a few rows: they are estimated as nearly empty. Intervals from runs on such estimates
+    miss many of them, intervals that use what was measured fewer. All contain the estimate, and no negative count. The
+    noise is seeded: no false alarms."""
+    x, covered = np.random.default_rng(3).permutation(np.repeat([0, 0, 0, 60], 40)), []
+    for seed in range(2):
+        release = released(x, "0.02", "change-points", seed)
+        found, blind = (
+            replace(release.noise, measured=kept).interval(Identity(x.shape), 0.95) for kept in (release.measured, None)
+        )
+        assert ((found.lower <= found.estimate) & (found.estimate <= found.upper)).all()
+        assert (found.lower >= np.minimum(0, found.estimate)).all()
+        assert (found.upper - found.lower).mean() < 1.4 * 2 * np.log(20) / 0.02
+        covered.append([((made.lower <= x) & (x <= made.upper)).mean() for made in (found, blind)])
+    with_measured, without = np.mean(covered, axis=0)
+    assert with_measured > 0.85 > without + 0.05, covered
+
+
+def test_intervals_contain_a_measured_count_that_noise_does_not_explain():
+    """The estimate is far from what was measured: the interval reaches from one to the other. Sums of cells too."""
+    workload, measured = Identity(64), np.zeros(64)
+    measured[5] = 2000
+    noise = NoiseModel(plan_named("denoised-cells"), workload, F(1, 50), np.zeros(64), measured)
+    cells = noise.interval(workload, 0.95)
+    assert cells.lower[5] == 0
+    assert cells.upper[5] >= 2000
+    assert cells.upper[6] < 300
+    assert noise.interval(ad.workloads.Ranges(64, [[3]], [[8]]), 0.95).upper[0] >= 2000
+    assert noise.interval(workload, 0.8, together=True).upper[5] >= 2000
+
+
+def test_what_was_measured_is_kept_only_where_intervals_need_it(tmp_path):
+    x = np.full(40, 30)
+    assert released(x, "0.5", "identity", 1).measured is None  # it is the estimate
+    release = released(x, "0.5", "change-points", 1)
+    release.save(tmp_path / "kept")
+    loaded = ad.Release.load(tmp_path / "kept")
+    assert np.array_equal(loaded.measured, release.measured)
+    assert np.array_equal(loaded.interval().upper, release.interval().upper)
 
 
 def test_bad_requests():

@@ -29,7 +29,7 @@ from adyton.solving.noise_moments import Moments, noise_moments
 from adyton.solving.solvers import combinations
 from adyton.strategies.base import Strategy, branching, without_root
 
-_MOST_WRITTEN = 1 << 30
+_MOST_WRITTEN, _MOST_READ = 1 << 30, 1 << 22
 _MISTAKE = 1e-6
 """The largest relative error of a variance that follows from covariances."""
 
@@ -94,7 +94,12 @@ class StrategyPlan(Plan):
             return None
         solver = strategy.solver(epsilon)
         moments = noise_moments(solver, asked)
-        return None if moments is None else (np.asarray(asked @ solver.solve(measured), dtype=np.float64), moments)
+        if moments is None:
+            if asked.count * asked.cells > _MOST_READ:
+                return None
+            variances = np.concatenate([solver.variances(rows) for rows in asked.rows()])
+            moments = Moments(variances, 3 * np.square(variances), at_most=True)
+        return np.asarray(asked @ solver.solve(measured), dtype=np.float64), moments
 
     def variances(self, workload: Queries, epsilon: Fraction, queries: Queries) -> Reals:
         """The variances of least squares; the measurements must determine the answers."""

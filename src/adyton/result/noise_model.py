@@ -48,6 +48,9 @@ _LEAST_CONFIDENCE = 0.8
 """If slow runs do not allow at least this confidence, no bounds are given."""
 _USUAL, _NORMAL_AT_USUAL = 0.95, 1.959964
 """The confidence at which covariances agree with intervals, and the quantile of |X| for a normal X there."""
+_UNSEEN = 1.25
+"""Approximate bounds are wider by this factor than simulated runs say, where no measurement shows what the runs do not:
+found on public data."""
 _APART = 1 << 20
 """The distance between the seeds of combined parts, so that no two of them simulate with the same noise."""
 
@@ -209,7 +212,9 @@ class NoiseModel:
         note, lower, upper = _about_runs(runs, planned, reached, rate), answers - far, answers + far
         if not exact and not unmeasured:
             plain = self.unbiased(queries)
-            if plain is not None:
+            if plain is None:
+                lower, upper = answers - _UNSEEN * far, answers + _UNSEEN * far
+            else:
                 each = 1 - (1 - reached) / queries.count if together else reached
                 lower, upper = around_measured(answers, far, *plain, each)
             if _counts_rows(queries):
