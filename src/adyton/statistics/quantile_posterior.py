@@ -28,21 +28,19 @@ from adyton.tasks.numbers import quantile_name
 from adyton.whole import IntegerArray
 
 REACH = 1 / 6
-"""Rows are counted up to this part of all rows on either side of a chosen cell."""
-_FEW_QUANTILES = 7
-"""Rows are counted around each of up to this many quantiles."""
-_MANY = 16
-"""In how many parts rows are counted if there are more quantiles."""
+"""One of the parts reaches from this part of all rows before the first quantile to as much after the last one."""
+OWN = 0.8
+"""By the chosen quantiles this part of a group's rows is distributed, and the rest by the first look at all rows."""
 EVEN = 0.03
 """This part of the rows is assumed to be anywhere between the bounds of the attribute, with equal chance."""
-GROUP, PART, WITHIN = 1.3, 4.0, 12.0
+GROUP, PART, WITHIN = 1.3, 10.0, 6.0
 """The shapes of the gamma laws: of the rows of a group, of a part of it, and of the density within a part. The first is
 changed by how much the counted groups differ, as if three more groups had this shape."""
 _ASSUMED_GROUPS = 3
 _LARGEST_SHAPE = 20.0
-RARE = 0.01
-"""For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds: otherwise
-hardly possible values would decide it."""
+RARE = 0.05
+"""For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds, or a cell
+away: otherwise hardly possible values would decide it."""
 SHARED = 2.5
 """A chosen cell has about this many times the average number of rows: typical of public tables."""
 _NODES = 14
@@ -55,31 +53,23 @@ _AT_ONCE = 256
 
 def parts_around(numbers: GroupedNumbers) -> int:
     """In how many parts the rows of a group are counted."""
-    quantiles = len(numbers.task.quantiles)
-    return min(2 * quantiles + 1 if quantiles <= _FEW_QUANTILES else _MANY, numbers.cells)
+    return min(3, numbers.cells)
 
 
 def around(numbers: GroupedNumbers, sixteenths: IntegerArray, chosen: IntegerArray) -> IntegerArray:
     """The borders of the parts of every group, groups × (parts + 1): where each part begins, and where the last ends.
     A part may be empty.
 
-    *chosen* has the cells of the quantiles, groups × quantiles; with up to seven quantiles there is a border on either
-    side of each. Otherwise borders are spread evenly, by the first look.
+    *chosen* has the cells of the quantiles, groups × quantiles: one part begins before the first and ends after the
+    last of them.
     """
-    groups, cells, parts = len(chosen), numbers.cells, parts_around(numbers)
-    upto = np.concatenate(([0.0], np.cumsum(likely(cells, sixteenths))))
-    if parts == cells:
-        inner = np.broadcast_to(np.arange(1, cells), (groups, cells - 1))
-    elif len(numbers.task.quantiles) > _FEW_QUANTILES:
-        targets = np.arange(1, parts) / parts * upto[-1]
-        inner = np.broadcast_to(np.searchsorted(upto, targets), (groups, parts - 1))
-    else:
-        ranks = (upto[chosen] + upto[chosen + 1]) / 2
-        low = np.minimum(np.searchsorted(upto, ranks - REACH, side="right") - 1, chosen)
-        high = np.maximum(np.searchsorted(upto, ranks + REACH), chosen + 1)
-        inner = np.sort(np.concatenate((low, high), axis=1), axis=1)
-    ends = np.zeros((groups, 1), dtype=np.int64), np.full((groups, 1), cells)
-    return np.asarray(np.concatenate((ends[0], np.clip(inner, 0, cells), ends[1]), axis=1), dtype=np.int64)
+    cells, upto = numbers.cells, np.concatenate(([0.0], np.cumsum(likely(numbers.cells, sixteenths))))
+    ranks = (upto[chosen] + upto[chosen + 1]) / 2
+    low = np.minimum(np.searchsorted(upto, ranks.min(axis=1) - REACH, side="right") - 1, chosen.min(axis=1))
+    high = np.maximum(np.searchsorted(upto, ranks.max(axis=1) + REACH), chosen.max(axis=1) + 1)
+    inner = np.clip(np.column_stack([low, high]), 0, cells)[:, : parts_around(numbers) - 1]
+    ends = np.zeros((len(chosen), 1), dtype=np.int64), np.full((len(chosen), 1), cells)
+    return np.asarray(np.concatenate((ends[0], inner, ends[1]), axis=1), dtype=np.int64)
 
 
 def located_figures(
@@ -95,12 +85,12 @@ def located_figures(
     scales = np.sqrt((rank_scales(numbers.task.quantiles, epsilons[0]) ** 2).sum(axis=1))
     deviation, rows = math.sqrt(2) / epsilons[1], counts.astype(float)
     sizes = _sizes(rows, deviation)
-    prior = likely(numbers.cells, sixteenths, EVEN)
+    upto = np.concatenate(([0.0], np.cumsum(likely(numbers.cells, sixteenths, EVEN))))
     found = []
     for first in range(0, len(chosen), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
-        borders = around(numbers, sixteenths, chosen[some])
-        group = _Groups(numbers, np.concatenate(([0.0], np.cumsum(prior))), borders, rows[some], deviation, sizes)
+        group = _Groups(numbers, upto, chosen[some], around(numbers, sixteenths, chosen[some]))
+        group.count(rows[some], deviation, sizes)
         found.append(
             [group.located(cells, scale, confidence) for cells, scale in zip(chosen[some].T, scales, strict=True)]
         )
@@ -123,27 +113,38 @@ def _figures(part: Fraction, located: list[tuple[Reals, Reals, Reals, Reals]]) -
 class _Groups:
     """Some groups, what is assumed of their rows, and what was counted."""
 
-    def __init__(
-        self,
-        numbers: GroupedNumbers,
-        upto: Reals,
-        borders: IntegerArray,
-        rows: Reals,
-        deviation: float,
-        sizes: tuple[float, float],
-    ) -> None:
+    def __init__(self, numbers: GroupedNumbers, upto: Reals, chosen: IntegerArray, borders: IntegerArray) -> None:
         self.numbers, self.upto, self.borders = numbers, upto, borders
-        self.widths = np.diff(borders, axis=1)
+        self.lines = np.arange(len(chosen))
+        parts = np.array([0.0, *map(float, numbers.task.quantiles), 1.0])
+        same = chosen[:, :, None] == chosen[:, None, :]
+        within = (np.tril(same).sum(axis=2) - 0.5) / same.sum(axis=2)  # several quantiles in a cell share it
+        inner = upto[chosen] + within * (upto[chosen + 1] - upto[chosen])
+        ends = np.zeros((len(chosen), 1)), np.ones((len(chosen), 1))
+        self.parts, self.knots = parts, np.concatenate((ends[0], inner, ends[1]), axis=1)
+        self.upto_borders = self._rank_at(borders)
+        self.shares = np.maximum(np.diff(self.upto_borders, axis=1), 1e-12)
+
+    def count(self, rows: Reals, deviation: float, sizes: tuple[float, float]) -> None:
+        """What was counted in the parts, and the law of the rows of a group."""
         self.rows, self.deviation, self.sizes = rows, deviation, sizes
-        self.shares = np.maximum(np.diff(upto[borders], axis=1), 1e-12)
-        self.lines = np.arange(len(rows))
+
+    def _rank_at(self, places: IntegerArray) -> Reals:
+        """Which part of the rows of a group lies before each place, groups × places, by the quantiles of the group and,
+        between them, by the first look."""
+        pooled = self.upto[places]
+        last = np.clip((self.knots[:, None, 1:] <= pooled[:, :, None]).sum(axis=2), 0, self.parts.size - 2)
+        low, high = (np.take_along_axis(self.knots, last + more, 1) for more in (0, 1))
+        share = np.clip((pooled - low) / np.maximum(high - low, 1e-12), 0, 1)
+        own = self.parts[last] + share * (self.parts[last + 1] - self.parts[last])
+        return np.asarray(OWN * own + (1 - OWN) * pooled)
 
     def located(self, chosen: IntegerArray, scale: float, confidence: float) -> tuple[Reals, Reals, Reals, Reals]:
         """The estimate, the bounds and the standard error of one quantile of each group."""
         numbers, cells, chosen = self.numbers, self.numbers.cells, chosen.astype(np.int64)
         weights, upto, doubts = self._densities(scale)
         own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
-        inside = np.diff(upto, axis=2)[self.lines, :, own] / self.widths[self.lines, own][:, None] / scale
+        inside = np.diff(self._rows_at(upto, np.column_stack([chosen, chosen + 1])), axis=2)[:, :, 0] / scale
         shapes = 1 / (1 / WITHIN + doubts[self.lines, :, own])
         below, above = (self._beside(chosen, side, scale, weights, upto, shapes) for side in (-1, 1))
         outside = below[1].sum(axis=1) + above[1].sum(axis=1)
@@ -163,8 +164,10 @@ class _Groups:
         middle = np.clip(middle, low, high - 1)
         value = numbers.middles[middle]
         squares, rare = exact * (numbers.middles[chosen] - value) ** 2, np.full(len(chosen), RARE)
-        for places, mass in (below, above):
-            end = np.abs(numbers.edges[np.rint(_reached(places, mass, rare)).astype(np.int64)] - value)[:, None]
+        for side, (places, mass) in ((-1, below), (1, above)):
+            last = np.abs(np.rint(_reached(places, mass, rare)).astype(np.int64) - places[:, 0])
+            end = np.abs(numbers.edges[places[:, 0] + side * last] - value)
+            end = np.maximum(end, numbers.edges[middle + 1] - numbers.edges[middle])[:, None]
             far = numbers.middles[np.minimum((places[:, 1:] + places[:, :-1]) // 2, cells - 1)] - value[:, None]
             squares = squares + (mass * np.minimum(np.abs(far), end) ** 2).sum(axis=1)
         wide = numbers.edges[middle + 1] - numbers.edges[middle] - numbers.gap  # no finer than its cell
@@ -185,7 +188,7 @@ class _Groups:
         logs += shape * (np.log(sizes) - sizes / max(average, least))
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         rows, variance = cut_normal(expected + own / (own + noise) * off, np.sqrt(own * noise / (own + noise)))
-        rows = np.where(self.widths[:, None, :] > 0, rows, 0.0)
+        rows = np.where(np.diff(self.borders, axis=1)[:, None, :] > 0, rows, 0.0)
         upto = np.concatenate((np.zeros((*rows.shape[:2], 1)), np.cumsum(rows, axis=2)), axis=2)
         return weights / weights.sum(axis=1, keepdims=True), upto, variance / np.maximum(rows, 1e-100) ** 2
 
@@ -203,11 +206,11 @@ class _Groups:
         return places, prior * (likelihood[:, 1:] + likelihood[:, :-1]) / 2
 
     def _rows_at(self, upto: Reals, places: IntegerArray) -> Reals:
-        """The rows up to each of the places, groups × nodes × places: evenly spread within a part."""
-        part = np.minimum((self.borders[:, None, 1:] <= places[:, :, None]).sum(axis=2), self.widths.shape[1] - 1)
-        begin, wide = np.take_along_axis(self.borders, part, 1), np.take_along_axis(self.widths, part, 1)
-        share = (places - begin) / np.maximum(wide, 1)
-        low, high = (np.take_along_axis(upto, part[:, None, :] + more, 2) for more in (0, 1))
+        """The rows up to each of the places, groups × nodes × places."""
+        last = np.minimum((self.borders[:, None, 1:] <= places[:, :, None]).sum(axis=2), self.shares.shape[1] - 1)
+        begin, wide = np.take_along_axis(self.upto_borders, last, 1), np.take_along_axis(self.shares, last, 1)
+        share = np.clip((self._rank_at(places) - begin) / wide, 0, 1)
+        low, high = (np.take_along_axis(upto, last[:, None, :] + more, 2) for more in (0, 1))
         return np.asarray(low + (high - low) * share[:, None, :])
 
 
