@@ -16,7 +16,8 @@ from adyton.errors import BadInput
 from adyton.noise import SimulatedNoise
 from adyton.plans import plan_named, simulate
 from adyton.queries import Ranges
-from adyton.result.comparing import CellLaw, Comparison, fieller
+from adyton.result.comparing import Comparison
+from adyton.result.joint_law import CellLaw, fieller
 from adyton.result.noise_model import NoiseModel
 
 RELEASE = releases(39)

@@ -47,11 +47,6 @@ _Folder = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Write th
 _Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a release in FOLDER.")]
 
 
-def _Query(help: str) -> Any:  # noqa: N802
-    """An option that takes a query."""
-    return Annotated[str | None, typer.Option(metavar="QUERY", help=help)]
-
-
 def combine(releases: _Releases, out_folder: _Folder, overwrite: _Overwrite = False, quiet: Quiet = False) -> None:
     """Combine releases of the same attributes of the same rows into one that has less noise than each of them.
 
@@ -82,11 +77,24 @@ def command(
         int | None, typer.Option(min=0, max=2**62, help="With --workload: how many rows, if public.")
     ] = None,
     epsilon: Annotated[str, typer.Option(help="With --workload: the budget.")] = "1",
-    share: _Query("Compare: which part of all rows this is; of other rows, with --of.") = None,
-    ratio: _Query("Compare: how many times as many rows this has as --of.") = None,
-    difference: _Query("Compare: how many rows more this has than --of.") = None,
-    rate: _Query("Compare: how many rows this has per 1,000 (--per) of --of, a query or a public number.") = None,
-    of: _Query("With these four: what to compare with.") = None,
+    share: Annotated[
+        str | None,
+        typer.Option(metavar="QUERY", help="Compare: which part of all rows this is; of other rows, with --of."),
+    ] = None,
+    ratio: Annotated[
+        str | None, typer.Option(metavar="QUERY", help="Compare: how many times as many rows this has as --of.")
+    ] = None,
+    difference: Annotated[
+        str | None, typer.Option(metavar="QUERY", help="Compare: how many rows more this has than --of.")
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUERY",
+            help="Compare: how many rows this has per 1,000 (--per) of --of, a query or a public number.",
+        ),
+    ] = None,
+    of: Annotated[str | None, typer.Option(metavar="QUERY", help="With these four: what to compare with.")] = None,
     per: Annotated[str, typer.Option(metavar="N", help="With --rate: per how many.")] = "1000",
     earlier: Annotated[
         Path | None,

@@ -30,8 +30,8 @@ from adyton.messages import listing, shorten
 from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
-from adyton.result.comparing import JointLaw
 from adyton.result.intervals import Interval, radius
+from adyton.result.joint_law import JointLaw
 from adyton.result.receipt import read_bought
 from adyton.result.release import TABLES
 from adyton.result.released import Released, Slice, Table, joint_receipt, one_by_one

@@ -17,23 +17,19 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from adyton.arrays import Reals
 from adyton.errors import BadInput
 from adyton.exact import positive
 from adyton.exact import share as part_of_one
 from adyton.messages import listing, shorten
-from adyton.queries import Product, Queries
-from adyton.result.figures import Lines, weighed
-from adyton.result.intervals import Interval, Kind, radius
-from adyton.result.noise_model import NoiseModel
+from adyton.result.figures import Lines
+from adyton.result.intervals import Interval, Kind
+from adyton.result.joint_law import ApartLaw, CellLaw, JointLaw, fieller
 from adyton.result.sheets import CONFIDENCE
 from adyton.solving.noise_moments import Moments
 
 Verdict: TypeAlias = Literal["yes", "no", "undecided"]
 MAY_BE_NOTHING = "No bounds: within its noise, the number to divide by may be 0 or below. Compare with a larger group."
 NO_UPPER = "No upper bound: within its noise, the number to divide by may be 0. Compare with a larger group."
-_ROUNDS = 2
-"""How often the ends of a ratio are corrected for the law of the noise at that end."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,115 +85,6 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return f"<p><b>{escape(self.what)}</b>: {escape(self.meaning)}</p>"
-
-
-# ---- some answers and the joint law of their errors ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class JointLaw(ABC):
-    """Some answers of a release, and how their errors scatter together."""
-
-    words: tuple[str, ...]
-    """What each of the answers is."""
-    confidence: float
-    noun: str = "rows"
-    """What is counted; empty for answers that are not counts."""
-    nonnegative: bool = True
-    """Whether no true answer is below 0."""
-    counted: str = ""
-    """Which rows were counted, in a few words, where that is not all of them."""
-
-    @property
-    @abstractmethod
-    def answers(self) -> Reals:
-        """The released answers."""
-
-    @abstractmethod
-    def interval(self, weights: Reals) -> Interval:
-        """Bounds on weighted sums of the true answers, around unbiased sums; each row of *weights* is one sum."""
-
-    def moments(self, weights: Reals) -> Moments | None:
-        """The moments of the errors of these sums, if they are known in closed form."""
-        return None
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CellLaw(JointLaw):
-    """Answers from the counts of cells, whose noise has a model."""
-
-    noise: NoiseModel
-    queries: Queries
-
-    @property
-    def answers(self) -> Reals:
-        """Sums of the estimate."""
-        return np.asarray(self.queries @ self.noise.estimate, dtype=np.float64)
-
-    def interval(self, weights: Reals) -> Interval:
-        """The interval of the noise model."""
-        outer, step = weighed(weights)
-        found = self.noise.interval(Product(outer, self.queries), self.confidence)
-        return found.arranged(lambda ends: ends * step)
-
-    def moments(self, weights: Reals) -> Moments | None:
-        """The moments of the noise model."""
-        outer, step = weighed(weights)
-        found = self.noise.moments(Product(outer, self.queries))
-        if found is None:
-            return None
-        return replace(found, variances=found.variances * step**2, fourths=found.fourths * step**4)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ApartLaw(JointLaw):
-    """Sums of numbers with independent errors. Their bounds come from the moments of all errors, if they are known;
-    otherwise they are as far away as √Σ (weight·distance)² on each side."""
-
-    bounds: Interval
-    own: Moments | None = None
-    """The moments of each error."""
-    sums: Kind = "approximate"
-    """Whether the bounds of sums are a promise."""
-    mixing: Reals
-    """The sums that are compared: a row for each, with the weights of the answers in *bounds*."""
-
-    @property
-    def answers(self) -> Reals:
-        """The centres of the bounds."""
-        return np.asarray(self.mixing @ self.bounds.estimate)
-
-    def interval(self, weights: Reals) -> Interval:
-        """As far as all answers in a sum have bounds."""
-        weights, bounds = weights @ self.mixing, self.bounds
-        middle, alone = weights @ bounds.estimate, bool(((weights != 0).sum(axis=1) <= 1).all())
-        moments = self._moments(weights)
-        if moments is not None and not alone:
-            far = radius(moments, bounds.confidence)
-            return replace(bounds, estimate=middle, lower=middle - far, upper=middle + far)
-        down, up = bounds.estimate - bounds.lower, bounds.upper - bounds.estimate
-        ends = [
-            np.sqrt(np.square(_times(weights, plus) + _times(-weights, minus)).sum(axis=1))
-            for plus, minus in ((down, up), (up, down))
-        ]
-        kind = bounds.kind if alone else self.sums
-        return replace(bounds, estimate=middle, lower=middle - ends[0], upper=middle + ends[1], kind=kind)
-
-    def moments(self, weights: Reals) -> Moments | None:
-        """Cumulants of independent errors add up."""
-        return self._moments(weights @ self.mixing)
-
-    def _moments(self, weights: Reals) -> Moments | None:
-        if self.own is None:
-            return None
-        two, four = np.square(weights) @ self.own.variances, np.square(np.square(weights)) @ self.own.fourths
-        return Moments(two, four, self.own.at_most)
-
-
-def _times(weights: Reals, distances: Reals) -> Reals:
-    """The distances times the weights above 0; a weight of 0 leaves out an infinite distance."""
-    plus = np.maximum(weights, 0.0)
-    return np.asarray(np.where(plus > 0, plus, 0.0) * np.where(plus > 0, distances, 0.0))
 
 
 # ---- what is compared ------------------------------------------------------------------------------------------------
@@ -272,7 +159,7 @@ class Comparable(Changing):
         ``release.rate({"ill": "yes"}, of={"age": (65, None)})``; ``of=52_000`` is a public population, whose size is
         not protected.
         """
-        times = float(positive(per, "per"))  # type: ignore[arg-type]  # it checks
+        times = float(positive(per, "per"))
         if isinstance(of, bool) or not isinstance(of, int | float):
             law = self.joint_law([cases, of], _rate(confidence))
             return _ratio(law, "rate", times, lambda *given: _rate_in_words(*given, per=times))
@@ -341,50 +228,6 @@ def _ratio(law: JointLaw, what: str, times: float, words: Words, most: float | N
     ends = _within(value, ends, law.nonnegative, most)
     note = MAY_BE_NOTHING if ends[0] == -math.inf else NO_UPPER if ends[1] == math.inf else ""
     return _said(law, what, value, ends, interval, words, note)
-
-
-def fieller(law: JointLaw, above: Reals, below: Reals) -> tuple[Reals, Reals, Interval]:
-    """For each pair of weighted sums a and b, the ends of the set of r for which 0 is inside the bounds of a − r·b.
-
-    With bounds z·√Var(a − r·b) these are the roots of a quadratic equation, and z depends on r a little: it is found at
-    each end. Where b may be 0, the set goes on beyond infinity: answers that are never negative still have a lower
-    bound then, if the rest of the set is negative; otherwise there are no bounds. The last value is the interval of a
-    and b themselves.
-    """
-    many, first = len(above), law.interval(np.concatenate([above, below]))
-    endless = np.full(many, np.inf)
-    if first.missing:
-        return -endless, endless, first
-    far = np.maximum(np.maximum(first.upper - first.estimate, first.estimate - first.lower), 1e-300)
-    a, b = np.split(far[:, None], 2)
-    above, below = above / a, below / b
-    u, v = np.split(first.estimate / far, 2)
-    mixed = law.interval(above - below)
-    first = replace(first, kind=mixed.kind, confidence=min(first.confidence, mixed.confidence))
-    wide = np.maximum(mixed.upper - mixed.estimate, mixed.estimate - mixed.lower)
-    like = np.clip(1 - np.square(wide) / 2, -1.0, 1.0)  # the correlation of a and b
-    z = np.ones((2, many))
-    for _ in range(_ROUNDS):
-        ends = _roots(u, v, like, z, law.nonnegative)
-        at = np.where(np.isfinite(ends), ends, 0.0)
-        here = law.interval((above - at[..., None] * below).reshape(2 * many, -1))
-        reach = np.stack([(here.estimate - here.lower)[:many], (here.upper - here.estimate)[many:]])
-        spread = np.sqrt(np.maximum(1 - 2 * like * at + np.square(at), 0.0))
-        z = np.where(np.isfinite(ends) & (spread > 1e-9), reach / np.maximum(spread, 1e-9), z)
-    lower, upper = _roots(u, v, like, z, law.nonnegative) * (a / b)[:, 0]
-    return lower, upper, first
-
-
-def _roots(u: Reals, v: Reals, like: Reals, z: Reals, nonnegative: bool) -> Reals:
-    """The ends of the set of t with (u − t·v)² ≤ z²·(1 − 2·like·t + t²), which contains u/v; infinite where there is no
-    end. Each end has its own z."""
-    two, one, none = np.square(v) - np.square(z), u * v - np.square(z) * like, np.square(u) - np.square(z)
-    under = np.square(one) - two * none
-    root, safe = np.sqrt(np.maximum(under, 0.0)), np.where(two == 0, 1.0, two)
-    low, high = (one - root) / safe, (one + root) / safe  # for two < 0, the larger one is called low
-    known = (two > 0) & (v > 0)
-    beyond = (two < 0) & (under > 0) & (v > 0) & (high < 0) & (u >= low * v) & nonnegative
-    return np.stack([np.where(known | beyond, low, -np.inf)[0], np.where(known, high, np.inf)[1]])
 
 
 # ---- from one release to the next ------------------------------------------------------------------------------------

@@ -17,9 +17,10 @@ from adyton.messages import shorten
 from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.plans.base import ExpectedError
 from adyton.queries import Explicit
-from adyton.result.comparing import ApartLaw, Changing
+from adyton.result.comparing import Changing
 from adyton.result.figures import Figure
 from adyton.result.intervals import Interval
+from adyton.result.joint_law import ApartLaw
 from adyton.result.result import Result
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema.plain_values import as_amount, as_real, of_kind, part_of

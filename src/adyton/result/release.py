@@ -24,8 +24,8 @@ from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Explicit, Identity, Marginals, Queries
-from adyton.result.comparing import CellLaw, JointLaw
 from adyton.result.intervals import NOT_MEASURED, Interval
+from adyton.result.joint_law import CellLaw, JointLaw
 from adyton.result.known import Adjustment, KnownNoise, contradicted, keeping_totals
 from adyton.result.noise_model import MOST_QUERIES, CombinedNoise, NoiseModel
 from adyton.result.number import CutOff
@@ -312,7 +312,8 @@ class Release(Released):
     def errors_together(self, group: tuple[str, ...]) -> Reals:
         """Errors from simulated runs, fewer of them for many cells."""
         errors = self.noise.drawn(self._marginal(group), max(_FEWEST_DRAWN, _MOST_DRAWN // self.estimate.size))
-        return errors[:, self._in_order(group, np.arange(errors.shape[1])).ravel()]
+        order = self._in_order(group, np.arange(errors.shape[1], dtype=np.float64))
+        return errors[:, order.ravel().astype(np.int64)]
 
     @property
     def ranked_by(self) -> tuple[str, ...]:

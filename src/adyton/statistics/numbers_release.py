@@ -12,8 +12,9 @@ from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.messages import listing, no_such
-from adyton.result.comparing import ApartLaw, Comparable
+from adyton.result.comparing import Comparable
 from adyton.result.intervals import Interval
+from adyton.result.joint_law import ApartLaw
 from adyton.result.result import Result
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels
 from adyton.schema.plain_values import as_text, of_kind, part_of
