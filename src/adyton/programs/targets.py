@@ -142,8 +142,8 @@ def _base(of: object, outlook: Outlook, rows: int | None) -> float | None:
     )
     if not values.size or not math.isfinite(mean := float(values.mean())) or mean <= 0:
         raise BadInput(
-            f"of is a release of {of.task}, which has no positive {outlook.column} on average. Give a number, such as "
-            "of=400."
+            f"the earlier release ({of.task}) has no {outlook.column}, or none that is above 0 on average. Give a "
+            "number instead, such as of=400."
         )
     return mean
 
