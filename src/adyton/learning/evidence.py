@@ -120,10 +120,10 @@ def repetition(
     names = [target.schema.names[places[number]] for number in chosen]
     vector = source.select(*names, target.label).vectorize().reduce(Partition(group))
     counts = vector.measure(Identity(vector.shape), epsilon).answers.astype(np.float64).reshape(-1)
-    size = _MIDDLES[used]
+    middles = _MIDDLES[used]
     rows = max(float(counts.sum()), 1.0)
-    expected = max(float(np.bincount(group, chances.reshape(-1)) @ size), _LEAST_SPREAD)
+    expected = max(float(np.bincount(group, chances.reshape(-1)) @ middles), _LEAST_SPREAD)
     own_others = max(others(own), _LEAST_SPREAD)
-    seen = (float(counts @ size) / rows / expected - 1) / own_others
-    variance = 2 * float((size**2).sum()) / (float(epsilon) * rows * expected * own_others) ** 2
+    seen = (float(counts @ middles) / rows / expected - 1) / own_others
+    variance = 2 * float((middles**2).sum()) / (float(epsilon) * rows * expected * own_others) ** 2
     return min(max((seen * _SPREAD**2 + USUAL * variance) / (_SPREAD**2 + variance), 0.0), 1.0)

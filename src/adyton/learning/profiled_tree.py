@@ -46,8 +46,6 @@ _SEEN = 280
 """How many rows, in units of the noise and times the other attributes, are enough to see a correlation of 0.1."""
 _MOST_COMPARED = 100
 """With more classes, it is not computed how much attributes repeat one another."""
-_FEWEST = 5
-"""The least number of rows that the children of a node below the root must have on average, however little noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +70,7 @@ class ProfiledTree(Learner):
     """The part of ε that the number of rows may cost."""
     split_share: Share = Fraction(3, 10)
     """The part of the tree's budget that chooses splits."""
-    depth: Annotated[int, Within(whole_number, 1, 20)] = 4
+    depth: Annotated[int, Within(whole_number, 1, 20)] = 3
     """The most levels that the tree may have."""
     support: Positive = Fraction(3)
     """The support that the children of a node below the root must have: rows of a class, in units of the noise."""
@@ -124,8 +122,7 @@ class ProfiledTree(Learner):
     def _grown(self, source: TableSource, target: Target, rows: float, epsilon: Fraction) -> Grown:
         """The tree; its levels share the budget for splits."""
         splitting = self.split_share * epsilon
-        noise = len(target.classes) * float(self.support / (epsilon - splitting))
-        finest = rows / max(noise, _FEWEST)
+        finest = rows * float((epsilon - splitting) / self.support) / len(target.classes)
         most = most_leaves(target, scored=True)
         depth = min(self.depth, max(1, deepest(target, min(finest, most))))
         stop = BelowRoot(finest, most)
