@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 import adyton as ad
-from adyton.arrays import Integers, Reals
+from adyton.arrays import Integers
 from adyton.noise import SimulatedNoise
 from adyton.result.comparing import Comparison, change
-from adyton_lab.bench.common import CONFIDENCE, Coverage, Folder, needed, shapes
+from adyton_lab.bench.common import Coverage, Folder, Held, needed, shapes
 from adyton_lab.corpus.public_files import draw
 from adyton_lab.corpus.tables import JUDGED, NumberRows, PublicTable, cases_in, number_rows, public_table
 
@@ -34,54 +33,7 @@ _STRONG = 60
 _TABLE, _ATTRIBUTES = "adult", ("workclass", "education", "sex", "income")
 
 
-@dataclass
-class _Held:
-    """The intervals of one kind, by data set."""
-
-    kind: str
-    epsilon: str
-    found: dict[str, list[tuple[float, float, float, float]]] = field(default_factory=dict)
-    """Estimate, lower bound, upper bound and truth."""
-
-    def add(self, data: str, comparison: Comparison, truth: float) -> None:
-        """One more interval."""
-        line = comparison.estimate, comparison.lower, comparison.upper, truth
-        self.found.setdefault(data, []).append(line)
-
-    def record(self) -> Coverage:
-        """The part that holds the truth, and the width."""
-        lines = {name: np.array(found) for name, found in self.found.items()}
-        inside = {name: _inside(found) for name, found in lines.items()}
-        every = np.concatenate(list(inside.values()))
-        return Coverage(
-            kind=self.kind,
-            data=next(iter(lines)) if len(lines) == 1 else f"{len(lines)} data sets",
-            epsilon=self.epsilon,
-            intervals=every.size,
-            holds=100 * float(every.mean()),
-            worst=100 * min(float(held.mean()) for held in inside.values()) if len(lines) > 1 else None,
-            width=_width(np.concatenate(list(lines.values()))),
-        )
-
-
-def _inside(lines: Reals) -> Reals:
-    _, lower, upper, truth = lines.T
-    slack = 1e-9 * np.maximum(1.0, np.abs(truth))
-    return np.asarray(np.isfinite(lower) & np.isfinite(upper) & (lower <= truth + slack) & (truth - slack <= upper))
-
-
-def _width(lines: Reals) -> float | None:
-    """1 divided by the factor that would stretch the bounds so that 95% hold."""
-    bounded = lines[np.isfinite(lines).all(axis=1)]
-    value, lower, upper, truth = bounded.T
-    off = truth - value
-    reach = np.where(off > 0, upper - value, value - lower)
-    times = np.where(off == 0, 0.0, np.abs(off) / np.maximum(reach, 1e-300))
-    factor = float(np.quantile(times, CONFIDENCE)) if times.size else 0.0
-    return 1 / factor if factor > 0 else None
-
-
-def comparison_coverage(*, data: Folder = None, public: bool = False, trials: int = 60) -> Iterator[Coverage]:
+def comparison_coverage(data: Folder, trials: int = 60, *, public: bool = False) -> Iterator[Coverage]:
     """Every kind of comparison with every budget: *trials* releases of each data set, with several comparisons each."""
     folder = needed(data, "public histograms and tables", "comparisons are measured")
     counts = {name: draw(shape, _ROWS, 0) for name, shape in shapes(1, _SIDE, folder, public=public).items()}
@@ -113,7 +65,7 @@ def _of_counts(
     import pandas as pd
 
     kinds = ("share", "ratio", "difference of sums that overlap", "change", "relative change")
-    held = {kind: _Held(f"{kind}, {words}", epsilon) for kind in kinds}
+    held = {kind: Held(kind=f"{kind}, {words}", epsilon=epsilon) for kind in kinds}
     ranked: list[tuple[float, bool]] = []
     schema = ad.Schema({"x": ad.Integer(0, _SIDE - 1)})
     for place, (name, x) in enumerate(counts.items()):
@@ -126,7 +78,7 @@ def _of_counts(
             top = one.top(_LARGEST)
             least = np.sort(x)[-_LARGEST]
             ranked += zip(top["chance"].tolist(), (x[top["x"].astype(int)] >= least).tolist(), strict=True)
-    yield from (one.record() for one in held.values() if one.found)
+    yield from (kind.coverage() for kind in held.values() if kind.stretches)
     chances = np.array(ranked, dtype=float)
     chances = chances[np.isfinite(chances[:, 0])]
     belong = float(chances[:, 1].mean())
@@ -140,29 +92,33 @@ def _of_counts(
     )
 
 
+def _three(comparison: Comparison) -> tuple[float, float, float]:
+    return comparison.estimate, comparison.lower, comparison.upper
+
+
 def _strong(rows: float, epsilon: str) -> bool:
     return rows >= _STRONG / float(Fraction(epsilon))
 
 
-def _inside_blocks(held: dict[str, _Held], name: str, x: Integers, release: Any, epsilon: str) -> None:
+def _inside_blocks(held: dict[str, Held], name: str, x: Integers, release: Any, epsilon: str) -> None:
     for first in range(0, _SIDE, _BLOCK):
         last = first + _BLOCK - 1
         part, half, rest = (first, first + 2), (first, first + 3), (first + 4, last)
         if _strong(_sum(x, (first, last)), epsilon):
             truth = _sum(x, part) / _sum(x, (first, last))
-            held["share"].add(name, release.share(part, (first, last)), truth)
+            held["share"].add(name, *_three(release.share(part, (first, last))), truth)
         if _strong(_sum(x, rest), epsilon):
-            held["ratio"].add(name, release.ratio(half, rest), _sum(x, half) / _sum(x, rest))
+            held["ratio"].add(name, *_three(release.ratio(half, rest)), _sum(x, half) / _sum(x, rest))
         left, right = (first, last - 2), (first + 2, last)
         truth = _sum(x, left) - _sum(x, right)
-        held["difference of sums that overlap"].add(name, release.difference(left, right), truth)
+        held["difference of sums that overlap"].add(name, *_three(release.difference(left, right)), truth)
 
 
 def _sum(x: Integers, ends: tuple[int, int]) -> float:
     return float(x[ends[0] : ends[1] + 1].sum())
 
 
-def _between(held: dict[str, _Held], name: str, x: Integers, releases: tuple[Any, Any], epsilon: str) -> None:
+def _between(held: dict[str, Held], name: str, x: Integers, releases: tuple[Any, Any], epsilon: str) -> None:
     """The change between two releases of the same rows, which is 0."""
     blocks = [(first, first + _BLOCK - 1) for first in range(0, _SIDE, _BLOCK)]
     strong = [block for block in blocks if _strong(_sum(x, block), epsilon)]
@@ -173,8 +129,7 @@ def _between(held: dict[str, _Held], name: str, x: Integers, releases: tuple[Any
         ("change", ("difference", "lower", "upper")),
         ("relative change", ("change", "change_lower", "change_upper")),
     ):
-        for three in zip(*(lines[column].tolist() for column in columns), strict=True):
-            held[kind].found.setdefault(name, []).append((*three, 0.0))
+        held[kind].add(name, *(lines[column].to_numpy() for column in columns), np.zeros(len(lines)))
 
 
 # ---- tables and numbers ----------------------------------------------------------------------------------------------
@@ -188,7 +143,7 @@ def _of_tables(table: PublicTable, epsilon: str, trials: int) -> Iterator[Covera
     places = [table.schema.names.index(name) for name in names]
     schema = ad.Schema({name: ad.Integer(0, table.schema.attributes[name].size - 1) for name in names})
     frame = pd.DataFrame({name: table.codes[:, place] for name, place in zip(names, places, strict=True)})
-    held = {kind: _Held(f"{kind}, tables of pairs", epsilon) for kind in ("share", "ratio", "difference")}
+    held = {kind: Held(kind=f"{kind}, tables of pairs", epsilon=epsilon) for kind in ("share", "ratio", "difference")}
     release, (first, *others) = _session(frame, schema, 5), names
     for _ in range(_MORE * trials):
         made = release(ad.Marginals(way=2), epsilon, algorithm="all-pairs")
@@ -201,18 +156,20 @@ def _of_tables(table: PublicTable, epsilon: str, trials: int) -> Iterator[Covera
                     continue
                 both, beside = {other: one, first: 0}, {other: one + 1, first: 0}
                 if _strong(rows[one], epsilon):
-                    held["share"].add(table.name, made.share(both, {other: one}), parts[one] / rows[one])
+                    held["share"].add(table.name, *_three(made.share(both, {other: one})), parts[one] / rows[one])
                 ratio = made.ratio({other: one}, {other: one + 1})
-                held["ratio"].add(table.name, ratio, rows[one] / rows[one + 1])
-                held["difference"].add(table.name, made.difference(both, beside), parts[one] - parts[one + 1])
-    yield from (one.record() for one in held.values() if one.found)
+                held["ratio"].add(table.name, *_three(ratio), rows[one] / rows[one + 1])
+                held["difference"].add(table.name, *_three(made.difference(both, beside)), parts[one] - parts[one + 1])
+    yield from (kind.coverage() for kind in held.values() if kind.stretches)
 
 
 def _of_numbers(cases: list[NumberRows], epsilon: str, trials: int) -> Iterator[Coverage]:
     """Differences and ratios of the means, and shares of the sums, of neighbouring groups."""
     import pandas as pd
 
-    held = {kind: _Held(kind, epsilon) for kind in ("difference of means", "ratio of means", "share of a sum")}
+    held = {
+        kind: Held(kind=kind, epsilon=epsilon) for kind in ("difference of means", "ratio of means", "share of a sum")
+    }
     for place, rows in enumerate(cases):
         case, name = rows.case, str(rows.case)
         columns = dict(zip(case.schema.names, rows.codes.T, strict=True))
@@ -228,9 +185,9 @@ def _of_numbers(cases: list[NumberRows], epsilon: str, trials: int) -> Iterator[
             for one, other in pairs:
                 a, b = means.groups[one], means.groups[other]
                 x, y = groups[one], groups[other]
-                held["difference of means"].add(name, means.difference(a, b), x.mean() - y.mean())
-                held["ratio of means"].add(name, means.ratio(a, b), x.mean() / y.mean())
+                held["difference of means"].add(name, *_three(means.difference(a, b)), x.mean() - y.mean())
+                held["ratio of means"].add(name, *_three(means.ratio(a, b)), x.mean() / y.mean())
                 if case.numbers.min >= 0:
                     truth = x.sum() / (x.sum() + y.sum())
-                    held["share of a sum"].add(name, sums.share(a, [a, b]), truth)
-    yield from (one.record() for one in held.values() if one.found)
+                    held["share of a sum"].add(name, *_three(sums.share(a, [a, b])), truth)
+    yield from (kind.coverage() for kind in held.values() if kind.stretches)

@@ -1,4 +1,5 @@
-"""How often confidence intervals of counts contain the true count: measured on public data, where it is known."""
+"""How often confidence intervals contain the truth, for every kind of release: on public data, where it is known. The
+cells, ranges and boxes of counts are here, the other kinds in chapters of their own."""
 
 from __future__ import annotations
 
@@ -18,11 +19,14 @@ from adyton.kernel.kernel import Kernel
 from adyton.queries import Identity, Queries, RandomRanges
 from adyton.result.noise_model import NoiseModel
 from adyton.schema import Attribute, Integer, Numeric, Schema
-from adyton_lab.bench.common import CONFIDENCE, Coverage, Folder, Rows, needed, shapes
+from adyton_lab.bench.common import CONFIDENCE, Coverage, Folder, Held, Rows, needed, shapes
+from adyton_lab.bench.comparing import comparison_coverage
+from adyton_lab.bench.known import known_coverage
+from adyton_lab.bench.numbers import number_coverage
+from adyton_lab.bench.tables import pair_coverage
 from adyton_lab.corpus import dpbench_corpus
 from adyton_lab.corpus.public_files import cell_counts, coded_rows, draw, regrid
 from adyton_lab.corpus.tables import TABLES
-from adyton_lab.training.engine import geometric_mean
 
 
 @dataclass(frozen=True)
@@ -131,79 +135,50 @@ _INTERVALS = 100
 _SIDES, _SCALES, _RANGES = {1: 1024, 2: 32}, (10**4, 10**6), 500
 
 
-def intervals(*, data: Folder = None, public: bool = False, trials: int = 10) -> Rows:
-    """How often confidence intervals contain the true count, measured on public data, for which it is known.
+def intervals(*, data: Folder = None, public: bool = False, trials: int = 20) -> Rows:
+    """How often the intervals of every kind of release contain the truth, and what expected errors are worth.
 
-    For algorithms with fixed noise the coverage can be computed (and is tested). Here algorithms are chosen privately,
-    and most of the intervals are approximate. With 20 trials there are 2,000 intervals or more in every line.
+    With 20 trials there are at least 2,000 intervals in most lines, and of each histogram.
     """
-    folder = needed(data, "public tables and histograms", "intervals are judged")
-    lines = len(HISTOGRAMS) * len(EPSILONS) + len(_SIDES) * len(_SCALES) * len(EPSILONS[1:])
-    return lines, count_coverage(folder, trials, public=public)
+    folder = needed(data, "public tables and histograms", "intervals are measured")
+    suites = (
+        count_coverage(folder, trials, public=public),
+        number_coverage(folder, 3 * trials, public=public),
+        pair_coverage(folder, max(1, trials // 5), public=public),
+        comparison_coverage(folder, 3 * trials, public=public),
+        known_coverage(folder, trials),
+    )
+    return None, itertools.chain.from_iterable(suites)
 
 
 def count_coverage(data: Path, trials: int, *, public: bool = True) -> Iterator[Coverage]:
-    """Cells of public histograms, a record for each histogram and budget; then ranges on a line and boxes on a plane, a
-    record for each number of rows and budget."""
-    for histogram, epsilon in itertools.product(HISTOGRAMS, EPSILONS):
-        x = histogram.counts(data)
-        seen = _released(x, Identity(x.shape), epsilon, trials, ordered=histogram.ordered)
-        name = f"{histogram.name} (seen)" if histogram.seen else histogram.name
-        yield _record("cells", name, epsilon, [seen])
+    """The cells of public histograms, for each budget those that were seen while constants were decided and the
+    others; then ranges on a line and boxes on a plane."""
+    for epsilon, seen in itertools.product(EPSILONS, (True, False)):
+        held = Held(kind=f"cells of {'seen' if seen else 'other'} histograms", epsilon=epsilon)
+        for histogram in HISTOGRAMS:
+            if histogram.seen is seen:
+                x = histogram.counts(data)
+                _release(held, histogram.name, x, Identity(x.shape), trials, ordered=histogram.ordered)
+        yield held.coverage()
     for (ndim, side), rows, epsilon in itertools.product(_SIDES.items(), _SCALES, EPSILONS[1:]):
         workload = RandomRanges((side,) * ndim, _RANGES, seed=2)
-        of_each = [
-            _released(draw(shape, rows, seed=number), workload, epsilon, trials)
-            for number, shape in enumerate(shapes(ndim, side, data, public=public).values())
-        ]
-        name = f"{len(of_each)} of DPBench, {rows:,} rows"
-        yield _record("ranges" if ndim == 1 else "boxes", name, epsilon, of_each)
+        held = Held(kind=f"{'ranges' if ndim == 1 else 'boxes'}, {rows:,} rows", epsilon=epsilon)
+        for number, (name, shape) in enumerate(shapes(ndim, side, data, public=public).items()):
+            _release(held, name, draw(shape, rows, seed=number), workload, trials)
+        yield held.coverage()
 
 
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """Intervals of several releases of the same data, one after the other."""
-
-    needed: Reals
-    """The distance of the truth from the estimate, divided by that of the bound on the same side."""
-    widths: Reals
-    expected: list[float]
-    """The expected error of each release, divided by the true one."""
-
-
-def _released(x: Integers, workload: Queries, epsilon: str, trials: int, *, ordered: bool = True) -> _Seen:
-    """Releases of the same counts, each with the algorithm that is chosen for it."""
-    amount, truth, plan = (
-        positive(epsilon, "epsilon"),
-        np.asarray(workload @ x, dtype=np.float64),
-        Pythia(ordered=ordered),
-    )
-    distances, widths, expected = [], [], []
+def _release(held: Held, name: str, x: Integers, workload: Queries, trials: int, *, ordered: bool = True) -> None:
+    """Compare releases of the same counts with them, each by the algorithm that is chosen for it."""
+    amount, plan = positive(held.epsilon, "epsilon"), Pythia(ordered=ordered)
+    truth = np.asarray(workload @ x, dtype=np.float64)
     for seed in range(max(1, math.ceil(_INTERVALS * trials / workload.count))):
         made = plan.carry_out(Kernel.simulated(x, epsilon=amount, seed=seed).root, workload, amount)
         chosen = Chosen.named(made.algorithm, finished=made.choice.finished)
         noise = NoiseModel(chosen, workload, made.choice.left, made.estimate, made.measured)
         interval = noise.interval(workload, CONFIDENCE)
-        above = truth >= interval.estimate
-        room = np.where(above, interval.upper - interval.estimate, interval.estimate - interval.lower)
-        away = np.where((truth <= 0) & (interval.lower <= 0), 0, np.abs(truth - interval.estimate) - 1e-9)
-        distances.append(away / np.maximum(room, 1e-12))
-        widths.append(interval.upper - interval.lower)
+        nothing = (truth <= 0) & (interval.lower <= 0)  # a true count of 0 needs no width below it
+        held.add(name, np.where(nothing, 0.0, interval.estimate), interval.lower, interval.upper, truth)
         known = noise.expected_error() or noise.resampled_error()
-        expected.append(known.total / max(float(np.linalg.norm(interval.estimate - truth)), 1e-9))
-    return _Seen(np.concatenate(distances), np.concatenate(widths), expected)
-
-
-def _record(kind: str, data: str, epsilon: str, seen: list[_Seen]) -> Coverage:
-    distances = np.concatenate([part.needed for part in seen])
-    rates = [100 * float((part.needed <= 1).mean()) for part in seen]
-    return Coverage(
-        kind=kind,
-        data=data,
-        epsilon=epsilon,
-        intervals=distances.size,
-        holds=float(np.mean(rates)),
-        worst=min(rates) if len(rates) > 1 else None,
-        width=1 / max(float(np.quantile(distances, CONFIDENCE)), 1e-9),
-        expected=geometric_mean([ratio for part in seen for ratio in part.expected]),
-    )
+        held.expect(known.total, float(np.linalg.norm(interval.estimate - truth)))

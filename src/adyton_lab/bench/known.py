@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from adyton.arrays import Flags, Reals
+from adyton.arrays import Reals
 from adyton.kernel.kernel import Kernel
 from adyton.plans import plan_named, simulate
 from adyton.queries import Identity, Queries
@@ -26,7 +26,7 @@ from adyton.statistics.parts import reported
 from adyton.statistics.programs import rank
 from adyton.tasks import Mean
 from adyton.tasks.known import KnownTotals
-from adyton_lab.bench.common import CONFIDENCE, Coverage, Folder, needed, shapes
+from adyton_lab.bench.common import CONFIDENCE, Coverage, Folder, Held, needed, shapes
 from adyton_lab.corpus.tables import FRESH, JUDGED, cases_in, number_rows
 from adyton_lab.training.engine import geometric_mean
 
@@ -36,67 +36,32 @@ LINEAR, ADAPTIVE = ("identity", "hb"), ("denoised-cells", "change-points", "dawa
 _SCHEMA = Schema({"value": Integer(0, CELLS - 1)})
 
 
-@dataclass
-class _Intervals:
-    """Intervals that were compared with the truth, data set by data set."""
-
-    inside: dict[str, list[Flags]] = field(default_factory=dict)
-    ratios: list[Reals] = field(default_factory=list)
-    """|error| divided by half of the width."""
-    expected: list[float] = field(default_factory=list)
-    """Expected errors divided by measured ones."""
-
-    def add(self, data: str, estimate: Reals, bounds: tuple[Reals, Reals], truth: Reals) -> None:
-        """Compare some intervals; those of width 0 must hold to six digits."""
-        half = (bounds[1] - bounds[0]) / 2
-        inside = (bounds[0] - 1e-6 <= truth) & (truth <= bounds[1] + 1e-6)
-        self.inside.setdefault(data, []).append(np.asarray(inside).ravel())
-        self.ratios.append((np.abs(estimate - truth)[half > 0] / half[half > 0]).ravel())
-
-    def coverage(self, kind: str, epsilon: str) -> Coverage:
-        """The record."""
-        by_data = {data: float(np.concatenate(parts).mean()) for data, parts in self.inside.items()}
-        every = np.concatenate([part for parts in self.inside.values() for part in parts])
-        stretched = float(np.quantile(np.concatenate(self.ratios), CONFIDENCE))
-        return Coverage(
-            kind=kind,
-            data=f"{len(by_data)} data sets",
-            epsilon=epsilon,
-            intervals=every.size,
-            holds=100 * float(every.mean()),
-            worst=100 * min(by_data.values()),
-            width=1 / stretched if stretched > 0 else None,
-            expected=geometric_mean(self.expected) if self.expected else None,
-        )
-
-
 def known_coverage(data: Folder, trials: int) -> Iterator[Coverage]:
     """Intervals of every cell after adjusting to known totals, and of shrunk means; *trials* releases of each."""
     folder = needed(data, "public histograms and tables", "known totals are measured")
     for epsilon in EPSILONS:
         for algorithms, word in ((LINEAR, "linear"), (ADAPTIVE, "adaptive")):
             for exact in (True, False):
-                found = _Intervals()
+                kind = f"cells, {word} algorithms, {'exact' if exact else 'approximate'} known totals"
+                held = Held(kind=kind, epsilon=epsilon)
                 for case in _cases(folder, algorithms, epsilon, exact=exact, trials=trials):
                     interval = case.after.interval(case.cells, CONFIDENCE)
-                    bounds = interval.lower, interval.upper
-                    found.add(case.data, interval.estimate, bounds, case.truth.astype(float))
+                    held.add(case.data, interval.estimate, interval.lower, interval.upper, case.truth)
                     known = case.after.expected_error() or case.after.resampled_error()
-                    found.expected.append(known.per_query / max(case.errors[1], 1e-9))
-                kind = f"cells, {word} algorithms, {'exact' if exact else 'approximate'} known totals"
-                yield found.coverage(kind, epsilon)
+                    held.expect(known.per_query, case.errors[1])
+                yield held.coverage()
     yield from shrunk_coverage(folder, trials)
 
 
 def shrunk_coverage(folder: Any, trials: int) -> Iterator[Coverage]:
     """Intervals of means of groups, shrunk towards the mean of all groups."""
     for epsilon in EPSILONS:
-        found = _Intervals()
+        held = Held(kind="means by group, shrunk", epsilon=epsilon)
         for run in _means(folder, epsilon, trials):
             own = run.figures[1]
-            found.add(run.table, own.estimate[run.there], (own.lower[run.there], own.upper[run.there]), run.truth)
-            found.expected.append(math.sqrt(float(np.square(own.error[run.there]).mean())) / max(run.errors[1], 1e-9))
-        yield found.coverage("means by group, shrunk", epsilon)
+            held.add(run.table, *(part[run.there] for part in (own.estimate, own.lower, own.upper)), run.truth)
+            held.expect(math.sqrt(float(np.square(own.error[run.there]).mean())), run.errors[1])
+        yield held.coverage()
 
 
 @dataclass(frozen=True, kw_only=True)

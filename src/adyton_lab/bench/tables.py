@@ -7,7 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -23,12 +23,11 @@ from adyton.marginals.tables_release import TablesRelease, table_interval
 from adyton.noise import SimulatedNoise
 from adyton.plans import plan_named, simulate
 from adyton.queries import Identity, Kronecker, Marginals, Prefix, Queries, Stack, Total
-from adyton.result.intervals import Interval
 from adyton.schema import Attribute, Integer, Numeric, Schema
 from adyton.session import Session
 from adyton.solving.nonnegative import project_to_simplex
 from adyton.tasks import Marginals as AllTables
-from adyton_lab.bench.common import CONFIDENCE, Coverage, Folder, Rows, needed
+from adyton_lab.bench.common import CONFIDENCE, Coverage, Folder, Held, Rows, needed
 from adyton_lab.corpus.public_files import cell_counts, coded_rows
 from adyton_lab.corpus.tables import TABLES, PublicTable, public_table, tables_in
 from adyton_lab.training.engine import distances
@@ -159,62 +158,26 @@ def pair_coverage(data: Folder, trials: int = 1, *, public: bool = False) -> Ite
     """The expected errors of all pairs that ``auto`` releases, on every public table in a folder.
 
     For each budget, a record for pairs that were measured, with the intervals of their cells, and one for the others,
-    which have no intervals: there, ``intervals`` is 0 and ``holds`` is not a number. ``expected`` is about total
-    variations.
+    which have no intervals. ``expected`` is about total variations.
     """
     folder = needed(data, "public tables", "expected errors of pairs are compared")
     tables = [public_table(name, folder, public=public) for name in _known(tables_in(folder), folder)]
     for epsilon in EPSILONS:
-        measured, other = _Covered(), _Covered()
+        measured = Held(kind="pairs that were measured", epsilon=epsilon)
+        other = Held(kind="pairs that were not measured", epsilon=epsilon)
         for table in tables:
-            truth, held = true_pairs(table), list[Reals]()
+            truth = true_pairs(table)
             for trial in range(trials):
                 release = _released(table, folder, Fraction(epsilon), trial)
                 for pair, counts in truth.items():
-                    found, expected = release.table(*pair), release.wrong(pair)
-                    off = float(np.abs(_parts(found.counts) - _parts(counts)).sum()) / 2
-                    part = measured if found.how == "measured" else other
-                    if off > 0 and expected is not None:
-                        part.ratios.append(math.log(expected / off))
+                    made, expected = release.table(*pair), release.wrong(pair)
+                    held = measured if made.how == "measured" else other
+                    if expected is not None:
+                        held.expect(expected, float(np.abs(_parts(made.counts) - _parts(counts)).sum()) / 2)
                     bounds = table_interval(release, pair, CONFIDENCE)
                     if not bounds.missing:
-                        held.append(_stretch(counts, found.counts, bounds).ravel())
-            if held:
-                measured.stretches.append(np.concatenate(held))
-        yield measured.record("measured pairs", len(tables), epsilon)
-        yield other.record("pairs that were not measured", len(tables), epsilon)
-
-
-@dataclass(frozen=True, eq=False)
-class _Covered:
-    """What was found for some pairs."""
-
-    ratios: list[float] = field(default_factory=list)
-    """The logarithm of each pair's expected error divided by the true one."""
-    stretches: list[Reals] = field(default_factory=list)
-    """For each data set, by how much each interval must be stretched to contain the truth just so."""
-
-    def record(self, kind: str, tables: int, epsilon: str) -> Coverage:
-        every = np.concatenate(self.stretches) if self.stretches else np.zeros(0)
-        shares = [100 * float(np.mean(part <= 1)) for part in self.stretches]
-        needed = float(np.quantile(every, CONFIDENCE)) if every.size else 0.0
-        return Coverage(
-            kind=kind,
-            data=f"{tables} tables",
-            epsilon=epsilon,
-            intervals=every.size,
-            holds=100 * float(np.mean(every <= 1)) if every.size else math.nan,
-            worst=min(shares, default=None),
-            width=1 / needed if needed > 0 else None,
-            expected=math.exp(float(np.mean(self.ratios))) if self.ratios else None,
-        )
-
-
-def _stretch(truth: Reals, counts: Reals, bounds: Interval) -> Reals:
-    """The distance of the truth from the estimate, relative to the distance of the bound on that side."""
-    above, far = truth > counts, np.where(truth > counts, bounds.upper - counts, counts - bounds.lower)
-    off = np.where(above, truth - counts, counts - truth)
-    return np.asarray(np.divide(off, far, out=np.where(off > 0, np.inf, 0.0), where=far > 0))
+                        held.add(table.name, made.counts, bounds.lower, bounds.upper, counts)
+        yield from (held.coverage() for held in (measured, other))
 
 
 def _released(table: PublicTable, folder: Path, epsilon: Fraction, seed: int) -> TablesRelease:

@@ -25,7 +25,11 @@ _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "inference": ("peers", (), "against LSMR and L-BFGS-B on sparse matrices"),
     "clipped": ("choices", _DATA, "the algorithms chosen, against noise clipped at zero"),
     "judged": ("choices", _DATA, "the selectors of the package on the inputs of the Pythia paper"),
-    "intervals": ("intervals", _DATA, "how often they contain the true count"),
+    "intervals": (
+        "intervals",
+        _DATA,
+        "of every kind of release: how often they contain the truth, and expected errors",
+    ),
     "classifiers": (
         "choices",
         _DATA,
