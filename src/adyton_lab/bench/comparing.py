@@ -129,7 +129,7 @@ def _between(held: dict[str, Held], name: str, x: Integers, releases: tuple[Any,
         ("change", ("difference", "lower", "upper")),
         ("relative change", ("change", "change_lower", "change_upper")),
     ):
-        held[kind].add(name, *(lines[column].to_numpy() for column in columns), np.zeros(len(lines)))
+        held[kind].add(name, *(np.asarray(lines[column]) for column in columns), np.zeros(len(strong)))
 
 
 # ---- tables and numbers ----------------------------------------------------------------------------------------------
