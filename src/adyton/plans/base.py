@@ -154,7 +154,8 @@ class Plan(Algorithm[VectorSource, Queries]):
     def carry_out(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Outcome:
         """Run an admitted request."""
         merging = self.merging(workload)
-        return Outcome(self.name, self.finish(self.run(merging.source(x), merging.workload, epsilon), workload))
+        cells, measured = self.run_and_keep(merging.source(x), merging.workload, epsilon)
+        return Outcome(self.name, self.finish(cells, workload), measured=measured)
 
     def finish(self, cells: Reals, workload: Queries) -> Estimate:
         """The requested estimate in the shape of the domain, from the merged cells, which are flat."""
@@ -189,6 +190,10 @@ class Plan(Algorithm[VectorSource, Queries]):
     @abstractmethod
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """The program: spends exactly *epsilon* and returns the cells, flat."""
+
+    def run_and_keep(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[Reals, Array | None]:
+        """The cells, and the noisy answers for :meth:`unbiased`, if the plan has such."""
+        return self.run(x, workload, epsilon), None
 
     @staticmethod
     def alike(workload: Queries) -> Partition:

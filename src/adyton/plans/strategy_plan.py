@@ -22,7 +22,7 @@ from adyton.errors import BadInput
 from adyton.exact import Rational, positive
 from adyton.kernel.sources import VectorSource
 from adyton.plans.algorithm import MOST_LONG_CELLS, MOST_PLAIN_CELLS
-from adyton.plans.base import ErrorKind, ExpectedError, Outcome, Plan, Tasks
+from adyton.plans.base import ErrorKind, ExpectedError, Plan, Tasks
 from adyton.queries import Haar, Identity, Kronecker, Queries, Total
 from adyton.queries.domain_trees import boxes_in_boxes, hilbert_order, snake_order
 from adyton.solving.noise_moments import Moments, noise_moments
@@ -46,14 +46,12 @@ class StrategyPlan(Plan):
         """Measure, then :meth:`cells_from`."""
         return self.cells_from(self.strategy(workload).measure(x, epsilon).answers, workload, epsilon)
 
-    def carry_out(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Outcome:
-        """Run; the outcome includes the measured answers."""
+    def run_and_keep(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[Reals, Array | None]:
+        """The cells, and the answers that they were computed from."""
         if type(self).run is not StrategyPlan.run:
-            return super().carry_out(x, workload, epsilon)
-        merging = self.merging(workload)
-        answers = self.strategy(merging.workload).measure(merging.source(x), epsilon).answers
-        cells = self.cells_from(answers, merging.workload, epsilon)
-        return Outcome(self.name, self.finish(cells, workload), measured=answers)
+            return super().run_and_keep(x, workload, epsilon)
+        answers = self.strategy(workload).measure(x, epsilon).answers
+        return self.cells_from(answers, workload, epsilon), answers
 
     def cells_from(self, answers: Array, workload: Queries, epsilon: Fraction) -> Reals:
         """The cells from the answers to the strategy, by least squares; leading axes are independent trials."""

@@ -329,20 +329,20 @@ class Detail:
 def around_measured(answers: Reals, far: Reals, measured: Reals, moments: Moments, rate: float) -> tuple[Reals, Reals]:
     """Bounds around estimates with simulated errors of at most *far*, whose answers were also measured with noise.
 
-    Where simulated errors are as large as the noise, the bounds are those of the measured answers, and include the
-    estimate. Where noise as large as the distance between the two is not expected in any of these answers, they
-    include both.
+    They are at least as far as simulated errors. Where these are as large as the noise, the bounds are those of the
+    measured answers, and include the estimate. Where noise as large as the distance between the two is not expected in
+    any of these answers, they include both.
 
     >>> noise = Moments(np.full(3, 200.0), np.full(3, 3 * 4e4))
     >>> low, high = around_measured(np.zeros(3), np.full(3, 2.0), np.array([0.0, 20.0, 200.0]), noise, 0.95)
     >>> low.round().tolist(), high.round().tolist()
-    ([-5.0, -4.0, 0.0], [5.0, 21.0, 228.0])
+    ([-5.0, -5.0, -2.0], [5.0, 24.0, 228.0])
     """
     own = radius(moments, rate)
     down, up = Detail.of(answers, measured, moments.variances, -far / math.log(1 - rate)).bounds(rate)
     plain = far >= own
-    lower = np.where(plain, np.minimum(measured - own, answers), answers - down)
-    upper = np.where(plain, np.maximum(measured + own, answers), answers + up)
+    lower = np.where(plain, np.minimum(measured - own, answers), answers - np.maximum(down, far))
+    upper = np.where(plain, np.maximum(measured + own, answers), answers + np.maximum(up, far))
     against = np.abs(measured - answers) > radius(moments, 1 - (1 - rate) / answers.size)
     return np.where(against, np.minimum(lower, measured), lower), np.where(against, np.maximum(upper, measured), upper)
 
@@ -362,7 +362,7 @@ def _likelihoods(apart: Reals, scales: Reals) -> Reals:
     sum of Laplace noise and a Laplace law for each larger scale."""
     far, larger = np.abs(apart)[:, None], scales[:, 1:]
     sums = (larger * np.exp(-far / larger) - np.exp(-far)) / (2 * (np.square(larger) - 1))
-    return np.maximum(np.concatenate([np.exp(-far) / 2, sums], axis=1), 1e-300)
+    return np.asarray(np.maximum(np.concatenate([np.exp(-far) / 2, sums], axis=1), 1e-300))
 
 
 def _fitted(likely: Reals, beliefs: Reals) -> Reals:
