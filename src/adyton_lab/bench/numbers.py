@@ -148,20 +148,18 @@ class MeasuredNumbers:
 
     @property
     def expected(self) -> float | None:
-        """The reported error divided by the measured one: root mean squares over runs; over groups too for
-        quantiles, while for others the geometric mean over groups is taken. None if all estimates were exact.
+        """The reported error divided by the measured one; None if all estimates were exact. For quantiles, both are root
+        mean squares over runs and groups; for others, each error is divided by the one reported for its group.
 
         A quantile is known no better than to its cell, which is part of what is reported.
         """
+        task = task_of(self.rows.case, self.statistic)
         if not self.off.any():
             return None
-        task = task_of(self.rows.case, self.statistic)
-        numbers = GroupedNumbers.of(task, self.rows.case.schema)
-        own = (cell_width(self.rows) - numbers.gap) ** 2 / 12 if task.quantiles else 0.0
-        told, errors = np.mean(self.after**2, axis=0), np.mean(self.off**2, axis=0) + own
-        if task.quantiles:
-            return float(np.sqrt(told.mean() / errors.mean()))
-        return geometric_mean(np.sqrt(told / errors).ravel().tolist())
+        if not task.quantiles:
+            return float(1 / np.sqrt(np.mean((self.off / self.after) ** 2)))
+        own = (cell_width(self.rows) - GroupedNumbers.of(task, self.rows.case.schema).gap) ** 2 / 12
+        return float(np.sqrt(np.mean(self.after**2) / (np.mean(self.off**2) + own)))
 
     def record(self) -> NumbersRecord:
         """The summary."""
