@@ -201,7 +201,7 @@ class _Groups:
     def _beside(
         self, chosen: IntegerArray, side: int, scale: float, upto: Reals, shapes: Reals, trust: Reals
     ) -> tuple[IntegerArray, Reals]:
-        """On one side of the chosen cell: places, and, for each number of rows of the group, the weight that the quantile
+        """On one side of the chosen cell: places, and, for each number of rows of a group, the weight that the quantile
         is between a place and the next."""
         start = (chosen + (side > 0))[:, None]
         places = np.clip(start + side * _distances(self.numbers.cells), 0, self.numbers.cells)

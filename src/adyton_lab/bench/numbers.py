@@ -148,8 +148,8 @@ class MeasuredNumbers:
 
     @property
     def expected(self) -> float | None:
-        """The reported error divided by the measured one; None if all estimates were exact. For quantiles, both are root
-        mean squares over runs and groups; for others, each error is divided by the one reported for its group.
+        """The reported error divided by the measured one; None if all estimates were exact. For quantiles, both are
+        root mean squares over runs and groups; for others, each error is divided by the one reported for its group.
 
         A quantile is known no better than to its cell, which is part of what is reported.
         """
