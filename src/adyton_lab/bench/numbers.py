@@ -236,9 +236,8 @@ def _expected(asked: GroupedNumbers, name: str, rows: int, epsilon: Fraction) ->
 
 
 def _truth(name: str, values: Reals) -> float:
-    moments = {"sum": np.sum, "mean": np.mean, "deviation": np.std}
-    if name in moments:
-        return float(moments[name](values))
+    if name in _MOMENTS:
+        return float({"sum": values.sum(), "mean": values.mean(), "deviation": values.std()}[name])
     return float(np.quantile(values, float(name[:-1]) / 100, method="inverted_cdf"))
 
 
