@@ -7,11 +7,12 @@ rows is described by a prior, in three steps:
 
 * rows of a group: a gamma law whose mean is the average group, on a grid of node values;
 * rows of a part, given those of the group: a gamma law whose mean follows the first look at all rows;
-* rows within a part: evenly spread, but for a gamma factor; where rows share their values, more are in a chosen cell.
+* rows within a part: as the chosen quantiles and the first look say, but for a gamma factor; where rows share their
+  values, more are in a chosen cell.
 
-The quantile itself is a priori where rows are, by the first look. Then the law of its cell follows from Bayes' formula;
+The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell follows from Bayes' formula;
 it is computed at distances from the chosen cell that grow geometrically. All this is arithmetic on published numbers.
-The constants were fitted to public tables (``FRESH`` in ``adyton_lab.corpus.tables``), and judged on others.
+The constants were fitted to six attributes of public tables, and judged on eight of other tables.
 """
 
 from __future__ import annotations
