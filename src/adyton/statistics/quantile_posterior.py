@@ -7,11 +7,12 @@ rows is described by a prior, in three steps:
 
 * rows of a group: a gamma law whose mean is the average group, on a grid of node values;
 * rows of a part, given those of the group: a gamma law whose mean follows the first look at all rows;
-* rows within a part: evenly spread, but for a gamma factor; where rows share their values, more are in a chosen cell.
+* rows within a part: as the chosen quantiles and the first look say, but for a gamma factor; where rows share their
+  values, more are in a chosen cell.
 
-The quantile itself is a priori where rows are, by the first look. Then the law of its cell follows from Bayes' formula;
+The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell follows from Bayes' formula;
 it is computed at distances from the chosen cell that grow geometrically. All this is arithmetic on published numbers.
-The constants were fitted to public tables (``FRESH`` in ``adyton_lab.corpus.tables``), and judged on others.
+The constants were fitted to six attributes of public tables, and judged on eight of other tables.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ OWN = 0.8
 """By the chosen quantiles this part of a group's rows is distributed, and the rest by the first look at all rows."""
 EVEN = 0.03
 """This part of the rows is assumed to be anywhere between the bounds of the attribute, with equal chance."""
+TRUSTED = 20.0
+"""With this many scales of rows, the quantile is a priori half where the group's own quantiles say that rows are, and
+half where all rows are."""
 GROUP, PART, WITHIN = 1.3, 10.0, 6.0
 """The shapes of the gamma laws: of the rows of a group, of a part of it, and of the density within a part. The first is
 changed by how much the counted groups differ, as if three more groups had this shape."""
@@ -142,15 +146,16 @@ class _Groups:
     def located(self, chosen: IntegerArray, scale: float, confidence: float) -> tuple[Reals, Reals, Reals, Reals]:
         """The estimate, the bounds and the standard error of one quantile of each group."""
         numbers, cells, chosen = self.numbers, self.numbers.cells, chosen.astype(np.int64)
-        weights, upto, doubts = self._densities(scale)
+        weights, upto, doubts, trust = self._densities(scale)
         own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
         inside = np.diff(self._rows_at(upto, np.column_stack([chosen, chosen + 1])), axis=2)[:, :, 0] / scale
         shapes = 1 / (1 / WITHIN + doubts[self.lines, :, own])
-        below, above = (self._beside(chosen, side, scale, weights, upto, shapes) for side in (-1, 1))
-        outside = below[1].sum(axis=1) + above[1].sum(axis=1)
-        exact = np.where(outside > 0, (weights * _own_cell(SHARED * inside)).sum(axis=1), 1.0)
-        factor = ((1 - exact) / np.where(outside > 0, outside, 1.0))[:, None]
-        below, above = (below[0], below[1] * factor), (above[0], above[1] * factor)
+        sides = [self._beside(chosen, side, scale, upto, shapes, trust) for side in (-1, 1)]
+        outside = sum(mass.sum(axis=2) for _, mass in sides)
+        right = np.where(outside > 0, _own_cell(SHARED * inside), 1.0)
+        factor = weights * (1 - right) / np.where(outside > 0, outside, 1.0)
+        below, above = ((places, (mass * factor[:, :, None]).sum(axis=1)) for places, mass in sides)
+        exact = (weights * right).sum(axis=1)
         less, more = below[1].sum(axis=1), above[1].sum(axis=1)
         # what is beyond the bounds is equal on both sides, as far as there is as much
         left = np.minimum(less, (1 - confidence) / 2)
@@ -174,9 +179,10 @@ class _Groups:
         error = np.sqrt(squares + wide**2 / 12)
         return value, numbers.edges[low], numbers.edges[high] - numbers.gap, error
 
-    def _densities(self, scale: float) -> tuple[Reals, Reals, Reals]:
+    def _densities(self, scale: float) -> tuple[Reals, Reals, Reals, Reals]:
         """For some numbers of rows of each group: their weights, groups × nodes; the rows up to each border, groups ×
-        nodes × borders; and the relative variance of the rows of each part."""
+        nodes × borders; the relative variance of the rows of each part; and how far the group's own quantiles say where
+        its rows are, from 0 to 1."""
         top = np.maximum(self.rows.sum(axis=1), 0) + 4 * self.deviation * math.sqrt(self.rows.shape[1])
         (average, shape), least = self.sizes, scale / 2
         steps = np.arange(_NODES) / (_NODES - 1) * np.log(np.maximum(top / least, 2.0))[:, None]
@@ -190,20 +196,21 @@ class _Groups:
         rows, variance = cut_normal(expected + own / (own + noise) * off, np.sqrt(own * noise / (own + noise)))
         rows = np.where(np.diff(self.borders, axis=1)[:, None, :] > 0, rows, 0.0)
         upto = np.concatenate((np.zeros((*rows.shape[:2], 1)), np.cumsum(rows, axis=2)), axis=2)
-        return weights / weights.sum(axis=1, keepdims=True), upto, variance / np.maximum(rows, 1e-100) ** 2
+        doubts, trust = variance / np.maximum(rows, 1e-100) ** 2, sizes / (sizes + TRUSTED * scale)
+        return weights / weights.sum(axis=1, keepdims=True), upto, doubts, trust
 
     def _beside(
-        self, chosen: IntegerArray, side: int, scale: float, weights: Reals, upto: Reals, shapes: Reals
+        self, chosen: IntegerArray, side: int, scale: float, upto: Reals, shapes: Reals, trust: Reals
     ) -> tuple[IntegerArray, Reals]:
-        """On one side of the chosen cell: places, and the weight between each and the next that the quantile is
-        there."""
+        """On one side of the chosen cell: places, and, for each number of rows of a group, the weight that the quantile
+        is between a place and the next."""
         start = (chosen + (side > 0))[:, None]
         places = np.clip(start + side * _distances(self.numbers.cells), 0, self.numbers.cells)
         passed = np.abs(self._rows_at(upto, places) - self._rows_at(upto, start)) / scale
         likelihood = np.exp(-shapes[:, :, None] * np.log1p(passed / shapes[:, :, None]))
-        likelihood = (weights[:, :, None] * likelihood).sum(axis=1)
-        prior = np.abs(np.diff(self.upto[places], axis=1))
-        return places, prior * (likelihood[:, 1:] + likelihood[:, :-1]) / 2
+        own, pooled = (np.abs(np.diff(at, axis=1))[:, None, :] for at in (self._rank_at(places), self.upto[places]))
+        prior = trust[:, :, None] * own + (1 - trust[:, :, None]) * pooled
+        return places, prior * (likelihood[:, :, 1:] + likelihood[:, :, :-1]) / 2
 
     def _rows_at(self, upto: Reals, places: IntegerArray) -> Reals:
         """The rows up to each of the places, groups × nodes × places."""
