@@ -310,11 +310,11 @@ class Way:
 
 WAYS = {
     "all pairs": Way(None, Fraction(0)),
-    "four an attribute": Way(Fraction(4), Fraction(15, 100)),
-    "two an attribute": Way(Fraction(2), Fraction(27, 100)),
-    "one an attribute": Way(Fraction(1), Fraction(43, 100)),
-    "half of one": Way(Fraction(1, 2), Fraction(75, 100)),
-    "a quarter of one": Way(Fraction(1, 4), Fraction(85, 100)),
+    "four pairs an attribute": Way(Fraction(4), Fraction(15, 100)),
+    "two pairs an attribute": Way(Fraction(2), Fraction(27, 100)),
+    "one pair an attribute": Way(Fraction(1), Fraction(43, 100)),
+    "half a pair an attribute": Way(Fraction(1, 2), Fraction(75, 100)),
+    "a quarter of a pair an attribute": Way(Fraction(1, 4), Fraction(85, 100)),
     "no pairs": Way(Fraction(0), Fraction(1)),
 }
 """The possible decisions."""
@@ -380,7 +380,7 @@ def stages(decision: Decision, longest: int, possible: int) -> Stages:
     """First a forest, of at most *longest* pairs, then any of the *possible* pairs; stages divide the budget by the
     number of their pairs.
 
-    >>> plan = stages(WAYS["two an attribute"].decision(6, Fraction(1)), 5, 15)
+    >>> plan = stages(WAYS["two pairs an attribute"].decision(6, Fraction(1)), 5, 15)
     >>> [(stage.pairs, stage.forest) for stage in plan.stages]
     [(5, True), (7, False)]
     """
