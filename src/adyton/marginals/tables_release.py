@@ -31,7 +31,7 @@ from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.result.intervals import Interval, radius
-from adyton.result.joint_law import JointLaw
+from adyton.result.joint_law import JointLaw, is_whole, radius_of_sums
 from adyton.result.receipt import read_bought
 from adyton.result.release import TABLES
 from adyton.result.released import Released, Slice, Table, joint_receipt, one_by_one
@@ -540,7 +540,7 @@ class TableLaw(JointLaw):
             return self.release._interval(weights @ self.answers, -endless, endless, self.confidence, NO_BOUNDS)
         squares = self.release.estimated.squares
         middle = np.asarray(weights @ np.array([self._counted(box, squares.table) for box in self.boxes]))
-        far = radius(moments, self.confidence)
+        far = radius_of_sums(moments, self.confidence, whole=is_whole(weights))
         return self.release._interval(middle, middle - far, middle + far, self.confidence)
 
     def moments(self, weights: Reals) -> Moments | None:

@@ -18,6 +18,8 @@ from adyton.result.intervals import Interval, Kind, radius
 from adyton.result.noise_model import NoiseModel
 from adyton.solving.noise_moments import Moments
 
+_FINE = 2.0**-24
+"""Sums that are not whole numbers are taken in steps of this size, where it does not matter that noise is whole."""
 _ROUNDS = 2
 """How often the ends of a ratio are corrected for the law of the noise at that end."""
 
@@ -101,7 +103,7 @@ class ApartLaw(JointLaw):
         middle, alone = weights @ bounds.estimate, bool(((weights != 0).sum(axis=1) <= 1).all())
         moments = self._moments(weights)
         if moments is not None and not alone:
-            far = radius(moments, bounds.confidence)
+            far = radius_of_sums(moments, bounds.confidence, whole=bool(self.noun) and is_whole(weights))
             return replace(bounds, estimate=middle, lower=middle - far, upper=middle + far)
         down, up = bounds.estimate - bounds.lower, bounds.upper - bounds.estimate
         ends = [
@@ -120,6 +122,18 @@ class ApartLaw(JointLaw):
             return None
         two, four = np.square(weights) @ self.own.variances, np.square(np.square(weights)) @ self.own.fourths
         return Moments(two, four, self.own.at_most)
+
+
+def is_whole(weights: Reals) -> bool:
+    """Whether all weights are whole numbers."""
+    return bool((weights == np.rint(weights)).all())
+
+
+def radius_of_sums(moments: Moments, confidence: float, *, whole: bool) -> Reals:
+    """The distances of the bounds on sums with these moments, in steps of 1 if the sums are *whole* numbers."""
+    step = 1.0 if whole else _FINE
+    finer = replace(moments, variances=moments.variances / step**2, fourths=moments.fourths / step**4)
+    return radius(finer, confidence) * step
 
 
 def _times(weights: Reals, distances: Reals) -> Reals:

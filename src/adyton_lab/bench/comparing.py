@@ -7,7 +7,7 @@ are no bounds: nearly all intervals are then bounded, and those that are not cou
 
 from __future__ import annotations
 
-import warnings
+import itertools
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -50,9 +50,13 @@ def comparison_coverage(data: Folder, trials: int = 60, *, public: bool = False)
 
 def _session(frame: Any, schema: ad.Schema, seed: int) -> Callable[..., Any]:
     """Releases with seeded noise: of public data, so that nothing needs to be protected."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the budget is large
-        return ad.Session(frame, schema=schema, epsilon=1000, noise=SimulatedNoise(seed)).release
+    seeds = itertools.count(1000 * seed)
+
+    def release(task: Any, epsilon: str, **options: Any) -> Any:
+        session = ad.Session(frame, schema=schema, epsilon=epsilon, noise=SimulatedNoise(next(seeds)))
+        return session.release(task, epsilon, **options)
+
+    return release
 
 
 # ---- counts ----------------------------------------------------------------------------------------------------------
