@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adyton.arrays import Flags, Reals
+from adyton.arrays import Flags, Integers, Reals
 from adyton.kernel.kernel import Kernel
 from adyton.plans import plan_named, simulate
 from adyton.queries import Identity, Queries
@@ -152,7 +152,7 @@ class _Case:
 
     data: str
     algorithm: str
-    truth: Reals
+    truth: Integers
     before: NoiseModel
     after: KnownNoise
     known: KnownTotals
@@ -179,7 +179,7 @@ def _cases(folder: Any, algorithms: tuple[str, ...], epsilon: str, *, exact: boo
     amount, workload = Fraction(epsilon), Identity(CELLS)
     for name, shape in shapes(1, CELLS, folder, public=True).items():
         random = np.random.default_rng(len(name))
-        truth = random.multinomial(ROWS, shape / shape.sum())
+        truth: Integers = random.multinomial(ROWS, shape / shape.sum())
         for algorithm in algorithms:
             estimates = simulate(algorithm, truth, workload, amount, seed=len(name), trials=trials)
             for estimate in estimates:
@@ -190,7 +190,7 @@ def _cases(folder: Any, algorithms: tuple[str, ...], epsilon: str, *, exact: boo
                 yield _Case(name, algorithm, truth, before, after, known)
 
 
-def _totals(truth: Reals, *, exact: bool, error: float, random: np.random.Generator) -> KnownTotals:
+def _totals(truth: Integers, *, exact: bool, error: float, random: np.random.Generator) -> KnownTotals:
     """The totals of equal ranges and of all rows; if they are not exact, each with a normal error."""
     side = CELLS // PARTS
     parts = [{}, *({"value": (start, start + side - 1)} for start in range(0, CELLS, side))]
