@@ -177,11 +177,12 @@ class _Case:
 
 def _cases(folder: Any, algorithms: tuple[str, ...], epsilon: str, *, exact: bool, trials: int) -> Iterator[_Case]:
     amount, workload = Fraction(epsilon), Identity(CELLS)
-    for name, shape in shapes(1, CELLS, folder, public=True).items():
-        random = np.random.default_rng(len(name))
+    for place, (name, shape) in enumerate(shapes(1, CELLS, folder, public=True).items()):
+        random = np.random.default_rng(place)
         truth: Integers = random.multinomial(ROWS, shape / shape.sum())
-        for algorithm in algorithms:
-            estimates = simulate(algorithm, truth, workload, amount, seed=len(name), trials=trials)
+        for number, algorithm in enumerate(algorithms):
+            seed = place * len(algorithms) + number
+            estimates = simulate(algorithm, truth, workload, amount, seed=seed, trials=trials)
             for estimate in estimates:
                 before = NoiseModel(plan_named(algorithm), workload, amount, estimate)
                 known = _totals(truth, exact=exact, error=4 / float(amount), random=random)
