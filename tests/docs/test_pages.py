@@ -40,6 +40,7 @@ SAID = {
     "docs/how-to/configure.md": ("Tuned: auction", "at most 74%", "at most 0.38% of the best value", "761"),
     "docs/how-to/ask.md": ("(null)", "95% interval"),
     "docs/how-to/numbers.md": ("95% interval", "exact bounds", "shares, which shares out each row", "standard errors"),
+    "docs/how-to/known-totals.md": ("1681 to 1681", "ε does not cover them", "True"),
     "docs/how-to/time-and-place.md": ["(32, 32)"],
     "docs/how-to/units.md": (
         "at most 3 of its rows count",

@@ -171,7 +171,8 @@ def keeping_totals(look: Look, estimate: Reals, known: KnownTotals, schema: Sche
         if known.errors[line] == 0:
             sets.setdefault(tuple(part), []).append(line)
     group = np.zeros(cells.shape, dtype=np.int64)
-    for number, line in enumerate(max(sets.values(), key=len, default=[]), 1):
+    most: list[int] = max(sets.values(), key=len) if sets else []
+    for number, line in enumerate(most, 1):
         group[(rows[line] > 0) & (group == 0)] = number
     for number in np.unique(group):
         cells[group == number] = look.shown(cells[group == number])
