@@ -82,7 +82,7 @@ class ProfiledTree(Learner):
     """The support that the cells of a profile must have."""
     repetition_share: Share = Fraction(1, 5)
     """The part of the profiles' budget that measures how much attributes repeat one another, if that can be seen."""
-    weight: Share = Fraction(3, 4)
+    weight: Share = Fraction(3, 5)
     """The weight of a profile's evidence, if no attribute repeats another."""
 
     def check(self, source: TableSource, target: Target, epsilon: Fraction) -> None:
