@@ -133,7 +133,8 @@ def _between(held: dict[str, Held], name: str, x: Integers, releases: tuple[Any,
         ("change", ("difference", "lower", "upper")),
         ("relative change", ("change", "change_lower", "change_upper")),
     ):
-        held[kind].add(name, *(np.asarray(lines[column]) for column in columns), np.zeros(len(strong)))
+        middle, low, high = (lines[column] for column in columns)
+        held[kind].add(name, middle, low, high, np.zeros(len(strong)))
 
 
 # ---- tables and numbers ----------------------------------------------------------------------------------------------

@@ -46,9 +46,10 @@ def known_coverage(data: Folder, trials: int) -> Iterator[Coverage]:
                 held = Held(kind=kind, epsilon=epsilon)
                 for case in _cases(folder, algorithms, epsilon, exact=exact, trials=trials):
                     interval = case.after.interval(case.cells, CONFIDENCE)
-                    three = interval.estimate, interval.lower, interval.upper
+                    # those that totals decide count only where they are wrong
                     kept = (interval.upper > interval.lower) | (np.abs(case.truth - interval.estimate) > 1e-6)
-                    held.add(case.data, *(part[kept] for part in (*three, case.truth)))  # not what totals decide
+                    middle, low, high = (part[kept] for part in (interval.estimate, interval.lower, interval.upper))
+                    held.add(case.data, middle, low, high, case.truth[kept])
                     known = case.after.expected_error() or case.after.resampled_error()
                     held.expect(known.per_query, case.errors[1])
                 yield held.coverage()
@@ -61,7 +62,8 @@ def shrunk_coverage(folder: Any, trials: int) -> Iterator[Coverage]:
         held = Held(kind="means by group, shrunk", epsilon=epsilon)
         for run in _means(folder, epsilon, trials):
             own = run.figures[1]
-            held.add(run.table, *(part[run.there] for part in (own.estimate, own.lower, own.upper)), run.truth)
+            middle, low, high = (part[run.there] for part in (own.estimate, own.lower, own.upper))
+            held.add(run.table, middle, low, high, run.truth)
             held.expect(math.sqrt(float(np.square(own.error[run.there]).mean())), run.errors[1])
         yield held.coverage()
 
