@@ -10,9 +10,10 @@ rows is described by a prior, in three steps:
 * rows within a part: as the chosen quantiles and the first look say, but for a gamma factor; where rows share their
   values, more are in a chosen cell.
 
-The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell follows from Bayes' formula;
-it is computed at distances from the chosen cell that grow geometrically. All this is arithmetic on published numbers.
-The constants were fitted to six attributes of public tables, and judged on eight of other tables.
+The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell
+follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. All this is
+arithmetic on published numbers. The constants were fitted to six attributes of public tables, and judged on eight
+attributes of others.
 """
 
 from __future__ import annotations
