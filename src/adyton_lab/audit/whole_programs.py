@@ -71,6 +71,11 @@ def _fitted(method: str, **options: Any) -> Question:
     return lambda session: session.fit(Classifier("sex", method=method), EPSILON, **options)
 
 
+def _with_profiles(session: Session) -> Any:
+    """A public number of rows that is large enough for profiles, and for how much they repeat one another."""
+    return session.fit(Classifier("sex", method="profiled-tree", rows=10**6, depth=1), EPSILON)
+
+
 def _histogram(vector: Any) -> list[int]:
     return list(vector.measure(Identity(vector.shape), EPSILON).answers.tolist())
 
@@ -186,6 +191,7 @@ QUESTIONS: dict[str, dict[str, Question]] = {
     "learners on tables": {
         **{name: _fitted(name) for name in learners()},
         **{f"{name}, where": _fitted(name, where="age > 1") for name in ("profiled-tree", "naive-bayes", "chosen")},
+        "profiled-tree, repetition": _with_profiles,
     },
 }
 """Questions to tables, by kind."""
