@@ -234,7 +234,7 @@ class NumbersRelease(Result, Comparable):
             meaning += " Approximate bounds are meant to, without a formal guarantee."
         if any(figures.name.endswith("%") for figures in known):
             meaning += (
-                " On public tables, the bounds of quantiles held in about 94 to 97 of 100 releases; in more where "
+                " On public tables, the bounds of quantiles held in about 92 to 98 of 100 releases; in more where "
             )
             meaning += "many rows share a value."
         groups = f", in the median of {self.asked.groups:,} groups" if self.task.by else ""
