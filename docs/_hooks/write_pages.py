@@ -1,4 +1,5 @@
-"""Write again whatever pages say about the code: the catalogue, commands, proofs, rooms, trusted part and reference.
+"""Write again whatever pages say about the code: the catalogue, commands, figures of intervals, proofs, rooms, trusted
+part and reference.
 
     python docs/_hooks/write_pages.py
 
@@ -13,6 +14,7 @@ from pathlib import Path
 import catalogue
 import commands
 import house
+import interval_figures
 import proofs
 import reference
 import trusted_part
@@ -22,6 +24,7 @@ DOCS = Path(__file__).parents[1]
 PARTS = {
     catalogue.NAME: catalogue.catalogue,
     commands.NAME: commands.commands,
+    interval_figures.NAME: interval_figures.table,
     proofs.NAME: proofs.proofs,
     house.NAME: house.for_the_repository,
     trusted_part.NAME: trusted_part.lists,

@@ -247,7 +247,7 @@ def _own_cell(width: Reals) -> Reals:
     e^(−distance).
 
     >>> _own_cell(np.array([1e-6, 1.0, 100.0])).round(2).tolist()
-    [0.0, 0.43, 0.99]
+    [0.0, 0.39, 1.0]
     """
     wide = np.clip(width, 1e-9, 300.0)[..., None]
     inside = (np.arange(32) + 0.5) / 32 * wide
