@@ -127,6 +127,20 @@ HISTOGRAMS = (
     Counted("INCOME 512", "1", side=512),
     Counted("PATENT 2048", "1", side=2048),
     Counted("SEARCHLOGS 1024", "1", side=1024),
+    _of("adult", "fnlwgt"),
+    _of("adult", "marital-status", "relationship"),
+    _of("titanic", "Pclass", "Cabin"),
+    _of("rides", "windspeed", windspeed=_bins(0, 1, 67)),
+    _of("rides", "registered", registered=_clamped(0, 899, 3)),
+    _of("credit", "BILL_AMT1", BILL_AMT1=_clamped(-10_000, 489_999, 2000)),
+    _of("credit", "PAY_0", "PAY_2"),
+    _of("diamonds", "depth", depth=_bins(50, 75, 250)),
+    _of("flights", "sched_dep_time"),
+    _of("flights", "month", "day"),
+    _of("stops", "preRace", "gender"),
+    _cps("race", "marital"),
+    Counted("skin: R", "skin.csv.gz", (("R", Integer(0, 255, step=4)),)),
+    Counted("zip codes: lon", "us_zipcodes.csv.gz", (("lon", _bins(-180, -60, 480)),)),
 )
 """The histograms whose cells are measured; most of them were not used to decide anything."""
 EPSILONS = ("0.01", "0.1", "1")
