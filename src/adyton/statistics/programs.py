@@ -141,8 +141,8 @@ class Choice(NumbersProgram):
 
     A first look chooses sixteenths of all rows, whatever their group: it is cheap, because there are many rows. They
     say where rows are likely to be, which helps small groups. After the choice, the rows of each group are counted in a
-    few parts around its quantiles: this says how far a quantile can be off. One group needs less of both: its rows are
-    all rows. Its only quantile is chosen among cells as they are, without the look.
+    few parts around its quantiles: this says how far a quantile can be off. One quantile of all rows is chosen among
+    cells as they are: there the look only serves the bounds, and both get less.
     """
 
     name = "choice"
@@ -153,7 +153,7 @@ class Choice(NumbersProgram):
     @staticmethod
     def split(numbers: GroupedNumbers, epsilon: Fraction) -> tuple[Fraction, Fraction, Fraction]:
         """The budgets of the look, the choice and the counts."""
-        look, around = (Fraction(1, 50), Fraction(1, 50)) if numbers.groups == 1 else (Fraction(1, 25), Fraction(2, 25))
+        look, around = (Fraction(1, 50), Fraction(1, 50)) if _alone(numbers) else (Fraction(1, 25), Fraction(2, 25))
         return epsilon * look, epsilon * (1 - look - around), epsilon * around
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
@@ -176,7 +176,7 @@ class Choice(NumbersProgram):
         first = NestedQuantiles(cells, cells, SIXTEENTHS, even_places(cells, max(cells, 1 << 12)))
         check_request(first, together.facts.shape, of_look)
         parts = numbers.task.quantiles
-        total = cells if numbers.groups * len(parts) == 1 else places_in_all(numbers, len(parts).bit_length())
+        total = cells if _alone(numbers) else places_in_all(numbers, len(parts).bit_length())
 
         def choice(places: IntegerArray) -> NestedQuantiles:
             return NestedQuantiles(numbers.attribute.size, cells, parts, places)
@@ -206,6 +206,11 @@ class Choice(NumbersProgram):
             return counts(known["look"], known["chosen"])()
 
         return [look, choose, count]
+
+
+def _alone(numbers: GroupedNumbers) -> bool:
+    """Whether a single quantile of all rows is requested."""
+    return numbers.groups == len(numbers.task.quantiles) == 1
 
 
 class Curve(NumbersProgram):
