@@ -141,20 +141,20 @@ class Choice(NumbersProgram):
 
     A first look chooses sixteenths of all rows, whatever their group: it is cheap, because there are many rows. They
     say where rows are likely to be, which helps small groups. After the choice, the rows of each group are counted in a
-    few parts around its quantiles: this says how far a quantile can be off.
+    few parts around its quantiles: this says how far a quantile can be off. One quantile of all rows is chosen among
+    cells as they are: there the look only serves the bounds, and both get less.
     """
 
     name = "choice"
     words = (
         "chooses the cells of all quantiles by permute-and-flip, one level after the other, and counts rows around them"
     )
-    look: ClassVar[Fraction] = Fraction(1, 25)
-    around: ClassVar[Fraction] = Fraction(2, 25)
 
-    @property
-    def left(self) -> Fraction:
-        """The part of the budget for the quantiles."""
-        return 1 - self.look - self.around
+    @staticmethod
+    def split(numbers: GroupedNumbers, epsilon: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+        """The budgets of the look, the choice and the counts."""
+        look, around = (Fraction(1, 50), Fraction(1, 50)) if _alone(numbers) else (Fraction(1, 25), Fraction(2, 25))
+        return epsilon * look, epsilon * (1 - look - around), epsilon * around
 
     def errors(self, numbers: GroupedNumbers, epsilon: Fraction) -> dict[str, float]:
         """The number of rows between a quantile and the chosen value."""
@@ -163,40 +163,41 @@ class Choice(NumbersProgram):
             return {}
         return {
             quantile_name(part): rank_error(part, own, numbers.task.rows, numbers.cells)
-            for part, own in zip(parts, rank_scales(parts, float(epsilon * self.left)), strict=True)
+            for part, own in zip(parts, rank_scales(parts, float(self.split(numbers, epsilon)[1])), strict=True)
         }
 
     def steps(self, source: TableSource, numbers: GroupedNumbers, epsilon: Fraction) -> list[Step]:
         """The look, the choice, the counts. Their sizes do not depend on earlier answers."""
         x, cells = cells_of(source, numbers), numbers.cells
+        of_look, of_choice, of_counts = self.split(numbers, epsilon)
         every = np.full(numbers.attribute.size, -1)
         every[:cells] = np.arange(cells)
         together = x.reduce(Partition(np.tile(every, numbers.groups)))
         first = NestedQuantiles(cells, cells, SIXTEENTHS, even_places(cells, max(cells, 1 << 12)))
-        check_request(first, together.facts.shape, epsilon * self.look)
+        check_request(first, together.facts.shape, of_look)
         parts = numbers.task.quantiles
-        total = places_in_all(numbers, len(parts).bit_length())
+        total = cells if _alone(numbers) else places_in_all(numbers, len(parts).bit_length())
 
         def choice(places: IntegerArray) -> NestedQuantiles:
             return NestedQuantiles(numbers.attribute.size, cells, parts, places)
 
-        check_request(choice(even_places(cells, total)), x.facts.shape, epsilon * self.left)
+        check_request(choice(even_places(cells, total)), x.facts.shape, of_choice)
         known: dict[str, IntegerArray] = {}
 
         def look() -> Part:
-            known["look"] = np.array(together.select(first, epsilon * self.look), dtype=np.int64)
-            return Part("look", known["look"][None, :], epsilon * self.look)
+            known["look"] = np.array(together.select(first, of_look), dtype=np.int64)
+            return Part("look", known["look"][None, :], of_look)
 
         def choose() -> Part:
-            chosen = x.select(choice(places(numbers, known["look"], total)), epsilon * self.left)
+            chosen = x.select(choice(places(numbers, known["look"], total)), of_choice)
             known["chosen"] = np.array(chosen, dtype=np.int64).reshape(numbers.groups, -1)
-            return Part("quantiles", known["chosen"], epsilon * self.left)
+            return Part("quantiles", known["chosen"], of_choice)
 
         def counts(sixteenths: IntegerArray, chosen: IntegerArray) -> Step:
             inside, width = np.diff(around(numbers, sixteenths, chosen), axis=1), parts_around(numbers)
             line = np.repeat(np.tile(np.arange(width), numbers.groups), inside.reshape(-1))
             shared = x.reduce(lines_of(numbers, width, line.reshape(numbers.groups, cells)))
-            return measured("around", source, shared, width, epsilon * self.around)
+            return measured("around", source, shared, width, of_counts)
 
         # checked now, with the same number of parts
         counts(np.zeros(len(SIXTEENTHS), dtype=np.int64), np.zeros((numbers.groups, len(parts)), dtype=np.int64))
@@ -205,6 +206,11 @@ class Choice(NumbersProgram):
             return counts(known["look"], known["chosen"])()
 
         return [look, choose, count]
+
+
+def _alone(numbers: GroupedNumbers) -> bool:
+    """Whether a single quantile of all rows is requested."""
+    return numbers.groups == len(numbers.task.quantiles) == 1
 
 
 class Curve(NumbersProgram):

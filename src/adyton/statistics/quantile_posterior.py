@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def located_figures(
 ) -> list[Figures]:
     """Every quantile, from the cells *chosen* with the first of *epsilons*, and *counts* of the parts around them, with
     the second."""
-    scales = np.sqrt((rank_scales(numbers.task.quantiles, epsilons[0]) ** 2).sum(axis=1))
+    laws = _laws(rank_scales(numbers.task.quantiles, epsilons[0]))
     deviation, rows = math.sqrt(2) / epsilons[1], counts.astype(float)
     sizes = _sizes(rows, deviation)
     upto = np.concatenate(([0.0], np.cumsum(likely(numbers.cells, sixteenths, EVEN))))
@@ -96,9 +97,7 @@ def located_figures(
         some = slice(first, first + _AT_ONCE)
         group = _Groups(numbers, upto, chosen[some], around(numbers, sixteenths, chosen[some]))
         group.count(rows[some], deviation, sizes)
-        found.append(
-            [group.located(cells, scale, confidence) for cells, scale in zip(chosen[some].T, scales, strict=True)]
-        )
+        found.append([group.located(cells, law, confidence) for cells, law in zip(chosen[some].T, laws, strict=True)])
     return [_figures(part, [some[place] for some in found]) for place, part in enumerate(numbers.task.quantiles)]
 
 
@@ -113,6 +112,28 @@ def _sizes(rows: Reals, deviation: float) -> tuple[float, float]:
 def _figures(part: Fraction, located: list[tuple[Reals, Reals, Reals, Reals]]) -> Figures:
     estimate, lower, upper, error = (np.concatenate(pieces) for pieces in zip(*located, strict=True))
     return Figures(quantile_name(part), estimate, lower, upper, error, "approximate")
+
+
+class _Law(NamedTuple):
+    """How a quantile was chosen: the scales of the noise in its rank."""
+
+    own: float
+    before: float
+    """That of the choices in whose runs it was chosen; 0 if it was the first."""
+    whole: bool
+    """Whether cells were chosen as a whole, and not places of them, because nothing is nested in the choice."""
+
+    def right(self, rows: Reals) -> Reals:
+        """The chance that the chosen cell is the right one, if each cell holds *rows* rows."""
+        chance = _own_cell(rows / self.own) if self.whole else _stays(rows / self.own)
+        return chance * _stays(rows / self.before) if self.before else chance
+
+
+def _laws(scales: Reals) -> list[_Law]:
+    """The law of each quantile, from the scales quantiles × choices."""
+    own = np.diag(scales)
+    before = np.sqrt(np.maximum((scales**2).sum(axis=1) - own**2, 0.0))
+    return [_Law(*law) for law in zip(own, before, (scales > 0).sum(axis=0) == 1, strict=True)]
 
 
 class _Groups:
@@ -144,16 +165,17 @@ class _Groups:
         own = self.parts[last] + share * (self.parts[last + 1] - self.parts[last])
         return np.asarray(OWN * own + (1 - OWN) * pooled)
 
-    def located(self, chosen: IntegerArray, scale: float, confidence: float) -> tuple[Reals, Reals, Reals, Reals]:
+    def located(self, chosen: IntegerArray, law: _Law, confidence: float) -> tuple[Reals, Reals, Reals, Reals]:
         """The estimate, the bounds and the standard error of one quantile of each group."""
         numbers, cells, chosen = self.numbers, self.numbers.cells, chosen.astype(np.int64)
+        scale = math.hypot(law.own, law.before)
         weights, upto, doubts, trust = self._densities(scale)
         own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
-        inside = np.diff(self._rows_at(upto, np.column_stack([chosen, chosen + 1])), axis=2)[:, :, 0] / scale
+        inside = np.diff(self._rows_at(upto, np.column_stack([chosen, chosen + 1])), axis=2)[:, :, 0]
         shapes = 1 / (1 / WITHIN + doubts[self.lines, :, own])
         sides = [self._beside(chosen, side, scale, upto, shapes, trust) for side in (-1, 1)]
         outside = sum(mass.sum(axis=2) for _, mass in sides)
-        right = np.where(outside > 0, _own_cell(SHARED * inside), 1.0)
+        right = np.where(outside > 0, law.right(SHARED * inside), 1.0)
         factor = weights * (1 - right) / np.where(outside > 0, outside, 1.0)
         below, above = ((places, (mass * factor[:, :, None]).sum(axis=1)) for places, mass in sides)
         exact = (weights * right).sum(axis=1)
@@ -254,6 +276,16 @@ def _own_cell(width: Reals) -> Reals:
     own = np.exp(np.minimum(inside, wide - inside))
     rest = (np.exp(-inside) + np.exp(inside - wide)) / -np.expm1(-wide)
     return np.asarray((own / (own + rest)).mean(axis=-1))
+
+
+def _stays(width: Reals) -> Reals:
+    """The chance that noise of scale 1 leaves a rank in its cell, if each cell holds *width* scales of rows.
+
+    >>> _stays(np.array([1e-6, 1.0, 100.0])).round(2).tolist()
+    [0.0, 0.37, 0.99]
+    """
+    wide = np.maximum(width, 1e-9)
+    return np.asarray(1 + np.expm1(-wide) / wide)
 
 
 def cut_normal(mean: Reals, deviation: Reals | float) -> tuple[Reals, Reals]:

@@ -23,7 +23,7 @@ from adyton.statistics.parts import reported
 from adyton.statistics.programs import rank
 from adyton.tasks import Mean, NumbersTask, Quantiles, Sum, Variance
 from adyton_lab.bench.common import CONFIDENCE, Coverage, Folder, Rows, needed
-from adyton_lab.corpus.tables import FRESH, JUDGED, NumberRows, NumbersCase, cases_in, number_rows
+from adyton_lab.corpus.tables import FRESH, JUDGED, UNSEEN, NumberRows, NumbersCase, cases_in, number_rows
 from adyton_lab.training.engine import geometric_mean
 
 EPSILONS = ("0.1", "1")
@@ -68,7 +68,8 @@ def numbers(*, data: Folder = None, public: bool = False, trials: int = 10) -> R
 def number_coverage(data: Folder, trials: int = 20, *, public: bool = False) -> Iterator[Coverage]:
     """How often the intervals of every statistic contain the truth, over all attributes: a record for each statistic
     and budget. The tables are not those to which constants were fitted."""
-    rows = [number_rows(case, needed(data, *_PURPOSE), public=public) for case in _cases(data)]
+    cases = [*_cases(data), *cases_in(needed(data, *_PURPOSE), UNSEEN)]
+    rows = [number_rows(case, needed(data, *_PURPOSE), public=public) for case in cases]
     for statistic, epsilon in itertools.product(COVERED, EPSILONS):
         runs = [measured(case, statistic, epsilon, trials) for case in rows]
         inside = [100 * float(one.inside.mean()) for one in runs]

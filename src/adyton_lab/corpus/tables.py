@@ -294,3 +294,15 @@ FRESH = (
     NumbersCase("skin", "skin.csv.gz", "B", Integer(0, 255), (("G", Integer(0, 255, step=32)),)),
 )
 """Other tables, on which approximations were checked during development."""
+UNSEEN = (
+    _case("titanic", "titanic", "Age", _clamped(0, 89), "Pclass"),
+    NumbersCase(
+        "stops",
+        "mpls_stops.csv.gz",
+        "lat",
+        Numeric(44.89, 45.06, bins=1000, outside="clamp"),
+        (("race", Categorical(_RACES)),),
+    ),
+    _case("stops", "stops", "long", Numeric(-93.33, -93.19, bins=1000, outside="clamp"), "policePrecinct"),
+)
+"""Cases that were looked at only after the intervals of quantiles were decided."""
