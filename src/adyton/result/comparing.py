@@ -9,6 +9,7 @@ the comparison says so instead of giving a number.
 from __future__ import annotations
 
 import math
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from adyton.result.joint_law import ApartLaw, CellLaw, JointLaw, fieller
 from adyton.result.sheets import CONFIDENCE
 from adyton.solving.noise_moments import Moments
 
+_LEAST_POPULATION, _LARGEST_POPULATION = 1e-9, 2.0**64
 Verdict: TypeAlias = Literal["yes", "no", "undecided"]
 MAY_BE_NOTHING = "No bounds: within its noise, the number to divide by may be 0 or below. Compare with a larger group."
 NO_UPPER = "No upper bound: within its noise, the number to divide by may be 0. Compare with a larger group."
@@ -141,12 +143,12 @@ class Comparable(Changing):
         >>> round(release.ratio("cardiology", "surgery").estimate, 1), release.above("surgery", "other")
         (2.0, 'yes')
         """
+        law = self.joint_law([part, whole], _rate(confidence))
         if not self.holds_within(part, whole):
             raise BadInput(
-                f"a share is of a part in its whole, but {shorten(part)} is not within {shorten(whole)}. Name a whole "
-                "that contains it, or ask for the ratio of the two."
+                f"a share is of a part in its whole, but ({law.words[0]}) is not within ({law.words[1]}). Name a "
+                "whole that contains it, or ask for the ratio of the two."
             )
-        law = self.joint_law([part, whole], _rate(confidence))
         if not law.nonnegative:
             raise BadInput(f"{law.words[0]} may be negative, so that it is no share of a whole. Ask for the ratio.")
         return _ratio(law, "share", 1.0, _share_in_words, most=1.0)
@@ -160,14 +162,15 @@ class Comparable(Changing):
         not protected.
         """
         times = float(positive(per, "per"))
-        if isinstance(of, bool) or not isinstance(of, int | float):
+        if isinstance(of, bool) or not isinstance(of, numbers.Real):
             law = self.joint_law([cases, of], _rate(confidence))
             return _ratio(law, "rate", times, lambda *given: _rate_in_words(*given, per=times))
-        if not 0 < of < math.inf:
-            raise BadInput(f"a population is a number above 0, given {shorten(of)}.")
+        if not _LEAST_POPULATION <= of <= _LARGEST_POPULATION:
+            raise BadInput(f"a population is a number above 0, from 10^-9 to 2^64, given {shorten(of)}.")
+        population = float(of)
         law = self.joint_law([cases], _rate(confidence))
-        law = replace(law, words=(*law.words, f"{of:,.10g}"))
-        scale = times / of
+        law = replace(law, words=(*law.words, f"{population:,.10g}"))
+        scale = times / population
         interval = law.interval(np.array([[1.0]])).arranged(lambda ends: ends * scale)
         value = float(law.answers[0]) * scale
         ends = _within(value, _ends(interval), law.nonnegative, None)
@@ -352,8 +355,8 @@ def _plain(number: float, width: float) -> str:
     """A number with as many digits as its bounds make sense of: two digits of their distance."""
     if not math.isfinite(number):
         return "unknown"
-    if not math.isfinite(width) or width <= 0:
-        return f"{number:,.4g}"
+    if not math.isfinite(width) or width <= 1e-9 * abs(number):
+        return f"{number:,.6g}"
     digits = min(12, max(0, 1 - math.floor(math.log10(width))))
     return f"{number + 0.0:,.{digits}f}"
 
