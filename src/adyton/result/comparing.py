@@ -198,8 +198,8 @@ def _within(value: float, ends: tuple[float, float], nonnegative: bool, most: fl
     lower, upper = ends
     if lower == -math.inf and upper == math.inf:
         return ends
-    lower = max(lower, 0.0) if nonnegative else lower
-    upper = upper if most is None else min(upper, most)
+    lower, upper = (max(end, 0.0) if nonnegative else end for end in (lower, upper))
+    lower, upper = (end if most is None else min(end, most) for end in (lower, upper))
     return min(lower, value), max(upper, value)
 
 
@@ -228,6 +228,7 @@ def _ratio(law: JointLaw, what: str, times: float, words: Words, most: float | N
     lower, upper, interval = fieller(law, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     value = times * a / b if b > 0 else math.nan
     ends = (times * float(lower[0]), times * float(upper[0])) if b > 0 else (-math.inf, math.inf)
+    value = value if most is None or math.isnan(value) else min(max(value, 0.0), most)  # noise may go beyond
     ends = _within(value, ends, law.nonnegative, most)
     note = MAY_BE_NOTHING if ends[0] == -math.inf else NO_UPPER if ends[1] == math.inf else ""
     return _said(law, what, value, ends, interval, words, note)
@@ -333,8 +334,10 @@ def _both(laws: Sequence[JointLaw], many: int) -> ApartLaw:
     joint = replace(first, estimate=three[0], lower=three[1], upper=three[2], kind=kind)
     linear = all(isinstance(law, CellLaw) for law in laws) and first.confidence >= _STEEP
     sure: Kind = kind if own is not None or linear else "approximate"
-    same = {name: getattr(laws[0], name) for name in ("words", "confidence", "noun", "nonnegative", "counted")}
-    return ApartLaw(**same, bounds=joint, own=own, sums=sure, mixing=np.eye(2 * many))
+    same = {name: getattr(laws[0], name) for name in ("words", "confidence", "noun", "nonnegative")}
+    rows = [law.counted or "all rows" for law in laws]
+    counted = laws[0].counted if rows[0] == rows[1] else f"before: {rows[0]}; after: {rows[1]}"
+    return ApartLaw(**same, counted=counted, bounds=joint, own=own, sums=sure, mixing=np.eye(2 * many))
 
 
 def _change_in_words(lower: float, upper: float) -> str:
