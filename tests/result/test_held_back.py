@@ -54,9 +54,12 @@ def test_a_group_with_few_rows_has_no_mean():
         session.release(ad.Sum("age", by="ward"), 1).held_back(below=100)
 
 
-@pytest.mark.parametrize("rule", [{"below": -1}, {"below": "x"}, {"wider_than": "-5%"}, {"wider_than": True}])
+@pytest.mark.parametrize(
+    "rule",
+    [{"below": -1}, {"below": "x"}, {"below": "50%"}, {"wider_than": "-5%"}, {"wider_than": True}, {"wider_than": 50}],
+)
 def test_bad_limits_are_refused(rule):
-    with pytest.raises(BadInput, match="a number of at least 0"):
+    with pytest.raises(BadInput, match="is a (part of a )?number"):
         counts().held_back(**rule)
     with pytest.raises(BadInput, match="not in a count"):
         ad.Session(ROWS, schema=SCHEMA, epsilon=1).count(1).held_back(below=5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction as F
 
 import numpy as np
@@ -12,6 +13,7 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.plans import plan_named
 from adyton.queries import Identity, Marginals, RandomRanges, Stack
+from adyton.result.folder import signed
 from adyton.result.known import Adjustment, KnownNoise
 from adyton.result.noise_model import NoiseModel
 from adyton.schema import Categorical, Integer, Schema
@@ -135,6 +137,10 @@ def test_a_total_that_the_data_contradict_is_noted():
         ("no-such-file.csv", "cannot be read"),
         ([], "no known totals"),
         (None.__class__, "cannot be read from"),
+        ([[1000]], "cannot be read from"),
+        (pd.DataFrame([["a", "b", 1]], columns=["ward", "ward", "count"]), "two columns of the same name"),
+        ({"ward": [np.array(["a", "x"])], "count": [1]}, "no value of ward 'x'"),
+        ("/dev/zero", "too large"),
     ],
 )
 def test_bad_totals_are_refused_before_anything_is_spent(known, said):
@@ -167,3 +173,28 @@ def test_one_row_of_each_unit_is_warned_about():
     session = ad.Session(ROWS.assign(who=range(1000)), schema=SCHEMA, epsilon=1, unit="who")
     with pytest.warns(UserWarning, match="at most 1 row of each who"):
         session.release(ad.Histogram("ward"), "0.1", algorithm="identity", known=1000)
+
+
+@pytest.mark.parametrize("algorithm", ["identity", "denoised-cells"])
+def test_known_totals_can_be_compared(algorithm):
+    counted = ad.Session(ROWS, schema=SCHEMA, epsilon=1).release(ad.Histogram("ward"), "0.5", algorithm=algorithm)
+    adjusted = counted.with_known([1000, {"ward": ["a"], "count": [500]}])
+    decided, other = adjusted.share("a"), adjusted.share("b")
+    assert decided.interval == pytest.approx((0.5, 0.5), abs=1e-6)
+    assert other.bounded
+    interval = adjusted.interval(["b"])
+    assert other.interval == pytest.approx((interval.lower[0] / 1000, interval.upper[0] / 1000), abs=2e-3)
+    with pytest.raises(BadInput, match="given twice"):
+        ad.change(counted, adjusted)
+
+
+def test_a_saved_release_names_no_files(tmp_path):
+    release = ad.Session(ROWS, schema=SCHEMA, epsilon=1).release(ad.Histogram("ward"), "0.5", known=1000)
+    body = release.to_dict()
+    del body["digest"]
+    (tmp_path / "totals.csv").write_text("count\n1000\n", encoding="utf-8")
+    (tmp_path / "release.json").write_text(
+        json.dumps(signed(body | {"known": [str(tmp_path / "totals.csv")]})), encoding="utf-8"
+    )
+    with pytest.raises(BadInput, match="must be a list of totals"):
+        ad.load(tmp_path)

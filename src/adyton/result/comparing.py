@@ -9,6 +9,7 @@ the comparison says so instead of giving a number.
 from __future__ import annotations
 
 import math
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from adyton.result.joint_law import ApartLaw, CellLaw, JointLaw, fieller
 from adyton.result.sheets import CONFIDENCE
 from adyton.solving.noise_moments import Moments
 
+_LEAST_POPULATION, _LARGEST_POPULATION = 1e-9, 2.0**64
 Verdict: TypeAlias = Literal["yes", "no", "undecided"]
 MAY_BE_NOTHING = "No bounds: within its noise, the number to divide by may be 0 or below. Compare with a larger group."
 NO_UPPER = "No upper bound: within its noise, the number to divide by may be 0. Compare with a larger group."
@@ -141,12 +143,12 @@ class Comparable(Changing):
         >>> round(release.ratio("cardiology", "surgery").estimate, 1), release.above("surgery", "other")
         (2.0, 'yes')
         """
+        law = self.joint_law([part, whole], _rate(confidence))
         if not self.holds_within(part, whole):
             raise BadInput(
-                f"a share is of a part in its whole, but {shorten(part)} is not within {shorten(whole)}. Name a whole "
-                "that contains it, or ask for the ratio of the two."
+                f"a share is of a part in its whole, but ({law.words[0]}) is not within ({law.words[1]}). Name a "
+                "whole that contains it, or ask for the ratio of the two."
             )
-        law = self.joint_law([part, whole], _rate(confidence))
         if not law.nonnegative:
             raise BadInput(f"{law.words[0]} may be negative, so that it is no share of a whole. Ask for the ratio.")
         return _ratio(law, "share", 1.0, _share_in_words, most=1.0)
@@ -160,14 +162,15 @@ class Comparable(Changing):
         not protected.
         """
         times = float(positive(per, "per"))
-        if isinstance(of, bool) or not isinstance(of, int | float):
+        if isinstance(of, bool) or not isinstance(of, numbers.Real):
             law = self.joint_law([cases, of], _rate(confidence))
             return _ratio(law, "rate", times, lambda *given: _rate_in_words(*given, per=times))
-        if not 0 < of < math.inf:
-            raise BadInput(f"a population is a number above 0, given {shorten(of)}.")
+        if not _LEAST_POPULATION <= of <= _LARGEST_POPULATION:
+            raise BadInput(f"a population is a number above 0, from 10^-9 to 2^64, given {shorten(of)}.")
+        population = float(of)
         law = self.joint_law([cases], _rate(confidence))
-        law = replace(law, words=(*law.words, f"{of:,.10g}"))
-        scale = times / of
+        law = replace(law, words=(*law.words, f"{population:,.10g}"))
+        scale = times / population
         interval = law.interval(np.array([[1.0]])).arranged(lambda ends: ends * scale)
         value = float(law.answers[0]) * scale
         ends = _within(value, _ends(interval), law.nonnegative, None)
@@ -195,8 +198,8 @@ def _within(value: float, ends: tuple[float, float], nonnegative: bool, most: fl
     lower, upper = ends
     if lower == -math.inf and upper == math.inf:
         return ends
-    lower = max(lower, 0.0) if nonnegative else lower
-    upper = upper if most is None else min(upper, most)
+    lower, upper = (max(end, 0.0) if nonnegative else end for end in (lower, upper))
+    lower, upper = (end if most is None else min(end, most) for end in (lower, upper))
     return min(lower, value), max(upper, value)
 
 
@@ -225,6 +228,7 @@ def _ratio(law: JointLaw, what: str, times: float, words: Words, most: float | N
     lower, upper, interval = fieller(law, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     value = times * a / b if b > 0 else math.nan
     ends = (times * float(lower[0]), times * float(upper[0])) if b > 0 else (-math.inf, math.inf)
+    value = value if most is None or math.isnan(value) else min(max(value, 0.0), most)  # noise may go beyond
     ends = _within(value, ends, law.nonnegative, most)
     note = MAY_BE_NOTHING if ends[0] == -math.inf else NO_UPPER if ends[1] == math.inf else ""
     return _said(law, what, value, ends, interval, words, note)
@@ -330,8 +334,10 @@ def _both(laws: Sequence[JointLaw], many: int) -> ApartLaw:
     joint = replace(first, estimate=three[0], lower=three[1], upper=three[2], kind=kind)
     linear = all(isinstance(law, CellLaw) for law in laws) and first.confidence >= _STEEP
     sure: Kind = kind if own is not None or linear else "approximate"
-    same = {name: getattr(laws[0], name) for name in ("words", "confidence", "noun", "nonnegative", "counted")}
-    return ApartLaw(**same, bounds=joint, own=own, sums=sure, mixing=np.eye(2 * many))
+    same = {name: getattr(laws[0], name) for name in ("words", "confidence", "noun", "nonnegative")}
+    rows = [law.counted or "all rows" for law in laws]
+    counted = laws[0].counted if rows[0] == rows[1] else f"before: {rows[0]}; after: {rows[1]}"
+    return ApartLaw(**same, counted=counted, bounds=joint, own=own, sums=sure, mixing=np.eye(2 * many))
 
 
 def _change_in_words(lower: float, upper: float) -> str:
@@ -352,8 +358,8 @@ def _plain(number: float, width: float) -> str:
     """A number with as many digits as its bounds make sense of: two digits of their distance."""
     if not math.isfinite(number):
         return "unknown"
-    if not math.isfinite(width) or width <= 0:
-        return f"{number:,.4g}"
+    if not math.isfinite(width) or width <= 1e-9 * abs(number):
+        return f"{number:,.6g}"
     digits = min(12, max(0, 1 - math.floor(math.log10(width))))
     return f"{number + 0.0:,.{digits}f}"
 

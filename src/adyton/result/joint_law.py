@@ -20,6 +20,8 @@ from adyton.solving.noise_moments import Moments
 
 _FINE = 2.0**-24
 """Sums that are not whole numbers are taken in steps of this size, where it does not matter that noise is whole."""
+_NARROW = 1e-6
+"""Relative: narrower bounds are taken to be this wide at first, as those of an answer that is exactly known."""
 _ROUNDS = 2
 """How often the ends of a ratio are corrected for the law of the noise at that end."""
 
@@ -157,7 +159,8 @@ def fieller(law: JointLaw, above: Reals, below: Reals) -> tuple[Reals, Reals, In
     endless = np.full(many, np.inf)
     if first.missing:
         return -endless, endless, first
-    far = np.maximum(np.maximum(first.upper - first.estimate, first.estimate - first.lower), 1e-300)
+    far = np.maximum(first.upper - first.estimate, first.estimate - first.lower)
+    far = np.maximum(far, np.maximum(_NARROW * np.abs(first.estimate), 1e-150))
     a, b = np.split(far[:, None], 2)
     above, below = above / a, below / b
     u, v = np.split(first.estimate / far, 2)

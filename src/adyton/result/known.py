@@ -40,7 +40,8 @@ _LEAST_WEIGHT = 0.05
 _SINGULAR = 1e-10
 _NOTHING = 1e-9
 """Relative: a coefficient or a variance that is smaller is 0."""
-_ROUNDS = 100
+_ROUNDS, _WORK = 100, 1 << 33
+"""How often cells that became negative are set to 0, and how much work that may be: totals to the third power."""
 _DIGITS = 6
 """Answers that exact totals decide are rounded to this many digits after the point: they follow from whole numbers."""
 _MOST_WRITTEN = 1 << 24
@@ -82,7 +83,7 @@ class Adjustment:
         columns = rows * _weights(model, queries, rows) if exact is None else exact
         gains, cells = _gains(rows, columns, spread), before
         nonnegative, free = exact is None and bool(before.min() >= 0), np.ones(before.shape, dtype=bool)
-        for _ in range(_ROUNDS):
+        for _ in range(min(_ROUNDS, 1 + _WORK // len(rows) ** 3)):
             start = np.where(free, before, 0.0)
             cells = _met(start + (totals - rows @ start) @ gains, rows, columns, spread, totals)
             negative = free & (cells < 0)
@@ -91,6 +92,8 @@ class Adjustment:
             free &= ~negative
             columns = columns * free
             gains = _gains(rows, columns, spread)
+        else:  # the totals are met, and some counts are negative
+            nonnegative = False
         alone = (rows.sum(axis=1) == 1) & (spread == 0)
         cells[rows[alone].argmax(axis=1)] = totals[alone]
         cells = np.maximum(cells, 0.0) if nonnegative else cells

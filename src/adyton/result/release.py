@@ -128,10 +128,15 @@ class Release(Released):
             return KnownNoise.adjusting(self._noise_before, self.known, self.schema, self._adjustment)
         return self._noise_before
 
+    @property
+    def _cells_before(self) -> Reals:
+        """The estimate before it was adjusted to known totals."""
+        return self.estimate if self.before is None else self.before
+
     @cached_property
     def _noise_before(self) -> NoiseModel:
         """The noise model of the estimate before it was adjusted to known totals."""
-        estimate = self.estimate if self.before is None else self.before
+        estimate = self._cells_before
         if self.parts:
             return CombinedNoise.of(_models(self.parts), self.weights, estimate)
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
@@ -171,7 +176,7 @@ class Release(Released):
         adjusted = replace(
             self,
             known=totals.checked(self.schema),
-            before=self.estimate if self.before is None else self.before,
+            before=self._cells_before,
         )
         release = replace(adjusted, estimate=adjusted._adjustment.estimate.reshape(self.estimate.shape))
         release.__dict__.update({name: adjusted.__dict__[name] for name in ("_noise_before", "_adjustment")})
@@ -333,7 +338,7 @@ class Release(Released):
     def same_noise(self, other: Released) -> bool:
         """Whether a part of this and a part of the other have the same counts, from the same ledger entries."""
         return isinstance(other, Release) and any(
-            left.receipt.entries == right.receipt.entries and np.array_equal(left.estimate, right.estimate)
+            left.receipt.entries == right.receipt.entries and np.array_equal(left._cells_before, right._cells_before)
             for left, right in itertools.product(self.parts or (self,), other.parts or (other,))
         )
 
@@ -577,6 +582,8 @@ class Release(Released):
             )
             release = _with_known(release, plain)
             _rehearse(release._noise_before)
+        except BadInput:
+            raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError) as error:
             raise BadInput(
                 f"a part of it is missing or malformed ({type(error).__name__}: {shorten(str(error))})."
@@ -719,7 +726,10 @@ def _with_known(release: Release, plain: Mapping[str, Any]) -> Release:
     """Read the known totals that a release was adjusted to, if any, and its estimate before."""
     if plain.get("known") is None:
         return release
-    known = KnownTotals.of(of_kind(list, plain["known"], "known")).checked(release.schema)
+    lines = of_kind(list, plain["known"], "known")
+    if not all(isinstance(line, Mapping) for line in lines):
+        raise BadInput("known must be a list of totals.")  # a text would be the name of a file
+    known = KnownTotals.of(lines).checked(release.schema)
     before, estimate = (_estimate(part_of(plain, name), release.schema.shape) for name in ("before", "estimate"))
     return replace(release, known=known, before=before, estimate=estimate)
 

@@ -268,17 +268,24 @@ class HoldBack:
         return "; ".join(words)
 
 
+_MOST_TIMES = 10
+"""A larger part of a number is probably a percentage without its sign."""
+
+
 def _limit(given: object, name: str) -> float | None:
     """A number of at least 0; texts may be percentages."""
     if given is None:
         return None
-    percent = isinstance(given, str) and given.strip().endswith("%")
+    percent = name == "wider_than" and isinstance(given, str) and given.strip().endswith("%")
     try:
-        number = float(exact(str(given).strip().rstrip("%") if percent else given, name))
+        number = float(exact(str(given).strip()[:-1] if percent else given, name))
     except BadInput:
         number = -1.0
-    if not 0 <= number < math.inf:
-        raise BadInput(f'{name} is a number of at least 0, such as 20, 0.5 or "50%", given {shorten(given)}.')
+    most = math.inf if percent or name == "below" else _MOST_TIMES
+    if not 0 <= number <= most or number == math.inf:
+        what = "number of at least 0, such as 20" if name == "below" else 'part of a number, such as "50%" or 0.5'
+        option = f"--hold-back-{name.removesuffix('_than')}"
+        raise BadInput(f"{name} ({option}) is a {what}, given {shorten(given)}.")
     return number / 100 if percent else number
 
 

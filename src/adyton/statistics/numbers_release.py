@@ -196,8 +196,10 @@ class NumbersRelease(Result, Comparable):
 
     def _in_words(self, statistic: str, lines: list[int]) -> str:
         groups = " and ".join(" × ".join(map(str, self.groups[line])) for line in lines[:_MOST_GROUPS])
+        groups += f" and {len(lines) - _MOST_GROUPS:,} more" if len(lines) > _MOST_GROUPS else ""
         of = "" if not self.task.by else " of all groups" if len(lines) == self.asked.groups > 1 else f" of {groups}"
-        return f"the {statistic} of {self.task.attribute}{of}"
+        quantile = " quantile" if statistic.endswith("%") else ""
+        return f"the {statistic}{quantile} of {self.task.attribute}{of}"
 
     @property
     def expected_error(self) -> Mapping[str, float]:

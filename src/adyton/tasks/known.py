@@ -12,7 +12,7 @@ import math
 import numbers
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,8 @@ class KnownTotals:
     """The rows that each total counts, in the form of a query; empty for all rows."""
     counts: tuple[float, ...]
     errors: tuple[float, ...]
+    fits: Schema | None = field(default=None, compare=False)
+    """The schema that they were checked for, if they were."""
 
     @classmethod
     def of(cls, given: object) -> KnownTotals:
@@ -71,7 +73,9 @@ class KnownTotals:
 
     def checked(self, schema: Schema) -> KnownTotals:
         """The same for the cells of a schema, with levels as it declares them; refused where a total does not fit it,
-        or where exact totals contradict each other."""
+        or where exact totals contradict each other. What was checked for it already is not checked again."""
+        if self.fits == schema:
+            return self
         cells = math.prod(schema.shape)
         if len(self.counts) * cells > MOST_COEFFICIENTS:
             raise BadInput(
@@ -90,7 +94,7 @@ class KnownTotals:
                 f"the known total of {known.words(int(first[np.argmax(times > 1)]))} is given twice. Give it once."
             )
         known._check_agreement(rows)
-        return known
+        return replace(known, fits=schema)
 
     def _check_agreement(self, rows: Reals) -> None:
         """Refuse exact totals that no table of counts has: the smallest changes that would make them agree are found
@@ -171,17 +175,17 @@ class KnownTotals:
 Line = tuple[Mapping[str, Any], float, float]
 
 
-def _lines(given: object) -> Iterator[Line]:
-    """The totals in any of the forms that are allowed."""
+def _lines(given: object, *, listed: bool = False) -> Iterator[Line]:
+    """The totals in any of the forms that are allowed; a list is not *listed* in another one."""
     if isinstance(given, Mapping) and set(given) <= {"of", COUNT, ERROR} and isinstance(given.get("of"), Mapping):
         yield _line(dict(given["of"]), given.get(COUNT), given.get(ERROR))
     elif isinstance(given, numbers.Number):
         yield _line({}, given, None)
     elif isinstance(given, str | os.PathLike):
         yield from _of_columns(_file_columns(given))
-    elif isinstance(given, list | tuple):
+    elif isinstance(given, list | tuple) and not listed:
         for part in given:
-            yield from _lines(part)
+            yield from _lines(part, listed=True)
     else:
         yield from _of_columns(_columns(given))
 
@@ -195,7 +199,10 @@ def _columns(given: object) -> dict[str, Sequence[Any]]:
     elif hasattr(given, "to_pydict"):  # Arrow
         columns = given.to_pydict()
     elif hasattr(given, "to_dict") and hasattr(given, "columns"):  # pandas, polars
-        columns = {name: given[name].to_list() for name in given.columns}  # type: ignore[index]
+        names = list(given.columns)
+        if len(set(names)) < len(names):
+            raise BadInput(f"the frame of known totals has two columns of the same name: {listing(names)}.")
+        columns = {name: given[name].to_list() for name in names}  # type: ignore[index]
     else:
         raise BadInput(f"known totals cannot be read from {shorten(given)}. {_FORMS}")
     for name, values in columns.items():
@@ -208,9 +215,11 @@ def _file_columns(given: str | os.PathLike[str]) -> dict[str, Sequence[Any]]:
     """The columns of a CSV file."""
     file = path_of(given)
     try:
-        if file.stat().st_size > _LARGEST_FILE:
+        with file.open("rb") as opened:
+            content = opened.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
             raise BadInput(f"{file} is too large for a file of known totals: at most {_LARGEST_FILE:,} bytes.")
-        text = file.read_text(encoding="utf-8-sig")
+        text = content.decode("utf-8-sig")
     except OSError as error:
         raise BadInput(f"{file} cannot be read ({error.strerror or error}). Name a CSV file of known totals.") from None
     except UnicodeDecodeError:
@@ -231,7 +240,7 @@ def _file_columns(given: str | os.PathLike[str]) -> dict[str, Sequence[Any]]:
 def _of_columns(columns: Mapping[str, Sequence[Any]]) -> Iterator[Line]:
     """A total for each line; an attribute that is blank there is summed over."""
     if COUNT not in columns:
-        raise BadInput(f"known totals need a column count, given {listing(columns)}. {_FORMS}")
+        raise BadInput(f"known totals need a column count, given {listing(columns) or 'none'}. {_FORMS}")
     lengths = {len(values) for values in columns.values()}
     if len(lengths) > 1:
         raise BadInput(f"all columns of known totals must have the same length, given {listing(sorted(lengths))}.")
@@ -242,8 +251,15 @@ def _of_columns(columns: Mapping[str, Sequence[Any]]) -> Iterator[Line]:
 
 
 def _blank(value: Any) -> bool:
-    """Whether a value is missing: None, NaN, or an empty text."""
-    return value is None or value != value or (isinstance(value, str) and not value.strip())  # noqa: PLR0124
+    """Whether a value is missing: None, NaN, NA of pandas, or an empty text."""
+    if isinstance(value, str):
+        return not value.strip()
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124
+    except TypeError:  # NA is neither
+        return True
+    except ValueError:  # an array, which is refused later
+        return False
 
 
 def _line(part: Mapping[str, Any], count: object, error: object) -> Line:
