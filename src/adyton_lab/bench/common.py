@@ -86,7 +86,7 @@ class Held:
         rates = [100 * float((part <= 1).mean()) for part in by_data.values()]
         return Coverage(
             kind=self.kind,
-            data=next(iter(by_data), "") if len(by_data) <= 1 else f"{len(by_data)} data sets",
+            data=next(iter(by_data), "–") if len(by_data) <= 1 else f"{len(by_data)} data sets",
             epsilon=self.epsilon,
             intervals=every.size,
             holds=100 * float((every <= 1).mean()) if every.size else None,
