@@ -13,7 +13,8 @@ rows is described by a prior, in three steps:
 The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell
 follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. All this is
 arithmetic on published numbers. The constants were fitted to six attributes of public tables; eight attributes of
-others, on which it was measured, were known when its form was decided.
+others, on which it was measured, were known when its form was decided; three more were looked at
+later, before the chance of the right cell in nested choices was corrected.
 """
 
 from __future__ import annotations
