@@ -230,3 +230,15 @@ def test_an_interrupt_in_python_loses_nothing(session, tmp_path, monkeypatch):
         assert [ad.load(out / name).epsilon for name in kept] == [F(1, 10), F(1, 10)]
         assert isinstance(session.last, Measurements) == (after == 3) == (out / "r" / "measurements.json").exists()
         assert [one.kind for one in session.results] == ["number", "counts"][: after - 1]
+
+
+def test_known_totals_lie_beside_the_file_of_requests(place):
+    (place / "below").mkdir()
+    lines = '[[request]]\nname = "sexes"\ntask = "histogram"\nattributes = ["sex"]\nknown = "totals.csv"\n'
+    (place / "below" / "requests.toml").write_text(lines, encoding="utf-8")
+    done = run(file="below/requests.toml")
+    assert (done.exit_code, spent()) == (2, 0)
+    assert "below/totals.csv cannot be read" in done.output
+    (place / "below" / "totals.csv").write_text("count\n5000\n", encoding="utf-8")
+    assert run(file="below/requests.toml").exit_code == 0
+    assert ad.load("out/sexes").answer({}).round(6).tolist() == [5000]

@@ -63,3 +63,10 @@ def test_bad_limits_are_refused(rule):
         counts().held_back(**rule)
     with pytest.raises(BadInput, match="not in a count"):
         ad.Session(ROWS, schema=SCHEMA, epsilon=1).count(1).held_back(below=5)
+
+
+def test_a_picture_says_that_something_is_held_back():
+    figure = counts().held_back(below=100).plot()
+    assert "held back" in " ".join(
+        text.get_text() for text in figure.findobj(match=lambda one: hasattr(one, "get_text"))
+    )

@@ -65,6 +65,8 @@ def plot(
         )
     where = f" where {result.where}" if result.where else ""
     about = f"{result.task}{where}{result.counted.aside}: ε = {display(result.epsilon)}, by {result.algorithm}"
+    about += "; adjusted to known totals" if getattr(result, "known", None) is not None else ""
+    about += "; what says little is held back" if result.hold is not None else ""
     title = "" if result.schema is None else result.schema.report.title
     return figure_of(drawn, wrapped(title, 540, 2) * bool(title) + wrapped(about, 540, 3), path)
 

@@ -28,7 +28,6 @@ from adyton.result.joint_law import ApartLaw, CellLaw, JointLaw, fieller
 from adyton.result.sheets import CONFIDENCE
 from adyton.solving.noise_moments import Moments
 
-_LEAST_POPULATION, _LARGEST_POPULATION = 1e-9, 2.0**64
 Verdict: TypeAlias = Literal["yes", "no", "undecided"]
 MAY_BE_NOTHING = "No bounds: within its noise, the number to divide by may be 0 or below. Compare with a larger group."
 NO_UPPER = "No upper bound: within its noise, the number to divide by may be 0. Compare with a larger group."
@@ -165,9 +164,7 @@ class Comparable(Changing):
         if isinstance(of, bool) or not isinstance(of, numbers.Real):
             law = self.joint_law([cases, of], _rate(confidence))
             return _ratio(law, "rate", times, lambda *given: _rate_in_words(*given, per=times))
-        if not _LEAST_POPULATION <= of <= _LARGEST_POPULATION:
-            raise BadInput(f"a population is a number above 0, from 10^-9 to 2^64, given {shorten(of)}.")
-        population = float(of)
+        population = float(positive(of, "the population (of)"))
         law = self.joint_law([cases], _rate(confidence))
         law = replace(law, words=(*law.words, f"{population:,.10g}"))
         scale = times / population

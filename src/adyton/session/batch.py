@@ -216,4 +216,7 @@ def read_file(file: Path) -> tuple[list[Any], dict[str, Any]]:
     for key in plain.keys() & set(_PATHS):
         given = plain[key] if isinstance(plain[key], list) and key == "data" else [plain[key]]
         plain[key] = [path if "://" in str(path) else str(file.parent / as_text(path, key)) for path in given]
+    for request in requests:
+        if isinstance(request, dict) and isinstance(request.get("known"), str):
+            request["known"] = str(file.parent / request["known"])
     return requests, plain

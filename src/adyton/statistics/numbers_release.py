@@ -190,6 +190,8 @@ class NumbersRelease(Result, Comparable):
         match rest:
             case (None,):
                 return statistic, list(range(self.asked.groups))
+            case ([],):
+                raise BadInput("the list of groups is empty. Name at least one group, or None for all.")
             case (list() as several,):
                 return statistic, [self._line(group if isinstance(group, tuple) else (group,)) for group in several]
         return statistic, [self._line(rest)]
