@@ -7,9 +7,11 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
+from adyton.statistics import quantile_posterior
 from adyton.statistics.grouped import GroupedNumbers, radius, tail
 from adyton.statistics.parts import Part, reported
-from adyton.statistics.programs import PROGRAMS, rank
+from adyton.statistics.programs import PROGRAMS, Choice, rank
+from adyton.statistics.quantiles import rank_scales
 
 TRIALS = 4000
 SCHEMA = ad.Schema({"g": ad.Integer(0, TRIALS - 1), "x": ad.Integer(0, 1000)})
@@ -132,3 +134,22 @@ def test_what_is_reported_of_small_groups():
     assert off(1) < 500
     assert off(10**6) == pytest.approx(1000 * 1.189 / 10**6, rel=0.01)
     assert off(10) > off(20) > off(100)
+
+
+def test_a_cell_is_wrong_more_often_where_choices_are_nested():
+    """The middle quartile is chosen among places, as if Laplace noise moved its rank in a cell, here of 10 rows. With
+    200,000 seeded draws a part is off by 5 deviations, .0055, in less than 1e-6 of all seeds."""
+    numbers = GroupedNumbers.of(ad.Quantiles("x", "quartiles"), SCHEMA)
+    first, middle, _ = quantile_posterior._laws(rank_scales(numbers.task.quantiles, 1.0))
+    draws = np.random.default_rng(8)
+    moved = draws.uniform(0, 10, 200_000) + draws.laplace(0, middle.own, 200_000)
+    assert middle.right(np.array(10.0)) == pytest.approx(np.mean((moved >= 0) & (moved <= 10)), abs=0.0055)
+    assert (middle.before, middle.whole, first.whole) == (0, False, True)
+    assert first.right(np.array(10.0)) < first._replace(before=0.0).right(np.array(10.0))
+
+
+def test_a_single_quantile_of_all_rows_has_nearly_all_of_the_budget():
+    """The three measurements add up to what is asked for."""
+    for task, share in ((ad.Quantiles("x", "median"), F(24, 25)), (ad.Quantiles("x", "median", by="g"), F(22, 25))):
+        budgets = Choice.split(GroupedNumbers.of(task, SCHEMA), F(1))
+        assert (sum(budgets), budgets[1]) == (1, share)
