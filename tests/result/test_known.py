@@ -198,3 +198,14 @@ def test_a_saved_release_names_no_files(tmp_path):
     )
     with pytest.raises(BadInput, match="must be a list of totals"):
         ad.load(tmp_path)
+
+
+def test_counts_that_cannot_be_adjusted_are_as_measured(monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(Adjustment, "of", fail)
+    session = ad.Session(ROWS, schema=SCHEMA, epsilon=1)
+    with pytest.warns(UserWarning, match=r"could not be adjusted to the known totals \(MemoryError\)"):
+        release = session.release(ad.Histogram("ward"), "0.5", algorithm="identity", known=1000)
+    assert (release.known, session.spent) == (None, F(1, 2))

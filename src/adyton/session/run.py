@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,6 +30,7 @@ from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.misfits import misfits_of
 from adyton.schema.predicates import attributes_of, parse_predicate
+from adyton.tasks.known import KnownTotals
 from adyton.tasks.request import Request
 
 if TYPE_CHECKING:
@@ -88,9 +90,19 @@ def admitted(
             "unfinished": None if answer.ended is None else in_short(answer.ended),
         }
         result = program.result.of(common | dict(answer.own), amount)
-        return result if known is None else result.with_known(known)
+        return result if known is None else _adjusted(result, known)
 
     return lambda keep: carry_out(kernel, work, keep, amount)
+
+
+def _adjusted(result: Result, known: KnownTotals) -> Result:
+    """The result adjusted to known totals; as it was measured, with a warning, if that fails."""
+    try:
+        return result.with_known(known)
+    except Exception as problem:  # it is paid for
+        failed = f"the counts could not be adjusted to the known totals ({type(problem).__name__})"
+        warnings.warn(f"{failed}, and are as they were measured. with_known(…) tries again.", stacklevel=2)
+        return result
 
 
 def charged(debits: Sequence[Debit], amount: Fraction) -> Fraction:
