@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from fractions import Fraction as F
 
 import numpy as np
@@ -209,3 +210,7 @@ def test_counts_that_cannot_be_adjusted_are_as_measured(monkeypatch):
     with pytest.warns(UserWarning, match=r"could not be adjusted to the known totals \(MemoryError\)"):
         release = session.release(ad.Histogram("ward"), "0.5", algorithm="identity", known=1000)
     assert (release.known, session.spent) == (None, F(1, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = session.release(ad.Histogram("ward"), "0.5", algorithm="identity", known=1000)
+    assert (again.known, session.spent) == (None, 1)

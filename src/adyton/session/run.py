@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
@@ -101,7 +102,8 @@ def _adjusted(result: Result, known: KnownTotals) -> Result:
         return result.with_known(known)
     except Exception as problem:  # it is paid for
         failed = f"the counts could not be adjusted to the known totals ({type(problem).__name__})"
-        warnings.warn(f"{failed}, and are as they were measured. with_known(…) tries again.", stacklevel=2)
+        with suppress(UserWarning):  # even if warnings are errors, it is returned
+            warnings.warn(f"{failed}, and are as they were measured. with_known(…) tries again.", stacklevel=2)
         return result
 
 

@@ -106,7 +106,7 @@ class KnownTotals:
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, hstack
 
-        # cells that are counted by the same totals are one: they are told apart by a random weight for each total
+        # cells that the same totals count are taken as one: the sum of a random weight for each total is the same
         marks = np.random.default_rng(_SEED).standard_normal(len(own)) @ own
         _, places = np.unique(marks.round(9), return_index=True)
         scale, ones = max(1.0, float(totals.max())), csr_array(np.eye(len(own)))
