@@ -5,12 +5,14 @@ import copy
 from fractions import Fraction
 
 import numpy as np
+import pyarrow
 import pytest
 from learning_tables import fitted, kernel, rows
 
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.learning import Model
+from adyton.learning.class_profiles import class_vectors
 from adyton.learning.evidence import USUAL, Evidence, others, repetition
 from adyton.learning.model import Target
 from adyton.learning.registry import learner_named
@@ -154,3 +156,10 @@ def test_too_little_budget_is_refused_before_anything_is_spent():
     with pytest.raises(BadInput, match="noise of more than a million rows"):
         learner_named("profiled-tree").fit(opened.root, "ill", "0.000001")
     assert opened.budget.spent == 0
+
+
+def test_identifiers_in_the_table_do_not_end_a_fit_that_is_paid_for():
+    schema = ad.Schema({"who": ad.Identifier(), "age": ad.Integer(0, 2), "ill": ad.Boolean()})
+    rows = {"who": [1, 2, 3], "age": [0, 1, 2], "ill": [True, False, True]}
+    vectors = class_vectors(ad.Kernel(pyarrow.table(rows), schema=schema, epsilon=1).root, ["age"], "ill")
+    assert vectors["age"].shape == (2, 3)

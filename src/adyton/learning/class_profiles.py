@@ -249,7 +249,7 @@ def class_vectors(source: TableSource, names: Sequence[str], label: str) -> dict
 
     All are counted in one pass over the rows, if a source can hold all cells; otherwise in as few passes as possible.
     """
-    sizes = dict(zip(source.schema.names, source.schema.shape, strict=True))
+    sizes = {name: source.schema.attributes[name].size for name in (label, *names)}  # identifiers have none
     vectors: dict[str, VectorSource] = {}
     for together in _batches(names, [sizes[label] * sizes[name] for name in names]):
         vectors |= zip(together, source.tables([(label, name) for name in together]).vectors(), strict=True)
