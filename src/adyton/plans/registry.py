@@ -110,6 +110,10 @@ class Registry(Generic[Kind]):
         self.added[name] = kind
         return kind
 
+    def own_only(self) -> None:
+        """From now on, find classes of this package only: nothing is loaded because of a name in a request."""
+        self._group = ""
+
     def declared(self) -> dict[str, EntryPoint]:
         """Entry points of other packages, without those that use a name of this package."""
         if not self._group:

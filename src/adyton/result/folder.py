@@ -273,15 +273,20 @@ def signed(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_json(body: dict[str, Any], file: Path) -> None:
-    """Write the parts with their digest, one part per line; a million cells take a second."""
+    """Write the parts with their digest; a million cells take a second."""
+    with file.open("w", encoding="utf-8") as out:
+        out.writelines(file_text(body))
+
+
+def file_text(body: dict[str, Any]) -> Iterator[str]:
+    """The content of the file of a result, in pieces: the digest, then one part per line."""
     texts = {name: json_text(part) for name, part in body.items()}
     digest = digest_of({name: _checksum(body[name], text) for name, text in texts.items()})
-    with file.open("w", encoding="utf-8") as out:
-        out.write(f'{{"digest": "{digest}"')
-        for name, text in texts.items():
-            out.write(f",\n {json.dumps(name)}: ")
-            out.write(text)
-        out.write("\n}\n")
+    yield f'{{"digest": "{digest}"'
+    for name, text in texts.items():
+        yield f",\n {json.dumps(name)}: "
+        yield text
+    yield "\n}\n"
 
 
 def json_text(part: Any) -> str:

@@ -25,6 +25,7 @@ from adyton.result.folder import (
     REPORT,
     Place,
     file_in,
+    file_text,
     is_earlier,
     json_text,
     signed,
@@ -334,6 +335,10 @@ class Result(ABC):
         """Everything that is needed to use it later without the data, as plain values for JSON, with a digest; parts
         that take time only if *complete*."""
         return signed(self._body(complete=complete))
+
+    def to_text(self, *, complete: bool = True) -> str:
+        """The content of its JSON file, as :meth:`save` writes it."""
+        return "".join(file_text(self._body(complete=complete)))
 
     @classmethod
     def from_dict(cls, plain: Any) -> Self:

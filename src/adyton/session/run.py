@@ -25,7 +25,7 @@ from adyton.programs.base import Outlook, Program, program_of
 from adyton.programs.targets import EPSILONS, outcome, plot_errors
 from adyton.queries import Identity
 from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Misfits, MisfitShare, NoisyMisfit
-from adyton.result.pending import carry_out, in_short
+from adyton.result.pending import Measurements, Pending, carry_out, in_short
 from adyton.result.receipt import Receipt
 from adyton.result.result import Result
 from adyton.schema import Schema
@@ -56,9 +56,26 @@ def admitted(
     kernel: Kernel[Any], request: Request, program: Program | None = None
 ) -> Callable[[Callable[[Any], None]], Result]:
     """Make all checks now; the returned function carries the request out."""
+    program = program_of(request, kernel.root.schema) if program is None else program
+    kernel.budget.afford(request.epsilon, kernel.ledger.path)
+    work = planned(kernel, request, program)
+    return lambda keep: carry_out(kernel, work, keep, request.epsilon)
+
+
+def resumed(kernel: Kernel[Any], request: Request, recorder: Recorder, cause: BaseException) -> Result | Measurements:
+    """A request that another process began and paid for, finished from the debits and answers that were recorded:
+    nothing is spent. Where answers are missing, the measurements as they are; *cause* is what ended the request."""
+    with kernel.replaying(recorder, cause):
+        work = planned(kernel, request)
+    pending = Pending(kernel, work, recorder)
+    pending.cause = cause
+    return pending.finish() or pending.measurements(cause)
+
+
+def planned(kernel: Kernel[Any], request: Request, program: Program | None = None) -> Callable[[Recorder], Result]:
+    """The function that measures and computes, after all checks but that of the budget."""
     root, amount = kernel.root, request.epsilon
     program = program_of(request, root.schema) if program is None else program
-    kernel.budget.afford(amount, kernel.ledger.path)
     table = root if request.where is None else root.where(request.where)
     source = program.source(table)
     misfits = MisfitCount.planned(root, program.looks_at, request)
@@ -93,7 +110,7 @@ def admitted(
         result = program.result.of(common | dict(answer.own), amount)
         return result if known is None else _adjusted(result, known)
 
-    return lambda keep: carry_out(kernel, work, keep, amount)
+    return work
 
 
 def _adjusted(result: Result, known: KnownTotals) -> Result:

@@ -1,0 +1,80 @@
+"""``adyton serve``: a kernel in processes of its own, which analysts reach over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from adyton.cli.console import remark, say
+from adyton.cli.options import LedgerFile, Table, Total
+from adyton.errors import BadInput
+from adyton.messages import listing
+
+_DOCS = "docs/how-to/service.md"
+
+
+def command(
+    given: Annotated[
+        list[str],
+        typer.Argument(metavar="CONFIG|DATA…", help="The configuration, a TOML file; or one table, with --schema."),
+    ],
+    schema: Annotated[Path | None, typer.Option("--schema", help="The schema of the table.")] = None,
+    table: Table = None,
+    ledger: LedgerFile = None,
+    total: Total = None,
+    listen: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Where to listen; or unix:PATH. By default 127.0.0.1:8472.")
+    ] = None,
+    no_timing: Annotated[
+        bool, typer.Option("--no-timing", help="Send replies when they are ready: their time may say something.")
+    ] = False,
+) -> None:
+    """Serve private tables: analysts with budgets of their own ask over HTTP, and nobody gets to the rows.
+
+    With a configuration, all of its data sets. With one table, only you can ask: the command prints a token, and
+    ad.connect("http://127.0.0.1:8472", token=…) opens a session.
+    """
+    try:
+        from adyton.service import access, config, supervisor
+    except ImportError as missing:
+        raise BadInput(
+            f"the service needs {missing.name}, which is not installed. Run pip install 'adyton[service]'."
+        ) from None
+    single = schema is not None
+    with tempfile.TemporaryDirectory(prefix="adyton-serve-") as folder:
+        if single:
+            plain: dict[str, Any] = {"data": given, "schema": str(schema), "ledger": str(ledger or "")}
+            if ledger is None:
+                raise BadInput("a service needs a ledger. Give --ledger FILE and, if it is new, --total.")
+            plain |= {} if table is None else {"table": table}
+            plain |= {} if total is None else {"total": total}
+            name = Path(given[0]).stem.replace(" ", "-") or "table"
+            http = {"access": str(Path(folder) / "access.sqlite"), "receipts": str(Path(folder) / "receipts.key")}
+            everything = {"datasets": {name: plain}, "curators": {"names": [config.OWNER]}, "http": http}
+            settings = config.Config.of(everything, Path.cwd())
+        else:
+            if len(given) > 1 or ledger is not None or total is not None or table is not None:
+                raise BadInput("give one configuration, or a table with --schema, --ledger and --total.")
+            settings = config.Config.read(Path(given[0]))
+        if listen is not None:
+            settings = replace(settings, http=replace(settings.http, listen=config.listening(listen)))
+        if no_timing:
+            settings = replace(settings, timing=replace(settings.timing, on=False))
+
+        def ready() -> None:
+            place = settings.http.listen
+            address = place if settings.http.is_local else f"http{'s' if settings.http.certificate else ''}://{place}"
+            say(f"Serving {listing(settings.datasets)} at {address}. Ctrl-C ends it.")
+            if single:
+                token = access.Access(settings.http.access).make(config.OWNER, role="curator")
+                say(f"Your token, for this run: {token}")
+            else:
+                remark(f"Tokens for analysts: adyton token {given[0]} NAME")
+
+        service = supervisor.Service(settings, remark)
+        asyncio.run(service.run(ready))

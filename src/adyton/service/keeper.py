@@ -1,0 +1,573 @@
+"""A keeper: the process that answers for one data set. It has the ledger and the queue; its worker has the rows.
+
+Requests are stored in the ledger under the analyst's name and an id before anything is spent for them, and their results
+before anybody gets them: a repeated id returns the stored result, whatever has been killed in between. One operation
+runs at a time; analysts take turns. A worker that takes too long is killed, and another finishes the request from the
+answers that were written down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import signal
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adyton.drafts import replaced
+from adyton.errors import AdytonError, BadInput
+from adyton.kernel.ledger import Ledger
+from adyton.service import channel
+from adyton.service.channel import Busy, Forbidden, Gone, Message, NotFound, Refused, UnderWay
+
+LONGEST_QUEUE = 1024
+FINAL = ("done", "ended", "refused")
+"""The states of a request in which nothing more happens."""
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_WORD = 500
+_SECONDS_TO_OPEN = 120.0
+_T = TypeVar("_T")
+
+
+class Turns:
+    """One operation at a time; those who wait take turns, however much each of them asks."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._busy = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    @asynccontextmanager
+    async def turn(self, who: str) -> AsyncIterator[None]:
+        """Wait for a turn; the next waits until the block ends."""
+        if self._busy:
+            if len(self) >= LONGEST_QUEUE:
+                raise Busy("Too many requests are waiting for this data set. Try again later.")
+            mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(who, deque()).append(mine)
+            try:
+                await mine
+            except asyncio.CancelledError:
+                if mine.done() and not mine.cancelled():
+                    self._next()
+                else:
+                    self._drop(who, mine)
+                raise
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._next()
+
+    def _drop(self, who: str, mine: asyncio.Future[None]) -> None:
+        with suppress(KeyError, ValueError):
+            self._waiting[who].remove(mine)
+            if not self._waiting[who]:
+                del self._waiting[who]
+
+    def _next(self) -> None:
+        while self._waiting:
+            who = next(iter(self._waiting))
+            queue = self._waiting.pop(who)
+            first = queue.popleft()
+            if queue:
+                self._waiting[who] = queue  # behind everybody else
+            if not first.done():
+                first.set_result(None)
+                return
+        self._busy = False
+
+
+class Died(Exception):
+    """The worker ended, or was killed, before it replied; *slow*: because it took too long."""
+
+    def __init__(self, *, slow: bool) -> None:
+        super().__init__()
+        self.slow = slow
+
+
+class WorkerProcess:
+    """The worker of a keeper: started when it is needed, killed when it takes too long."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self._settings = settings
+        self._process: asyncio.subprocess.Process | None = None
+        self.public: Mapping[str, Any] = {}
+        """What the worker said about its table when it was opened."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it is there."""
+        return self._process is not None and self._process.returncode is None
+
+    async def start(self) -> None:
+        """Start it, and wait until the table is open; an error of the table is raised as it is."""
+        if self.running:
+            return
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "adyton.service.worker",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            self.public = await self._exchange(self._settings, _SECONDS_TO_OPEN)
+        except Refused:
+            await self.kill()
+            raise
+        except Died:
+            raise Busy("The table could not be opened in time. Try again later.") from None
+
+    async def call(self, message: Message, seconds: float) -> Any:
+        """The reply to a call; *seconds* later it is killed."""
+        await self.start()
+        return await self._exchange(message, seconds)
+
+    async def _exchange(self, message: Mapping[str, Any], seconds: float) -> Any:
+        assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None
+        reply, slow = None, False
+        try:
+            async with asyncio.timeout(seconds):
+                await channel.send(self._process.stdin, message)  # type: ignore[arg-type]
+                reply = await channel.receive(self._process.stdout)
+        except TimeoutError:
+            slow = True
+        except (OSError, channel.Malformed):
+            pass
+        except asyncio.CancelledError:
+            await self.kill()
+            raise
+        if reply is None:
+            await self.kill()
+            raise Died(slow=slow)
+        if "ok" in reply:
+            return reply["ok"]
+        raise Refused(reply["error"])
+
+    async def kill(self) -> None:
+        """End it at once, and wait until it is gone."""
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, as the HTTP process has found out."""
+
+    name: str
+    curator: bool
+
+
+class Keeper:
+    """Everything that can be asked about one data set."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.name: str = settings["name"]
+        self.time_limit: float = settings["time_limit"]
+        self.results: str = settings["results"]
+        self.anchor = None if settings["anchor"] is None else Path(settings["anchor"])
+        self.consent = {name: Fraction(amount) for name, amount in settings["consent_above"].items()}
+        self.worker, self.turns = WorkerProcess(settings["worker"]), Turns()
+        self._settings = settings
+        self._flights: dict[tuple[str, str], asyncio.Task[Message]] = {}
+        self._spending: set[tuple[str, str]] = set()
+        """The requests that a worker has begun: they can no longer be cancelled."""
+        self.ledger: Ledger
+
+    async def start(self) -> None:
+        """Open the table and the ledger, which the worker creates if it is new."""
+        await self.worker.start()
+        self.ledger = await asyncio.to_thread(self._opened)
+
+    def _opened(self) -> Ledger:
+        given = self._settings["worker"]
+        report = Ledger.read(given["ledger"])
+        ledger = Ledger.open(given["ledger"], total=report.total, dataset=self.name)
+        for name, own in self._settings["analysts"].items():
+            ledger.set_analyst(name, **own)
+        if self.anchor is not None and self.anchor.exists():
+            ledger.check_head(self.anchor.read_text(encoding="utf-8"))
+        return ledger
+
+    async def answer(self, message: Message) -> object:
+        """The reply to a call of the HTTP process."""
+        given = dict(message)
+        call = CALLS.get(str(given.pop("call", "")))
+        name, role = given.pop("analyst", None), given.pop("role", None)
+        if call is None or not isinstance(name, str) or role not in ("analyst", "curator"):
+            raise BadInput("this is not a call of a keeper.")
+        caller = Caller(name, role == "curator")
+        if call in _OF_CURATORS and not caller.curator:
+            raise Forbidden("Only a curator of the data set may do this.")
+        try:
+            return await call(self, caller, **given)
+        except TypeError:
+            raise BadInput("this call of a keeper lacks an argument, or has one too many.") from None
+
+    # ---- what is public ---------------------------------------------------------------------------------------------
+
+    async def describe(self, caller: Caller) -> Message:
+        """The schema and the caller's budget."""
+        return {"dataset": self.name, **self.worker.public, "budget": await self._budget(caller)}
+
+    async def health(self, caller: Caller) -> Message:
+        """Whether requests can be answered now."""
+        return {"worker": "ready" if self.worker.running else "starting", "queue": len(self.turns)}
+
+    async def _budget(self, caller: Caller) -> dict[str, str]:
+        account = await asyncio.to_thread(self._account, caller.name)
+        amounts = {"total": account.total, "spent": account.spent, "remaining": account.remaining}
+        return {name: f"{amount.numerator}/{amount.denominator}" for name, amount in amounts.items()}
+
+    def _account(self, name: str) -> Any:
+        with self.ledger.on_behalf(name, None):
+            return self.ledger.budget
+
+    # ---- requests ---------------------------------------------------------------------------------------------------
+
+    async def ask(self, caller: Caller, id: str, request: Any, wait: float = 30.0) -> Message:
+        """Carry out a request, or return the stored result of the same request."""
+        key, body = (caller.name, _checked_id(id)), _canonical(request)
+        flight = self._flights.get(key)
+        if flight is None:
+            stored = await self._stored(key)
+            if stored is None and (limit := self.consent.get(caller.name)) is not None:
+                checked = await self._in_turn(caller.name, {"call": "check", "request": request})
+                if Fraction(checked["epsilon"]) > limit:
+                    await self._begin(key, body, "waiting")
+                    return {"id": id, "status": "waiting"}
+            flight = self._flight(key, body)
+        elif (await self._row(key)).body != body:
+            raise BadInput(_OTHER.format(id=id))
+        return await self._awaited(id, flight, wait)
+
+    async def fetch(self, caller: Caller, id: str, analyst_of: str | None = None, wait: float = 0.0) -> Message:
+        """A request that was made before: its result, or how far it is."""
+        whose = caller.name if analyst_of is None else analyst_of
+        if whose != caller.name and not caller.curator and self.results != "all":
+            raise NotFound(_UNKNOWN)
+        key = (whose, _checked_id(id))
+        if (flight := self._flights.get(key)) is not None:
+            return await self._awaited(id, flight, wait)
+        row = await self._stored(key)
+        if row is None:
+            raise NotFound(_UNKNOWN)
+        if row.status == "begun":  # by a process that has ended
+            return await self._awaited(id, self._flight(key, row.body), wait)
+        return self._told(row)
+
+    async def list(self, caller: Caller) -> list[Message]:
+        """The caller's requests; for a curator, everybody's."""
+        mine = None if caller.curator or self.results == "all" else caller.name
+        rows = await asyncio.to_thread(self.ledger.requests, mine)
+        return [self._line(row, caller) for row in rows if row.dataset == self.name]
+
+    async def consent(self, caller: Caller, id: str, analyst_of: str, grant: bool, word: str = "") -> Message:
+        """A curator's decision on a request that waits for it."""
+        if not isinstance(word, str) or len(word) > _WORD or not isinstance(grant, bool):
+            raise BadInput(f"a decision is grant = true or false, with a word of up to {_WORD} characters.")
+        key = (_text(analyst_of), _checked_id(id))
+        row = await self._stored(key)
+        if row is None:
+            raise NotFound(_UNKNOWN)
+        if row.status != "waiting":
+            raise BadInput(f"this request does not wait for consent: it is {row.status}.")
+        said = f"{caller.name}: {word}" if word else caller.name
+        await asyncio.to_thread(self.ledger.decide_request, *key, grant, said)
+        if not grant:
+            return {"id": id, "status": "refused"}
+        return await self._awaited(id, self._flight(key, row.body), 0.0)
+
+    async def cancel(self, caller: Caller, id: str) -> Message:
+        """Give up a request that nothing was spent for."""
+        key = (caller.name, _checked_id(id))
+        flight, row = self._flights.get(key), await self._stored(key)
+        if row is None:
+            raise NotFound(_UNKNOWN)
+        if key in self._spending or row.status in FINAL or (row.status == "begun" and flight is None):
+            raise UnderWay("This request has begun, or has ended: it cannot be cancelled. Fetch its result.")
+        if flight is not None:
+            flight.cancel()
+            with suppress(asyncio.CancelledError, AdytonError):
+                await flight
+        await asyncio.to_thread(self.ledger.drop_request, *key)
+        return {"id": id, "status": "cancelled"}
+
+    def _flight(self, key: tuple[str, str], body: str) -> asyncio.Task[Message]:
+        """The task that carries out a request; the same one for all who wait for it."""
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = asyncio.create_task(self._carried_out(key, body))
+            flight.add_done_callback(lambda _: self._flights.pop(key, None))
+        return flight
+
+    async def _awaited(self, id: str, flight: asyncio.Task[Message], wait: float) -> Message:
+        seconds = float(wait) if isinstance(wait, int | float) and 0 <= wait <= 3600 else 30.0
+        done, _ = await asyncio.wait([flight], timeout=seconds)
+        if not done:
+            return {"id": id, "status": "under way"}
+        if flight.cancelled():
+            raise NotFound(_UNKNOWN)
+        return {"id": id, **flight.result()}
+
+    async def _carried_out(self, key: tuple[str, str], body: str) -> Message:
+        """Store the request, let a worker carry it out, and store its result; a request that ended with another process
+        is finished."""
+        row, new = await self._begin(key, body, "begun")
+        if row.status in FINAL:
+            return self._told(row)
+        if row.status == "waiting":
+            return {"status": "waiting"}
+        who, id = key
+        asked: Message = {"analyst": who, "id": id, "request": json.loads(body)}
+        async with self.turns.turn(who):
+            self._spending.add(key)
+            try:
+                told = await self._worked(asked, resume=not new)
+            except AdytonError:  # nothing was spent
+                await asyncio.to_thread(self.ledger.drop_request, *key)
+                raise
+            finally:
+                self._spending.discard(key)
+        await self._anchored()
+        return {**told, "receipt": await self._receipt(key, told["result"])}
+
+    async def _worked(self, asked: Message, *, resume: bool) -> Message:
+        """What the worker returns. If it dies, another one finishes what it began; if it takes too long, what was
+        measured until then is returned."""
+        call: Message = {"call": "resume", **asked, "bare": False} if resume else {"call": "ask", **asked}
+        for _ in range(3):
+            try:
+                return dict(await self.worker.call(call, self.time_limit))
+            except Died as end:
+                call = {"call": "resume", **asked, "bare": end.slow or call.get("bare", False)}
+                if end.slow and not await asyncio.to_thread(self.ledger.answers, asked["analyst"], asked["id"]):
+                    break
+        raise Busy(
+            f"The request could not be carried out within {self.time_limit:g} seconds. Ask for less, or try again later."
+        )
+
+    async def _begin(self, key: tuple[str, str], body: str, status: str) -> tuple[Any, bool]:
+        row, new = await asyncio.to_thread(self.ledger.begin_request, *key, dataset=self.name, body=body, status=status)
+        if row.body != body or row.dataset != self.name:
+            raise BadInput(_OTHER.format(id=key[1]))
+        return row, new
+
+    async def _stored(self, key: tuple[str, str]) -> Any:
+        row = await asyncio.to_thread(self.ledger.request, *key)
+        return row if row is not None and row.dataset == self.name else None
+
+    async def _row(self, key: tuple[str, str]) -> Any:
+        """The row of a request that is under way; it may be stored a moment later."""
+        while (row := await self._stored(key)) is None and key in self._flights:
+            await asyncio.sleep(0.01)
+        if row is None:
+            raise NotFound(_UNKNOWN)
+        return row
+
+    async def _receipt(self, key: tuple[str, str], result: str) -> Message:
+        entries = await asyncio.to_thread(self.ledger.answers, *key)
+        return _receipt(self.name, key, result, [entry.number for entry, _ in entries])
+
+    def _told(self, row: Any) -> Message:
+        """What is said about a stored request."""
+        told: Message = {"id": row.id, "status": row.status}
+        if row.result is not None:
+            numbers = [entry.number for entry, _ in self.ledger.answers(row.analyst, row.id)]
+            told |= {"result": row.result, "receipt": _receipt(self.name, (row.analyst, row.id), row.result, numbers)}
+        return told
+
+    def _line(self, row: Any, caller: Caller) -> Message:
+        asked = json.loads(row.body)
+        return {
+            "id": row.id,
+            "analyst": row.analyst,
+            "request": asked,
+            "status": row.status,
+            "made": row.made if caller.curator else row.made[:10],
+        }
+
+    async def _in_turn(self, who: str, message: Message) -> Any:
+        """A call of the worker that spends nothing, when it is the caller's turn."""
+        async with self.turns.turn(who):
+            try:
+                return await self.worker.call({**message, "analyst": who}, self.time_limit)
+            except Died:
+                raise Busy("The process behind this data set was ended. Try again.") from None
+
+    async def _anchored(self) -> None:
+        """Write the head of the ledger to its place outside."""
+        if self.anchor is None:
+            return
+
+        def write() -> None:
+            assert self.anchor is not None
+            with suppress(OSError), replaced(self.anchor) as file:
+                file.write_text(f"{self.ledger.head()}\n", encoding="utf-8")
+
+        await asyncio.to_thread(write)
+
+    # ---- the door ---------------------------------------------------------------------------------------------------
+
+    async def open(self, caller: Caller) -> Any:
+        """A new door of the kernel."""
+        if caller.name in self.consent:
+            raise Forbidden("Requests of this analyst need the curator's consent, so there is no door. Send requests.")
+        return await self._in_turn(caller.name, {"call": "open"})
+
+    async def at_door(self, caller: Caller, call: str, **given: Any) -> Any:
+        """A call at a door that spends nothing."""
+        if not self.worker.running:
+            raise Gone("this door is closed: the process behind it has ended. Open another.")
+        return await self._in_turn(caller.name, {"call": call, **given})
+
+    async def measure(self, caller: Caller, door: str, id: str, **asked: Any) -> Message:
+        """A measurement at a door: its answer is stored under the id."""
+        if caller.name in self.consent:
+            raise Forbidden("Requests of this analyst need the curator's consent, so there is no door. Send requests.")
+        key, body = (caller.name, _checked_id(id)), _canonical({"measure": asked})
+        row, new = await self._begin(key, body, "begun")
+        if row.status not in FINAL:
+            row = await self._measured(key, door, asked, new=new)
+        return {"status": row["status"], "result": row["result"], "budget": await self._budget(caller)}
+
+    async def _measured(self, key: tuple[str, str], door: str, asked: Message, *, new: bool) -> Message:
+        who, id = key
+        async with self.turns.turn(who):
+            stored = await asyncio.to_thread(self.ledger.answers, who, id)
+            if stored and stored[0][1] is not None:  # answered by a process that has ended
+                await asyncio.to_thread(self.ledger.finish_request, who, id, "done", stored[0][1])
+                return {"status": "done", "result": stored[0][1]}
+            try:
+                if not new and stored:
+                    raise Refused({"kind": "KernelFailure", "message": _CHARGED})
+                if not self.worker.running:
+                    raise Gone("this door is closed: the process behind it has ended. Open another.")
+                message = {"call": "measure", "analyst": who, "door": door, "id": id, **asked}
+                told: Message = dict(await self.worker.call(message, self.time_limit))
+            except Died:
+                told = await self._measured_by_the_dead(key)
+            except AdytonError:
+                if not await asyncio.to_thread(self.ledger.answers, who, id):
+                    await asyncio.to_thread(self.ledger.drop_request, *key)
+                raise
+        await self._anchored()
+        return told
+
+    async def _measured_by_the_dead(self, key: tuple[str, str]) -> Message:
+        """The answer that a worker wrote down before it died."""
+        stored = await asyncio.to_thread(self.ledger.answers, *key)
+        if not stored:
+            await asyncio.to_thread(self.ledger.drop_request, *key)
+            raise Gone("this door is closed: the process behind it has ended. Nothing was spent. Open another.")
+        if stored[0][1] is None:
+            raise Refused({"kind": "KernelFailure", "message": _CHARGED})
+        await asyncio.to_thread(self.ledger.finish_request, *key, "done", stored[0][1])
+        return {"status": "done", "result": stored[0][1]}
+
+    # ---- the ledger -------------------------------------------------------------------------------------------------
+
+    async def account(self, caller: Caller) -> Message:
+        """Everything in the ledger."""
+        return dict(await asyncio.to_thread(lambda: self.ledger.report().to_dict()))
+
+
+_OTHER = "the id {id} belongs to another request. Choose a new id for a new request."
+_UNKNOWN = "There is no request of this id."
+_CHARGED = (
+    "The measurement failed inside the kernel; the budget it was charged stays spent. "
+    "Check that the data source is still readable, then ask again."
+)
+
+
+def _at_door(name: str) -> Callable[..., Awaitable[Any]]:
+    async def call(keeper: Keeper, caller: Caller, **given: Any) -> Any:
+        return await keeper.at_door(caller, name, **given)
+
+    return call
+
+
+CALLS: Mapping[str, Callable[..., Awaitable[Any]]] = {
+    name: getattr(Keeper, name)
+    for name in ("describe", "health", "ask", "fetch", "list", "consent", "cancel", "open", "measure")
+} | {"ledger": Keeper.account, **{name: _at_door(name) for name in ("transform", "afford", "forget", "close")}}
+"""What can be asked of a keeper."""
+_OF_CURATORS = (Keeper.consent, Keeper.account)
+
+
+def _checked_id(id: object) -> str:
+    if not isinstance(id, str) or not _ID.fullmatch(id):
+        raise BadInput("the id of a request has 1 to 64 letters, digits, _ and -.")
+    return id
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise BadInput("the name of an analyst is a text.")
+    return value
+
+
+def _canonical(request: Any) -> str:
+    """A request as it is stored and compared."""
+    if not isinstance(request, dict):
+        raise BadInput("a request must be a mapping.")
+    return json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _receipt(dataset: str, key: tuple[str, str], result: str, entries: list[int]) -> Message:
+    """What the service signs: who got which result, and the entries of the ledger that paid for it."""
+    return {
+        "dataset": dataset,
+        "analyst": key[0],
+        "request": key[1],
+        "result": hashlib.sha256(result.encode()).hexdigest(),
+        "entries": entries,
+    }
+
+
+async def run(settings: Mapping[str, Any]) -> None:
+    """Serve until the process is asked to end; then what is under way is completed."""
+    keeper, ended = Keeper(settings), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    try:
+        await keeper.start()
+    except Exception as problem:
+        print(json.dumps({"error": channel.error_of(problem)}), flush=True)
+        raise SystemExit(1) from None
+    server = await channel.serve(settings["socket"], keeper.answer)
+    if settings["socket_user"] is not None:
+        os.chown(settings["socket"], settings["socket_user"], -1)
+    print(json.dumps({"ok": "ready"}), flush=True)
+    await ended.wait()
+    server.close()
+    if keeper._flights:
+        await asyncio.wait(list(keeper._flights.values()), timeout=keeper.time_limit)
+    await keeper.worker.kill()
+
+
+def main() -> None:
+    """Read the settings from standard input, and serve."""
+    settings = json.loads(sys.stdin.readline())
+    asyncio.run(run(settings))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,310 @@
+"""A worker: the process that opens one private table, and runs one operation at a time for its keeper.
+
+It can be killed at any moment. Debits are durable before rows are counted, and answers before a program sees them, so
+another worker finishes a request by replay (:mod:`adyton.session.run`). Nothing but replies leaves the process: its
+standard streams are closed, it cannot be inspected by other processes of the same user, and it writes no core file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import secrets
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from fractions import Fraction
+from io import FileIO
+from typing import Any
+
+from adyton.errors import BadInput, LargeBudget, RowsChanged, Unfinished, UnfinishedRelease
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger import Ledger
+from adyton.kernel.recorder import Debit, Recorded, Recorder
+from adyton.kernel.sources import Source
+from adyton.plans.registry import ALGORITHMS
+from adyton.result.pending import Measurements, in_short
+from adyton.result.result import Result
+from adyton.service.channel import Gone, Message, error_of, read, write
+from adyton.session import Session
+from adyton.session.run import admitted, resumed, run
+from adyton.session.wire import decode, decode_result, encode_facts, encode_result
+from adyton.tasks.request import Request
+
+MOST_DOORS, MOST_SOURCES = 256, 20_000
+"""How many doors may be open at once, and how many sources each may hold."""
+_PARENT_DEATH, _DUMPABLE = 1, 4  # of prctl
+_SAID = (LargeBudget, RowsChanged, UnfinishedRelease)
+"""The warnings that a reply repeats."""
+
+
+class Door:
+    """The sources that an analyst has derived, by number."""
+
+    def __init__(self, analyst: str, root: Source) -> None:
+        self.analyst, self.sources = analyst, {root.node: root}
+
+    def source(self, number: object) -> Source:
+        """The source of this number."""
+        source = self.sources.get(number) if isinstance(number, int) else None
+        if source is None:
+            raise Gone("this door has no such source: it was forgotten, or belongs to another door. Derive it again.")
+        return source
+
+
+class Worker:
+    """One open table, and what its keeper may ask of it."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        ALGORITHMS.own_only()
+        data, total = settings["data"], settings["total"]
+        self.session = Session(
+            data if isinstance(data, str) else list(data),
+            table=settings["table"],
+            schema=settings["schema"],
+            epsilon=None if total is None else Fraction(total),
+            ledger=settings["ledger"],
+            dataset=settings["name"],
+            accept=settings["accept"],
+        )
+        self.kernel: Kernel[Any] = self.session._kernel
+        ledger = self.session.ledger
+        assert isinstance(ledger, Ledger)
+        self.ledger = ledger
+        self.doors: dict[str, Door] = {}
+
+    # ---- what is public ---------------------------------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """What analysts may know about the table, without budgets."""
+        root, terms = self.kernel.root, self.kernel.terms
+        return {
+            "schema": root.schema.to_dict(),
+            "unit": self.session.unit,
+            "rows_per_unit": terms.rows_per_unit,
+            "terms": terms.to_plain(),
+            "from_text": root.from_text,
+            "steady": root.steady,
+            "facts": encode_facts(root.facts),
+            "private": self.kernel.private,
+        }
+
+    # ---- requests ---------------------------------------------------------------------------------------------------
+
+    def check(self, analyst: str, request: Any) -> dict[str, Any]:
+        """Make all checks of a request that need no row; nothing is spent."""
+        asked = request_of(request)
+        with self.ledger.on_behalf(analyst, None, encode_result):
+            admitted(self.kernel, asked)
+        return {"epsilon": str(asked.epsilon), "words": str(asked), **self._cells(asked)}
+
+    def _cells(self, asked: Request) -> dict[str, Any]:
+        return {"kind": asked.task.kind}
+
+    def ask(self, analyst: str, id: str, request: Any) -> dict[str, Any]:
+        """Carry out a request, and store its result."""
+        asked, kept = request_of(request), list[Any]()
+        with self._behalf(analyst, id):
+            try:
+                result = run(self.kernel, asked, kept.append)
+            except Exception as problem:
+                return self._ended(analyst, id, problem)
+        return self._done(analyst, id, result)
+
+    def resume(self, analyst: str, id: str, request: Any, *, bare: bool) -> dict[str, Any]:
+        """Finish a request that another worker began; *bare*: without computing anything from its measurements."""
+        recorder = self._recorded(analyst, id)
+        asked = request_of(request)
+        if not recorder.debits:
+            return self.ask(analyst, id, request)
+        cause = Unfinished("the process that carried it out was ended")
+        if not bare:
+            try:
+                result = resumed(self.kernel, asked, recorder, cause)
+            except Exception as problem:
+                return self._ended(analyst, id, problem)
+            if isinstance(result, Result):
+                return self._done(analyst, id, result)
+        return self._ended(analyst, id, cause)
+
+    def _done(self, analyst: str, id: str, result: Result) -> dict[str, Any]:
+        try:
+            text = result.to_text()
+        except Exception:  # it is paid for: without what is computed from it
+            text = result.to_text(complete=False)
+        status = "done" if result.unfinished is None else "ended"
+        self.ledger.finish_request(analyst, id, status, text)
+        return {"status": status, "result": text}
+
+    def _ended(self, analyst: str, id: str, problem: Exception) -> dict[str, Any]:
+        """What was measured, where a request ended after a debit; before any, its error."""
+        recorder = self._recorded(analyst, id)
+        if not recorder.debits:
+            raise problem
+        debits, answers = tuple(recorder.debits), tuple(recorder.answers)
+        measured = Measurements(self.ledger.dataset, debits, answers, self.kernel.private, in_short(problem))
+        text = json.dumps(measured.to_dict())
+        self.ledger.finish_request(analyst, id, "ended", text)
+        return {"status": "ended", "result": text}
+
+    def _recorded(self, analyst: str, id: str) -> Recorder:
+        """The debits and answers of a request, as the ledger has them."""
+        recorder = Recorder()
+        for entry, text in self.ledger.answers(analyst, id):
+            debit = Debit(entry.number, entry.amount, entry.operator, entry.lineage)
+            recorder.debits.append(debit)
+            if text is not None:
+                recorder.answers.append(Recorded(debit, decode_result(text)))
+        return recorder
+
+    def _behalf(self, analyst: str, id: str | None) -> AbstractContextManager[Any]:
+        return self.ledger.on_behalf(analyst, id, encode_result)
+
+    # ---- the door ---------------------------------------------------------------------------------------------------
+
+    def open(self, analyst: str) -> dict[str, Any]:
+        """A new door: handles on this table for a plan elsewhere."""
+        own = [token for token, door in self.doors.items() if door.analyst == analyst]
+        if len(own) >= MOST_DOORS // 16:
+            del self.doors[own[0]]  # the oldest
+        elif len(self.doors) >= MOST_DOORS:
+            raise BadInput("too many doors are open. Close one, or try again later.")
+        token, root = secrets.token_hex(16), self.kernel.root
+        self.doors[token] = Door(analyst, root)
+        return {"door": token, "facts": encode_facts(root.facts)}
+
+    def transform(self, analyst: str, door: str, source: Any, operator: Any) -> dict[str, Any]:
+        """Derive sources; costs nothing."""
+        place = self._door(analyst, door)
+        derived = self.kernel.transform(place.source(source), decode(_text(operator)))
+        if len(place.sources) + len(derived) > MOST_SOURCES:
+            raise BadInput(f"a door holds at most {MOST_SOURCES:,} sources. Forget some, or open another door.")
+        place.sources.update({one.node: one for one in derived})
+        return {"facts": [encode_facts(one.facts) for one in derived]}
+
+    def measure(self, analyst: str, door: str, id: str, source: Any, operator: Any, epsilon: Any) -> dict[str, Any]:
+        """Run a mechanism; it is charged before rows are counted, and its answer is stored under the id."""
+        place = self._door(analyst, door)
+        mechanism, amount = decode(_text(operator)), _fraction(epsilon)
+        with self._behalf(analyst, id):
+            answer = self.kernel.measure(place.source(source), mechanism, amount)
+        text = encode_result(answer)
+        self.ledger.finish_request(analyst, id, "done", text)
+        return {"status": "done", "result": text}
+
+    def afford(self, analyst: str, door: str, source: Any, epsilon: Any) -> dict[str, Any]:
+        """Refuse several measurements that cost more than the analyst has left."""
+        place = self._door(analyst, door)
+        with self._behalf(analyst, None):
+            self.kernel.afford(place.source(source), _fraction(epsilon))
+        return {}
+
+    def forget(self, analyst: str, door: str, sources: Any) -> dict[str, Any]:
+        """Drop handles that the client no longer holds."""
+        place = self._door(analyst, door)
+        for number in sources if isinstance(sources, list) else ():
+            if isinstance(number, int):
+                place.sources.pop(number, None)
+        return {}
+
+    def close(self, analyst: str, door: str) -> dict[str, Any]:
+        """Close a door."""
+        self._door(analyst, door)
+        del self.doors[door]
+        return {}
+
+    def _door(self, analyst: str, door: object) -> Door:
+        place = self.doors.get(door) if isinstance(door, str) else None
+        if place is None or place.analyst != analyst:
+            raise Gone(
+                "this door is closed: the process behind it has ended, or it is another analyst's. Open another."
+            )
+        return place
+
+
+CALLS: Mapping[str, Callable[..., dict[str, Any]]] = {
+    name: getattr(Worker, name)
+    for name in (
+        "describe", "check", "ask", "resume", "open", "transform", "measure", "afford", "forget", "close",
+    )
+}  # fmt: skip
+"""What a keeper may ask of a worker."""
+
+
+def request_of(plain: Any) -> Request:
+    """A request from unchecked values. Known totals are values: no file is opened because a request names it."""
+    known = plain.get("known") if isinstance(plain, Mapping) else None
+    for part in known if isinstance(known, list) else [known]:
+        if isinstance(part, str):
+            raise BadInput("known totals are given as values to a service, not as the name of a file.")
+    return Request.from_dict(plain)
+
+
+def reply(worker: Worker, message: Message) -> Message:
+    """The reply to a message: what the call returns, or its error in one sentence."""
+    given = dict(message)
+    try:
+        call = CALLS[given.pop("call")]
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            answer = call(worker, **given)
+        remarks = [f"{one.message}" for one in said if issubclass(one.category, _SAID)]
+        return {"ok": {**answer, "remarks": remarks} if remarks else answer}
+    except Exception as problem:
+        return {"error": error_of(problem)}
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise BadInput("an operator is sent as a text.")
+    return value
+
+
+def _fraction(value: object) -> Fraction:
+    parts = value.split("/") if isinstance(value, str) and len(value) < 6000 else ()
+    if len(parts) not in (1, 2) or not all(part.isascii() and part.isdecimal() for part in parts) or not int(parts[-1]):
+        raise BadInput('ε is sent as a fraction, such as "1/10".')
+    return Fraction(*map(int, parts))
+
+
+def seal() -> FileIO:
+    """Close the process to the outside, but for the returned stream of replies."""
+    replies = FileIO(os.dup(1), "w")
+    silent = os.open(os.devnull, os.O_RDWR)
+    for number in (1, 2):
+        os.dup2(silent, number)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
+        libc.prctl(_DUMPABLE, 0, 0, 0, 0)
+    return replies
+
+
+def main() -> None:
+    """Serve the keeper that started this process, until it closes the pipe."""
+    parent = os.getppid()
+    replies, calls = seal(), sys.stdin.buffer
+    if os.getppid() != parent:
+        return  # the keeper died before the parent-death signal was set
+    settings = read(calls)
+    if settings is None:
+        return
+    try:
+        worker = Worker(settings)
+        opened = {"ok": worker.describe()}
+    except Exception as problem:
+        write(replies, {"error": error_of(problem)})
+        return
+    write(replies, opened)
+    while (message := read(calls)) is not None:
+        write(replies, reply(worker, message))
+
+
+if __name__ == "__main__":
+    main()
