@@ -175,9 +175,8 @@ class Config:
         for ledger in {dataset.ledger for dataset in self.datasets.values()}:
             shared = [dataset for dataset in self.datasets.values() if dataset.ledger == ledger]
             if len({dataset.total for dataset in shared} - {None}) > 1:
-                raise BadInput(
-                    f"{listing(dataset.name for dataset in shared)} have one ledger and different totals. Give one total."
-                )
+                names = listing(dataset.name for dataset in shared)
+                raise BadInput(f"{names} have one ledger and different totals. Give one total.")
         if (self.http.certificate is None) != (self.http.key is None):
             raise BadInput("http.certificate and http.key belong together. Give both, or neither.")
 

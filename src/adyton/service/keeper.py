@@ -1,42 +1,44 @@
 """A keeper: the process that answers for one data set. It has the ledger and the queue; its worker has the rows.
 
-Requests are stored in the ledger under the analyst's name and an id before anything is spent for them, and their results
-before anybody gets them: a repeated id returns the stored result, whatever has been killed in between. One operation
-runs at a time; analysts take turns. A worker that takes too long is killed, and another finishes the request from the
-answers that were written down.
+Requests are stored in the ledger under the analyst's name and an id before anything is spent for them, and their
+results before anybody gets them: a repeated id returns the stored result, whatever has been killed in between. One
+operation runs at a time; analysts take turns. A worker that takes too long is killed, and another finishes the request
+from the answers that were written down.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 import json
 import os
-import re
 import signal
 import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import date
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput
-from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import Ledger, StoredRequest
+from adyton.kernel.ledger.records import Account
+from adyton.kernel.ledger.requests import checked_id
 from adyton.service import channel
 from adyton.service.channel import Busy, Forbidden, Gone, Message, NotFound, Refused, UnderWay
 
 LONGEST_QUEUE = 1024
-FINAL = ("done", "ended", "refused")
-"""The states of a request in which nothing more happens."""
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+OWNER = ""
+"""The name under which curators take turns."""
 _WORD = 500
 _SECONDS_TO_OPEN = 120.0
-_T = TypeVar("_T")
+Key: TypeAlias = tuple[str | None, str]
+"""Whose request, and its id; None is the curator."""
 
 
 class Turns:
@@ -138,12 +140,15 @@ class WorkerProcess:
         return await self._exchange(message, seconds)
 
     async def _exchange(self, message: Mapping[str, Any], seconds: float) -> Any:
-        assert self._process is not None and self._process.stdin is not None and self._process.stdout is not None
+        assert self._process is not None
+        writer, reader = self._process.stdin, self._process.stdout
+        assert writer is not None
+        assert reader is not None
         reply, slow = None, False
         try:
             async with asyncio.timeout(seconds):
-                await channel.send(self._process.stdin, message)  # type: ignore[arg-type]
-                reply = await channel.receive(self._process.stdout)
+                await channel.send(writer, message)  # type: ignore[arg-type]
+                reply = await channel.receive(reader)
         except TimeoutError:
             slow = True
         except (OSError, channel.Malformed):
@@ -174,6 +179,11 @@ class Caller:
     name: str
     curator: bool
 
+    @property
+    def account(self) -> str | None:
+        """Their name in the ledger; curators have one account."""
+        return None if self.curator else self.name
+
 
 class Keeper:
     """Everything that can be asked about one data set."""
@@ -186,8 +196,8 @@ class Keeper:
         self.consent = {name: Fraction(amount) for name, amount in settings["consent_above"].items()}
         self.worker, self.turns = WorkerProcess(settings["worker"]), Turns()
         self._settings = settings
-        self._flights: dict[tuple[str, str], asyncio.Task[Message]] = {}
-        self._spending: set[tuple[str, str]] = set()
+        self._flights: dict[Key, asyncio.Task[Message]] = {}
+        self._spending: set[Key] = set()
         """The requests that a worker has begun: they can no longer be cancelled."""
         self.ledger: Ledger
 
@@ -217,9 +227,10 @@ class Keeper:
         if call in _OF_CURATORS and not caller.curator:
             raise Forbidden("Only a curator of the data set may do this.")
         try:
-            return await call(self, caller, **given)
+            bound = inspect.signature(call).bind(self, caller, **given)
         except TypeError:
             raise BadInput("this call of a keeper lacks an argument, or has one too many.") from None
+        return await call(*bound.args, **bound.kwargs)
 
     # ---- what is public ---------------------------------------------------------------------------------------------
 
@@ -232,24 +243,24 @@ class Keeper:
         return {"worker": "ready" if self.worker.running else "starting", "queue": len(self.turns)}
 
     async def _budget(self, caller: Caller) -> dict[str, str]:
-        account = await asyncio.to_thread(self._account, caller.name)
+        account = await asyncio.to_thread(self._account, caller.account)
         amounts = {"total": account.total, "spent": account.spent, "remaining": account.remaining}
         return {name: f"{amount.numerator}/{amount.denominator}" for name, amount in amounts.items()}
 
-    def _account(self, name: str) -> Any:
-        with self.ledger.on_behalf(name, None):
+    def _account(self, name: str | None) -> Account:
+        with self.ledger.on_behalf(name):
             return self.ledger.budget
 
     # ---- requests ---------------------------------------------------------------------------------------------------
 
     async def ask(self, caller: Caller, id: str, request: Any, wait: float = 30.0) -> Message:
         """Carry out a request, or return the stored result of the same request."""
-        key, body = (caller.name, _checked_id(id)), _canonical(request)
+        key, body = (caller.account, checked_id(id)), _canonical(request)
         flight = self._flights.get(key)
         if flight is None:
             stored = await self._stored(key)
             if stored is None and (limit := self.consent.get(caller.name)) is not None:
-                checked = await self._in_turn(caller.name, {"call": "check", "request": request})
+                checked = await self._in_turn(caller, {"call": "check", "request": request})
                 if Fraction(checked["epsilon"]) > limit:
                     await self._begin(key, body, "waiting")
                     return {"id": id, "status": "waiting"}
@@ -260,63 +271,74 @@ class Keeper:
 
     async def fetch(self, caller: Caller, id: str, analyst_of: str | None = None, wait: float = 0.0) -> Message:
         """A request that was made before: its result, or how far it is."""
-        whose = caller.name if analyst_of is None else analyst_of
-        if whose != caller.name and not caller.curator and self.results != "all":
+        whose = caller.account if analyst_of is None else analyst_of
+        if whose != caller.account and not caller.curator and self.results != "all":
             raise NotFound(_UNKNOWN)
-        key = (whose, _checked_id(id))
+        key = (whose, checked_id(id))
         if (flight := self._flights.get(key)) is not None:
             return await self._awaited(id, flight, wait)
         row = await self._stored(key)
         if row is None:
             raise NotFound(_UNKNOWN)
+        if row.status == "begun" and _MEASURE in json.loads(row.body):
+            return await self._measured_by_the_dead(key)
         if row.status == "begun":  # by a process that has ended
             return await self._awaited(id, self._flight(key, row.body), wait)
-        return self._told(row)
+        return await self._told(row)
 
     async def list(self, caller: Caller) -> list[Message]:
         """The caller's requests; for a curator, everybody's."""
-        mine = None if caller.curator or self.results == "all" else caller.name
-        rows = await asyncio.to_thread(self.ledger.requests, mine)
-        return [self._line(row, caller) for row in rows if row.dataset == self.name]
+        everybody = caller.curator or self.results == "all"
+        rows = await asyncio.to_thread(self.ledger.requests)
+        return [
+            self._line(row, caller)
+            for row in rows
+            if row.dataset == self.name and (everybody or row.analyst == caller.account)
+        ]
 
     async def consent(self, caller: Caller, id: str, analyst_of: str, grant: bool, word: str = "") -> Message:
         """A curator's decision on a request that waits for it."""
         if not isinstance(word, str) or len(word) > _WORD or not isinstance(grant, bool):
             raise BadInput(f"a decision is grant = true or false, with a word of up to {_WORD} characters.")
-        key = (_text(analyst_of), _checked_id(id))
+        key = (_text(analyst_of), checked_id(id))
         row = await self._stored(key)
         if row is None:
             raise NotFound(_UNKNOWN)
         if row.status != "waiting":
             raise BadInput(f"this request does not wait for consent: it is {row.status}.")
         said = f"{caller.name}: {word}" if word else caller.name
-        await asyncio.to_thread(self.ledger.decide_request, *key, grant, said)
+        await asyncio.to_thread(partial(self.ledger.consent_request, *key, grant=grant, word=said))
         if not grant:
             return {"id": id, "status": "refused"}
         return await self._awaited(id, self._flight(key, row.body), 0.0)
 
     async def cancel(self, caller: Caller, id: str) -> Message:
         """Give up a request that nothing was spent for."""
-        key = (caller.name, _checked_id(id))
+        key = (caller.account, checked_id(id))
         flight, row = self._flights.get(key), await self._stored(key)
         if row is None:
             raise NotFound(_UNKNOWN)
-        if key in self._spending or row.status in FINAL or (row.status == "begun" and flight is None):
+        if key in self._spending or row.finished or (row.status == "begun" and flight is None):
             raise UnderWay("This request has begun, or has ended: it cannot be cancelled. Fetch its result.")
         if flight is not None:
             flight.cancel()
             with suppress(asyncio.CancelledError, AdytonError):
                 await flight
-        await asyncio.to_thread(self.ledger.drop_request, *key)
+        await asyncio.to_thread(self.ledger.cancel_request, *key)
         return {"id": id, "status": "cancelled"}
 
-    def _flight(self, key: tuple[str, str], body: str) -> asyncio.Task[Message]:
+    def _flight(self, key: Key, body: str) -> asyncio.Task[Message]:
         """The task that carries out a request; the same one for all who wait for it."""
         flight = self._flights.get(key)
         if flight is None:
             flight = self._flights[key] = asyncio.create_task(self._carried_out(key, body))
-            flight.add_done_callback(lambda _: self._flights.pop(key, None))
+            flight.add_done_callback(partial(self._landed, key))
         return flight
+
+    def _landed(self, key: Key, flight: asyncio.Task[Message]) -> None:
+        del self._flights[key]
+        if not flight.cancelled():
+            flight.exception()  # whoever waited for it has been told; maybe nobody did
 
     async def _awaited(self, id: str, flight: asyncio.Task[Message], wait: float) -> Message:
         seconds = float(wait) if isinstance(wait, int | float) and 0 <= wait <= 3600 else 30.0
@@ -327,22 +349,22 @@ class Keeper:
             raise NotFound(_UNKNOWN)
         return {"id": id, **flight.result()}
 
-    async def _carried_out(self, key: tuple[str, str], body: str) -> Message:
+    async def _carried_out(self, key: Key, body: str) -> Message:
         """Store the request, let a worker carry it out, and store its result; a request that ended with another process
         is finished."""
         row, new = await self._begin(key, body, "begun")
-        if row.status in FINAL:
-            return self._told(row)
+        if row.finished:
+            return await self._told(row)
         if row.status == "waiting":
             return {"status": "waiting"}
         who, id = key
         asked: Message = {"analyst": who, "id": id, "request": json.loads(body)}
-        async with self.turns.turn(who):
+        async with self.turns.turn(who or OWNER):
             self._spending.add(key)
             try:
                 told = await self._worked(asked, resume=not new)
             except AdytonError:  # nothing was spent
-                await asyncio.to_thread(self.ledger.drop_request, *key)
+                await asyncio.to_thread(self.ledger.cancel_request, *key)
                 raise
             finally:
                 self._spending.discard(key)
@@ -361,20 +383,17 @@ class Keeper:
                 if end.slow and not await asyncio.to_thread(self.ledger.answers, asked["analyst"], asked["id"]):
                     break
         raise Busy(
-            f"The request could not be carried out within {self.time_limit:g} seconds. Ask for less, or try again later."
+            f"The request could not be carried out within {self.time_limit:g} seconds. Ask for less, or try later."
         )
 
-    async def _begin(self, key: tuple[str, str], body: str, status: str) -> tuple[Any, bool]:
-        row, new = await asyncio.to_thread(self.ledger.begin_request, *key, dataset=self.name, body=body, status=status)
-        if row.body != body or row.dataset != self.name:
-            raise BadInput(_OTHER.format(id=key[1]))
-        return row, new
+    async def _begin(self, key: Key, body: str, status: Literal["begun", "waiting"]) -> tuple[StoredRequest, bool]:
+        return await asyncio.to_thread(partial(self.ledger.begin_request, *key, body=body, status=status))
 
-    async def _stored(self, key: tuple[str, str]) -> Any:
+    async def _stored(self, key: Key) -> StoredRequest | None:
         row = await asyncio.to_thread(self.ledger.request, *key)
         return row if row is not None and row.dataset == self.name else None
 
-    async def _row(self, key: tuple[str, str]) -> Any:
+    async def _row(self, key: Key) -> StoredRequest:
         """The row of a request that is under way; it may be stored a moment later."""
         while (row := await self._stored(key)) is None and key in self._flights:
             await asyncio.sleep(0.01)
@@ -382,19 +401,26 @@ class Keeper:
             raise NotFound(_UNKNOWN)
         return row
 
-    async def _receipt(self, key: tuple[str, str], result: str) -> Message:
-        entries = await asyncio.to_thread(self.ledger.answers, *key)
-        return _receipt(self.name, key, result, [entry.number for entry, _ in entries])
+    async def _receipt(self, key: Key, result: str) -> Message:
+        """What the service signs: who got which result, and the entries of the ledger that paid for it."""
+        paid = await asyncio.to_thread(self.ledger.answers, *key)
+        return {
+            "dataset": self.name,
+            "analyst": key[0],
+            "request": key[1],
+            "result": hashlib.sha256(result.encode()).hexdigest(),
+            "entries": [entry.number for entry, _ in paid],
+        }
 
-    def _told(self, row: Any) -> Message:
+    async def _told(self, row: StoredRequest) -> Message:
         """What is said about a stored request."""
         told: Message = {"id": row.id, "status": row.status}
+        told |= {} if row.note is None else {"note": row.note}
         if row.result is not None:
-            numbers = [entry.number for entry, _ in self.ledger.answers(row.analyst, row.id)]
-            told |= {"result": row.result, "receipt": _receipt(self.name, (row.analyst, row.id), row.result, numbers)}
+            told |= {"result": row.result, "receipt": await self._receipt((row.analyst, row.id), row.result)}
         return told
 
-    def _line(self, row: Any, caller: Caller) -> Message:
+    def _line(self, row: StoredRequest, caller: Caller) -> Message:
         asked = json.loads(row.body)
         return {
             "id": row.id,
@@ -404,11 +430,11 @@ class Keeper:
             "made": row.made if caller.curator else row.made[:10],
         }
 
-    async def _in_turn(self, who: str, message: Message) -> Any:
+    async def _in_turn(self, caller: Caller, message: Message) -> Any:
         """A call of the worker that spends nothing, when it is the caller's turn."""
-        async with self.turns.turn(who):
+        async with self.turns.turn(caller.name):
             try:
-                return await self.worker.call({**message, "analyst": who}, self.time_limit)
+                return await self.worker.call({**message, "analyst": caller.account}, self.time_limit)
             except Died:
                 raise Busy("The process behind this data set was ended. Try again.") from None
 
@@ -430,27 +456,26 @@ class Keeper:
         """A new door of the kernel."""
         if caller.name in self.consent:
             raise Forbidden("Requests of this analyst need the curator's consent, so there is no door. Send requests.")
-        return await self._in_turn(caller.name, {"call": "open"})
+        return await self._in_turn(caller, {"call": "open"})
 
     async def at_door(self, caller: Caller, call: str, **given: Any) -> Any:
         """A call at a door that spends nothing."""
         if not self.worker.running:
             raise Gone("this door is closed: the process behind it has ended. Open another.")
-        return await self._in_turn(caller.name, {"call": call, **given})
+        return await self._in_turn(caller, {"call": call, **given})
 
     async def measure(self, caller: Caller, door: str, id: str, **asked: Any) -> Message:
         """A measurement at a door: its answer is stored under the id."""
         if caller.name in self.consent:
             raise Forbidden("Requests of this analyst need the curator's consent, so there is no door. Send requests.")
-        key, body = (caller.name, _checked_id(id)), _canonical({"measure": asked})
+        key, body = (caller.account, checked_id(id)), _canonical({_MEASURE: asked})
         row, new = await self._begin(key, body, "begun")
-        if row.status not in FINAL:
-            row = await self._measured(key, door, asked, new=new)
-        return {"status": row["status"], "result": row["result"], "budget": await self._budget(caller)}
+        told = await self._told(row) if row.finished else await self._measured(key, door, asked, new=new)
+        return {"status": told["status"], "result": told["result"], "budget": await self._budget(caller)}
 
-    async def _measured(self, key: tuple[str, str], door: str, asked: Message, *, new: bool) -> Message:
+    async def _measured(self, key: Key, door: str, asked: Message, *, new: bool) -> Message:
         who, id = key
-        async with self.turns.turn(who):
+        async with self.turns.turn(who or OWNER):
             stored = await asyncio.to_thread(self.ledger.answers, who, id)
             if stored and stored[0][1] is not None:  # answered by a process that has ended
                 await asyncio.to_thread(self.ledger.finish_request, who, id, "done", stored[0][1])
@@ -466,16 +491,16 @@ class Keeper:
                 told = await self._measured_by_the_dead(key)
             except AdytonError:
                 if not await asyncio.to_thread(self.ledger.answers, who, id):
-                    await asyncio.to_thread(self.ledger.drop_request, *key)
+                    await asyncio.to_thread(self.ledger.cancel_request, *key)
                 raise
         await self._anchored()
         return told
 
-    async def _measured_by_the_dead(self, key: tuple[str, str]) -> Message:
+    async def _measured_by_the_dead(self, key: Key) -> Message:
         """The answer that a worker wrote down before it died."""
         stored = await asyncio.to_thread(self.ledger.answers, *key)
         if not stored:
-            await asyncio.to_thread(self.ledger.drop_request, *key)
+            await asyncio.to_thread(self.ledger.cancel_request, *key)
             raise Gone("this door is closed: the process behind it has ended. Nothing was spent. Open another.")
         if stored[0][1] is None:
             raise Refused({"kind": "KernelFailure", "message": _CHARGED})
@@ -489,6 +514,8 @@ class Keeper:
         return dict(await asyncio.to_thread(lambda: self.ledger.report().to_dict()))
 
 
+_MEASURE = "measure"
+"""The key of the body of a measurement at a door."""
 _OTHER = "the id {id} belongs to another request. Choose a new id for a new request."
 _UNKNOWN = "There is no request of this id."
 _CHARGED = (
@@ -512,12 +539,6 @@ CALLS: Mapping[str, Callable[..., Awaitable[Any]]] = {
 _OF_CURATORS = (Keeper.consent, Keeper.account)
 
 
-def _checked_id(id: object) -> str:
-    if not isinstance(id, str) or not _ID.fullmatch(id):
-        raise BadInput("the id of a request has 1 to 64 letters, digits, _ and -.")
-    return id
-
-
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise BadInput("the name of an analyst is a text.")
@@ -531,17 +552,6 @@ def _canonical(request: Any) -> str:
     return json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def _receipt(dataset: str, key: tuple[str, str], result: str, entries: list[int]) -> Message:
-    """What the service signs: who got which result, and the entries of the ledger that paid for it."""
-    return {
-        "dataset": dataset,
-        "analyst": key[0],
-        "request": key[1],
-        "result": hashlib.sha256(result.encode()).hexdigest(),
-        "entries": entries,
-    }
-
-
 async def run(settings: Mapping[str, Any]) -> None:
     """Serve until the process is asked to end; then what is under way is completed."""
     keeper, ended = Keeper(settings), asyncio.Event()
@@ -550,17 +560,23 @@ async def run(settings: Mapping[str, Any]) -> None:
     try:
         await keeper.start()
     except Exception as problem:
-        print(json.dumps({"error": channel.error_of(problem)}), flush=True)
+        _say({"error": channel.error_of(problem)})
         raise SystemExit(1) from None
     server = await channel.serve(settings["socket"], keeper.answer)
     if settings["socket_user"] is not None:
         os.chown(settings["socket"], settings["socket_user"], -1)
-    print(json.dumps({"ok": "ready"}), flush=True)
+    _say({"ok": "ready"})
     await ended.wait()
     server.close()
     if keeper._flights:
         await asyncio.wait(list(keeper._flights.values()), timeout=keeper.time_limit)
     await keeper.worker.kill()
+
+
+def _say(message: Message) -> None:
+    """Tell the supervisor."""
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
 
 
 def main() -> None:

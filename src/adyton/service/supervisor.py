@@ -50,7 +50,8 @@ class Part:
             stdout=asyncio.subprocess.PIPE,
             **self.how,
         )
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         with suppress(ConnectionError):
             self.process.stdin.write(json.dumps(self.settings).encode() + b"\n")
             await self.process.stdin.drain()
@@ -60,7 +61,9 @@ class Part:
         if "ok" not in plain:
             await self.process.wait()
             error = plain.get("error", {"message": f"{self.name} ended before it was ready."})
-            raise NotReady(f"{self.name}: {error['message']}", refused=error.get("kind") not in (None, "Defect", "Busy"))
+            raise NotReady(
+                f"{self.name}: {error['message']}", refused=error.get("kind") not in (None, "Defect", "Busy")
+            )
 
     async def end(self) -> None:
         """Ask it to end, and wait; after a while, kill it."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from io import FileIO
-from typing import Any
+from typing import Any, Literal
 
 from adyton.errors import BadInput, LargeBudget, RowsChanged, Unfinished, UnfinishedRelease
 from adyton.kernel.kernel import Kernel
@@ -45,7 +45,7 @@ _SAID = (LargeBudget, RowsChanged, UnfinishedRelease)
 class Door:
     """The sources that an analyst has derived, by number."""
 
-    def __init__(self, analyst: str, root: Source) -> None:
+    def __init__(self, analyst: str | None, root: Source) -> None:
         self.analyst, self.sources = analyst, {root.node: root}
 
     def source(self, number: object) -> Source:
@@ -79,7 +79,7 @@ class Worker:
 
     # ---- what is public ---------------------------------------------------------------------------------------------
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Message:
         """What analysts may know about the table, without budgets."""
         root, terms = self.kernel.root, self.kernel.terms
         return {
@@ -95,17 +95,17 @@ class Worker:
 
     # ---- requests ---------------------------------------------------------------------------------------------------
 
-    def check(self, analyst: str, request: Any) -> dict[str, Any]:
+    def check(self, analyst: str | None, request: Any) -> Message:
         """Make all checks of a request that need no row; nothing is spent."""
         asked = request_of(request)
         with self.ledger.on_behalf(analyst, None, encode_result):
             admitted(self.kernel, asked)
         return {"epsilon": str(asked.epsilon), "words": str(asked), **self._cells(asked)}
 
-    def _cells(self, asked: Request) -> dict[str, Any]:
+    def _cells(self, asked: Request) -> Message:
         return {"kind": asked.task.kind}
 
-    def ask(self, analyst: str, id: str, request: Any) -> dict[str, Any]:
+    def ask(self, analyst: str | None, id: str, request: Any) -> Message:
         """Carry out a request, and store its result."""
         asked, kept = request_of(request), list[Any]()
         with self._behalf(analyst, id):
@@ -115,7 +115,7 @@ class Worker:
                 return self._ended(analyst, id, problem)
         return self._done(analyst, id, result)
 
-    def resume(self, analyst: str, id: str, request: Any, *, bare: bool) -> dict[str, Any]:
+    def resume(self, analyst: str | None, id: str, request: Any, *, bare: bool) -> Message:
         """Finish a request that another worker began; *bare*: without computing anything from its measurements."""
         recorder = self._recorded(analyst, id)
         asked = request_of(request)
@@ -131,27 +131,28 @@ class Worker:
                 return self._done(analyst, id, result)
         return self._ended(analyst, id, cause)
 
-    def _done(self, analyst: str, id: str, result: Result) -> dict[str, Any]:
+    def _done(self, analyst: str | None, id: str, result: Result) -> Message:
         try:
             text = result.to_text()
         except Exception:  # it is paid for: without what is computed from it
             text = result.to_text(complete=False)
-        status = "done" if result.unfinished is None else "ended"
-        self.ledger.finish_request(analyst, id, status, text)
-        return {"status": status, "result": text}
+        return self._finished(analyst, id, "done" if result.unfinished is None else "ended", text)
 
-    def _ended(self, analyst: str, id: str, problem: Exception) -> dict[str, Any]:
+    def _finished(self, analyst: str | None, id: str, status: Literal["done", "ended"], text: str) -> Message:
+        """Store what became of a request; if another process was first, that is what is returned."""
+        stored = self.ledger.finish_request(analyst, id, status, text)
+        return {"status": stored.status, "result": stored.result}
+
+    def _ended(self, analyst: str | None, id: str, problem: Exception) -> Message:
         """What was measured, where a request ended after a debit; before any, its error."""
         recorder = self._recorded(analyst, id)
         if not recorder.debits:
             raise problem
         debits, answers = tuple(recorder.debits), tuple(recorder.answers)
         measured = Measurements(self.ledger.dataset, debits, answers, self.kernel.private, in_short(problem))
-        text = json.dumps(measured.to_dict())
-        self.ledger.finish_request(analyst, id, "ended", text)
-        return {"status": "ended", "result": text}
+        return self._finished(analyst, id, "ended", json.dumps(measured.to_dict()))
 
-    def _recorded(self, analyst: str, id: str) -> Recorder:
+    def _recorded(self, analyst: str | None, id: str) -> Recorder:
         """The debits and answers of a request, as the ledger has them."""
         recorder = Recorder()
         for entry, text in self.ledger.answers(analyst, id):
@@ -161,12 +162,12 @@ class Worker:
                 recorder.answers.append(Recorded(debit, decode_result(text)))
         return recorder
 
-    def _behalf(self, analyst: str, id: str | None) -> AbstractContextManager[Any]:
+    def _behalf(self, analyst: str | None, id: str | None) -> AbstractContextManager[Any]:
         return self.ledger.on_behalf(analyst, id, encode_result)
 
     # ---- the door ---------------------------------------------------------------------------------------------------
 
-    def open(self, analyst: str) -> dict[str, Any]:
+    def open(self, analyst: str | None) -> Message:
         """A new door: handles on this table for a plan elsewhere."""
         own = [token for token, door in self.doors.items() if door.analyst == analyst]
         if len(own) >= MOST_DOORS // 16:
@@ -177,7 +178,7 @@ class Worker:
         self.doors[token] = Door(analyst, root)
         return {"door": token, "facts": encode_facts(root.facts)}
 
-    def transform(self, analyst: str, door: str, source: Any, operator: Any) -> dict[str, Any]:
+    def transform(self, analyst: str | None, door: str, source: Any, operator: Any) -> Message:
         """Derive sources; costs nothing."""
         place = self._door(analyst, door)
         derived = self.kernel.transform(place.source(source), decode(_text(operator)))
@@ -186,24 +187,22 @@ class Worker:
         place.sources.update({one.node: one for one in derived})
         return {"facts": [encode_facts(one.facts) for one in derived]}
 
-    def measure(self, analyst: str, door: str, id: str, source: Any, operator: Any, epsilon: Any) -> dict[str, Any]:
+    def measure(self, analyst: str | None, door: str, id: str, source: Any, operator: Any, epsilon: Any) -> Message:
         """Run a mechanism; it is charged before rows are counted, and its answer is stored under the id."""
         place = self._door(analyst, door)
         mechanism, amount = decode(_text(operator)), _fraction(epsilon)
         with self._behalf(analyst, id):
             answer = self.kernel.measure(place.source(source), mechanism, amount)
-        text = encode_result(answer)
-        self.ledger.finish_request(analyst, id, "done", text)
-        return {"status": "done", "result": text}
+        return self._finished(analyst, id, "done", encode_result(answer))
 
-    def afford(self, analyst: str, door: str, source: Any, epsilon: Any) -> dict[str, Any]:
+    def afford(self, analyst: str | None, door: str, source: Any, epsilon: Any) -> Message:
         """Refuse several measurements that cost more than the analyst has left."""
         place = self._door(analyst, door)
         with self._behalf(analyst, None):
             self.kernel.afford(place.source(source), _fraction(epsilon))
         return {}
 
-    def forget(self, analyst: str, door: str, sources: Any) -> dict[str, Any]:
+    def forget(self, analyst: str | None, door: str, sources: Any) -> Message:
         """Drop handles that the client no longer holds."""
         place = self._door(analyst, door)
         for number in sources if isinstance(sources, list) else ():
@@ -211,13 +210,13 @@ class Worker:
                 place.sources.pop(number, None)
         return {}
 
-    def close(self, analyst: str, door: str) -> dict[str, Any]:
+    def close(self, analyst: str | None, door: str) -> Message:
         """Close a door."""
         self._door(analyst, door)
         del self.doors[door]
         return {}
 
-    def _door(self, analyst: str, door: object) -> Door:
+    def _door(self, analyst: str | None, door: object) -> Door:
         place = self.doors.get(door) if isinstance(door, str) else None
         if place is None or place.analyst != analyst:
             raise Gone(
@@ -226,7 +225,7 @@ class Worker:
         return place
 
 
-CALLS: Mapping[str, Callable[..., dict[str, Any]]] = {
+CALLS: Mapping[str, Callable[..., Message]] = {
     name: getattr(Worker, name)
     for name in (
         "describe", "check", "ask", "resume", "open", "transform", "measure", "afford", "forget", "close",
