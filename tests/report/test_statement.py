@@ -246,7 +246,7 @@ def test_a_file_is_overwritten_on_request_and_the_ledger_never(place, tmp_path):
 
 def test_a_damaged_or_held_ledger_gets_the_messages_of_every_ledger(place, tmp_path, monkeypatch):
     copy = Path(shutil.copy(place / "stays.ledger", tmp_path / "stays.ledger"))
-    monkeypatch.setattr("adyton.kernel.ledger.file.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("adyton.kernel.ledger.store.BUSY_SECONDS", 0.01)
     holder = sqlite3.connect(copy)
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute("UPDATE ledger SET dataset = dataset")

@@ -31,7 +31,7 @@ from adyton.kernel.counting.public_rows import CodedTable
 from adyton.kernel.counts import PrivateVector, checked_counts
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.ledger import ledger_for
-from adyton.kernel.ledger.records import Account, Budgeted, checked_total, refusal
+from adyton.kernel.ledger.records import Account, Budgeted, checked_total
 from adyton.kernel.ledger.terms import WORDS, accepted
 from adyton.kernel.mechanisms import Mechanism, trusted_functions
 from adyton.kernel.operators import Transform, check_depth, check_request, check_stability, described
@@ -285,7 +285,7 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
                 except BaseException as second:  # a second interrupt, while the first was being handled
                     problem = type(second)
                 with self._uninterrupted():
-                    self._settle(debit.number, "answered" if answers else "failed")
+                    self._settle(debit.number, "answered" if answers else "failed", answers[0] if answers else None)
             del kept
             self._check_process()  # a fork in the middle of a measurement would give two answers for one debit
         if problem is not None:
@@ -402,11 +402,12 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
             return debit
         if facts.stability <= 1:
             raise refused
-        raise refusal(refused.asked, refused.left, refused.total, self._ledger.path, stability=facts.stability)
+        self.budget.afford(refused.asked, self._ledger.path, stability=facts.stability)
+        raise refused
 
-    def _settle(self, entry: int, status: Literal["answered", "failed"]) -> None:
+    def _settle(self, entry: int, status: Literal["answered", "failed"], answer: Any) -> None:
         try:
-            self._ledger.settle(entry, status)
+            self._ledger.settle(entry, status, answer)
         except LedgerError:
             return  # the debit is durable; its entry stays "debited", which means: paid, outcome unknown
 

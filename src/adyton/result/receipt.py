@@ -22,7 +22,6 @@ from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.records import LARGEST_TOTAL, Budgeted
 from adyton.kernel.recorder import CHANGED, Debit
 from adyton.messages import shorten
@@ -137,7 +136,7 @@ class Receipt:
     def opened(cls, kernel: Kernel[Any]) -> Receipt:
         """The receipt, as far as it is known before anything is paid."""
         ledger = kernel.ledger
-        account = ledger.report() if isinstance(ledger, Ledger) else ledger.budget
+        account = ledger.budget
         path = ledger.path
         return cls(
             dataset=account.dataset,

@@ -134,7 +134,7 @@ def test_what_lies_between_two_steps_is_rounded_up_so_that_sums_stay_short(ledge
 def test_an_interrupted_debit_is_undone(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
     spend(ledger, TWENTIETH)
 
-    def interrupt(connection):
+    def interrupt(connection, *_):
         connection.execute("UPDATE ledger SET spent = '1/1'")
         raise KeyboardInterrupt
 
@@ -216,7 +216,7 @@ def test_a_writer_that_comes_while_reading_makes_the_reader_start_again(path: Pa
         if len(calls) == 1:
             with Ledger.open(path, total=1000, dataset="visits") as writer:
                 spend(writer, 1)
-        genuine(connection, name)
+        return genuine(connection, name)
 
     monkeypatch.setattr(ledger_file, "_check_kind", check_and_disturb)
     assert len(Ledger.read(path).entries) == 4

@@ -12,8 +12,7 @@ import pytest
 from ledger_spending import TWENTIETH, filled, spend
 
 from adyton.errors import LedgerError
-from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger import file as ledger_file
+from adyton.kernel.ledger import Ledger, store
 
 
 def rewrite(path: Path, statement: str) -> None:
@@ -53,7 +52,7 @@ BROKEN = {
     "truncated": (truncated, "is damaged"),
     "scrambled": (scrambled, "is damaged"),
     "another program's": (foreign, "another program wrote it"),
-    "newer": (statement("PRAGMA user_version = 4"), "Upgrade Adyton"),
+    "newer": (statement("PRAGMA user_version = 5"), "Upgrade Adyton"),
     "no version": (statement("PRAGMA user_version = 0"), "is damaged"),
     "no table": (statement("DROP TABLE entries"), "is damaged"),
     "no account": (statement("DELETE FROM ledger"), "is damaged"),
@@ -161,7 +160,7 @@ def test_a_full_disk_spends_nothing(path: Path):
 
 
 def test_a_ledger_held_by_another_is_reported(path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
     filled(path)
     with Ledger.open(path, total=1000, dataset="visits") as ledger:
         other = sqlite3.connect(path, isolation_level=None)

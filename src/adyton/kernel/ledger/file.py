@@ -1,14 +1,9 @@
-"""The ledger's file: its path, creating it, connecting to it, and messages about problems with it.
+"""A ledger in a file: its path, creating it, connecting to it, and messages about problems with it.
 
-Four properties of SQLite and its environment shape this module.
+Two properties of SQLite and its environment shape this module, beside those in :mod:`adyton.kernel.ledger.store`.
 
 *   POSIX drops a process's locks on a file as soon as the process closes *any* descriptor of that file, so a ledger is
     read through SQLite and ``stat`` only, never with ``open``.
-*   A connection must not cross a fork: the child would rely on locks that only the parent holds. Every connection is
-    closed just before a fork, and both processes connect again when they next need to.
-*   A connection has one transaction at a time. A signal handler runs in the thread that it interrupts, where no lock
-    keeps it out: it could undo or commit the interrupted transaction. So a transaction refuses re-entry by its own
-    thread.
 *   An empty file is a valid database. A truncated ledger must not pass for a new one, so an empty file is refused.
 
 A new ledger is completed under another name and then linked into place. So there is never half a ledger at its path,
@@ -21,40 +16,22 @@ import os
 import re
 import sqlite3
 import stat
-import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from adyton import drafts
 from adyton.errors import BadInput, LedgerError
-from adyton.kernel.ledger.records import (
-    MIGRATIONS,
-    TABLES,
-    DamagedError,
-    DisturbedError,
-    read_entries,
-    read_events,
-    read_terms,
-    terms_by_events,
-    write_terms_of,
-)
+from adyton.kernel.ledger import formats, store
+from adyton.kernel.ledger.store import Store
+from adyton.kernel.ledger.tables import FORMAT, TABLES, Connection, DamagedError
 from adyton.kernel.sealed import this_process
 from adyton.messages import shorten
 
-_in_use = threading.RLock()
-"""Held while any connection of this process opens, closes or works, and while the process forks."""
-_files: weakref.WeakSet[LedgerFile] = weakref.WeakSet()
-
 APPLICATION = 0x41445954
 """SQLite's application_id of a ledger: the letters ADYT."""
-FORMAT = 3
-"""The current format. The first had no terms and no grid, and debits of the second did not keep their terms; both are
-converted when they are opened."""
-BUSY_SECONDS = 30.0
-"""How long to wait for another process before giving up."""
 _CAUSES = (
     ("locked", "is held by another process. Wait for it to finish, then try again."),
     ("readonly", "cannot be written. Check the permissions of the file and of its directory."),
@@ -66,73 +43,52 @@ _CAUSES = (
 )
 
 
-class LedgerFile:
+class LedgerFile(Store):
     """One ledger file, or one database in memory, and this process's connection to it."""
 
     def __init__(self, path: str | None) -> None:
-        self.path = path
         self._absolute = None if path is None else os.path.realpath(path)
-        self._connection: sqlite3.Connection | None = None
+        super().__init__(path, "the ledger in memory" if path is None else path, self._absolute)
         self._identity: tuple[int, int] | None = None
-        self._process = this_process()
-        self._closed = False
-        self._under_way = threading.Lock()  # held within a transaction
-        self.name = "the ledger in memory" if path is None else path
 
-    def open(self, fill: Callable[[sqlite3.Connection], None]) -> None:
+    def open(self, fill: Callable[[Connection], None]) -> None:
         """Connect; a ledger that does not exist yet is created, and *fill* writes its first contents."""
-        with _in_use, self._plainly():
+        with store.in_use, self.plainly():
             if self._absolute is None:
                 self._connection = connect(":memory:")
                 write_first(self._connection, fill)
             else:
                 clear_drafts(self._absolute)
-                if not os.path.lexists(self._absolute):
+                if not self.exists():
                     create(self._absolute, self.name, fill)
                 self._connected()
-            _files.add(self)
+
+    def exists(self) -> bool:
+        """Whether there is something at its path."""
+        return self._absolute is not None and os.path.lexists(self._absolute)
+
+    def bring_up_to_date(self, connection: Connection) -> None:
+        """Convert a ledger of an earlier format, within the current transaction."""
+        formats.bring_up_to_date(connection)
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[sqlite3.Connection]:
-        """One transaction: durable when the block ends, undone if it raises. Writers queue, also across processes."""
-        with _in_use, self._plainly():
-            self._refuse_reentry()
-            with self._under_way:
-                connection = self._connected()
-                try:
-                    connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                    yield connection
-                    self._refuse_inherited()
-                    connection.execute("COMMIT")
-                except BaseException:
-                    if self._process == this_process() and connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-
-    def _refuse_reentry(self) -> None:
-        """Raise an error if a transaction on this ledger is under way: it can only be in this same thread."""
-        here = [other for other in _files if self._absolute is not None and other._absolute == self._absolute]
-        if any(file.under_way for file in (self, *here)):
-            raise LedgerError(
-                f"{self.name} is already being used in this thread, which a signal handler must have interrupted. "
-                "Nothing was spent; ask again when the handler has returned."
-            )
-
-    @contextmanager
-    def look(self) -> Iterator[sqlite3.Connection]:
+    def look(self) -> Iterator[Connection]:
         """A read-only connection, for a ledger that need not be open; it leaves nothing on the disk.
 
         A ledger that no process has open has no write-ahead log, and is then read as an immutable file: an ordinary
-        connection would create the log. If a process writes meanwhile, the contents read are discarded.
+        connection would create the log. If a process writes meanwhile, the contents read are discarded. A ledger of an
+        earlier format is converted in memory.
         """
         assert self._absolute is not None
-        with _in_use, self._plainly():
+        with store.in_use, self.plainly():
             before = state(examine(self._absolute, self.name))
             quiet = not os.path.exists(self._absolute + "-wal")
             connection = connect(f"{Path(self._absolute).as_uri()}?mode=ro{'&immutable=1' if quiet else ''}")
             try:
-                _check_kind(connection, self.name)
+                if _check_kind(connection, self.name) < FORMAT:
+                    connection = _in_memory(connection)
                 connection.execute("BEGIN")
+                formats.bring_up_to_date(connection)
                 yield connection
                 self._insist_unchanged(quiet, before)
             except (DamagedError, sqlite3.Error):
@@ -146,42 +102,14 @@ class LedgerFile:
         if quiet and (before != state(examine(self._absolute, self.name)) or os.path.exists(self._absolute + "-wal")):
             raise ChangedError from None
 
-    def close(self) -> None:
-        """Disconnect permanently; closing twice is allowed."""
-        with _in_use:
-            self._closed = True
-            self.disconnect()
-
-    @property
-    def under_way(self) -> bool:
-        """Whether a transaction is under way."""
-        return self._under_way.locked()
-
-    @property
-    def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
-        return self._closed
-
-    def disconnect(self) -> None:
-        """Close this process's connection; for a file, the next transaction opens another."""
-        if self._connection is not None and self._process == this_process():
-            with suppress(sqlite3.Error):
-                self._connection.close()
-            self._connection = None
-
-    def __del__(self) -> None:
-        with suppress(Exception):
-            self.disconnect()
-
     def _connected(self) -> sqlite3.Connection:
-        if self._closed:
-            raise LedgerError(f"{self.name} was closed. Open it again to use it.")
+        self._refuse_closed()
         if self._connection is not None:
             self._refuse_inherited()
         if self._connection is not None and self._connection.in_transaction:
             self._connection.execute("ROLLBACK")  # left open by an interrupt: nothing else holds the lock
         if self._absolute is None:
-            assert self._connection is not None
+            assert isinstance(self._connection, sqlite3.Connection)
             return self._connection
         status = examine(self._absolute, self.name)
         if self._identity not in (None, (status.st_dev, status.st_ino)):
@@ -197,34 +125,24 @@ class LedgerFile:
                 raise
             self._connection, self._process = connection, this_process()
             self._identity = (status.st_dev, status.st_ino)
+        assert isinstance(self._connection, sqlite3.Connection)
         return self._connection
 
-    def _refuse_inherited(self) -> None:
-        """Raise an error in a process that was forked from the connection's process, even within a transaction.
+    def _begin(self, connection: Any, *, write: bool) -> Any:
+        connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        return connection
 
-        A transaction belongs to the parent, which continues it. To commit or undo it here, without the parent's locks,
-        would overwrite what the parent has written meanwhile.
-        """
-        if self._process != this_process():
-            raise LedgerError(
-                f"{self.name} was opened by process {self._process[0]} and cannot be used in process {os.getpid()}, "
-                "which was forked from it. Give the ledger a file, and open it in each process."
-            )
+    def _commit(self, connection: Any) -> None:
+        connection.execute("COMMIT")
 
-    @contextmanager
-    def _plainly(self) -> Iterator[None]:
-        """Turn SQLite's errors into messages that a person can act on."""
-        try:
-            yield
-        except DamagedError as damage:
-            raise LedgerError(f"{self.name} is damaged: {damage}. Restore it from a copy.") from None
-        except DisturbedError:
-            raise LedgerError(f"{self.name} was changed by another process meanwhile. Nothing was spent.") from None
-        except sqlite3.Error as error:
-            for cause, sentence in _CAUSES:
-                if cause in str(error):
-                    raise LedgerError(f"{self.name} {sentence}") from None
-            raise LedgerError(f"{self.name} could not be used: {error}. Check the disk, then try again.") from None
+    def _in_words(self, error: Exception) -> str | None:
+        """A sentence about an error of SQLite."""
+        if not isinstance(error, sqlite3.Error):
+            return None
+        for cause, sentence in _CAUSES:
+            if cause in str(error):
+                return sentence
+        return f"could not be used: {error}. Check the disk, then try again."
 
 
 def file_name(path: object) -> str:
@@ -245,8 +163,19 @@ class ChangedError(Exception):
     """A process wrote to a ledger while it was being read as an immutable file: read again."""
 
 
-def _check_kind(connection: sqlite3.Connection, name: str) -> None:
-    """Refuse a database that is not a ledger, or that a newer version wrote, before writing to it."""
+def _in_memory(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """A copy of a database in memory; the connection to the database is closed."""
+    copy = connect(":memory:")
+    try:
+        connection.backup(copy)
+    finally:
+        connection.close()
+    return copy
+
+
+def _check_kind(connection: sqlite3.Connection, name: str) -> int:
+    """Refuse a database that is not a ledger, or that a newer version wrote, before writing to it; returns the number
+    of its format."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION:
@@ -259,6 +188,7 @@ def _check_kind(connection: sqlite3.Connection, name: str) -> None:
         raise DamagedError("its format number is missing")
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise DamagedError("its pages are inconsistent")
+    return int(version)
 
 
 def connect(target: str) -> sqlite3.Connection:
@@ -268,7 +198,11 @@ def connect(target: str) -> sqlite3.Connection:
     ledger is open, does not lack debits.
     """
     connection = sqlite3.connect(
-        target, uri=target.startswith("file:"), timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        target,
+        uri=target.startswith("file:"),
+        timeout=store.BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
     )
     try:
         for setting in ("synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 1"):
@@ -279,7 +213,7 @@ def connect(target: str) -> sqlite3.Connection:
     return connection
 
 
-def write_first(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connection], None]) -> None:
+def write_first(connection: sqlite3.Connection, fill: Callable[[Connection], None]) -> None:
     """Mark an empty database as a ledger, with its tables and its first contents."""
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -290,23 +224,7 @@ def write_first(connection: sqlite3.Connection, fill: Callable[[sqlite3.Connecti
     connection.execute("COMMIT")
 
 
-def bring_up_to_date(connection: sqlite3.Connection) -> None:
-    """Convert a ledger of an earlier format to the current format, within the current transaction."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == FORMAT:
-        return
-    for number in range(version, FORMAT):
-        for statement in MIGRATIONS[number]:
-            connection.execute(statement)
-    kept = read_terms(connection)
-    if kept is not None:
-        entries = read_entries(connection)
-        for entry, terms in zip(entries, terms_by_events(entries, read_events(connection), kept), strict=True):
-            write_terms_of(connection, entry.number, terms)
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
-
-
-def create(path: str, name: str, fill: Callable[[sqlite3.Connection], None]) -> None:
+def create(path: str, name: str, fill: Callable[[Connection], None]) -> None:
     """Make a complete ledger under another name, then link it into place. If two processes do so, the first wins."""
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):
@@ -430,23 +348,3 @@ def _is_mount_point(path: str) -> bool:
 def state(status: os.stat_result) -> tuple[int, ...]:
     """Numbers that change when the file changes."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _before_fork() -> None:
-    _in_use.acquire()
-    for file in list(_files):
-        if file.path is not None and not file.under_way:  # else a handler forks, and the transaction continues after it
-            file.disconnect()
-
-
-def _after_fork_in_parent() -> None:
-    _in_use.release()
-
-
-def _after_fork_in_child() -> None:
-    global _in_use
-    _in_use = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

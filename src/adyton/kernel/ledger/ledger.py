@@ -9,37 +9,64 @@ from __future__ import annotations
 
 import html
 import os
-import sqlite3
-from collections.abc import Callable, Collection, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from types import TracebackType
-from typing import NoReturn, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args
 
 from adyton.errors import BadInput, LedgerError, LedgerMismatch
 from adyton.exact import Rational, budget, display, rounded_down, rounded_up
-from adyton.kernel.ledger.file import ChangedError, LedgerFile, bring_up_to_date, file_name
+from adyton.kernel.ledger.analysts import (
+    Analyst,
+    Balance,
+    checked_analyst,
+    known_analyst,
+    read_analysts,
+    read_balance,
+    write_analyst,
+)
+from adyton.kernel.ledger.file import ChangedError, LedgerFile, file_name
 from adyton.kernel.ledger.records import (
     RECOUNT,
     Account,
     Budgeted,
+    Debiting,
     Entry,
     Settled,
+    check_recent,
     checked_total,
     counted_for,
-    now,
+    judge,
     read_account,
     read_checked,
     read_entries,
+    read_names,
     read_terms,
     refusal,
-    to_text,
-    write,
     write_debit,
     write_event,
     write_terms,
-    write_terms_of,
 )
+from adyton.kernel.ledger.requests import (
+    Answered,
+    RequestStatus,
+    StoredRequest,
+    charged,
+    checked_id,
+    insist_begun,
+    needed,
+    read_answers,
+    read_request,
+    read_requests,
+    write_request,
+    write_status,
+)
+from adyton.kernel.ledger.store import Store
+from adyton.kernel.ledger.tables import Connection, Head, head_at, insert, last, now, to_text, write
 from adyton.kernel.ledger.terms import (
     WORDS,
     Terms,
@@ -61,8 +88,18 @@ from adyton.kernel.ledger.words import (
 LARGEST_BITS = 8192
 """The longest numerator or denominator of a debit. Debits are whole steps of a grid, so that sums stay below 300 bits;
 ledgers of the first format had no grid, and may have longer sums."""
+ADD = "add dataset"
+"""The word that allows another data set to join a ledger."""
 _ATTEMPTS = 100
 _T = TypeVar("_T")
+
+
+class _Whose(NamedTuple):
+    """Who spends in a thread, for which request, and how its answers are written down."""
+
+    analyst: str | None = None
+    request: str | None = None
+    encode: Callable[[Any], str] | None = None
 
 
 class Ledger(Budgeted):
@@ -76,10 +113,11 @@ class Ledger(Budgeted):
     Ledger(in memory, dataset='visits', spent=0.25, total=1)
     """
 
-    def __init__(self, file: LedgerFile) -> None:
-        if not isinstance(file, LedgerFile):
+    def __init__(self, file: Store, number: int) -> None:
+        if not isinstance(file, Store):
             raise BadInput("open a ledger with Ledger.open(path, total=…, dataset=…); read one with Ledger.read(path).")
-        self._file = file
+        self._file, self._number = file, number
+        self._threads = threading.local()
 
     @classmethod
     def open(
@@ -87,27 +125,28 @@ class Ledger(Budgeted):
     ) -> Ledger:
         """Open the ledger at *path*, or create it; ``None`` keeps it in memory, for this process only.
 
-        An existing ledger must have the same *total* and *dataset*. The data owner may change them with an explicit
-        word, ``accept={"total"}`` or ``accept={"dataset"}``; the change is recorded in the ledger as an event. The
-        simpler way to raise a total is :meth:`raise_total`.
+        An existing ledger must have the same *total*, and have *dataset* among its data sets. The data owner may change
+        that with an explicit word: ``accept={"total"}``; ``accept={"dataset"}``, where its only data set has another
+        name now; ``accept={"add dataset"}``, where the same total is to cover a further table about the same people.
+        The change is recorded in the ledger as an event. The simpler way to raise a total is :meth:`raise_total`.
         """
-        terms = Account(checked_text(dataset, "dataset"), budget(total, "total"), Fraction(0))
-        words = accepted(accept, ("total", "dataset"))
-        file = LedgerFile(None if path is None else file_name(path))
-        file.open(lambda connection: _write_account(connection, terms))
+        asked = Account(checked_text(dataset, "dataset"), budget(total, "total"), Fraction(0))
+        words = accepted(accept, ("total", "dataset", ADD))
+        file = store_at(path)
+        file.open(lambda connection: _write_account(connection, asked))
         try:
             with file.transaction(write=True) as connection:
-                bring_up_to_date(connection)
-                reconcile(connection, file.name, read_checked(connection)[0], terms, words)
+                file.bring_up_to_date(connection)
+                number = reconcile(connection, file.name, check_recent(connection), asked, words)
         except BaseException:
             file.close()
             raise
-        return cls(file)
+        return cls(file, number)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> LedgerReport:
         """Read the ledger at *path*, whether it is open elsewhere or not. Nothing is created or changed."""
-        file = LedgerFile(file_name(path))
+        file = store_at(file_name(path))
         for _ in range(_ATTEMPTS):
             try:
                 with file.look() as connection:
@@ -116,6 +155,11 @@ class Ledger(Budgeted):
                 continue
             return report
         raise LedgerError(f"{file.name} is being written continuously. Try again later.")
+
+    @staticmethod
+    def exists(path: str | os.PathLike[str]) -> bool:
+        """Whether there is a ledger, or anything else, at *path*."""
+        return store_at(file_name(path)).exists()
 
     @property
     def path(self) -> str | None:
@@ -129,32 +173,36 @@ class Ledger(Budgeted):
 
     @property
     def budget(self) -> Account:
-        """The current account: what all processes have spent of the total."""
-        return self._read(read_account)
+        """The current account: what all processes have spent of the total; on behalf of an analyst, theirs."""
+        analyst = self._whose.analyst
+        return self._read(lambda connection: self._account(connection, analyst))
 
     @property
     def terms(self) -> Terms | None:
         """Whom the budget protects: the terms of the first debit, or those accepted since; None before a debit."""
-        return self._read(read_terms)
+        return self._read(lambda connection: read_terms(connection, self._number))
 
     def debit(self, amount: Fraction, *, lineage: Sequence[str], operator: str, terms: Terms | None = None) -> int:
         """Spend *amount*, durably, and return the number of the entry; a refused debit changes nothing.
 
         Zero is allowed: in a partition, a child that stays below its most-charged sibling costs nothing more. An amount
         between two steps of the grid of budgets is rounded up; a kernel's debits lie on the grid. *terms* other than
-        the ledger's are refused.
+        the ledger's are refused. Within :meth:`on_behalf`, the analyst pays.
         """
         asked = _amount(amount)
         names = _lineage(lineage)
         operator = checked_text(operator, "operator")
+        analyst, request, _ = self._whose
+        whose = Debiting(self._number, analyst, request)
         with self._file.transaction(write=True) as connection:
-            account = read_account(connection)
-            if asked > account.remaining:
-                place = "the ledger in memory" if self.path is None else os.path.basename(self.path)
-                raise refusal(asked, account.remaining, account.total, self.path, place=place)
-            number = write_debit(connection, account, asked, names, operator)
-            take_on(connection, self._file.name, number, terms, used=account.spent > 0)
-        return number
+            account = self._account(connection, analyst)
+            place = "the ledger in memory" if self.path is None else os.path.basename(self.path)
+            account.afford(asked, self.path, place=place)
+            if request is not None:
+                insist_begun(connection, analyst, request, account.dataset)
+            balance = read_balance(connection)
+            made = take_on(connection, self._file.name, self._number, terms, used=balance.spent > 0)
+            return write_debit(connection, balance, asked, names, operator, whose, made)
 
     def agree(self, terms: Terms, accept: Collection[str] = ()) -> Terms:
         """Compare *terms* with the ledger's own, and return those in force. A change needs a word, and is recorded.
@@ -166,33 +214,148 @@ class Ledger(Budgeted):
         if kept is not None and not any(differences(kept, given_terms(kept, terms))):
             return given_terms(kept, terms)
         with self._file.transaction(write=True) as connection:
-            return accept_terms(connection, self._file.name, terms, words)
+            return accept_terms(connection, self._file.name, self._number, terms, words)
+
+    # ---- analysts ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def on_behalf(
+        self, analyst: str | None, request: str | None = None, encode: Callable[[Any], str] | None = None
+    ) -> Iterator[None]:
+        """Within the block, and in this thread, debits, the budget and refusals are those of an analyst.
+
+        None is the curator. With *request*, the id of a request that has begun, every debit keeps it, and every answer
+        that *encode* writes as text is stored with its debit before anybody sees it.
+        """
+        whose = _Whose(analyst, None if request is None else checked_id(request), encode)
+        before = self._whose
+        if analyst is not None:
+            known_analyst({own.name: own for own in self.analysts()}, analyst, self._file.name)
+        self._threads.whose = whose
+        try:
+            yield
+        finally:
+            self._threads.whose = before
+
+    def analysts(self) -> tuple[Analyst, ...]:
+        """Who has been given access to the total, what they may spend, and what they have spent."""
+        return self._read(read_analysts)
+
+    def set_analyst(
+        self,
+        name: str,
+        *,
+        part: Rational | None = None,
+        aside: bool = False,
+        expires: date | str | None = None,
+        consent: str | None = None,
+    ) -> None:
+        """Let somebody spend at most *part* of the total (None: whatever is left for all) until the day *expires*.
+
+        With *aside*, nobody else can spend the part. All values are set anew, and the change is recorded as an event;
+        if nothing changes, nothing is recorded. What was spent stays spent. More than is left for others cannot be set
+        aside.
+        """
+        asked = checked_analyst(name, part, aside, expires)
+        words = None if consent is None else checked_text(consent, "consent")
+        with self._file.transaction(write=True) as connection:
+            changed = write_analyst(connection, self._file.name, asked)
+            if changed is not None:
+                write_event(connection, "analyst", *changed, words)
+
+    # ---- requests ----------------------------------------------------------------------------------------------------
+
+    def begin_request(
+        self, analyst: str | None, request: str, *, body: str, status: Literal["begun", "waiting"] = "begun"
+    ) -> tuple[StoredRequest, bool]:
+        """Store a request of an analyst (None: the curator) for this data set; returns what is stored under its id, and
+        whether it is new. The same id with another *body* is refused."""
+        if status not in ("begun", "waiting"):
+            raise BadInput(f'a request starts as "begun" or "waiting", given {status!r}.')
+        whose, text = checked_id(request), checked_text(body, "body")
+        with self._file.transaction(write=True) as connection:
+            known_analyst(read_balance(connection).analysts, analyst, self._file.name)
+            return write_request(connection, analyst, whose, self._number, text, status)
+
+    def finish_request(
+        self,
+        analyst: str | None,
+        request: str,
+        status: Literal["done", "ended", "refused"],
+        result: str | None = None,
+        note: str | None = None,
+    ) -> StoredRequest:
+        """Store what became of a request, and return what is stored: if it is finished already, that stays."""
+        if status not in ("done", "ended", "refused"):
+            raise BadInput(f'a request ends as "done", "ended" or "refused", given {status!r}.')
+        with self._file.transaction(write=True) as connection:
+            stored = needed(connection, analyst, request)
+            return stored if stored.finished else write_status(connection, stored, status, result, note)
+
+    def consent_request(self, analyst: str | None, request: str, *, grant: bool, word: str) -> StoredRequest:
+        """Let a waiting request begin, or refuse it; *word*, who decides and why, is recorded in an event."""
+        words = checked_text(word, "word")
+        with self._file.transaction(write=True) as connection:
+            stored = needed(connection, analyst, request)
+            if stored.status != "waiting":
+                raise BadInput(f"the request {request} does not wait for consent: it is {stored.status}.")
+            status: RequestStatus = "begun" if grant else "refused"
+            whose = f"{request} of {analyst or 'the curator'}"
+            write_event(connection, "request", f"{whose}: waiting", f"{whose}: {status}", words, self._number)
+            return write_status(connection, stored, status, None, None if grant else words)
+
+    def cancel_request(self, analyst: str | None, request: str) -> bool:
+        """Forget a request for which nothing was spent, and return True; False if it is too late for that."""
+        with self._file.transaction(write=True) as connection:
+            stored = needed(connection, analyst, request)
+            if stored.finished or charged(connection, stored):
+                return False
+            write(connection, "DELETE FROM requests WHERE analyst = ? AND id = ?", (analyst or "", request))
+            return True
+
+    def request(self, analyst: str | None, request: str) -> StoredRequest | None:
+        """The stored request with this id; None if there is none."""
+        return self._read(lambda connection: read_request(connection, analyst, request))
+
+    def requests(self) -> tuple[StoredRequest, ...]:
+        """All requests, oldest first, without their results."""
+        return self._read(read_requests)
+
+    def answers(self, analyst: str | None, request: str) -> tuple[Answered, ...]:
+        """The debits for a request and the stored answers to them, in order."""
+        return self._read(lambda connection: read_answers(connection, analyst, request))
+
+    # ---- the total, and what becomes of a debit ----------------------------------------------------------------------
 
     def raise_total(self, total: Rational, *, consent: str) -> None:
         """Raise the total, with the data owner's consent: a name or a text that the ledger records with the change."""
         words, allowed = checked_text(consent, "consent"), checked_total(total, "total")
         name = self._file.name
         with self._file.transaction(write=True) as connection:
-            account = read_account(connection)
-            refuse_below_spent(name, allowed, account)
-            if allowed <= account.total:
+            balance = read_balance(connection)
+            refuse_below_spent(name, allowed, balance)
+            if allowed <= balance.total:
                 raise LedgerMismatch(
-                    f"{name} has a total of {display(account.total)}, and {display(allowed)} is not larger. Give a "
+                    f"{name} has a total of {display(balance.total)}, and {display(allowed)} is not larger. Give a "
                     "larger total."
                 )
             write(
                 connection,
                 "UPDATE ledger SET total = ? WHERE total = ? AND spent = ?",
-                (to_text(allowed), to_text(account.total), to_text(account.spent)),
+                (to_text(allowed), to_text(balance.total), to_text(balance.spent)),
             )
-            write_event(connection, "total", display(account.total), display(allowed), words)
+            write_event(connection, "total", display(balance.total), display(allowed), words)
 
-    def settle(self, entry: int, status: Settled) -> None:
-        """Record the outcome of a debit. The amount stays spent either way."""
+    def settle(self, entry: int, status: Settled, answer: Any = None) -> None:
+        """Record the outcome of a debit. The amount stays spent either way.
+
+        The *answer* is stored in the same transaction, if it belongs to a request and can be written as text.
+        """
         if status not in get_args(Settled):
             raise BadInput(f'status must be "answered" or "failed", given {status!r}.')
         if isinstance(entry, bool) or not isinstance(entry, int):
             raise BadInput(f"entry must be the number that debit returned, given {entry!r}.")
+        text = self._encoded(answer) if status == "answered" else None
         with self._file.transaction(write=True) as connection:
             row = None
             if 0 < entry < 2**63:  # what SQLite can hold
@@ -202,6 +365,18 @@ class Ledger(Budgeted):
             if row[0] != "debited":
                 raise BadInput(f"entry {entry} of {self._file.name} was already settled as {row[0]!r}.")
             write(connection, "UPDATE entries SET status = ? WHERE number = ? AND status = 'debited'", (status, entry))
+            if text is not None:
+                insert(connection, "answers", {"entry": entry, "answer": text})
+
+    def _encoded(self, answer: Any) -> str | None:
+        """An answer as text. It is paid for: whatever cannot be written is given to the program all the same."""
+        _, request, encode = self._whose
+        if request is None or encode is None:
+            return None
+        try:
+            return encode(answer)
+        except Exception:
+            return None
 
     def entries(self) -> list[Entry]:
         """Every debit, oldest first."""
@@ -210,6 +385,17 @@ class Ledger(Budgeted):
     def report(self) -> LedgerReport:
         """Everything in the ledger at one moment, checked for consistency."""
         return self._read(lambda connection: _report(connection, self._file.path))
+
+    def head(self) -> Head:
+        """How far the ledger has come. Kept elsewhere, it shows later whether a ledger was rolled back or replaced."""
+        return self._read(
+            lambda connection: head_at(connection, last(connection, "entries"), last(connection, "events"))
+        )
+
+    def check_head(self, head: Head | str) -> None:
+        """Check all entries and events, and that the ledger has those of an earlier :meth:`head`."""
+        known = Head.parse(head) if isinstance(head, str) else head
+        self._read(lambda connection: _check_head(connection, self._file.name, known))
 
     def close(self) -> None:
         """Close the file; the ledger can be opened again. A ledger in memory is lost."""
@@ -243,7 +429,19 @@ class Ledger(Budgeted):
         except LedgerError:
             return f"<code>{html.escape(repr(self))}</code>"
 
-    def _read(self, what: Callable[[sqlite3.Connection], _T]) -> _T:
+    @property
+    def analyst(self) -> str | None:
+        """On whose behalf this thread spends; None is the curator."""
+        return self._whose.analyst
+
+    @property
+    def _whose(self) -> _Whose:
+        return getattr(self._threads, "whose", _Whose())
+
+    def _account(self, connection: Connection, analyst: str | None) -> Account:
+        return read_account(connection, self._number, analyst)
+
+    def _read(self, what: Callable[[Connection], _T]) -> _T:
         with self._file.transaction(write=False) as connection:
             return what(connection)
 
@@ -267,113 +465,141 @@ def _lineage(lineage: object) -> list[str]:
     return [checked_text(name, "a name in the lineage") for name in lineage]
 
 
-def _report(connection: sqlite3.Connection, path: str | None) -> LedgerReport:
-    account, entries, events, terms = read_checked(connection)
-    return LedgerReport(account.dataset, account.total, account.spent, path, entries, events, terms)
+def store_at(path: str | os.PathLike[str] | None) -> Store:
+    """Where the ledger of this path is kept."""
+    return LedgerFile(None if path is None else file_name(path))
 
 
-def _write_account(connection: sqlite3.Connection, terms: Account) -> None:
-    write(
-        connection,
-        "INSERT INTO ledger (id, dataset, total, spent, created) VALUES (1, ?, ?, ?, ?)",
-        (terms.dataset, to_text(terms.total), to_text(terms.spent), now()),
+def _report(connection: Connection, path: str | None) -> LedgerReport:
+    balance, entries, events, datasets = read_checked(connection)
+    account = datasets[0].name, balance.total, balance.spent
+    return LedgerReport(
+        *account, path, entries, events, datasets[0].terms, datasets[1:], tuple(balance.analysts.values())
     )
 
 
-def reconcile(
-    connection: sqlite3.Connection, name: str, account: Account, asked: Account, accept: frozenset[str]
-) -> None:
-    """Compare the total and the data set with those asked for; change them only if a word allows it."""
-    if rounded_down(account.total) == asked.total:  # a ledger of the first format may lie between two steps of the grid
-        asked = replace(asked, total=account.total)
+def _check_head(connection: Connection, name: str, head: Head) -> None:
+    read_checked(connection)
+    entries, events = last(connection, "entries"), last(connection, "events")
+    if entries < head.entries or events < head.events or head_at(connection, *head[:2]) != head:
+        raise LedgerError(
+            f"{name} was rolled back or replaced: it has {entries} entries and {events} events, and not the "
+            f"{head.entries} and {head.events} that were noted earlier. Restore the ledger that has them."
+        )
+
+
+def _write_account(connection: Connection, asked: Account) -> None:
+    row = {"id": 1, "total": to_text(asked.total), "spent": to_text(asked.spent), "created": now()}
+    insert(connection, "ledger", row)
+    insert(connection, "datasets", {"number": 1, "name": asked.dataset})
+
+
+def reconcile(connection: Connection, name: str, balance: Balance, asked: Account, accept: frozenset[str]) -> int:
+    """Compare the total and the data set with those asked for; change them only if a word allows it. Returns the number
+    of the data set."""
+    if rounded_down(balance.total) == asked.total:  # a ledger of the first format may lie between two steps of the grid
+        asked = replace(asked, total=balance.total)
     # Writing the row, even unchanged, shows now rather than at the first debit whether the ledger can be written.
     write(
         connection,
-        "UPDATE ledger SET dataset = ?, total = ? WHERE spent = ?",
-        (asked.dataset, to_text(asked.total), to_text(account.spent)),
+        "UPDATE ledger SET total = ? WHERE spent = ?",
+        (to_text(asked.total), to_text(balance.spent)),
     )
-    parts = (
-        ("total", display(account.total), display(asked.total), account.total != asked.total),
-        ("dataset", account.dataset, asked.dataset, account.dataset != asked.dataset),
-    )
-    for word, old, new, differs in parts:
-        if not differs:
-            continue
-        if word not in accept:
-            raise other_account(name, word, old, new, raised=asked.total > account.total)
-        if word == "total":
-            refuse_below_spent(name, asked.total, account)
-        write_event(connection, word, old, new)
+    if balance.total != asked.total:
+        old, new = display(balance.total), display(asked.total)
+        if "total" not in accept:
+            raise other_account(name, "total", old, new, raised=asked.total > balance.total)
+        refuse_below_spent(name, asked.total, balance)
+        write_event(connection, "total", old, new)
+    names = read_names(connection)
+    numbers = [number for number, own in names.items() if own == asked.dataset]
+    if numbers:
+        return numbers[0]
+    if ADD in accept:
+        number = max(names) + 1
+        insert(connection, "datasets", {"number": number, "name": asked.dataset})
+        write_event(connection, "data sets", ", ".join(names.values()), ", ".join([*names.values(), asked.dataset]))
+        return number
+    if "dataset" not in accept or len(names) > 1:
+        raise other_account(name, "dataset", " and ".join(names.values()), asked.dataset, raised=False)
+    write(connection, "UPDATE datasets SET name = ? WHERE number = 1", (asked.dataset,))
+    write_event(connection, "dataset", names[1], asked.dataset)
+    return 1
 
 
-def take_on(connection: sqlite3.Connection, name: str, entry: int, terms: Terms | None, *, used: bool) -> None:
-    """Check that a debit has the ledger's own terms, and record them with it. A ledger without terms adopts those of
-    the debit.
+def take_on(connection: Connection, name: str, dataset: int, terms: Terms | None, *, used: bool) -> Terms | None:
+    """Check that a debit has the own terms of its data set, and return those to record with it. A data set without
+    terms adopts those of the debit.
 
-    A ledger that was *used* before there were terms does not: it is not known whom its earlier debits protect.
+    One that was *used* before there were terms does not: it is not known whom its earlier debits protect.
     """
-    kept = read_terms(connection)
+    kept = read_terms(connection, dataset)
     if kept is None and terms is not None:
-        if used:
+        if used and spent_on(connection, dataset):
             refuse_unknown(name)
-        write_terms(connection, terms)
+        write_terms(connection, terms, dataset)
     elif kept is not None and terms is not None:
         refuse(name, list(differences(kept, terms)), kept, terms)
-        _record_column(connection, kept, terms)
-    made = terms or kept
-    if made is not None:
-        write_terms_of(connection, entry, made)
+        _record_column(connection, dataset, kept, terms)
+    return terms or kept
 
 
-def accept_terms(connection: sqlite3.Connection, name: str, asked: Terms, accept: frozenset[str]) -> Terms:
+def spent_on(connection: Connection, dataset: int) -> Fraction:
+    """What was spent on a data set."""
+    entries = read_entries(connection, "dataset = ?", dataset)
+    return sum((entry.amount for entry in entries), Fraction(0))
+
+
+def accept_terms(connection: Connection, name: str, dataset: int, asked: Terms, accept: frozenset[str]) -> Terms:
     """Adopt other terms than before, if a word allows each part that differs; returns those in force."""
-    kept = read_terms(connection)
+    kept = read_terms(connection, dataset)
     if kept is None:
-        if read_account(connection).spent:
+        if spent_on(connection, dataset):
             if "terms" not in accept:
                 refuse_unknown(name)
-            write_terms(connection, asked)
-            write_event(connection, "terms", "unknown", str(asked))
-            for entry in read_entries(connection):
-                write_terms_of(connection, entry.number, asked)
+            write_terms(connection, asked, dataset)
+            write_event(connection, "terms", "unknown", str(asked), dataset=dataset)
+            for entry in read_entries(connection, "dataset = ?", dataset):
+                judge(connection, entry.number, asked)
         return asked
     asked = given_terms(kept, asked)
-    kept = _record_column(connection, kept, asked)
+    kept = _record_column(connection, dataset, kept, asked)
     changed = list(differences(kept, asked))
     refuse(name, [part for part in changed if part not in accept], kept, asked)
     if changed:
-        _count_again(connection, name, kept, asked)
-        write_terms(connection, asked)
+        _count_again(connection, name, dataset, kept, asked)
+        write_terms(connection, asked, dataset)
     for part in changed:
-        write_event(connection, part, kept.shown(part), asked.shown(part))
+        write_event(connection, part, kept.shown(part), asked.shown(part), dataset=dataset)
     return asked
 
 
-def _record_column(connection: sqlite3.Connection, kept: Terms, asked: Terms) -> Terms:
+def _record_column(connection: Connection, dataset: int, kept: Terms, asked: Terms) -> Terms:
     """Fill in whether a column enforces the unit, in a ledger of an earlier format that is used with its own schema."""
     known = recorded(kept, asked)
     if known != kept:
-        write_terms(connection, known)
-        for entry in read_entries(connection):
+        write_terms(connection, known, dataset)
+        for entry in read_entries(connection, "dataset = ?", dataset):
             if entry.terms is not None and recorded(entry.terms, asked) != entry.terms:
-                write_terms_of(connection, entry.number, recorded(entry.terms, asked))
+                judge(connection, entry.number, recorded(entry.terms, asked))
     return known
 
 
-def _count_again(connection: sqlite3.Connection, name: str, kept: Terms, asked: Terms) -> None:
+def _count_again(connection: Connection, name: str, dataset: int, kept: Terms, asked: Terms) -> None:
     """Debit the cost of earlier answers for units of other terms, beyond the amount debited. There are no refunds."""
-    account = read_account(connection)
-    needed = counted_for(asked, read_entries(connection))
-    if needed <= account.spent:
+    balance, spent = read_balance(connection), spent_on(connection, dataset)
+    more = counted_for(asked, read_entries(connection, "dataset = ?", dataset)) - spent
+    if more <= 0:
         return
     rows = asked.rows_per_unit
     new, old = f"up to {rows} rows", str(kept.rows_per_unit)
     if rows == kept.rows_per_unit:
         new, old = f"the kind {asked.shown('unit')}", kept.shown("unit")
-    if needed > account.total:
-        raise too_much_for_units(name, account, needed, new, old)
+    if more > balance.left(None):
+        raise too_much_for_units(name, balance, more, new, old)
     operator = f"earlier answers, for units of {new} instead of {old}"
-    write_debit(connection, account, needed - account.spent, [account.dataset], operator, "answered", RECOUNT)
+    lineage = [read_names(connection)[dataset]]
+    write_debit(connection, balance, more, lineage, operator, Debiting(dataset), RECOUNT)
 
 
 class Tally(Budgeted):
@@ -381,6 +607,8 @@ class Tally(Budgeted):
 
     path = None
     """A simulation keeps no file."""
+    analyst = None
+    """A simulation is nobody's."""
 
     def __init__(self, total: Fraction, dataset: str) -> None:
         self.dataset = dataset
@@ -397,12 +625,12 @@ class Tally(Budgeted):
         before, total = self._account.spent, self._account.total
         spent = before + amount if before else amount
         if spent > total:
-            raise refusal(amount, self._account.remaining, total, None, place="this simulation")
+            raise refusal(amount, self._account, None, place="this simulation")
         self._account = Account(self.dataset, total, spent)
         self._debits += 1
         return self._debits
 
-    def settle(self, entry: int, status: Settled) -> None:
+    def settle(self, entry: int, status: Settled, answer: Any = None) -> None:
         """Do nothing: the outcome of a simulated debit is not recorded."""
 
 

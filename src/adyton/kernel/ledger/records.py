@@ -1,99 +1,100 @@
-"""The contents of a ledger: the account, its entries and events, and how they are read, checked and written.
-
-Budgets are written as text "a/b", so that one third is stored exactly.
-
-Rows are written inside a transaction, one at a time, and only if the ledger is in the state that the writer has read. A
-statement such as ``UPDATE … WHERE spent = …`` that changes no row, or that would run outside a transaction, means that
-another process has written since. Then nothing may be written.
-"""
+"""The contents of a ledger: the account, its entries and events, and how they are read, checked and written."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
 import shlex
-import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.exact import Rational, budget, display, positive
+from adyton.kernel.ledger.analysts import Analyst, Balance, read_balance
+from adyton.kernel.ledger.tables import (
+    Connection,
+    DamagedError,
+    append,
+    check_chain,
+    last,
+    now,
+    to_fraction,
+    to_text,
+    write,
+)
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 
 Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
 
-TABLES = (
-    """CREATE TABLE ledger (
-        id INTEGER PRIMARY KEY CHECK (id = 1),
-        dataset TEXT NOT NULL, total TEXT NOT NULL, spent TEXT NOT NULL, created TEXT NOT NULL)""",
-    """CREATE TABLE entries (
-        number INTEGER PRIMARY KEY,
-        time TEXT NOT NULL, amount TEXT NOT NULL, spent_after TEXT NOT NULL, lineage TEXT NOT NULL,
-        operator TEXT NOT NULL, status TEXT NOT NULL, process INTEGER NOT NULL, terms TEXT)""",
-    """CREATE TABLE events (
-        number INTEGER PRIMARY KEY,
-        time TEXT NOT NULL, changed TEXT NOT NULL, old TEXT NOT NULL, new TEXT NOT NULL, process INTEGER NOT NULL,
-        consent TEXT)""",
-    "CREATE TABLE terms (part TEXT PRIMARY KEY, value TEXT NOT NULL)",
-)
-MIGRATIONS = {
-    1: ("ALTER TABLE events ADD COLUMN consent TEXT", TABLES[-1]),
-    2: ("ALTER TABLE entries ADD COLUMN terms TEXT",),
-}
-"""The statements that convert each earlier format to the next."""
 RECOUNT = "recount"
 """In place of an entry's terms: it is not an answer, but the additional cost of earlier answers for larger units."""
+RECENT = 1000
+"""How many of the last entries are checked whenever a ledger is opened. A report checks all of them."""
 _LONGEST_TEXT = 1 << 24
 LARGEST_TOTAL = 1000
-
-_FRACTION = re.compile(r"([0-9]{1,2700})/([0-9]{1,2700})", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Account:
-    """The data set, its total and the amount spent: the row that a debit reads and rewrites."""
+    """What somebody may spend of a data set: all of it, or for an analyst their part."""
 
     dataset: str
     total: Fraction
     spent: Fraction
+    left: Fraction | None = field(default=None, kw_only=True)
+    """What may still be spent, where that is less than the rest of the total: other parts are set aside."""
+    analyst: Analyst | None = field(default=None, kw_only=True)
+    """Whose account it is, if it is that of an analyst."""
 
     @property
     def remaining(self) -> Fraction:
         """What may still be spent."""
+        if self.left is not None:
+            return self.left
         return self.total - self.spent if self.spent else self.total
 
-    def afford(self, amount: Fraction, path: str | None, *, stability: int = 1) -> None:
+    def afford(self, amount: Fraction, path: str | None, *, stability: int = 1, place: str | None = None) -> None:
         """Refuse a request that would debit more than is left; *path* is the ledger's."""
+        who = self.analyst
+        if who is not None and who.expired:
+            words = f"the budget of {who.name} expired on {who.expires}. Ask the curator of the data for another."
+            raise BudgetExceeded(words, asked=amount, left=Fraction(0), total=self.total)
         if amount > self.remaining:
-            raise refusal(amount, self.remaining, self.total, path, stability=stability)
+            raise refusal(amount, self, path, stability=stability, place=place)
 
 
 def refusal(
-    asked: Fraction, left: Fraction, total: Fraction, path: str | None, *, place: str | None = None, stability: int = 1
+    asked: Fraction, account: Account, path: str | None, *, place: str | None = None, stability: int = 1
 ) -> BudgetExceeded:
     """The error for a request that would debit more than is left, at a source of this stability.
 
     *path* is the ledger's, if it has a file. *place*, if known, names the ledger in the message.
     """
+    left, total, who = account.remaining, account.total, account.analyst
     dearer, here = (f", up to {stability} times what it asks for at this source", " here") * (stability > 1) or ("", "")
     costs = f"costs ε = {display(asked)}{dearer}, but {display(left)} of {display(total)} is left"
     if place is not None:
         costs = f"asks for ε = {display(asked)}, but {display(left)} of {display(total)} is left in {place}"
     way = "open the data with a larger total, with the data owner's consent"
-    if path is not None:
-        file = shlex.quote(os.path.basename(path))
-        way = f"raise the total with the data owner's consent (adyton ledger raise {file} --total …)"
+    if who is not None:
+        costs = f"costs ε = {display(asked)}{dearer}, but {display(left)} is left for {who.name}"
+        way = "ask the curator of the data for more"
+    elif path is not None:
+        way = f"raise the total with the data owner's consent (adyton ledger raise {in_shell(path)} --total …)"
     advice = f"{way[0].upper()}{way[1:]}."
     if left:
         advice = f"Ask for at most {display(left / max(1, stability))}{here}, or {way}."
     return BudgetExceeded(f"this request {costs}. {advice}", asked=asked, left=left, total=total)
+
+
+def in_shell(path: str) -> str:
+    """The name of a ledger's file, or the address of a ledger, as one writes it after a command."""
+    return shlex.quote(path if "://" in path else os.path.basename(path))
 
 
 def checked_total(epsilon: Rational, name: str = "epsilon", *, simulated: bool = False) -> Fraction:
@@ -149,6 +150,11 @@ class Entry:
     """Whom the debit protects; None if that is not known, and for entries that are not answers."""
     recount: bool = False
     """Whether it is not an answer, but the additional cost of earlier answers for larger units than before."""
+    dataset: str = ""
+    analyst: str | None = None
+    """Who spent it; None is the curator."""
+    request: str | None = None
+    """The id of the request for which it was spent, if it came through a service."""
 
 
 @dataclass(frozen=True)
@@ -163,113 +169,97 @@ class Event:
     process: int
     consent: str | None = None
     """The data owner's consent, as given; None if no consent was asked for."""
+    dataset: str | None = None
+    """The data set whose terms changed; None for changes of the whole ledger."""
 
 
-class DamagedError(Exception):
-    """The contents were not written by a ledger. Turned into a LedgerError with the file's name."""
+class DataSet(NamedTuple):
+    """One of the data sets of a ledger, and whom its numbers protect."""
+
+    number: int
+    name: str
+    terms: Terms | None
 
 
-class DisturbedError(Exception):
-    """Another process has written since the ledger was read. Turned into a LedgerError; nothing is written."""
+class Contents(NamedTuple):
+    """Everything in a ledger at one moment."""
+
+    balance: Balance
+    entries: tuple[Entry, ...]
+    events: tuple[Event, ...]
+    datasets: tuple[DataSet, ...]
 
 
-def now() -> str:
-    """The current time in UTC, as ISO 8601 text."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def to_text(value: Fraction) -> str:
-    """A fraction as the ledger writes it.
-
-    >>> to_text(Fraction(3))
-    '3/1'
-    """
-    return f"{value.numerator}/{value.denominator}"
-
-
-def to_fraction(text: object) -> Fraction:
-    """The fraction that :func:`to_text` wrote; any other text is damage.
-
-    >>> to_fraction("1/10")
-    Fraction(1, 10)
-    """
-    parts = _FRACTION.fullmatch(text) if isinstance(text, str) else None
-    if parts is None or int(parts[2]) == 0:
-        raise DamagedError("a budget is not a fraction")
-    return Fraction(int(parts[1]), int(parts[2]))
-
-
-def read_account(connection: sqlite3.Connection) -> Account:
-    """The current account."""
-    row = connection.execute("SELECT dataset, total, spent FROM ledger").fetchone()
+def read_account(connection: Connection, dataset: int = 1, analyst: str | None = None) -> Account:
+    """The current account of an analyst, or of the curator, for the data set with this number."""
+    row = connection.execute("SELECT name FROM datasets WHERE number = ?", (dataset,)).fetchone()
     if row is None or not isinstance(row[0], str):
         raise DamagedError("the account is missing")
-    return Account(row[0], to_fraction(row[1]), to_fraction(row[2]))
+    return account_of(read_balance(connection), row[0], analyst)
 
 
-def read_terms(connection: sqlite3.Connection) -> Terms | None:
-    """The terms of a ledger; None if it has none yet."""
-    exists = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms'").fetchone()
-    parts = dict(connection.execute("SELECT part, value FROM terms").fetchall()) if exists else {}
+def account_of(balance: Balance, dataset: str, analyst: str | None) -> Account:
+    """The account of an analyst, or of the curator, in a balance."""
+    who = None if analyst is None else balance.analysts[analyst]
+    left = balance.left(who)
+    if who is not None:
+        total = balance.total if who.part is None else who.part
+        return Account(dataset, total, who.spent, left=left, analyst=who)
+    aside = left != balance.total - balance.spent
+    return Account(dataset, balance.total, balance.spent, left=left if aside else None)
+
+
+def read_names(connection: Connection) -> dict[int, str]:
+    """The names of the data sets by their numbers."""
+    return dict(connection.execute("SELECT number, name FROM datasets ORDER BY number").fetchall())
+
+
+def read_terms(connection: Connection, dataset: int = 1) -> Terms | None:
+    """The terms of a data set; None if it has none yet."""
+    parts = dict(connection.execute("SELECT part, value FROM terms WHERE dataset = ?", (dataset,)).fetchall())
     if not parts:
         return None
     unit, schema = parts.get("unit") or None, parts.get("schema")
     of_second_format = None if unit is None else NOT_RECORDED
     column = parts["column"] or None if "column" in parts else of_second_format
-    plain = {"unit": unit, "rows_per_unit": _rows(parts.get("rows_per_unit")), "schema": schema}
+    plain = {"unit": unit, "rows_per_unit": number_of_rows(parts.get("rows_per_unit")), "schema": schema}
     try:
         return replace(Terms.from_plain({**plain, "column": column}), files=str(parts.get("files", "")))
     except ValueError:
         raise DamagedError("its terms are incomplete") from None
 
 
-def _rows(text: object) -> int:
+def number_of_rows(text: object) -> int:
     """A number of rows, from the text in the terms and events of a ledger."""
     if not isinstance(text, str) or not re.fullmatch("[0-9]{1,19}", text):
         raise DamagedError("its terms are incomplete")
     return int(text)
 
 
-def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
-    """Every debit, oldest first."""
-    known = [row[1] for row in connection.execute("PRAGMA table_info(entries)")]
-    columns = "number, time, amount, spent_after, lineage, operator, status, process"
-    columns += ", terms" if "terms" in known else ", NULL"
-    rows = connection.execute(f"SELECT {columns} FROM entries ORDER BY number").fetchall()
-    return tuple(_entry(row) for row in rows)
+_ENTRY = "number, time, amount, spent_after, lineage, operator, status, process, coalesce(judged, terms), dataset"
 
 
-def read_events(connection: sqlite3.Connection) -> tuple[Event, ...]:
+def read_entries(connection: Connection, where: str = "number > ?", value: object = 0) -> tuple[Entry, ...]:
+    """Every debit that satisfies a condition, oldest first."""
+    names = read_names(connection)
+    query = f"SELECT {_ENTRY}, analyst, request FROM entries WHERE {where} ORDER BY number"
+    return tuple(entry_of(row, names) for row in connection.execute(query, (value,)).fetchall())
+
+
+def read_events(connection: Connection) -> tuple[Event, ...]:
     """Every change of terms, oldest first."""
-    known = [row[1] for row in connection.execute("PRAGMA table_info(events)")]
-    columns = "number, time, changed, old, new, process" + (", consent" if "consent" in known else "")
+    names = read_names(connection)
+    columns = "number, time, changed, old, new, process, consent, dataset"
     rows = connection.execute(f"SELECT {columns} FROM events ORDER BY number").fetchall()
-    for row in rows:
-        texts = isinstance(row[5], int) and all(isinstance(text, str) for text in row[1:5])
-        if not texts or not all(isinstance(consent, str | None) for consent in row[6:]):
-            raise DamagedError(f"event {row[0]} has a value of the wrong type")
-    return tuple(Event(*row) for row in rows)
+    return tuple(event_of(row, names) for row in rows)
 
 
-def terms_by_events(entries: Sequence[Entry], events: Sequence[Event], kept: Terms) -> Iterator[Terms]:
-    """The terms of debits that did not keep them, reconstructed from the events at the time of each debit.
-
-    Events do not say whether a column enforced the unit, nor all of a schema that was changed; and if a clock was set
-    back, the smallest rows_per_unit at any time is used. So no answer is taken to protect more than it does.
-    """
-    times = [entry.time for entry in entries], [event.time for event in events]
-    orderly = all(moments == sorted(moments) for moments in times)
-    changes = [(event.time, _rows(event.old), _rows(event.new)) for event in events if event.changed == "rows_per_unit"]
-    changed = {event.changed for event in events}
-    for entry in entries:
-        rows = next((old for time, old, _ in changes if time >= entry.time), kept.rows_per_unit)
-        unsure = [pair for time, *pair in changes if time == entry.time or not orderly]
-        yield Terms(
-            min([rows, *itertools.chain.from_iterable(unsure)]),
-            kept.schema if "schema" not in changed else "changed since",
-            kept.unit if "unit" not in changed else None,
-            None if kept.unit is None and "unit" not in changed else NOT_RECORDED,
-        )
+def event_of(row: Sequence[Any], names: dict[int, str]) -> Event:
+    """An event from its row."""
+    texts = isinstance(row[5], int) and all(isinstance(text, str) for text in row[1:5])
+    if not texts or not isinstance(row[6], str | None) or not (row[7] is None or row[7] in names):
+        raise DamagedError(f"event {row[0]} has a value of the wrong type")
+    return Event(*row[:7], dataset=names.get(row[7]))
 
 
 def counted_for(terms: Terms, entries: Sequence[Entry]) -> Fraction:
@@ -279,27 +269,59 @@ def counted_for(terms: Terms, entries: Sequence[Entry]) -> Fraction:
     return sum(((entry.terms or unknown).times(terms) * entry.amount for entry in answers), Fraction(0))
 
 
-def check(account: Account, entries: tuple[Entry, ...]) -> None:
-    """Recompute the amount spent from the debits; the running sums and the account must agree with it."""
-    spent = Fraction(0)
-    for expected, entry in enumerate(entries, start=1):
+def check(balance: Balance, entries: Sequence[Entry], before: Fraction = Fraction(0), after: int = 0) -> None:
+    """Recompute the amount spent from the debits; the running sums and the account must agree with it.
+
+    These may be only the entries with a number larger than *after*; *before* was spent until then.
+    """
+    spent = before
+    for expected, entry in enumerate(entries, start=after + 1):
         spent += entry.amount
         if entry.number != expected:
             raise DamagedError(f"entry {expected} is missing")
         if entry.spent_after != spent:
             raise DamagedError(f"entry {expected} does not add up")
-    if account.spent != spent:
+    if balance.spent != spent:
         raise DamagedError("the sum of the debits differs from the amount spent in the account")
-    if account.spent > account.total:
+    if balance.committed > balance.total:
         raise DamagedError("more was spent than the total")
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
-    number, time, amount, spent_after, lineage, operator, status, process, terms = row
-    names = _from_json(lineage, f"the lineage of entry {number}")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+def check_recent(connection: Connection) -> Balance:
+    """Check the last entries, and that none is missing: what a debit relies on, however long the ledger is."""
+    balance, number = read_balance(connection), last(connection, "entries")
+    (count,) = connection.execute("SELECT count(*) FROM entries").fetchone()
+    after = max(0, number - RECENT) if count == number else 0
+    row = connection.execute("SELECT spent_after FROM entries WHERE number = ?", (after,)).fetchone()
+    before = to_fraction(row[0]) if after and row else Fraction(0)
+    check(balance, read_entries(connection, value=after), before, after)
+    check_chain(connection, "entries", after)
+    read_events(connection)
+    check_chain(connection, "events")
+    for own in read_names(connection):
+        read_terms(connection, own)
+    return balance
+
+
+def check_analysts(balance: Balance, entries: Iterable[Entry]) -> None:
+    """What each analyst has spent must agree with the entries."""
+    spent = dict.fromkeys(balance.analysts, Fraction(0))
+    for entry in entries:
+        if entry.analyst is not None:
+            spent[entry.analyst] = spent.get(entry.analyst, Fraction(0)) + entry.amount
+    if spent != {name: own.spent for name, own in balance.analysts.items()}:
+        raise DamagedError("the debits of an analyst differ from what they have spent")
+
+
+def entry_of(row: Sequence[Any], names: dict[int, str]) -> Entry:
+    """An entry from its row."""
+    number, time, amount, spent_after, lineage, operator, status, process, terms, dataset, analyst, request = row
+    steps = _from_json(lineage, f"the lineage of entry {number}")
+    if not isinstance(steps, list) or not all(isinstance(name, str) for name in steps):
         raise DamagedError(f"the lineage of entry {number} is not a list of names")
-    if not isinstance(time, str) or not isinstance(operator, str) or not isinstance(process, int):
+    texts = all(isinstance(text, str) for text in (time, operator))
+    texts = texts and all(isinstance(text, str | None) for text in (analyst, request))
+    if not texts or not isinstance(process, int) or dataset not in names:
         raise DamagedError(f"entry {number} has a value of the wrong type")
     if status not in get_args(Status):
         raise DamagedError(f"the status of entry {number} is unknown")
@@ -309,7 +331,8 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     except ValueError:
         raise DamagedError(f"the terms of entry {number} are incomplete") from None
     sums = to_fraction(amount), to_fraction(spent_after)
-    return Entry(number, time, *sums, tuple(names), operator, status, process, made, recount)
+    kept = number, time, *sums, tuple(steps), operator, status, process, made, recount
+    return Entry(*kept, dataset=names[dataset], analyst=analyst, request=request)
 
 
 def _from_json(text: object, what: str) -> Any:
@@ -322,71 +345,81 @@ def _from_json(text: object, what: str) -> Any:
     raise DamagedError(f"{what} cannot be read")
 
 
-def read_checked(
-    connection: sqlite3.Connection,
-) -> tuple[Account, tuple[Entry, ...], tuple[Event, ...], Terms | None]:
+def read_checked(connection: Connection) -> Contents:
     """Everything in the ledger, checked. Call it inside a transaction, so that the parts are consistent."""
-    account, entries = read_account(connection), read_entries(connection)
-    check(account, entries)
-    events, terms = read_events(connection), read_terms(connection)
-    if terms is not None and not any(entry.terms or entry.recount for entry in entries):  # of an earlier format
-        kept = zip(entries, terms_by_events(entries, events, terms), strict=True)
-        entries = tuple(replace(entry, terms=own) for entry, own in kept)
-    return account, entries, events, terms
+    balance, entries = read_balance(connection), read_entries(connection)
+    check(balance, entries)
+    check_analysts(balance, entries)
+    events = read_events(connection)
+    for table in ("entries", "events"):
+        check_chain(connection, table)
+    names = read_names(connection)
+    datasets = tuple(DataSet(number, name, read_terms(connection, number)) for number, name in names.items())
+    return Contents(balance, entries, events, datasets)
 
 
-def write(connection: sqlite3.Connection, statement: str, values: Sequence[object] = ()) -> int | None:
-    """Change exactly one row, inside a transaction; returns the number of an added row."""
-    if not connection.in_transaction:
-        raise DisturbedError
-    cursor = connection.execute(statement, values)
-    if cursor.rowcount != 1:
-        raise DisturbedError
-    return cursor.lastrowid
+class Debiting(NamedTuple):
+    """Whose debit it is: of which data set, by which analyst, for which request."""
+
+    dataset: int
+    analyst: str | None = None
+    request: str | None = None
 
 
 def write_debit(
-    connection: sqlite3.Connection,
-    account: Account,
+    connection: Connection,
+    balance: Balance,
     amount: Fraction,
     lineage: Sequence[str],
     operator: str,
-    status: Status = "debited",
-    terms: str | None = None,
+    whose: Debiting,
+    terms: Terms | Literal["recount"] | None = None,
 ) -> int:
     """Add an entry, if the account is still as it was read; returns its number."""
-    spent = account.spent + amount
-    number = write(
-        connection,
-        "INSERT INTO entries (time, amount, spent_after, lineage, operator, status, process, terms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (now(), to_text(amount), to_text(spent), json.dumps(lineage), operator, status, os.getpid(), terms),
-    )
+    spent = balance.spent + amount
+    row: dict[str, object] = {"time": now(), "amount": to_text(amount), "spent_after": to_text(spent)}
+    row |= {"lineage": json.dumps(lineage), "operator": operator, "process": os.getpid()}
+    row |= {"terms": json.dumps(terms.to_plain()) if isinstance(terms, Terms) else terms, **whose._asdict()}
+    number = append(connection, "entries", row, {"status": "debited" if terms != RECOUNT else "answered"})
     write(
         connection,
         "UPDATE ledger SET spent = ? WHERE spent = ? AND total = ?",
-        (to_text(spent), to_text(account.spent), to_text(account.total)),
+        (to_text(spent), to_text(balance.spent), to_text(balance.total)),
     )
-    assert number is not None
+    if whose.analyst is not None:
+        before = balance.analysts[whose.analyst].spent
+        write(
+            connection,
+            "UPDATE analysts SET spent = ? WHERE name = ? AND spent = ?",
+            (to_text(before + amount), whose.analyst, to_text(before)),
+        )
     return number
 
 
-def write_event(connection: sqlite3.Connection, changed: str, old: str, new: str, consent: str | None = None) -> None:
+def write_event(
+    connection: Connection,
+    changed: str,
+    old: str,
+    new: str,
+    consent: str | None = None,
+    dataset: int | None = None,
+) -> None:
     """Record a change of the ledger's own terms."""
-    write(
-        connection,
-        "INSERT INTO events (time, changed, old, new, process, consent) VALUES (?, ?, ?, ?, ?, ?)",
-        (now(), changed, old, new, os.getpid(), consent),
-    )
+    row: dict[str, object] = {"time": now(), "changed": changed, "old": old, "new": new, "process": os.getpid()}
+    append(connection, "events", {**row, "consent": consent, "dataset": dataset})
 
 
-def write_terms(connection: sqlite3.Connection, terms: Terms) -> None:
-    """Adopt these terms."""
+def write_terms(connection: Connection, terms: Terms, dataset: int) -> None:
+    """Adopt these terms for a data set."""
     for part, value in {**terms.to_plain(), "files": terms.files}.items():
-        text = "" if value is None else str(value)
-        write(connection, "INSERT OR REPLACE INTO terms (part, value) VALUES (?, ?)", (part, text))
+        write(
+            connection,
+            "INSERT INTO terms (dataset, part, value) VALUES (?, ?, ?)"
+            " ON CONFLICT (dataset, part) DO UPDATE SET value = excluded.value",
+            (dataset, part, "" if value is None else str(value)),
+        )
 
 
-def write_terms_of(connection: sqlite3.Connection, entry: int, terms: Terms) -> None:
-    """Record whom a debit protects."""
-    write(connection, "UPDATE entries SET terms = ? WHERE number = ?", (json.dumps(terms.to_plain()), entry))
+def judge(connection: Connection, entry: int, terms: Terms) -> None:
+    """Record whom an earlier debit protects, where that became known only now."""
+    write(connection, "UPDATE entries SET judged = ? WHERE number = ?", (json.dumps(terms.to_plain()), entry))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import html
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from adyton.errors import LedgerMismatch
 from adyton.exact import display
-from adyton.kernel.ledger.records import Account, Entry, Event, counted_for
+from adyton.kernel.ledger.analysts import Analyst, Balance
+from adyton.kernel.ledger.records import Account, DataSet, Entry, Event, counted_for, in_shell
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 from adyton.messages import listing
 
@@ -25,6 +25,14 @@ class LedgerReport(Account):
     entries: tuple[Entry, ...]
     events: tuple[Event, ...]
     terms: Terms | None = None
+    further: tuple[DataSet, ...] = ()
+    """The other data sets, if there are several; ``dataset`` and ``terms`` are those of the first."""
+    analysts: tuple[Analyst, ...] = ()
+
+    @property
+    def aside(self) -> Fraction:
+        """What is set aside for analysts, and not yet spent by them."""
+        return Balance(self.total, self.spent, {own.name: own for own in self.analysts}).committed - self.spent
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -73,7 +81,7 @@ def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> 
     """The error for a ledger that is opened with a total or a data set other than its own."""
     phrase = "a total of" if word == "total" else "the data set"
     way = (
-        f"adyton ledger raise {shlex.quote(name)} --total {new}"
+        f"adyton ledger raise {in_shell(name)} --total {new}"
         if word == "total" and raised
         else f'Ledger.open(…, accept={{"{word}"}}) in Python'
     )
@@ -88,21 +96,24 @@ def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> 
     )
 
 
-def refuse_below_spent(name: str, total: Fraction, account: Account) -> None:
+def refuse_below_spent(name: str, total: Fraction, balance: Balance) -> None:
     """Raise an error if a total is less than the amount spent."""
-    if total < account.spent:
+    if total < balance.committed:
+        aside = balance.committed - balance.spent
+        more = f" and {display(aside)} is set aside for analysts" if aside else ""
         raise LedgerMismatch(
-            f"{name} cannot have a total of {display(total)}, because {display(account.spent)} is spent already. "
-            f"Open it with its total of {display(account.total)}."
+            f"{name} cannot have a total of {display(total)}, because {display(balance.spent)} is spent already{more}. "
+            f"Open it with its total of {display(balance.total)}."
         )
 
 
-def too_much_for_units(name: str, account: Account, needed: Fraction, new: str, old: str) -> LedgerMismatch:
+def too_much_for_units(name: str, balance: Balance, more: Fraction, new: str, old: str) -> LedgerMismatch:
     """The error if earlier answers, counted for other units, cost more than the total."""
     return LedgerMismatch(
-        f"{name} has spent {display(account.spent)}; counted for units of {new}, instead of {old}, that is "
-        f"{display(needed)}, and the total is {display(account.total)}. Raise the total first: "
-        f"adyton ledger raise {shlex.quote(name)} --total …"
+        f"{name} has spent {display(balance.spent)}; counted for units of {new}, instead of {old}, that is "
+        f"{display(balance.spent + more)}, and the total is {display(balance.total)}"
+        f"{', of which a part is set aside' if balance.committed > balance.spent else ''}. Raise the total first: "
+        f"adyton ledger raise {in_shell(name)} --total …"
     )
 
 
