@@ -246,11 +246,11 @@ async def _reply(task: asyncio.Task[object]) -> bytes:
         return pack({"ok": await asyncio.shield(task)})
     except Exception as error:
         if not isinstance(error, AdytonError):
-            _report(error)
+            report(error)
         return pack({"error": error_of(error)})
 
 
-def _report(error: Exception) -> None:
+def report(error: Exception) -> None:
     """Say on standard error where an error that nobody expected was raised: the lines of code, no values."""
     where = "".join(traceback.format_tb(error.__traceback__))
     sys.stderr.write(f"adyton: {type(error).__name__} in a call\n{where}")

@@ -1,0 +1,187 @@
+"""Calls to keepers: who may make them, what is under way, and what is replied with its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fastapi import Request, Response
+
+from adyton.errors import BadInput, Unfinished
+from adyton.service import channel
+from adyton.service.access import Person
+from adyton.service.channel import Busy, Forbidden, NotFound
+from adyton.service.gate import Passage
+from adyton.service.limits import UnderWay
+from adyton.service.receipts import sign, signing_key
+from adyton.service.settings import Settings
+from adyton.service.timing import SECOND, Clock, Durations, Line, Work, class_of
+
+_KEEPER_SECONDS = 30
+_KEEPER_WAITS = 600
+"""How long a keeper may take for a call that starts no work; and how long it lets us wait for a result at a time."""
+Key: TypeAlias = tuple[str | None, ...]
+"""What a call under way can be asked for by: data set, analyst, id."""
+
+
+class Service:
+    """What the routes share: keepers, and what is under way."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self.clock = clock
+        self.datasets = settings.datasets
+        self.durations = Durations.of_seconds(**settings.timing.model_dump())
+        self.key = signing_key(Path(settings.receipts))
+        self.counted = UnderWay(settings.limits.under_way, settings.limits.under_way_each)
+        self.works: dict[Key, Work] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
+        self._lines: defaultdict[Key, Line] = defaultdict(Line)
+        self._described: dict[Key, Any] = {}
+
+    def granted(self, request: Request, name: str, *, curator: bool = False) -> Person:
+        """Who is calling, if this person may use the data set."""
+        person: Person = self.passage(request).person  # type: ignore[assignment]
+        if name not in self.datasets:
+            raise NotFound("There is no such data set.")
+        allowed = person.role == "curator" or (person.role == "analyst" and person.name in self.datasets[name].analysts)
+        if not allowed or (curator and person.role != "curator"):
+            raise Forbidden("Only a curator may do this." if allowed else "This data set was not granted to you.")
+        return person
+
+    @staticmethod
+    def passage(request: Request) -> Passage:
+        """What the gate knows of a call."""
+        passage: Passage = request.state.passage
+        return passage
+
+    async def keeper(self, name: str, person: Person, call: str, **fields: Any) -> Any:
+        """Ask a keeper for something that starts no work."""
+        try:
+            async with asyncio.timeout(_KEEPER_SECONDS):
+                return await self._call(name, person, call, fields)
+        except TimeoutError:
+            raise Busy("The data set does not answer. Try again later.") from None
+
+    def _call(self, name: str, person: Person, call: str, fields: Mapping[str, Any]) -> Any:
+        given = {field: value for field, value in fields.items() if value is not None}
+        message = {"call": call, "analyst": person.name, "role": person.role, **given}
+        return channel.call(self.datasets[name].socket, message)
+
+    async def work(
+        self,
+        request: Request,
+        name: str,
+        call: str,
+        key: Key | None = None,
+        *,
+        owner: str | None = None,
+        wait: float | None = None,
+        **fields: Any,
+    ) -> Any:
+        """What a keeper's worker returns for a call, by the rule of timing; None if it is still under way.
+
+        The work goes on when the caller hangs up. A *key* is what a later call can ask for it by.
+        """
+        passage = self.passage(request)
+        person: Person = passage.person  # type: ignore[assignment]
+        shortest = call == "consent" and not fields["grant"]  # a refusal starts no work
+        kind = "count" if shortest else class_of(call, fields.get("request"), self.datasets[name].cells)
+        duration = self.durations[kind]
+        subject = json.dumps([call, fields], sort_keys=True)
+        work = self.works.get(key) if key else None
+        if work is not None and not work.subject.startswith(f'["{call}"'):
+            work, key = None, None  # behind a consent to it, the keeper knows whether it is the same request
+        if work is None:
+            begin = partial(self._until_done, name, person, call, fields)
+            line = self._lines[name, owner or person.name]
+            work = self._start(begin, key, person, line, passage.arrival, duration, subject)
+        elif work.subject != subject:
+            raise BadInput("Another request of yours has this id. Choose another one.")
+        passage.leave, done = await work.reply(passage.arrival, None if wait is None else round(wait * SECOND))
+        return work.outcome if done else None
+
+    def _start(
+        self,
+        begin: Callable[[], Any],
+        key: Key | None,
+        person: Person,
+        line: Line,
+        arrival: int,
+        duration: int,
+        subject: str,
+    ) -> Work:
+        held = self.counted.one_more(person.name)
+        held.__enter__()
+        work = Work(begin, self.clock, arrival=arrival, duration=duration, line=line, subject=subject)
+
+        def ended(task: asyncio.Task[None]) -> None:
+            held.__exit__(None, None, None)
+            self.tasks.discard(task)
+            if key is not None:
+                self.works.pop(key, None)
+
+        self.tasks.add(work.task)
+        if key is not None:
+            self.works[key] = work
+        work.task.add_done_callback(ended)
+        return work
+
+    async def _until_done(self, name: str, person: Person, call: str, fields: dict[str, Any]) -> Any:
+        """The keeper's reply; where it is that something is under way, the reply after that."""
+        waits = {"wait": _KEEPER_WAITS} if call == "ask" else {}
+        reply = await self._call(name, person, call, {**fields, **waits})
+        while isinstance(reply, dict) and reply.get("status") == "under way":
+            await asyncio.sleep(0.5)  # a keeper that does not wait is not asked all the time
+            if call == "ask":
+                reply = await self._call(name, person, call, {**fields, **waits})
+            else:
+                reply = await self.keeper(name, person, "fetch", id=fields["id"], analyst_of=fields["analyst_of"])
+        return reply
+
+    async def described(self, name: str, person: Person) -> Any:
+        """What a keeper says of its data set.
+
+        While something of this person is under way there, the budget is the one before it: how it is spent, step by
+        step, depends on rows.
+        """
+        key = (name, person.name)
+        busy = self.durations.on and self._lines[key].turn.locked()
+        if not (busy and key in self._described):
+            description = await self.keeper(name, person, "describe")
+            if busy and isinstance(description, dict):
+                return {**description, "budget": None}
+            self._described[key] = description
+        return self._described[key]
+
+    def outcome(self, name: str, owner: str, identifier: str, outcome: Any) -> Response:
+        """The reply for what a keeper says of a request."""
+        status = outcome.get("status") if isinstance(outcome, dict) else "under way"
+        if status == "refused":
+            raise Forbidden(str(outcome.get("message") or "The curator refused this request. Nothing was spent."))
+        headers = {"Adyton-Request": identifier, "Adyton-Status": status}
+        if status not in ("done", "ended"):
+            return as_json({"id": identifier, "status": status}, 202, headers)
+        result = outcome.get("result")
+        if not isinstance(result, str):
+            raise Unfinished("This request was charged and ended without a result. Its measurements are in the ledger.")
+        data = result.encode("utf-8")
+        receipt = {"dataset": name, "analyst": owner, "request": identifier, "entries": [], "date": None}
+        if isinstance(outcome.get("receipt"), dict):
+            receipt |= outcome["receipt"]
+            headers["Adyton-Receipt"] = sign(self.key, receipt, data)
+        return Response(data, 200, headers, media_type="application/json")
+
+
+def owner_of(person: Person) -> str | None:
+    """Whose request it is: all curators are one."""
+    return None if person.role == "curator" else person.name
+
+
+def as_json(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A reply of JSON."""
+    return Response(json.dumps(value, allow_nan=False), status, headers, media_type="application/json")

@@ -1,0 +1,127 @@
+"""The HTTP process of the service: ``python -m adyton.service.web``.
+
+It reads its :class:`~adyton.service.settings.Settings` as one line of JSON from standard input, writes
+``{"ready": address}`` to standard output, and serves until it is asked to end. It knows the sockets of keepers, who may
+use which, hashes of tokens and the key of receipts; it has no rows, no ledger and no password of the data, and does not
+load the code that could open them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+import adyton
+from adyton.errors import AdytonError, BadInput
+from adyton.service import channel
+from adyton.service.access import Access, Doorkeeper, OpenId
+from adyton.service.calls import Service
+from adyton.service.gate import Gate, error_reply
+from adyton.service.limits import Rate, UnderWay
+from adyton.service.listening import Listener
+from adyton.service.observing import AuditLog, Metrics
+from adyton.service.routes import router
+from adyton.service.settings import Settings, sentence
+from adyton.service.timing import Clock, SystemClock
+
+
+def application(settings: Settings, *, clock: Clock | None = None) -> Gate:
+    """The whole application: the routes behind the gate."""
+    clock = clock or SystemClock()
+    service = Service(settings, clock)
+    audit = AuditLog(Path(settings.audit) if settings.audit else None)
+    metrics = Metrics(audit)
+    app = _app(service, metrics)
+    limits = settings.limits
+    openid = OpenId(**settings.openid.model_dump()) if settings.openid else None
+    return Gate(
+        app=app,
+        service=service,
+        routes=app.routes,
+        doorkeeper=Doorkeeper(Access(Path(settings.access)), openid, frozenset(settings.curators)),
+        rate=Rate(limits.requests_per_minute, clock.now),
+        calls=UnderWay(limits.under_way, limits.under_way_each),
+        clock=clock,
+        durations=service.durations,
+        audit=audit,
+        metrics=metrics,
+        datasets=frozenset(settings.datasets),
+        most_body=limits.body,
+        body_seconds=limits.body_seconds,
+    )
+
+
+def _app(service: Service, metrics: Metrics) -> FastAPI:
+    off = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+    app = FastAPI(
+        title="Adyton",
+        version=adyton.__version__,
+        description="Differentially private answers about tables that stay where they are.",
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=off,  # durations depend on rows, and errors hold what was sent
+    )
+    app.state.service, app.state.metrics = service, metrics
+    app.include_router(router)
+    for kind in (AdytonError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _answered)
+    return app
+
+
+async def _answered(request: Request, error: Exception) -> Response:
+    """The reply for an error that a route raised."""
+    if isinstance(error, RequestValidationError):
+        error = BadInput(sentence(error.errors()))
+    elif isinstance(error, HTTPException):
+        error = _Unrouted(error)
+    reply = error_reply(error, Service.passage(request))
+    response = Response(reply.body, reply.status)
+    response.raw_headers = reply.headers
+    return response
+
+
+class _Unrouted(channel.Refused):
+    """A path or method that there is none."""
+
+    def __init__(self, error: HTTPException) -> None:
+        if error.status_code == 405:
+            super().__init__({"kind": "MethodNotAllowed", "message": "This path has no such method."})
+        elif error.status_code == 404:
+            super().__init__({"kind": "NotFound", "message": "There is no such path. See /openapi.json."})
+        else:
+            super().__init__({"kind": "BadInput", "message": "The body cannot be read."})
+
+
+def main() -> None:
+    """Serve by the settings on standard input, until SIGTERM."""
+    try:
+        settings = Settings.read(sys.stdin.readline())
+        gate = application(settings)
+        gate.doorkeeper.access.create()
+        limits = settings.limits
+        Listener(
+            gate,
+            settings.listen,
+            gate.audit,
+            gate.metrics,
+            gate.service.tasks,
+            certificate=settings.certificate,
+            certificate_key=settings.certificate_key,
+            connections=limits.connections,
+            head_seconds=limits.head_seconds,
+            idle_seconds=limits.idle_seconds,
+            shutdown_seconds=limits.shutdown_seconds,
+            parent=settings.parent,
+        ).run()
+    except (AdytonError, OSError) as error:
+        sys.stderr.write(f"adyton: {error}\n")
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
