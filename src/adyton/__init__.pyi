@@ -52,6 +52,8 @@ from .schema import Reading as Reading
 from .schema import ReportWords as ReportWords
 from .schema import Schema as Schema
 from .session import Session as Session
+from .session.remote import RemoteSession as RemoteSession
+from .session.remote import connect as connect
 from .statistics.numbers_release import NumbersRelease as NumbersRelease
 from .tasks import Cdf as Cdf
 from .tasks import Count as Count

@@ -62,6 +62,21 @@ class Unfinished(AdytonError):
     """A request that ended after it was charged and before there was a result. Its measurements are kept."""
 
 
+class ServiceError(AdytonError):
+    """A service that cannot be reached, or that refuses what it was asked: its address, the token, what is allowed."""
+
+
+class Waiting(AdytonError):
+    """A request to a service that waits for the curator's consent. Nothing was spent; *id* is its name there."""
+
+    def __init__(self, message: str, *, id: str) -> None:
+        super().__init__(message)
+        self.id = id
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return partial(Waiting, id=self.id), (str(self),)
+
+
 class LargeBudget(UserWarning):
     """A total or a release whose ε protects little. It is not refused."""
 

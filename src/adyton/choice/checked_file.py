@@ -98,6 +98,16 @@ class FileKind:
             raise BadInput(f"{path} is not {self.holds}. {self.other(Path(path))}")
         return self.made(plain, str(path), made)
 
+    def parsed(self, text: str, name: str, made: Callable[[dict[str, Any]], Content]) -> Content:
+        """As :meth:`read`, from the content of such a file, which messages call *name*."""
+        try:
+            plain = _parts_of(text, self.long)
+        except BadInput as problem:
+            raise BadInput(f"{name} is not {self.holds}: {problem}") from None
+        except WRONG:
+            raise BadInput(f"{name} is not {self.holds}: it is not JSON, or is nested too deeply.") from None
+        return self.made(plain, name, made)
+
     def other(self, path: Path) -> str:
         """A sentence that says what a file or folder holds instead, if it has the mark of another kind."""
         inside = [path / name for name in FOLDERS] if path.is_dir() else [path]

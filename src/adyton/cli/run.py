@@ -115,7 +115,7 @@ def _check(batch: Batch, schema: Any) -> None:
 
 def _carry_out(session: Session, batch: Batch, folder: Path, results: dict[str, Result], *, quiet: bool) -> None:
     """Carry out the requests in turn; each result is in its folder before the next request begins."""
-    with batch.opened(session._kernel, folder, results) as steps:
+    with batch.opened(session, folder, results) as steps:
         for step in steps:
             place = step.place
             assert place is not None

@@ -174,6 +174,17 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
         return cls._over(TableShape(schema), table, *account)
 
     @classmethod
+    def rehearsal(
+        cls, table: CodedTable, like: Facts, terms: Terms, *, epsilon: Rational, seed: int, dataset: str
+    ) -> Kernel[TableSource]:
+        """A kernel over *public* rows whose root has the facts and the terms of another kernel's, and simulated noise.
+
+        A request costs here what it would cost there, so that its noise is as large.
+        """
+        tally = Tally(positive(epsilon, "epsilon", computed=True), dataset)
+        return cls._over(like.shape, table, terms, tally, SimulatedNoise(seed), stability=like.stability)
+
+    @classmethod
     def _over(cls, shape: SourceShape, data: Any, *account: Any, **options: Any) -> Kernel[Any]:
         """A kernel over given data; the arguments are those of :meth:`_begin`."""
         kernel: Kernel[Any] = cls.__new__(cls)

@@ -19,8 +19,9 @@ from adyton.errors import BadInput
 from adyton.marginals.program import what_it_does
 from adyton.plans.base import MEANINGS, ExpectedError
 from adyton.plans.registry import standing
+from adyton.result.folder import KIND
 from adyton.result.misfits import NO_SHARE, MisfitShare
-from adyton.result.result import Result, read_result
+from adyton.result.result import Result, read_result, result_from
 from adyton.schema import Schema
 from adyton.tasks.known import KnownTotals
 from adyton.tasks.request import Request, Task
@@ -286,8 +287,15 @@ def load(folder: str | os.PathLike[str]) -> Result:
     Nothing in the file is trusted, and nothing in it is run; the data are not needed.
     """
 
-    def result_type(task: Any, kind: str) -> type[Result] | None:
-        program = program_type(task)
-        return {result.kind: result for result in (program.result, *program.other_results)}.get(kind)
+    return read_result(folder, _result_type, "a result")
 
-    return read_result(folder, result_type, "a result")
+
+def result_in(text: str, name: str) -> Result:
+    """The same, from the content of such a JSON file, which messages call *name*."""
+    return KIND.parsed(text, name, lambda plain: result_from(plain, _result_type))
+
+
+def _result_type(task: Task, kind: str) -> type[Result] | None:
+    """The class of the results of this kind that a program for the task returns."""
+    program = program_type(task)
+    return {result.kind: result for result in (program.result, *program.other_results)}.get(kind)

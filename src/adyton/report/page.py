@@ -198,7 +198,7 @@ def view_of(
     paid = (spent(result), Fact("Algorithm", result.algorithm)) if cost is None else cost
     return {
         "heading": what,
-        "kicker": f"Private {result.noun} from {dataset}",
+        "kicker": f"{'Private' if result.receipt.private else 'Simulated'} {result.noun} from {dataset}",
         "lead": f"{what}{where(result)}, from {dataset}. {promise(result)}",
         "simulated": f"The noise in this {result.noun} was simulated. It protects nobody: do not publish it.",
         "figures": (*(figures or ()), *paid),
@@ -228,6 +228,8 @@ def where(result: Result) -> str:
 
 def promise(result: Result, begin: str = _PROMISE) -> str:
     """A sentence on what the noise hides."""
+    if not result.receipt.private:
+        return "The noise is simulated, and hides nothing."
     unit, epsilon = result.receipt.unit, amount(result)
     hidden = f"whether any one {unit} is in the data stays hidden, as strongly as {epsilon} says"
     return f"{begin}: {hidden}. {odds.in_words(result.epsilon, unit)}"

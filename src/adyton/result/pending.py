@@ -26,7 +26,7 @@ from adyton.queries.measurement import NoisyTables
 from adyton.result.folder import Place, staged
 
 Result = TypeVar("Result")
-FILE = "measurements.json"
+FILE, FORMAT = "measurements.json", "adyton measurements"
 
 
 def carry_out(
@@ -162,7 +162,7 @@ class Measurements:
     def to_dict(self) -> dict[str, Any]:
         """Everything, as plain values for JSON."""
         return {
-            "format": "adyton measurements",
+            "format": FORMAT,
             "version": 1,
             "dataset": self.dataset,
             "ended": self.ended,

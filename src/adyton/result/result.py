@@ -235,8 +235,13 @@ class Result(ABC):
         )
 
     def _budget_in_words(self) -> str:
-        """The price, what is left, where that is recorded, and what ε means."""
+        """The price, what is left, where that is recorded, and what ε means; that it protects nobody, if simulated."""
         receipt = self.receipt
+        if not receipt.private:
+            return (
+                f"WARNING: simulated, NOT private. The noise of this {self.noun} protects nobody, and no budget was "
+                f"spent. With private noise, it would cost ε = {display(self.epsilon)}."
+            )
         left, total = display(receipt.remaining), display(receipt.total)
         kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file records it"
         changed = f" WARNING: {CHANGED}." if receipt.changed else ""

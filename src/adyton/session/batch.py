@@ -13,20 +13,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from adyton.choice.checked_file import WRONG
 from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.exact import Rational, budget, display, positive
-from adyton.kernel.kernel import Kernel
 from adyton.messages import listing, shorten
 from adyton.programs.base import load
 from adyton.result.folder import Place, says_so, staged
 from adyton.result.pending import FILE as MEASURED
 from adyton.result.result import Result
 from adyton.schema.plain_values import as_text
-from adyton.session.run import admitted
 from adyton.tasks import Task
 from adyton.tasks.request import Request
 
@@ -35,6 +33,18 @@ MOST = 1000
 _PATHS = ("data", "schema", "ledger", "out")
 """What a file may name in addition to its requests: paths relative to the file."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}")
+Admitted: TypeAlias = Callable[[Callable[[Any], None]], Result]
+"""A request that has passed its checks: a function that carries it out, and passes on what was paid for."""
+
+
+class Asker(Protocol):
+    """What carries out requests: a session, whether its table is here or at a service."""
+
+    def _afford(self, epsilon: Fraction) -> None:
+        """Refuse requests that cost more than is left, together."""
+
+    def _admitted(self, request: Request) -> Admitted:
+        """Make all checks of a request now."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +116,14 @@ class Batch:
         return results
 
     @contextmanager
-    def opened(self, kernel: Kernel[Any], folder: Path | None, answered: Mapping[str, Result]) -> Iterator[list[Step]]:
+    def opened(self, asker: Asker, folder: Path | None, answered: Mapping[str, Result]) -> Iterator[list[Step]]:
         """The requests that are left: each has passed all checks, and has a place for its result.
 
         Measurements of a request that could not be finished stay next to the folder of its result.
         """
         rest = {name: request for name, request in self.requests.items() if name not in answered}
-        kernel.budget.afford(sum((request.epsilon for request in rest.values()), Fraction(0)), kernel.ledger.path)
-        steps = [Step(name, admitted(kernel, request)) for name, request in rest.items()]
+        asker._afford(sum((request.epsilon for request in rest.values()), Fraction(0)))
+        steps = [Step(name, asker._admitted(request)) for name, request in rest.items()]
         with ExitStack() as places:
             if folder is not None:
                 for step in steps:
@@ -131,7 +141,7 @@ class Step:
     """A request that can be carried out, and the place for its result."""
 
     name: str
-    run: Callable[[Callable[[Any], None]], Result]
+    run: Admitted
     place: Place | None = None
 
 

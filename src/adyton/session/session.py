@@ -29,8 +29,8 @@ from adyton.result.pending import Keeper, Measurements
 from adyton.result.receipt import RowsCounted
 from adyton.result.result import Result
 from adyton.schema import Schema
-from adyton.session.batch import Batch
-from adyton.session.run import MisfitCount, Preview, run
+from adyton.session.batch import Admitted, Batch
+from adyton.session.run import MisfitCount, Preview, admitted
 from adyton.tasks import Count, RowsLeftOut, Task, Units
 from adyton.tasks.request import AUTO, Request
 from adyton.whole import whole
@@ -172,8 +172,43 @@ class Session(Budgeted, Keeper):
         """What can be known of a request beforehand; refused if its release would be refused."""
         program = program_of(request, self.schema)
         if request.where is not None:
-            self._kernel.root.where(request.where)
-        return program.outlook(MisfitCount.planned(self._kernel.root, program.looks_at, request).shares)
+            self._check_where(request.where)
+        return program.outlook(MisfitCount.planned(self._root, program.looks_at, request).shares)
+
+    def rehearse(
+        self,
+        task: Task,
+        epsilon: Rational,
+        *,
+        algorithm: str = AUTO,
+        where: str | None = None,
+        misfits: Rational | bool | None = None,
+        known: object = None,
+        rows: int | None = None,
+        seed: int = 0,
+        **options: Any,
+    ) -> Any:
+        """The same request on rows that are made up from the schema alone. Spends nothing, and writes to no ledger.
+
+        The result has the form, the sizes and the noise of a real one, so that code for it can be written and tried
+        before anything is spent; its numbers say nothing about the table, and it is marked as simulated everywhere. A
+        classifier is rehearsed in the same way. There are *rows* rows: by default as many as the schema says, or
+        10,000. Only their cells are made up, from *seed*: of a filter, the conditions are checked, and every other row
+        is kept.
+
+        >>> import pandas, adyton as ad
+        >>> table = pandas.DataFrame({"age": [34, 51, 77]})
+        >>> session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
+        >>> session.rehearse(ad.Histogram("age"), epsilon="0.5", algorithm="hb"), session.spent
+        (<release: histogram of age, by hb, ε = 0.5; simulated, NOT private>, Fraction(0, 1))
+        """
+        from adyton.session.rehearsal import rehearsed  # not every session needs it
+
+        how: Any = {"algorithm": algorithm, "misfits": misfits, "known": known, "options": options}
+        request = Request.of(task, epsilon, where=where, **how)
+        if where is not None:
+            self._check_where(where)
+        return rehearsed(request, self._root, self.unit, rows, seed)
 
     # ---- spending ---------------------------------------------------------------------------------------------------
 
@@ -263,7 +298,7 @@ class Session(Budgeted, Keeper):
         batch, folder = Batch.of(requests, epsilon), None if out is None else path_of(out)
         done = batch.answered(folder)
         self.results = list(done.values())
-        with batch.opened(self._kernel, folder, done) as steps:
+        with batch.opened(self, folder, done) as steps:
             for step in steps:
                 self._last = None
                 try:
@@ -290,9 +325,28 @@ class Session(Budgeted, Keeper):
             warnings.warn(f"{place.given}: {problem} Everything else is there.", stacklevel=3)
 
     def _ask(self, request: Request) -> Result:
-        if not self._kernel.answering:  # else a handler asks, and is refused: the interrupted request stays
+        if not self._answering:  # else a handler asks, and is refused: the interrupted request stays
             self._last = None
-        return run(self._kernel, request, self.keep)
+        return self._admitted(request)(self.keep)
+
+    # ---- what a session elsewhere does otherwise ---------------------------------------------------------------------
+
+    @property
+    def _root(self) -> TableSource:
+        return self._kernel.root
+
+    @property
+    def _answering(self) -> bool:
+        return self._kernel.answering
+
+    def _check_where(self, where: str) -> None:
+        self._root.where(where)
+
+    def _afford(self, epsilon: Fraction) -> None:
+        self.budget.afford(epsilon, self._kernel.ledger.path)
+
+    def _admitted(self, request: Request) -> Admitted:
+        return admitted(self._kernel, request)
 
     def close(self) -> None:
         """Close the ledger's file, if the session opened it. A ``with`` block does the same at its end."""

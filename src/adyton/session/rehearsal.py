@@ -1,0 +1,115 @@
+"""Rehearsals: a request on rows that are made up from the schema, so that nothing is read and nothing is spent.
+
+The program is the one that would run, on a kernel with simulated noise whose root has the facts of the real one: the
+same schema, unit and stability. So the form of the result, its noise and its intervals are those of a real one. Rows
+are made up as cells: what needs values (a filter, the sizes of groups and units) is made up, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from adyton.arrays import Integers, Reals
+from adyton.kernel.counting.public_rows import CodedRows, CodedTable
+from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger.terms import Terms
+from adyton.kernel.sources import TableSource
+from adyton.programs.base import program_of
+from adyton.result.result import Result
+from adyton.schema import Schema
+from adyton.schema.attributes import CelledAttribute
+from adyton.schema.misfits import Misfit
+from adyton.schema.predicates import Predicate
+from adyton.session.run import misfits_share, run
+from adyton.tasks.request import Request
+from adyton.whole import whole
+
+ROWS = 10_000
+"""How many rows are made up where the schema does not say how many the table has."""
+_DISTINCT = 100_000
+"""How many of them differ at most: more rows are these, several times."""
+_WITHOUT_CELL = 0.03
+"""The share of values that are outside, or missing, where the schema has a cell for them."""
+
+
+def rehearsed(request: Request, root: TableSource, unit: str, rows: int | None, seed: int) -> Result:
+    """The result of a request on rows that are made up for the schema of *root*; it is marked as not private."""
+    schema = root.schema
+    count = whole(schema.rows or ROWS if rows is None else rows, "rows", 1)
+    random = np.random.default_rng(whole(seed, "seed", 0))
+    distinct = min(count, _DISTINCT)
+    times = np.full(distinct, count // distinct)
+    times[: count % distinct] += 1
+    table = MadeUpTable.of(codes_for(schema, distinct, random), schema, times)
+    terms = Terms.of(schema.to_dict(), schema.rows_per_unit, None if schema.unit else unit)
+    kernel = Kernel.rehearsal(
+        table, root.facts, terms, epsilon=request.epsilon, seed=int(random.integers(1 << 62)), dataset=_name(root)
+    )
+    if request.misfits is None and program_of(request, schema).looks_at is not None:
+        share = misfits_share(None, schema, from_text=root.from_text)
+        request = replace(request, misfits=bool(share.of(request.epsilon)))
+    return run(kernel, request, lambda paid: None)
+
+
+def _name(root: TableSource) -> str:
+    return f"rehearsal of {root.lineage[0]}"
+
+
+def codes_for(schema: Schema, rows: int, random: np.random.Generator) -> Integers:
+    """Made-up rows: the number of a cell for each attribute. Along an order the cells have a hump, and others have
+    shares of their own."""
+    columns = []
+    for attribute in schema.attributes.values():
+        if not isinstance(attribute, CelledAttribute):
+            columns.append(np.zeros(rows, dtype=np.int64))  # it has no cells, and nothing counts its values
+            continue
+        own = attribute.base_size
+        if attribute.ordered:
+            cells = np.minimum((random.beta(2, 3, rows) * own).astype(np.int64), own - 1)
+        else:
+            shares: Reals = random.gamma(2, size=own)
+            cells = random.choice(own, rows, p=shares / shares.sum())
+        for extra in (attribute.other_cell, attribute.null_cell):
+            if extra is not None:
+                cells[random.random(rows) < _WITHOUT_CELL] = extra
+        columns.append(cells)
+    return np.stack(columns, axis=1)
+
+
+class MadeUpTable(CodedTable):
+    """Made-up rows. They have cells and no values, so what depends on values is made up, too."""
+
+    __slots__ = ()
+
+    def where(self, predicate: Predicate) -> MadeUpTable:  # type: ignore[override]
+        """Every other row, whatever the condition says."""
+        rows = self._rows
+        assert isinstance(rows, CodedRows)
+        times = None if rows.times is None else rows.times[::2]
+        halved = CodedRows(np.asfortranarray(rows.codes[::2]), rows.schema, times)
+        own = {"declared": self._declared, "conditions": self._conditions, "moment": self._moment}
+        return MadeUpTable(halved, self._schema, **own)  # type: ignore[arg-type]
+
+    def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> MadeUpTable:  # type: ignore[override]
+        """A third as many groups as rows, with made-up sizes."""
+        return self._sized(self._schema.grouped(keys, count_name, max_count), max_count)
+
+    def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> MadeUpTable:  # type: ignore[override]
+        """A third as many units as rows, with made-up numbers of rows."""
+        return self._sized(self._schema.per_unit(count_name, max_count), max_count)
+
+    def _sized(self, schema: Schema, most: int) -> MadeUpTable:
+        rows = self._rows
+        assert isinstance(rows, CodedRows)
+        random = np.random.default_rng(len(rows.codes))
+        codes = codes_for(schema, -(-len(rows.codes) // 3), random)
+        codes[:, -1] = np.minimum(random.geometric(1 / 3, len(codes)), most) - 1  # the cells of 1 … most
+        times = None if rows.times is None else rows.times[: len(codes)]
+        return MadeUpTable.of(codes, schema, times)
+
+    def misfits(self, misfits: Sequence[Misfit]) -> Integers:  # type: ignore[override]
+        """All rows match the schema."""
+        return np.array([self.count(), *(0 for _ in misfits)], dtype=np.int64)
