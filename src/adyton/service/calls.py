@@ -59,7 +59,7 @@ class Service:
         passage: Passage = request.state.passage
         return passage
 
-    async def keeper(self, name: str, person: Person, call: str, **fields: Any) -> Any:
+    async def keeper(self, name: str, person: Person, call: str, /, **fields: Any) -> Any:
         """Ask a keeper for something that starts no work."""
         try:
             async with asyncio.timeout(_KEEPER_SECONDS):
@@ -78,6 +78,7 @@ class Service:
         name: str,
         call: str,
         key: Key | None = None,
+        /,
         *,
         owner: str | None = None,
         wait: float | None = None,

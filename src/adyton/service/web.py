@@ -41,7 +41,7 @@ def application(settings: Settings, *, clock: Clock | None = None) -> Gate:
     return Gate(
         app=app,
         service=service,
-        routes=app.routes,
+        routes=router.routes,
         doorkeeper=Doorkeeper(Access(Path(settings.access)), openid, frozenset(settings.curators)),
         rate=Rate(limits.requests_per_minute, clock.now),
         calls=UnderWay(limits.under_way, limits.under_way_each),
