@@ -18,7 +18,7 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from adyton.errors import AdytonError, BadInput
 from adyton.kernel.ledger import Ledger, StoredRequest
 from adyton.kernel.ledger.records import Account
 from adyton.kernel.ledger.requests import checked_id
+from adyton.schema.plain_values import as_plain
 from adyton.service import channel
 from adyton.service.channel import Busy, Forbidden, Gone, Message, NotFound, Refused, UnderWay
 
@@ -511,7 +512,13 @@ class Keeper:
 
     async def account(self, caller: Caller) -> Message:
         """Everything in the ledger."""
-        return dict(await asyncio.to_thread(lambda: self.ledger.report().to_dict()))
+        report = await asyncio.to_thread(self.ledger.report)
+        return {**as_plain(asdict(report)), "path": None}
+
+    async def analysts(self, caller: Caller) -> list[Message]:
+        """Who may spend how much, and what they have spent."""
+        everybody = await asyncio.to_thread(self.ledger.analysts)
+        return [as_plain(asdict(analyst)) for analyst in everybody]
 
 
 _MEASURE = "measure"
@@ -533,10 +540,10 @@ def _at_door(name: str) -> Callable[..., Awaitable[Any]]:
 
 CALLS: Mapping[str, Callable[..., Awaitable[Any]]] = {
     name: getattr(Keeper, name)
-    for name in ("describe", "health", "ask", "fetch", "list", "consent", "cancel", "open", "measure")
+    for name in ("analysts", "describe", "health", "ask", "fetch", "list", "consent", "cancel", "open", "measure")
 } | {"ledger": Keeper.account, **{name: _at_door(name) for name in ("transform", "afford", "forget", "close")}}
 """What can be asked of a keeper."""
-_OF_CURATORS = (Keeper.consent, Keeper.account)
+_OF_CURATORS = (Keeper.consent, Keeper.account, Keeper.analysts)
 
 
 def _text(value: object) -> str:
@@ -565,7 +572,7 @@ async def run(settings: Mapping[str, Any]) -> None:
     server = await channel.serve(settings["socket"], keeper.answer)
     if settings["socket_user"] is not None:
         os.chown(settings["socket"], settings["socket_user"], -1)
-    _say({"ok": "ready"})
+    _say({"ready": keeper.worker.public["cells"]})
     await ended.wait()
     server.close()
     if keeper._flights:

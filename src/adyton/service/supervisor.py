@@ -14,9 +14,9 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ class Part:
     settings: Mapping[str, Any]
     how: Mapping[str, Any]
     process: asyncio.subprocess.Process | None = None
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """What it said when it was ready."""
 
     async def start(self) -> None:
         """Start it, and wait until it is ready; what it refuses is raised."""
@@ -57,13 +59,11 @@ class Part:
             await self.process.stdin.drain()
             self.process.stdin.close()
         said = await self.process.stdout.readline()
-        plain = json.loads(said) if said else {}
-        if "ok" not in plain:
+        self.told = json.loads(said) if said else {}
+        if "ready" not in self.told:
             await self.process.wait()
-            error = plain.get("error", {"message": f"{self.name} ended before it was ready."})
-            raise NotReady(
-                f"{self.name}: {error['message']}", refused=error.get("kind") not in (None, "Defect", "Busy")
-            )
+            error = self.told.get("error", {"message": "It ended before it was ready."})
+            raise NotReady(f"{self.name}: {error['message']}")
 
     async def end(self) -> None:
         """Ask it to end, and wait; after a while, kill it."""
@@ -80,11 +80,7 @@ class Part:
 
 
 class NotReady(AdytonError):
-    """A part of the service could not be started; *refused*: because of what it was given."""
-
-    def __init__(self, message: str, *, refused: bool) -> None:
-        super().__init__(message)
-        self.refused = refused
+    """A part of the service could not be started."""
 
 
 class Service:
@@ -106,7 +102,7 @@ class Service:
             keepers = [self._keeper(dataset, folder) for dataset in self._config.datasets.values()]
             self.parts = keepers
             await asyncio.gather(*(part.start() for part in keepers))
-            web = self._web(folder)
+            web = self._web(folder, keepers)
             self.parts = [*keepers, web]
             await web.start()
             ready()
@@ -204,7 +200,7 @@ class Service:
     def _socket(folder: Path, dataset: DataSet) -> str:
         return str(folder / f"{dataset.name}.sock")
 
-    def _web(self, folder: Path) -> Part:
+    def _web(self, folder: Path, keepers: Sequence[Part]) -> Part:
         user, http = self._user, self._config.http
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         how: dict[str, Any] = {"env": environment, "start_new_session": True, "cwd": folder}
@@ -214,21 +210,27 @@ class Service:
                 if file is not None and Path(file).exists():
                     os.chown(file, user.pw_uid, user.pw_gid)
         timing, openid = self._config.timing, self._config.openid
-        classes = {"count": timing.count, "small": timing.small, "large": timing.large}
+        datasets = {
+            one.name: {
+                "socket": self._socket(folder, one),
+                "analysts": list(one.analysts),
+                "cells": keeper.told["ready"],
+            }
+            for one, keeper in zip(self._config.datasets.values(), keepers, strict=True)
+        }
+        limits = {"body": http.body, "requests_per_minute": http.requests_per_minute, "under_way": http.under_way}
         settings = {
             "listen": http.listen,
             "certificate": http.certificate,
-            "key": http.key,
+            "certificate_key": http.key,
+            "datasets": datasets,
+            "curators": list(self._config.curators),
             "access": http.access,
             "audit": http.audit,
             "receipts": http.receipts,
-            "body": http.body,
-            "requests_per_minute": http.requests_per_minute,
-            "under_way": http.under_way,
-            "timing": classes if self._config.protects_timing else None,
-            "openid": None if openid is None else vars(openid),
-            "datasets": {one.name: self._socket(folder, one) for one in self._config.datasets.values()},
-            "analysts": {name: self._config.datasets_of(name) for name in self._config.people},
-            "curators": self._config.curators,
+            "parent": os.getpid(),
+            "limits": limits,
+            "timing": {**asdict(timing), "on": self._config.protects_timing},
+            "openid": None if openid is None else asdict(openid),
         }
         return Part("the HTTP process", "adyton.service.web", settings, how)

@@ -91,6 +91,7 @@ class Worker:
             "steady": root.steady,
             "facts": encode_facts(root.facts),
             "private": self.kernel.private,
+            "cells": dict(zip(root.schema.names, root.schema.shape, strict=True)),
         }
 
     # ---- requests ---------------------------------------------------------------------------------------------------
