@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from adyton.report.pictures import Drawing
 
+SIMULATED = "WARNING: simulated, NOT private. The noise protects nobody: use these numbers to try things out."
 _ROOM = 1 << 20
 _KINDS = {
     "counts": "a release of counts",
@@ -226,6 +227,7 @@ class Result(ABC):
         loud, quiet = self.misfit_paragraphs()
         return (
             self.counted.after(self.asked_in_words()),
+            *(() if self.receipt.private else (SIMULATED,)),
             *((said,) if self.unfinished is not None else ()),
             *loud,
             *self.own_paragraphs(),
@@ -237,16 +239,12 @@ class Result(ABC):
     def _budget_in_words(self) -> str:
         """The price, what is left, where that is recorded, and what ε means; that it protects nobody, if simulated."""
         receipt = self.receipt
-        if not receipt.private:
-            return (
-                f"WARNING: simulated, NOT private. The noise of this {self.noun} protects nobody, and no budget was "
-                f"spent. With private noise, it would cost ε = {display(self.epsilon)}."
-            )
         left, total = display(receipt.remaining), display(receipt.total)
         kept = f"in {receipt.ledger}" if receipt.ledger else "in this process only; no ledger file records it"
         changed = f" WARNING: {CHANGED}." if receipt.changed else ""
         cost = f"Budget: this {self.noun} cost ε = {display(self.epsilon)}; {left} of {total} is left, {kept}."
-        return f"{cost} {in_words(self.epsilon, receipt.unit)}{changed}"
+        means = in_words(self.epsilon, receipt.unit) if receipt.private else "It protects nobody."
+        return f"{cost} {means}{changed}"
 
     def misfit_paragraphs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The rows that do not match the schema, in words: a warning if one is needed, and a paragraph."""

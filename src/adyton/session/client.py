@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 from urllib.parse import urlsplit
 
 from adyton import __version__, errors
@@ -213,8 +213,7 @@ class Client:
     def _exchanged(self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None) -> Reply:
         if connection.sock is None:
             connection.connect()
-            connection.sock.settimeout(_LONGEST_WAIT)
-            _keep_alive(connection.sock)
+            _keep_alive(cast("socket.socket", connection.sock))
         headers = self._headers if body is None else {**self._headers, "Content-Type": "application/json"}
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
@@ -229,7 +228,8 @@ class Client:
         return Reply(answer.status, headers, content.decode("utf-8", "replace"))
 
 
-def _keep_alive(connected: Any) -> None:
+def _keep_alive(connected: socket.socket) -> None:
+    connected.settimeout(_LONGEST_WAIT)
     if connected.family != getattr(socket, "AF_UNIX", None):
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in _ALIVE.items():

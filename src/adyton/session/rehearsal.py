@@ -93,11 +93,11 @@ class MadeUpTable(CodedTable):
         own = {"declared": self._declared, "conditions": self._conditions, "moment": self._moment}
         return MadeUpTable(halved, self._schema, **own)  # type: ignore[arg-type]
 
-    def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> MadeUpTable:  # type: ignore[override]
+    def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> MadeUpTable:
         """A third as many groups as rows, with made-up sizes."""
         return self._sized(self._schema.grouped(keys, count_name, max_count), max_count)
 
-    def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> MadeUpTable:  # type: ignore[override]
+    def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> MadeUpTable:
         """A third as many units as rows, with made-up numbers of rows."""
         return self._sized(self._schema.per_unit(count_name, max_count), max_count)
 
@@ -108,7 +108,7 @@ class MadeUpTable(CodedTable):
         codes = codes_for(schema, -(-len(rows.codes) // 3), random)
         codes[:, -1] = np.minimum(random.geometric(1 / 3, len(codes)), most) - 1  # the cells of 1 … most
         times = None if rows.times is None else rows.times[: len(codes)]
-        return MadeUpTable.of(codes, schema, times)
+        return MadeUpTable(CodedRows(codes, schema, times), schema)
 
     def misfits(self, misfits: Sequence[Misfit]) -> Integers:  # type: ignore[override]
         """All rows match the schema."""

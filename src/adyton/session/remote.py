@@ -1,8 +1,8 @@
 """A session at a service: the table and its ledger are elsewhere, and requests are carried out there.
 
 :func:`connect` returns a :class:`RemoteSession`, which looks like any other session. A request goes to the service
-under an id that is chosen here, and its result comes back as the content of ``release.json``, which is read with all the
-checks of a saved file. Whatever is lost on the way is fetched again by its id; nothing is paid for twice.
+under an id that is chosen here, and its result comes back as the content of ``release.json``, which is read with all
+the checks of a saved file. Whatever is lost on the way is fetched again by its id; nothing is paid for twice.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """What the tests of the ledger share."""
 
+import sqlite3
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,3 +19,19 @@ def filled(path: Path, debits: int = 3) -> Path:
         for _ in range(debits):
             spend(ledger, TWENTIETH, operator="laplace on a vector " * 10)
     return path
+
+
+def change(place: str, *statements: str) -> None:
+    """Change a ledger behind its back, wherever it is."""
+    if "://" not in place:
+        with closing(sqlite3.connect(place, isolation_level=None)) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        return
+    import psycopg
+
+    plain, _, schema = place.rpartition("&schema=")
+    with psycopg.connect(plain, autocommit=True) as server:
+        server.execute(f"SET search_path TO {schema}")
+        for statement in statements:
+            server.execute(statement)

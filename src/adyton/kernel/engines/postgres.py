@@ -106,9 +106,9 @@ class Postgres(Server):
 
         def first() -> Any:
             try:
-                return _connection(url)
+                return connected_to(url)
             except psycopg.OperationalError as error:
-                refusals.append(_refusal(error.pgconn))
+                refusals.append(refusal_of(error.pgconn))
                 raise
 
         connection = quietly(first)
@@ -117,7 +117,7 @@ class Postgres(Server):
         kept = [connection]
 
         def renew() -> None:
-            kept[0] = _connection(url)
+            kept[0] = connected_to(url)
 
         def close() -> None:
             kept[0].close()
@@ -362,7 +362,7 @@ def _double(column: str) -> str:
 # ---- connections ----------------------------------------------------------------------------------------------------
 
 
-def _connection(url: str) -> Any:
+def connected_to(url: str) -> Any:
     """A connection to the address, which may set other time limits."""
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
@@ -371,7 +371,7 @@ def _connection(url: str) -> Any:
     return psycopg.connect(**given, autocommit=True)
 
 
-def _refusal(attempt: Any) -> str:
+def refusal_of(attempt: Any) -> str:
     """A message about how far an attempt to connect got. The server's own message, in any language, is not read."""
     if attempt is None or not (attempt.needs_password or attempt.used_password):
         return _NO_SERVER

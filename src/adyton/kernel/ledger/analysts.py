@@ -109,8 +109,16 @@ def known_analyst(analysts: Mapping[str, Analyst], name: str | None, ledger: str
 
 def checked_analyst(name: object, part: object, aside: object, expires: object) -> Analyst:
     """An analyst with these values, or an error."""
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
-        raise BadInput(f"an analyst has a name of 1 to {_LONGEST_NAME} printable characters, given {shorten(name)}.")
+    if (
+        not isinstance(name, str)
+        or not name.strip()
+        or not name.isprintable()
+        or len(name) > _LONGEST_NAME
+        or ":" in name
+    ):
+        raise BadInput(
+            f"an analyst has a name of 1 to {_LONGEST_NAME} characters, without a colon, given {shorten(name)}."
+        )
     if not isinstance(aside, bool) or (aside and part is None):
         raise BadInput(f"aside is True to set a part aside, and then part says how much, given {shorten(aside)}.")
     if isinstance(expires, str):

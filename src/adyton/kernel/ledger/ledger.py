@@ -31,6 +31,7 @@ from adyton.kernel.ledger.analysts import (
 )
 from adyton.kernel.ledger.file import ChangedError, LedgerFile, file_name
 from adyton.kernel.ledger.records import (
+    ANALYST,
     RECOUNT,
     Account,
     Budgeted,
@@ -90,6 +91,8 @@ LARGEST_BITS = 8192
 ledgers of the first format had no grid, and may have longer sums."""
 ADD = "add dataset"
 """The word that allows another data set to join a ledger."""
+ADDRESSES = ("postgresql://", "postgres://")
+"""How the address of a ledger on a server begins; anything else is the path of a file."""
 _ATTEMPTS = 100
 _T = TypeVar("_T")
 
@@ -261,7 +264,7 @@ class Ledger(Budgeted):
         with self._file.transaction(write=True) as connection:
             changed = write_analyst(connection, self._file.name, asked)
             if changed is not None:
-                write_event(connection, "analyst", *changed, words)
+                write_event(connection, ANALYST, *changed, words)
 
     # ---- requests ----------------------------------------------------------------------------------------------------
 
@@ -466,7 +469,11 @@ def _lineage(lineage: object) -> list[str]:
 
 
 def store_at(path: str | os.PathLike[str] | None) -> Store:
-    """Where the ledger of this path is kept."""
+    """Where the ledger of this path or address is kept."""
+    if isinstance(path, str) and path.startswith(ADDRESSES):
+        from adyton.kernel.ledger.server import LedgerServer  # loaded only for its addresses
+
+        return LedgerServer(path)
     return LedgerFile(None if path is None else file_name(path))
 
 

@@ -33,6 +33,8 @@ Status: TypeAlias = Literal["debited", "answered", "failed"]
 
 RECOUNT = "recount"
 """In place of an entry's terms: it is not an answer, but the additional cost of earlier answers for larger units."""
+ANALYST = "analyst"
+"""The word for a change of what an analyst may spend, in events."""
 RECENT = 1000
 """How many of the last entries are checked whenever a ledger is opened. A report checks all of them."""
 _LONGEST_TEXT = 1 << 24
@@ -303,14 +305,17 @@ def check_recent(connection: Connection) -> Balance:
     return balance
 
 
-def check_analysts(balance: Balance, entries: Iterable[Entry]) -> None:
-    """What each analyst has spent must agree with the entries."""
+def check_analysts(balance: Balance, entries: Iterable[Entry], events: Iterable[Event]) -> None:
+    """What each analyst has spent must agree with the entries, and what they may spend with the events."""
     spent = dict.fromkeys(balance.analysts, Fraction(0))
     for entry in entries:
         if entry.analyst is not None:
             spent[entry.analyst] = spent.get(entry.analyst, Fraction(0)) + entry.amount
     if spent != {name: own.spent for name, own in balance.analysts.items()}:
         raise DamagedError("the debits of an analyst differ from what they have spent")
+    allowed = {event.new.partition(":")[0]: event.new for event in events if event.changed == ANALYST}
+    if allowed != {name.partition(":")[0]: str(own) for name, own in balance.analysts.items()}:
+        raise DamagedError("what an analyst may spend differs from its events")
 
 
 def entry_of(row: Sequence[Any], names: dict[int, str]) -> Entry:
@@ -349,8 +354,8 @@ def read_checked(connection: Connection) -> Contents:
     """Everything in the ledger, checked. Call it inside a transaction, so that the parts are consistent."""
     balance, entries = read_balance(connection), read_entries(connection)
     check(balance, entries)
-    check_analysts(balance, entries)
     events = read_events(connection)
+    check_analysts(balance, entries, events)
     for table in ("entries", "events"):
         check_chain(connection, table)
     names = read_names(connection)

@@ -175,7 +175,7 @@ def check_chain(connection: Connection, table: str, after: int = 0) -> None:
 
 
 class Head(NamedTuple):
-    """How far a ledger has come: what has to be kept elsewhere to find out later that it was rolled back or replaced."""
+    """How far a ledger has come. Kept elsewhere, it shows later whether the ledger was rolled back or replaced."""
 
     entries: int
     events: int

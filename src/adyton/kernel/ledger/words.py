@@ -90,9 +90,10 @@ def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> 
         if word == "dataset"
         else "Open it with its own total, or"
     )
+    more = ' A further table about the same people joins it with accept={"add dataset"}.' if word == "dataset" else ""
     return LedgerMismatch(
         f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. {keep} "
-        f"use another ledger. (With the data owner's consent, {way} changes and records it.)"
+        f"use another ledger. (With the data owner's consent, {way} changes and records it.{more})"
     )
 
 
