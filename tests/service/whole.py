@@ -144,9 +144,9 @@ anchor = "people.anchor"
         connection.sock.settimeout(60)
         try:
             connection.sock.connect(str(self.socket))
-            head = {"Authorization": f"Bearer {self.tokens.get(who, who)}", **(headers or {})}
+            head = {"Authorization": f"Bearer {self.tokens.get(who, who)}", "Content-Type": "application/json"}
             text = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-            connection.request(method, path, body=text, headers=head)
+            connection.request(method, path, body=text, headers=head | (headers or {}))
             reply = connection.getresponse()
             return reply.status, dict(reply.getheaders()), reply.read()
         finally:
