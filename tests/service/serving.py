@@ -60,8 +60,6 @@ class Keeper:
         self.calls.append(call)
         who, identifier = call.get("analyst_of") or call["analyst"], call.get("id")
         match call["call"]:
-            case "describe":
-                return {"dataset": "visits", "budget": {"total": "3", "spent": str(sum(self.runs.values()))}}
             case "ask":
                 return await self._ask(who, identifier, call["request"])
             case "fetch":
@@ -70,12 +68,10 @@ class Keeper:
                 return await self._ask(who, identifier, self.results[who, identifier])
             case "list":
                 return [{"id": one, "analyst": of, "status": "done"} for of, one in self.results]
-            case "open":
-                return {"door": "d1", "facts": "{}"}
             case "measure":
                 self.runs[who, identifier] += 1
-                return {"result": "{}", "budget": {}}
-        return {"call": call["call"]}
+        budget = {"total": "3", "spent": str(sum(self.runs.values()))}
+        return {"call": call["call"], "dataset": "visits", "door": "d1", "budget": budget}
 
     async def _ask(self, who, identifier, request):
         if error := request.get("error"):
@@ -109,9 +105,7 @@ def certificate(folder):
     )
     (folder / "tls.crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
     (folder / "tls.key").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     return folder / "tls.crt", folder / "tls.key"
 

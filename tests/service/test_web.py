@@ -44,9 +44,7 @@ print(sorted(set(sys.modules) & {"numpy", "pyarrow", "duckdb", "scipy", "numba",
 def test_the_process_has_no_code_that_opens_data(tmp_path, keeper):
     """Served once, over a Unix socket, it has loaded nothing that could; and SIGTERM ends it with 0."""
     server = Server(tmp_path, keeper, listen=f"unix:{tmp_path}/http.sock")
-    process = subprocess.Popen(
-        [sys.executable, "-c", LOADED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", LOADED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     process.stdin.write(json.dumps(server.settings) + "\n")
     process.stdin.flush()
     server.address = json.loads(process.stdout.readline())["ready"]
@@ -236,9 +234,9 @@ def test_tokens(server):
     revoked = server.error("GET", "/v1/me", who=token)
     short = access.make("mara", expires=int(time.time()) + 1)
     within(5, lambda: server.ask("GET", "/v1/me", who=short)[0] == 401)
-    assert {(status, error["message"]) for status, error in [*bad, revoked, server.error("GET", "/v1/me", who=short)]} == {
-        (401, revoked[1]["message"])
-    }
+    bad.append(server.error("GET", "/v1/me", who=short))
+    assert all(found == revoked for found in bad)
+    assert revoked[0] == 401
     assert server.tokens["mara"].encode() not in (server.folder / "access.sqlite").read_bytes()
     false = access.make("mara", "curator")
     assert json.loads(server.ask("GET", "/v1/me", who=false)[2])["role"] == "analyst"
@@ -284,18 +282,19 @@ def test_dribbled_bytes_do_not_keep_a_connection(server):
     with contextlib.closing(server.connected()) as made:
         made.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
         made.recv(65536)
-        with pytest.raises(OSError):  # noqa: PT011
-            for _ in range(100):
+        started = time.monotonic()
+        with contextlib.suppress(OSError):
+            while time.monotonic() - started < 20:
                 made.sendall(b"G")
                 time.sleep(0.05)
+        assert time.monotonic() - started < 10
 
 
-@pytest.mark.parametrize("data", [b"\x16\x03\x01", b"nonsense\r\n\r\n", b"GET /a b HTTP/1.1\r\n\r\n", b"\0" * 100 + b"\r\n\r\n"])
+@pytest.mark.parametrize("data", [b"\x16\x03\x01", b"none", b"GET /a b HTTP/1.1", b"\0"])
 def test_what_is_no_request(server, data):
-    assert json.loads(server.raw(data, close=True).partition(b"\r\n\r\n")[2] or "{}").get("error", {"kind": "BadInput"})[
-        "kind"
-    ] in ("BadInput", "TooSlow")
-    assert server.ask("GET", "/health")[0] == 200
+    reply = server.raw(data + b"\r\n\r\n")
+    assert reply.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(reply.partition(b"\r\n\r\n")[2])["error"]["kind"] == "BadInput"
 
 
 def test_a_client_who_hangs_up_finds_the_result_later(server, keeper):
@@ -379,35 +378,36 @@ def test_the_description_of_the_service(server):
     assert described["components"]["schemas"]["Ask"]["required"] == ["request"]
 
 
-@pytest.fixture
-def small(tmp_path, keeper):
-    limits = {"requests_per_minute": 12, "under_way_each": 2, "connections": 6, "shutdown_seconds": 5}
+def test_too_many(tmp_path, keeper):
+    """What is under way, connections; and SIGTERM lets a call end that has begun."""
+    limits = {"under_way_each": 2, "connections": 6}
     with Server(tmp_path, keeper, limits=limits) as server:
-        yield server
+        slow = {**COUNT, "seconds": 2}
+        for number in range(2):
+            assert server.ask("POST", ASK, {"id": f"s{number}", "wait": 0, "request": slow})[0] == 202
+        status, headers, _ = server.ask("POST", ASK, {"id": "s2", "wait": 0, "request": COUNT})
+        assert (status, headers["retry-after"]) == (503, "2")
+        held = [server.connected() for _ in range(6)]
+        assert server.raw(b"").startswith(b"HTTP/1.1 503 ")
+        for made in held:
+            made.close()
+        within(5, lambda: not server.raw(b"no\r\n\r\n").startswith(b"HTTP/1.1 503 "))
+        ended = []
+        asked = threading.Thread(target=lambda: ended.append(server.ask("POST", ASK, {"id": "s1", "request": slow})))
+        asked.start()
+        within(5, lambda: b"under_way 2.0" in server.ask("GET", "/metrics", who=None)[2])
+        assert server.stop() == (0, "")
+        asked.join(20)
+        assert ended[0][0] == 200
+        assert keeper.runs["mara", "s1"] == 1
 
 
-def test_too_many_and_the_end(small, keeper):
-    """Rates, what is under way, connections; and SIGTERM lets the work end that has begun."""
-    for number in range(2):
-        assert small.ask("POST", ASK, {"id": f"s{number}", "wait": 0, "request": {**COUNT, "seconds": 2}})[0] == 202
-    status, headers, _ = small.ask("POST", ASK, {"id": "s2", "wait": 0, "request": COUNT})
-    assert (status, headers["retry-after"]) == (503, "2")
-    held = [small.connected() for _ in range(6)]
-    within(5, lambda: small.raw(b"").startswith(b"HTTP/1.1 503 "))
-    for made in held:
-        made.close()
-    within(5, lambda: small.ask("GET", "/health")[0] == 200)
-    found = [small.ask("GET", "/v1/key") for _ in range(12)]
-    assert [status for status, *_ in found].count(429) >= 2
-    assert found[-1][1]["retry-after"] == "5"
-    body = json.dumps({"id": "s0", "request": {**COUNT, "seconds": 2}})
-    code = []
-    ending = threading.Thread(target=lambda: code.append(small.stop()))
-    assert body
-    ending.start()
-    ending.join(20)
-    assert code[0] == (0, "")
-    assert keeper.runs["mara", "s0"] == keeper.runs["mara", "s1"] == 1
+def test_calls_a_minute(tmp_path, keeper):
+    with Server(tmp_path, keeper, limits={"requests_per_minute": 10}) as server:
+        found = [server.ask("GET", "/v1/key") for _ in range(12)]
+        assert [status for status, *_ in found].count(429) == 2
+        assert 1 <= int(found[-1][1]["retry-after"]) <= 6
+        assert server.ask("GET", "/v1/key", who="olga")[0] == 200
 
 
 @pytest.mark.parametrize(
