@@ -22,9 +22,10 @@ from adyton.kernel.ledger.records import Account, Budgeted, to_text
 from adyton.kernel.ledger.terms import Terms
 from adyton.kernel.operators import Mechanism, Transform
 from adyton.kernel.sealed import Sealed
-from adyton.kernel.shapes import Facts
+from adyton.kernel.shapes import Facts, VectorShape
 from adyton.kernel.sources import KINDS, Source, TableSource, handle
 from adyton.messages import shorten
+from adyton.queries import Measurement
 from adyton.schema import Schema
 from adyton.schema.plain_values import as_text, of_kind, part_of
 from adyton.session.client import Client, Gone
@@ -173,7 +174,14 @@ class RemoteKernel(Sealed, Budgeted):
             reply = self._asked("measure", place, body)
         if (budget := reply.get("budget")) is not None:
             self._account = RemoteAccount.read(self.dataset, budget)
-        return decode_result(as_text(part_of(reply, "result"), "the result of a measurement"))
+        result = decode_result(as_text(part_of(reply, "result"), "the result of a measurement"))
+        if (
+            isinstance(result, Measurement)
+            and result.mapping is not None
+            and isinstance(shape := source.facts.shape, VectorShape)
+        ):
+            return replace(result, mapping=shape.mapping)  # as here: all measurements of a source have the same one
+        return result
 
     def afford(self, source: Source, epsilon: Rational) -> None:
         """Refuse a request for several measurements of *epsilon* in total, if not enough budget is left for all."""
