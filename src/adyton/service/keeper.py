@@ -14,7 +14,9 @@ import inspect
 import json
 import os
 import signal
+import socket
 import sys
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -22,10 +24,10 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from adyton.drafts import replaced
-from adyton.errors import AdytonError, BadInput
+from adyton.errors import AdytonError, BadInput, KernelFailure
 from adyton.kernel.ledger import Ledger, StoredRequest
 from adyton.kernel.ledger.records import Account
 from adyton.kernel.ledger.requests import checked_id
@@ -197,6 +199,7 @@ class Keeper:
         self.consent = {name: Fraction(amount) for name, amount in settings["consent_above"].items()}
         self.worker, self.turns = WorkerProcess(settings["worker"]), Turns()
         self._settings = settings
+        self.holder = this_holder()
         self._flights: dict[Key, asyncio.Task[Message]] = {}
         self._spending: set[Key] = set()
         """The requests that a worker has begun: they can no longer be cancelled."""
@@ -263,10 +266,11 @@ class Keeper:
             if stored is None and (limit := self.consent.get(caller.name)) is not None:
                 checked = await self._in_turn(caller, {"call": "check", "request": request})
                 if Fraction(checked["epsilon"]) > limit:
-                    await self._begin(key, body, "waiting")
-                    return {"id": id, "status": "waiting"}
+                    begun = partial(self.ledger.begin_request, *key, body=body, status="waiting")
+                    row, _ = await asyncio.to_thread(begun)
+                    return {"id": id, "status": row.status}
             flight = self._flight(key, body)
-        elif (await self._row(key)).body != body:
+        elif flight.get_name() != body:
             raise BadInput(_OTHER.format(id=id))
         return await self._awaited(id, flight, wait)
 
@@ -317,9 +321,9 @@ class Keeper:
         """Give up a request that nothing was spent for."""
         key = (caller.account, checked_id(id))
         flight, row = self._flights.get(key), await self._stored(key)
-        if row is None:
+        if row is None and flight is None:
             raise NotFound(_UNKNOWN)
-        if key in self._spending or row.finished or (row.status == "begun" and flight is None):
+        if key in self._spending or (row is not None and (row.finished or row.status == "begun")):
             raise UnderWay("This request has begun, or has ended: it cannot be cancelled. Fetch its result.")
         if flight is not None:
             flight.cancel()
@@ -332,7 +336,7 @@ class Keeper:
         """The task that carries out a request; the same one for all who wait for it."""
         flight = self._flights.get(key)
         if flight is None:
-            flight = self._flights[key] = asyncio.create_task(self._carried_out(key, body))
+            flight = self._flights[key] = asyncio.create_task(self._carried_out(key, body), name=body)
             flight.add_done_callback(partial(self._landed, key))
         return flight
 
@@ -351,19 +355,23 @@ class Keeper:
         return {"id": id, **flight.result()}
 
     async def _carried_out(self, key: Key, body: str) -> Message:
-        """Store the request, let a worker carry it out, and store its result; a request that ended with another process
-        is finished."""
-        row, new = await self._begin(key, body, "begun")
-        if row.finished:
+        """Let a worker carry out a request, which stores it and its result; finish one that ended with another
+        process."""
+        row = await self._stored(key)
+        if row is not None and row.body != body:
+            raise BadInput(_OTHER.format(id=key[1]))
+        if row is not None and row.finished:
             return await self._told(row)
-        if row.status == "waiting":
-            return {"status": "waiting"}
+        if row is not None and (row.status == "waiting" or not self._may_take(row)):
+            return {"status": "waiting" if row.status == "waiting" else "under way"}
         who, id = key
-        asked: Message = {"analyst": who, "id": id, "request": json.loads(body)}
         async with self.turns.turn(who or OWNER):
             self._spending.add(key)
             try:
-                told = await self._worked(asked, resume=not new)
+                if row is not None:
+                    await asyncio.to_thread(self.ledger.take_request, who, id, self.holder)
+                asked: Message = {"analyst": who, "id": id, "holder": self.holder, "body": body}
+                told = await self._worked(asked, resume=row is not None)
             except AdytonError:  # nothing was spent
                 await asyncio.to_thread(self.ledger.cancel_request, *key)
                 raise
@@ -371,6 +379,10 @@ class Keeper:
                 self._spending.discard(key)
         await self._anchored()
         return {**told, "receipt": await self._receipt(key, told["result"])}
+
+    def _may_take(self, row: StoredRequest) -> bool:
+        """Whether the process that holds a request has ended, as far as can be known from here."""
+        return holder_ended(row.holder, 2 * self.time_limit + _SECONDS_TO_OPEN)
 
     async def _worked(self, asked: Message, *, resume: bool) -> Message:
         """What the worker returns. If it dies, another one finishes what it began; if it takes too long, what was
@@ -387,20 +399,9 @@ class Keeper:
             f"The request could not be carried out within {self.time_limit:g} seconds. Ask for less, or try later."
         )
 
-    async def _begin(self, key: Key, body: str, status: Literal["begun", "waiting"]) -> tuple[StoredRequest, bool]:
-        return await asyncio.to_thread(partial(self.ledger.begin_request, *key, body=body, status=status))
-
     async def _stored(self, key: Key) -> StoredRequest | None:
         row = await asyncio.to_thread(self.ledger.request, *key)
         return row if row is not None and row.dataset == self.name else None
-
-    async def _row(self, key: Key) -> StoredRequest:
-        """The row of a request that is under way; it may be stored a moment later."""
-        while (row := await self._stored(key)) is None and key in self._flights:
-            await asyncio.sleep(0.01)
-        if row is None:
-            raise NotFound(_UNKNOWN)
-        return row
 
     async def _receipt(self, key: Key, result: str) -> Message:
         """What the service signs: who got which result, and the entries of the ledger that paid for it."""
@@ -470,43 +471,42 @@ class Keeper:
         if caller.name in self.consent:
             raise Forbidden("Requests of this analyst need the curator's consent, so there is no door. Send requests.")
         key, body = (caller.account, checked_id(id)), _canonical({_MEASURE: asked})
-        row, new = await self._begin(key, body, "begun")
-        told = await self._told(row) if row.finished else await self._measured(key, door, asked, new=new)
+        async with self.turns.turn(caller.name):
+            row = await self._stored(key)
+            if row is not None and row.body != body:
+                raise BadInput(_OTHER.format(id=id))
+            if row is not None and row.finished:
+                told = await self._told(row)
+            elif row is not None:
+                told = await self._measured_by_the_dead(key)
+            else:
+                told = await self._measured(key, body, door, asked)
         return {"status": told["status"], "result": told["result"], "budget": await self._budget(caller)}
 
-    async def _measured(self, key: Key, door: str, asked: Message, *, new: bool) -> Message:
-        who, id = key
-        async with self.turns.turn(who or OWNER):
-            stored = await asyncio.to_thread(self.ledger.answers, who, id)
-            if stored and stored[0][1] is not None:  # answered by a process that has ended
-                await asyncio.to_thread(self.ledger.finish_request, who, id, "done", stored[0][1])
-                return {"status": "done", "result": stored[0][1]}
-            try:
-                if not new and stored:
-                    raise Refused({"kind": "KernelFailure", "message": _CHARGED})
-                if not self.worker.running:
-                    raise Gone("this door is closed: the process behind it has ended. Open another.")
-                message = {"call": "measure", "analyst": who, "door": door, "id": id, **asked}
-                told: Message = dict(await self.worker.call(message, self.time_limit))
-            except Died:
-                told = await self._measured_by_the_dead(key)
-            except AdytonError:
-                if not await asyncio.to_thread(self.ledger.answers, who, id):
-                    await asyncio.to_thread(self.ledger.cancel_request, *key)
-                raise
+    async def _measured(self, key: Key, body: str, door: str, asked: Message) -> Message:
+        if not self.worker.running:
+            raise Gone("this door is closed: the process behind it has ended. Open another.")
+        mine: Message = {"analyst": key[0], "id": key[1], "holder": self.holder, "body": body}
+        try:
+            told = await self.worker.call({"call": "measure", **mine, "door": door, "asked": asked}, self.time_limit)
+        except Died:
+            return await self._measured_by_the_dead(key)
+        except AdytonError:
+            await asyncio.to_thread(self.ledger.cancel_request, *key)
+            raise
         await self._anchored()
-        return told
+        return dict(told)
 
     async def _measured_by_the_dead(self, key: Key) -> Message:
-        """The answer that a worker wrote down before it died."""
+        """The answer that a worker wrote down before it ended."""
         stored = await asyncio.to_thread(self.ledger.answers, *key)
         if not stored:
             await asyncio.to_thread(self.ledger.cancel_request, *key)
             raise Gone("this door is closed: the process behind it has ended. Nothing was spent. Open another.")
-        if stored[0][1] is None:
-            raise Refused({"kind": "KernelFailure", "message": _CHARGED})
-        await asyncio.to_thread(self.ledger.finish_request, *key, "done", stored[0][1])
-        return {"status": "done", "result": stored[0][1]}
+        if stored[0].answer is None:
+            raise Refused({"kind": "KernelFailure", "message": str(KernelFailure())})
+        await asyncio.to_thread(self.ledger.finish_request, *key, "done", stored[0].answer)
+        return {"status": "done", "result": stored[0].answer}
 
     # ---- the ledger -------------------------------------------------------------------------------------------------
 
@@ -525,10 +525,6 @@ _MEASURE = "measure"
 """The key of the body of a measurement at a door."""
 _OTHER = "the id {id} belongs to another request. Choose a new id for a new request."
 _UNKNOWN = "There is no request of this id."
-_CHARGED = (
-    "The measurement failed inside the kernel; the budget it was charged stays spent. "
-    "Check that the data source is still readable, then ask again."
-)
 
 
 def _at_door(name: str) -> Callable[..., Awaitable[Any]]:
@@ -544,6 +540,27 @@ CALLS: Mapping[str, Callable[..., Awaitable[Any]]] = {
 } | {"ledger": Keeper.account, **{name: _at_door(name) for name in ("transform", "afford", "forget", "close")}}
 """What can be asked of a keeper."""
 _OF_CURATORS = (Keeper.consent, Keeper.account, Keeper.analysts)
+
+
+def this_holder() -> str:
+    """The name of this process as the holder of requests: its host, its number, when it started, and the time now."""
+    return f"{socket.gethostname()}/{os.getpid()}/{_started(os.getpid())}/{int(time.time())}"
+
+
+def holder_ended(holder: str | None, seconds: float) -> bool:
+    """Whether a holder has ended: on this host, if there is no such process; on another one, after this time."""
+    host, number, started, since = (holder or "///0").split("/")
+    if host == socket.gethostname():
+        return _started(int(number)) != started
+    return time.time() > int(since) + seconds
+
+
+def _started(number: int) -> str:
+    """When a process started, in ticks of the system's clock; empty if there is none."""
+    try:
+        return Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
 
 
 def _text(value: object) -> str:

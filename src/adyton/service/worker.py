@@ -99,29 +99,32 @@ class Worker:
     def check(self, analyst: str | None, request: Any) -> Message:
         """Make all checks of a request that need no row; nothing is spent."""
         asked = request_of(request)
-        with self.ledger.on_behalf(analyst, None, encode_result):
+        with self._behalf(analyst):
             admitted(self.kernel, asked)
         return {"epsilon": str(asked.epsilon), "words": str(asked), **self._cells(asked)}
 
     def _cells(self, asked: Request) -> Message:
         return {"kind": asked.task.kind}
 
-    def ask(self, analyst: str | None, id: str, request: Any) -> Message:
-        """Carry out a request, and store its result."""
-        asked, kept = request_of(request), list[Any]()
-        with self._behalf(analyst, id):
+    def ask(self, analyst: str | None, id: str, holder: str, body: str) -> Message:
+        """Carry out a request, and store it and its result."""
+        asked, kept = request_of(json.loads(body)), list[Any]()
+        with self._behalf(analyst, id, body=body, holder=holder):
             try:
                 result = run(self.kernel, asked, kept.append)
             except Exception as problem:
                 return self._ended(analyst, id, problem)
-        return self._done(analyst, id, result)
+            return self._done(analyst, id, result)
 
-    def resume(self, analyst: str | None, id: str, request: Any, *, bare: bool) -> Message:
+    def resume(self, analyst: str | None, id: str, holder: str, body: str, *, bare: bool) -> Message:
         """Finish a request that another worker began; *bare*: without computing anything from its measurements."""
+        if not self._recorded(analyst, id).debits:
+            return self.ask(analyst, id, holder, body)
+        with self._behalf(analyst, id, body=body, holder=holder):
+            return self._resumed(analyst, id, request_of(json.loads(body)), bare=bare)
+
+    def _resumed(self, analyst: str | None, id: str, asked: Request, *, bare: bool) -> Message:
         recorder = self._recorded(analyst, id)
-        asked = request_of(request)
-        if not recorder.debits:
-            return self.ask(analyst, id, request)
         cause = Unfinished("the process that carried it out was ended")
         if not bare:
             try:
@@ -163,8 +166,8 @@ class Worker:
                 recorder.answers.append(Recorded(debit, decode_result(text)))
         return recorder
 
-    def _behalf(self, analyst: str | None, id: str | None) -> AbstractContextManager[Any]:
-        return self.ledger.on_behalf(analyst, id, encode_result)
+    def _behalf(self, analyst: str | None, id: str | None = None, **whose: Any) -> AbstractContextManager[Any]:
+        return self.ledger.on_behalf(analyst, id, encode_result, **whose)
 
     # ---- the door ---------------------------------------------------------------------------------------------------
 
@@ -188,18 +191,18 @@ class Worker:
         place.sources.update({one.node: one for one in derived})
         return {"facts": [encode_facts(one.facts) for one in derived]}
 
-    def measure(self, analyst: str | None, door: str, id: str, source: Any, operator: Any, epsilon: Any) -> Message:
+    def measure(self, analyst: str | None, id: str, holder: str, body: str, door: str, asked: Message) -> Message:
         """Run a mechanism; it is charged before rows are counted, and its answer is stored under the id."""
-        place = self._door(analyst, door)
-        mechanism, amount = decode(_text(operator)), _fraction(epsilon)
-        with self._behalf(analyst, id):
-            answer = self.kernel.measure(place.source(source), mechanism, amount)
-        return self._finished(analyst, id, "done", encode_result(answer))
+        source = self._door(analyst, door).source(asked.get("source"))
+        mechanism, amount = decode(_text(asked.get("operator"))), _fraction(asked.get("epsilon"))
+        with self._behalf(analyst, id, body=body, holder=holder):
+            answer = self.kernel.measure(source, mechanism, amount)
+            return self._finished(analyst, id, "done", encode_result(answer))
 
     def afford(self, analyst: str | None, door: str, source: Any, epsilon: Any) -> Message:
         """Refuse several measurements that cost more than the analyst has left."""
         place = self._door(analyst, door)
-        with self._behalf(analyst, None):
+        with self._behalf(analyst):
             self.kernel.afford(place.source(source), _fraction(epsilon))
         return {}
 

@@ -59,6 +59,7 @@ from adyton.kernel.ledger.requests import (
     charged,
     checked_id,
     insist_begun,
+    insist_held,
     needed,
     read_answers,
     read_request,
@@ -103,6 +104,8 @@ class _Whose(NamedTuple):
     analyst: str | None = None
     request: str | None = None
     encode: Callable[[Any], str] | None = None
+    body: str | None = None
+    holder: str | None = None
 
 
 class Ledger(Budgeted):
@@ -195,14 +198,16 @@ class Ledger(Budgeted):
         asked = _amount(amount)
         names = _lineage(lineage)
         operator = checked_text(operator, "operator")
-        analyst, request, _ = self._whose
+        analyst, request, _, body, holder = self._whose
         whose = Debiting(self._number, analyst, request)
         with self._file.transaction(write=True) as connection:
             account = self._account(connection, analyst)
             place = "the ledger in memory" if self.path is None else os.path.basename(self.path)
             account.afford(asked, self.path, place=place)
+            if request is not None and body is not None:
+                write_request(connection, analyst, request, self._number, body, "begun", holder)
             if request is not None:
-                insist_begun(connection, analyst, request, account.dataset)
+                insist_begun(connection, analyst, request, account.dataset, holder)
             balance = read_balance(connection)
             made = take_on(connection, self._file.name, self._number, terms, used=balance.spent > 0)
             return write_debit(connection, balance, asked, names, operator, whose, made)
@@ -223,14 +228,21 @@ class Ledger(Budgeted):
 
     @contextmanager
     def on_behalf(
-        self, analyst: str | None, request: str | None = None, encode: Callable[[Any], str] | None = None
+        self,
+        analyst: str | None,
+        request: str | None = None,
+        encode: Callable[[Any], str] | None = None,
+        *,
+        body: str | None = None,
+        holder: str | None = None,
     ) -> Iterator[None]:
         """Within the block, and in this thread, debits, the budget and refusals are those of an analyst.
 
         None is the curator. With *request*, the id of a request that has begun, every debit keeps it, and every answer
-        that *encode* writes as text is stored with its debit before anybody sees it.
+        that *encode* writes as text is stored with its debit before anybody sees it. With *body*, a request that is not
+        stored begins with its first debit. A *holder* can spend and finish only what no other process has taken over.
         """
-        whose = _Whose(analyst, None if request is None else checked_id(request), encode)
+        whose = _Whose(analyst, None if request is None else checked_id(request), encode, body, holder)
         before = self._whose
         if analyst is not None:
             known_analyst({own.name: own for own in self.analysts()}, analyst, self._file.name)
@@ -269,7 +281,13 @@ class Ledger(Budgeted):
     # ---- requests ----------------------------------------------------------------------------------------------------
 
     def begin_request(
-        self, analyst: str | None, request: str, *, body: str, status: Literal["begun", "waiting"] = "begun"
+        self,
+        analyst: str | None,
+        request: str,
+        *,
+        body: str,
+        status: Literal["begun", "waiting"] = "begun",
+        holder: str | None = None,
     ) -> tuple[StoredRequest, bool]:
         """Store a request of an analyst (None: the curator) for this data set; returns what is stored under its id, and
         whether it is new. The same id with another *body* is refused."""
@@ -278,7 +296,16 @@ class Ledger(Budgeted):
         whose, text = checked_id(request), checked_text(body, "body")
         with self._file.transaction(write=True) as connection:
             known_analyst(read_balance(connection).analysts, analyst, self._file.name)
-            return write_request(connection, analyst, whose, self._number, text, status)
+            return write_request(connection, analyst, whose, self._number, text, status, holder)
+
+    def take_request(self, analyst: str | None, request: str, holder: str) -> StoredRequest:
+        """Take over a request that has begun: from now on, only this *holder* can spend for it, or finish it."""
+        with self._file.transaction(write=True) as connection:
+            stored = needed(connection, analyst, request)
+            if stored.status == "begun":
+                statement = "UPDATE requests SET holder = ? WHERE analyst = ? AND id = ? AND status = 'begun'"
+                write(connection, statement, (holder, analyst or "", request))
+            return needed(connection, analyst, request)
 
     def finish_request(
         self,
@@ -293,7 +320,10 @@ class Ledger(Budgeted):
             raise BadInput(f'a request ends as "done", "ended" or "refused", given {status!r}.')
         with self._file.transaction(write=True) as connection:
             stored = needed(connection, analyst, request)
-            return stored if stored.finished else write_status(connection, stored, status, result, note)
+            if stored.finished:
+                return stored
+            insist_held(stored, self._whose.holder)
+            return write_status(connection, stored, status, result, note)
 
     def consent_request(self, analyst: str | None, request: str, *, grant: bool, word: str) -> StoredRequest:
         """Let a waiting request begin, or refuse it; *word*, who decides and why, is recorded in an event."""
@@ -310,7 +340,9 @@ class Ledger(Budgeted):
     def cancel_request(self, analyst: str | None, request: str) -> bool:
         """Forget a request for which nothing was spent, and return True; False if it is too late for that."""
         with self._file.transaction(write=True) as connection:
-            stored = needed(connection, analyst, request)
+            stored = read_request(connection, analyst, request)
+            if stored is None:
+                return True
             if stored.finished or charged(connection, stored):
                 return False
             write(connection, "DELETE FROM requests WHERE analyst = ? AND id = ?", (analyst or "", request))
@@ -373,7 +405,7 @@ class Ledger(Budgeted):
 
     def _encoded(self, answer: Any) -> str | None:
         """An answer as text. It is paid for: whatever cannot be written is given to the program all the same."""
-        _, request, encode = self._whose
+        _, request, encode, *_ = self._whose
         if request is None or encode is None:
             return None
         try:

@@ -23,7 +23,7 @@ RequestStatus: TypeAlias = Literal["waiting", "refused", "begun", "done", "ended
 """Waiting for consent; refused, and nothing was spent; begun; done; ended: charged, without a complete result."""
 FINISHED: tuple[RequestStatus, ...] = ("refused", "done", "ended")
 _ID = re.compile("[A-Za-z0-9_-]{1,64}", re.ASCII)
-_COLUMNS = "r.analyst, r.id, d.name, r.body, r.status, r.made, {result}, r.note"
+_COLUMNS = "r.analyst, r.id, d.name, r.body, r.status, r.made, r.holder, {result}, r.note"
 _FROM = "FROM requests r JOIN datasets d ON d.number = r.dataset"
 
 
@@ -40,6 +40,8 @@ class StoredRequest:
     status: RequestStatus
     made: str
     """When it was stored."""
+    holder: str | None = None
+    """The process that carries it out, where several could: no other one can spend for it, or finish it."""
     result: str | None = None
     """What is returned; in a list of requests it is left out."""
     note: str | None = None
@@ -92,13 +94,19 @@ def _stored(row: tuple[str, ...]) -> StoredRequest:
 
 
 def write_request(
-    connection: Connection, analyst: str | None, request: str, dataset: int, body: str, status: RequestStatus
+    connection: Connection,
+    analyst: str | None,
+    request: str,
+    dataset: int,
+    body: str,
+    status: RequestStatus,
+    holder: str | None = None,
 ) -> tuple[StoredRequest, bool]:
     """Store a request, if its id is new; returns what is stored, and whether it is new."""
     stored = read_request(connection, analyst, request)
     if stored is None:
         row = {"analyst": analyst or "", "id": request, "dataset": dataset, "body": body, "status": status}
-        insert(connection, "requests", {**row, "made": now()})
+        insert(connection, "requests", {**row, "made": now(), "holder": holder})
         return needed(connection, analyst, request), True
     (name,) = connection.execute("SELECT name FROM datasets WHERE number = ?", (dataset,)).fetchone()
     if (stored.body, stored.dataset) != (body, name):
@@ -114,13 +122,23 @@ def needed(connection: Connection, analyst: str | None, request: str) -> StoredR
     return stored
 
 
-def insist_begun(connection: Connection, analyst: str | None, request: str, dataset: str) -> None:
-    """Refuse a debit for a request that is not under way, or is about another data set."""
+def insist_begun(
+    connection: Connection, analyst: str | None, request: str, dataset: str, holder: str | None = None
+) -> None:
+    """Refuse a debit for a request that is not under way, that another process has taken over, or that is about another
+    data set."""
     stored = needed(connection, analyst, request)
     if stored.status != "begun":
         raise BadInput(f"the request {request} is {stored.status}, not begun: nothing is spent for it.")
     if stored.dataset != dataset:
         raise BadInput(f"the request {request} is about {stored.dataset}: nothing is spent for it on {dataset}.")
+    insist_held(stored, holder)
+
+
+def insist_held(stored: StoredRequest, holder: str | None) -> None:
+    """Refuse to act for a request that another process has taken over."""
+    if holder is not None and stored.holder != holder:
+        raise BadInput(f"another process has taken over the request {stored.id}: nothing is spent for it here.")
 
 
 def write_status(

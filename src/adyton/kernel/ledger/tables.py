@@ -49,7 +49,7 @@ TABLES = (
         name TEXT PRIMARY KEY, part TEXT, aside INTEGER NOT NULL, spent TEXT NOT NULL, expires TEXT)""",
     """CREATE TABLE requests (
         analyst TEXT NOT NULL, id TEXT NOT NULL, dataset INTEGER NOT NULL, body TEXT NOT NULL, status TEXT NOT NULL,
-        made TEXT NOT NULL, result TEXT, note TEXT, PRIMARY KEY (analyst, id))""",
+        made TEXT NOT NULL, holder TEXT, result TEXT, note TEXT, PRIMARY KEY (analyst, id))""",
     "CREATE TABLE answers (entry INTEGER PRIMARY KEY, answer TEXT NOT NULL)",
 )
 """``judged`` are the terms of an entry that became known only after it was written. In ``requests``, the empty analyst
