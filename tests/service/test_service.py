@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -199,7 +200,9 @@ def memory(process, wanted):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="changing the user needs root")
 def test_another_user_can_ask_and_cannot_read(served):
-    for folder in (served.folder, *served.folder.parents[:2]):
+    for folder in (served.folder, *served.folder.parents):
+        if folder == Path(tempfile.gettempdir()):
+            break
         folder.chmod(folder.stat().st_mode | 0o011)
     served.socket.chmod(0o666)
     program = f"""

@@ -1,0 +1,184 @@
+"""Many clients at once while processes are killed: nobody overspends, nothing that was acknowledged is lost.
+
+``ADYTON_REQUESTS=100000 ADYTON_KILLS=200 pytest -m full tests/service/test_endurance.py -s`` is the long run.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+import statistics
+import tempfile
+import threading
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from adyton.kernel.ledger import Ledger
+from kernel.engines import servers
+from service.whole import Served
+
+pytestmark = pytest.mark.full
+REQUESTS, KILLS = int(os.environ.get("ADYTON_REQUESTS", "2000")), int(os.environ.get("ADYTON_KILLS", "20"))
+CLIENTS, EPSILON = 32, Fraction(1, 1000)
+NAMES = ("mara", "zoe", "ben")
+ANALYSTS = """
+[datasets.people.analysts.mara]
+part = {part}
+aside = true
+[datasets.people.analysts.ben]
+part = {part}
+[datasets.people.analysts.zoe]
+"""
+PLACE = "/v1/datasets/people"
+
+
+class Client(threading.Thread):
+    """Asks until its share of the requests is done; remembers what was acknowledged."""
+
+    def __init__(self, served, number, left):
+        super().__init__(daemon=True)
+        self.served, self.number, self.left = served, number, left
+        self.random = random.Random(number)
+        self.who = NAMES[number % len(NAMES)]
+        self.acknowledged, self.refused, self.seconds, self.problems = {}, 0, [], []
+
+    def run(self):
+        while self.left and next(self.left, None) is not None:
+            try:
+                self.ask()
+            except Exception as problem:
+                self.problems.append(repr(problem))
+
+    def ask(self):
+        lot = self.random.random()
+        if lot < 0.05 and self.acknowledged:  # the same id again
+            id = self.random.choice(list(self.acknowledged))
+            request, digest = self.acknowledged[id]
+            status, body = self.until_answered(id, request)
+            assert status == 200, body
+            assert hashlib.sha256(body).hexdigest() == digest, "other bytes for the same id"
+            return
+        id = f"{self.number}-{self.random.getrandbits(64):x}"
+        request = {"task": "count", "epsilon": str(EPSILON)}
+        if lot < 0.08:
+            request = {"task": "histogram", "attributes": ["ward"], "algorithm": "identity", "epsilon": str(EPSILON)}
+        elif lot < 0.1:
+            request = {"task": "count", "epsilon": "-1"}
+        elif lot < 0.12:
+            request["where"] = "age >= 30"
+        status, body = self.until_answered(id, request)
+        if status == 200:
+            self.acknowledged[id] = (request, hashlib.sha256(body).hexdigest())
+        elif status in (400, 409):
+            self.refused += 1
+        else:
+            self.problems.append((status, body[:200]))
+
+    def until_answered(self, id, request):
+        """Like a client that does not give up: the same id again, until there is an answer."""
+        end = time.monotonic() + 300
+        while True:
+            start = time.monotonic()
+            with contextlib.suppress(OSError, Exception):
+                status, _, body = self.served.ask(id, request, self.who, wait=30)
+                if status not in (202, 503):
+                    self.seconds.append(time.monotonic() - start)
+                    return status, body
+            if time.monotonic() > end:
+                raise TimeoutError(id)
+            time.sleep(0.05)
+
+
+class Countdown:
+    """A number of requests that many threads share."""
+
+    def __init__(self, count):
+        self.count, self._lock = count, threading.Lock()
+
+    def __next__(self):
+        with self._lock:
+            if self.count <= 0:
+                raise StopIteration
+            self.count -= 1
+            return self.count
+
+
+def killing(served, left, kills, done):
+    """Kill one of the processes, evenly over the requests."""
+    draw, first = random.Random(1), left.count
+    for number in range(kills):
+        while left.count > first * (kills - number) / (kills + 1) and not done.is_set():
+            time.sleep(0.01)
+        if done.is_set():
+            return
+        module = draw.choice(["worker", "worker", "keeper", "web", "all"])
+        if module == "all":
+            served.process.kill()  # its children end with it, or are ended with their pipes
+            for part in ("web", "keeper", "worker"):
+                served.kill(part)
+            served.process.wait()
+            served.__enter__()
+        else:
+            served.kill(module)
+        done.kills += 1
+
+
+@pytest.mark.parametrize("place", ["file", "server"])
+def test_many_clients_and_many_kills(place, tmp_path):
+    total = Fraction(REQUESTS * 9, 10_000)  # less than all of them would cost
+    options = {"analysts": ANALYSTS.format(part=str(float(total / 3))), "total": float(total)}
+    with contextlib.ExitStack() as stack:
+        folder = tmp_path
+        if Path("/dev/shm").is_dir():
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm")))
+        ledger = folder / "people.ledger"
+        if place == "server":
+            server = stack.enter_context(servers.postgres(folder))
+            ledger = server.address("endurance")
+        served = stack.enter_context(Served(folder, ledger=ledger, **options))
+        left, done = Countdown(REQUESTS), threading.Event()
+        done.kills = 0
+        clients = [Client(served, number, left) for number in range(CLIENTS)]
+        killer = threading.Thread(target=killing, args=(served, left, KILLS, done), daemon=True)
+        start = time.monotonic()
+        for thread in (*clients, killer):
+            thread.start()
+        for thread in clients:
+            thread.join()
+        done.set()
+        killer.join(120)
+        seconds = time.monotonic() - start
+        served.wait()
+        problems = [problem for client in clients for problem in client.problems]
+        assert not problems, problems[:5]
+        report = Ledger.read(ledger)
+        assert report.spent <= report.total
+        spent = {}
+        for entry in report.entries:
+            spent[entry.analyst, entry.request] = spent.get((entry.analyst, entry.request), 0) + entry.amount
+        for client in clients:  # recorded >= released, and nothing is paid twice
+            for id in client.acknowledged:
+                assert spent[client.who, id] == EPSILON, id
+        for client in clients:
+            for id in client.random.sample(sorted(client.acknowledged), min(20, len(client.acknowledged))):
+                status, _, body = served.call("GET", f"{PLACE}/requests/{id}", who=client.who)
+                assert (status, hashlib.sha256(body).hexdigest()) == (200, client.acknowledged[id][1])
+        assert served.connect("olga").spent == report.spent
+        times = sorted(second for client in clients for second in client.seconds)
+        figures = {
+            "ledger": place,
+            "requests": REQUESTS,
+            "acknowledged": sum(len(client.acknowledged) for client in clients),
+            "refused": sum(client.refused for client in clients),
+            "kills": done.kills,
+            "spent": f"{float(report.spent):g} of {float(report.total):g}",
+            "requests a second": round(REQUESTS / seconds, 1),
+            "median seconds": round(statistics.median(times), 4),
+            "99th percentile": round(times[int(0.99 * len(times))], 4),
+        }
+        print(json.dumps(figures))
+        assert done.kills >= KILLS * 0.9
