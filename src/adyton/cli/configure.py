@@ -229,7 +229,7 @@ def _print_plan(promise: Guarantee, target: str | None, *, as_json: bool) -> Non
 
 
 def _paid_from(
-    amount: Fraction, ledger: Path | None, total: str | None, dataset: str, *, public: bool, seed: int | None
+    amount: Fraction, ledger: str | None, total: str | None, dataset: str, *, public: bool, seed: int | None
 ) -> dict[str, Any]:
     """The ledger and its total; for public instances neither, but a seed."""
     if not public:

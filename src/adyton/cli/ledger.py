@@ -1,9 +1,10 @@
 """``adyton ledger``: show what a ledger has recorded, or write a privacy statement; ``adyton ledger raise``: allow
-more, with the owner's consent."""
+more, with the owner's consent; ``adyton ledger analyst``: who may spend how much of it."""
 
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from adyton.drafts import replaced
 from adyton.errors import BadInput
 from adyton.exact import as_number, display
 from adyton.kernel.ledger import Entry, Ledger, LedgerReport
+from adyton.kernel.ledger.ledger import store_at
 from adyton.kernel.ledger.records import checked_total
 from adyton.kernel.ledger.terms import Terms
 
@@ -27,19 +29,31 @@ _NARROW = 100
 _FEW = 3
 _PART = re.compile(r"(split\(.*?)(?: = .*\)|\)\[\d+\])")
 """A step of a lineage: a split, and the part of it."""
-_RAISE = "raise"
+_RAISE, _ANALYST = "raise", "analyst"
 _ENDINGS = (".html", ".md")
 
 
 def command(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="FILE", help="The ledger to show; or, to raise its total, the word raise and FILE."),
+        typer.Argument(
+            metavar="FILE",
+            help="The ledger to show, a file or postgresql://…; or the word raise and FILE; or analyst FILE NAME.",
+        ),
     ],
     total: Annotated[str | None, typer.Option(help="raise: what may be spent in all from now on.")] = None,
     consent: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="raise: who consents for the data owner. This is recorded.")
+        str | None,
+        typer.Option(metavar="WORDS", help="raise, analyst: who consents for the data owner. This is recorded."),
     ] = None,
+    part: Annotated[str | None, typer.Option(help="analyst: the most that they may spend.")] = None,
+    aside: Annotated[bool, typer.Option("--aside", help="analyst: nobody else may spend their part.")] = False,
+    expires: Annotated[
+        str | None, typer.Option(metavar="DATE", help="analyst: the last day on which they may spend.")
+    ] = None,
+    head: Annotated[
+        bool, typer.Option("--head", help="Print how far it has come, to keep elsewhere and compare later.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="raise: accept a total above 10.")] = False,
     statement: Annotated[
         bool, typer.Option("--statement", help="Write a privacy statement: one page for a data protection officer.")
@@ -55,34 +69,45 @@ def command(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="With --out: replace a file that exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with exact fractions.")] = False,
 ) -> None:
-    """Show what was spent, on what, and how much is left; "adyton ledger raise FILE --total 2" raises the total.
+    """Show what was spent, on what, and how much is left; "adyton ledger raise FILE --total 2" raises the total;
+    "adyton ledger analyst FILE mara --part 1" lets mara spend at most 1 of it.
 
     With --statement, write one page that says who is protected, what ε means for them, what was spent and published,
     under which terms, and what is not protected. It is made from the ledger alone.
     """
-    raising = len(words) > 1 and words[0] == _RAISE
-    if len(words) != 1 + raising:
-        raise BadInput("give one ledger: adyton ledger FILE, or adyton ledger raise FILE --total 2.")
-    file = Path(words[-1])
-    if not file.exists():
-        raise BadInput(f"{file} does not exist. Give the path of a ledger.")
-    _check_statement(statement, out_file, file, raising=raising, overwrite=overwrite)
+    raising, naming = (len(words) > 1 and words[0] == word for word in (_RAISE, _ANALYST))
+    if len(words) != 1 + raising + 2 * naming:
+        raise BadInput(
+            "give one ledger: adyton ledger FILE, adyton ledger raise FILE --total 2, or adyton ledger analyst FILE "
+            "NAME --part 1."
+        )
+    file = words[1] if raising or naming else words[0]
+    name = store_at(file).name
+    if not Ledger.exists(file):
+        raise BadInput(f"{name} does not exist. Give the path of a ledger.")
+    _check_statement(statement, out_file, Path(name), raising=raising or naming, overwrite=overwrite)
+    if naming:
+        _set_analyst(file, words[2], part=part, aside=aside, expires=expires, consent=consent)
+    elif part is not None or aside or expires is not None:
+        raise BadInput(f"--part, --aside and --expires belong to an analyst: adyton ledger analyst {name} NAME.")
     if raising:
-        _raise(file, total, consent, yes)
-    elif total is not None or consent is not None:
-        raise BadInput(f"--total and --consent raise a total. Write adyton ledger raise {file} --total …")
+        _raise(file, name, total, consent, yes)
+    elif total is not None or (consent is not None and not naming):
+        raise BadInput(f"--total and --consent raise a total. Write adyton ledger raise {name} --total …")
     report = Ledger.read(file)
-    if statement:
-        _write_statement(report, file, out_file, as_json=as_json)
+    if head:
+        sys.stdout.write(f"{report.head}\n")
+    elif statement:
+        _write_statement(report, name, out_file, as_json=as_json)
     elif as_json:
         print_json(_as_json(report))
     else:
         _print(report, out())
 
 
-def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> None:
+def _raise(file: str, name: str, total: str | None, consent: str | None, yes: bool) -> None:
     if total is None:
-        raise BadInput(f"say what may be spent in all from now on: adyton ledger raise {file} --total 2.")
+        raise BadInput(f"say what may be spent in all from now on: adyton ledger raise {name} --total 2.")
     allowed, held = checked_total(total), Ledger.read(file)
     accept_large(allowed, "a total", held.terms.named_unit if held.terms else "person", yes=yes)
     if consent is None and sys.stdin.isatty():
@@ -97,10 +122,18 @@ def _raise(file: Path, total: str | None, consent: str | None, yes: bool) -> Non
         ledger.raise_total(allowed, consent=consent.strip())
 
 
+def _set_analyst(
+    file: str, name: str, *, part: str | None, aside: bool, expires: str | None, consent: str | None
+) -> None:
+    held = Ledger.read(file)
+    with Ledger.open(file, total=held.total, dataset=held.dataset) as ledger:
+        ledger.set_analyst(name, part=part, aside=aside, expires=expires, consent=consent)
+
+
 def _check_statement(statement: bool, out_file: Path | None, ledger: Path, *, raising: bool, overwrite: bool) -> None:
     """Refuse a statement that cannot be written, before anything is done."""
     if statement and raising:
-        raise BadInput(f"raise the total first. Then write adyton ledger {ledger} --statement.")
+        raise BadInput(f"change the ledger first. Then write adyton ledger {ledger} --statement.")
     if out_file is None:
         if overwrite:
             raise BadInput("--overwrite belongs to --out. Name the file that may be overwritten.")
@@ -112,14 +145,14 @@ def _check_statement(statement: bool, out_file: Path | None, ledger: Path, *, ra
     check_file(out_file, (ledger,), overwrite=overwrite)
 
 
-def _write_statement(report: LedgerReport, file: Path, out_file: Path | None, *, as_json: bool) -> None:
+def _write_statement(report: LedgerReport, file: str, out_file: Path | None, *, as_json: bool) -> None:
     from adyton.report.statement import Statement  # loading pages takes three times as long as the rest
 
     lines = [
         (line.number, line.time[:10], _source(line.lineage, report), line.operator, line.status, line.amount)
         for line in _lines(report.entries)
     ]
-    page = Statement(report, lines, file.name, datetime.now(UTC).date().isoformat())
+    page = Statement(report, lines, os.path.basename(file), datetime.now(UTC).date().isoformat())
     if out_file is not None:
         text = page.to_html() if out_file.suffix.lower() == ".html" else page.to_markdown()
         try:
@@ -161,6 +194,19 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
         "spent": as_number(report.spent),
         "remaining": as_number(report.remaining),
         "terms": _terms(report.terms),
+        "further": [{"dataset": further.name, "terms": _terms(further.terms)} for further in report.further],
+        "aside": as_number(report.aside),
+        "analysts": [
+            {
+                "name": own.name,
+                "part": None if own.part is None else as_number(own.part),
+                "aside": own.aside,
+                "spent": as_number(own.spent),
+                "expires": own.expires,
+            }
+            for own in report.analysts
+        ],
+        "head": str(report.head),
         "notes": list(report.notes),
         "entries": [
             {
@@ -173,6 +219,9 @@ def _as_json(report: LedgerReport) -> dict[str, Any]:
                 "status": entry.status,
                 "process": entry.process,
                 "terms": _terms(entry.terms),
+                "dataset": entry.dataset,
+                "analyst": entry.analyst,
+                "request": entry.request,
             }
             for entry in report.entries
         ],
@@ -186,10 +235,13 @@ def _print(report: LedgerReport, console: Console) -> None:
     from rich.text import Text
 
     lines = [
-        ("data set", printable(report.dataset)),
+        *(("data set", printable(name)) for name in (report.dataset, *(own.name for own in report.further))),
         ("total", display(report.total)),
         ("spent", display(report.spent)),
-        ("remaining", display(report.remaining)),
+        (
+            "remaining",
+            f"{display(report.remaining)}{f', {display(report.aside)} of it set aside' * bool(report.aside)}",
+        ),
     ]
     if report.terms is not None:
         unit, rows = report.terms.shown("unit"), report.terms.rows_per_unit
@@ -198,6 +250,8 @@ def _print(report: LedgerReport, console: Console) -> None:
         lines.append(("schema", f"digest {report.terms.shown('schema')}"))
         for digest, _, name in (line.partition(" ") for line in report.terms.files.splitlines()):
             lines.append(("levels", printable(f"of {name}, digest {digest[:12]}")))
+    for own in report.analysts:
+        lines.append(("analyst", printable(f"{own}; {display(own.spent)} spent{', expired' * own.expired}")))
     for label, value in lines:
         console.print(Text.assemble((f"{label:<10}", "bold"), value))
     console.print()
@@ -210,7 +264,8 @@ def _print(report: LedgerReport, console: Console) -> None:
         _print_table(report, console)
     for event in report.events:
         consent = f"; consent: {event.consent}" if event.consent else ""
-        change = f"{event.changed} changed from {event.old} to {event.new}{consent}"
+        whose = f" of {event.dataset}" if event.dataset and report.further else ""
+        change = f"{event.changed}{whose} changed from {event.old} to {event.new}{consent}"
         console.print(Text(f"{_moment(event.time)}  {printable(change)}"))
     for note in report.notes:
         console.print(Text(f"Note: {printable(note)}"))
@@ -227,8 +282,11 @@ def _print_table(report: LedgerReport, console: Console) -> None:
     table.add_column("lineage", overflow="fold")
     table.add_column("operator", overflow="fold")
     table.add_column("status", no_wrap=True)
+    if report.analysts:
+        table.add_column("analyst", overflow="fold")
     for line in _lines(report.entries):
-        table.add_row(*line[:4], Text(line.lineage), Text(line.operator), line.status)
+        who = [Text(line.analyst)] if report.analysts else []
+        table.add_row(*line[:4], Text(line.lineage), Text(line.operator), line.status, *who)
     console.print(table)
 
 
@@ -237,7 +295,7 @@ def _print_narrow(line: _Line, console: Console) -> None:
     from rich.text import Text
 
     console.print(Text(f"{line.number}. {line.amount} (spent after: {line.spent_after})", style="bold"))
-    for words in (line.time, line.lineage, f"{line.operator}, {line.status}"):
+    for words in (line.time, line.lineage, f"{line.operator}, {line.status}", line.analyst):
         if words:
             console.print(Padding(Text(words, overflow="fold"), (0, 0, 0, 3)))
 
@@ -252,12 +310,13 @@ class _Line(NamedTuple):
     lineage: str
     operator: str
     status: str
+    analyst: str
 
 
 def _lines(entries: Sequence[Entry]) -> Iterator[_Line]:
     """A line for each entry, but a single line for consecutive entries that were free because they are in further parts
     of one split: no row is in two parts, so the charge for the first part covers the others."""
-    for split, some in itertools.groupby(entries, _free_part):
+    for (split, _), some in itertools.groupby(entries, lambda entry: (_free_part(entry), entry.analyst)):
         group = list(some)
         if not split or len(group) < _FEW:
             yield from map(_line, group)
@@ -288,6 +347,7 @@ def _line(entry: Entry) -> _Line:
         printable(" > ".join(entry.lineage)),
         printable(entry.operator),
         entry.status,
+        printable(entry.analyst or ""),
     )
 
 

@@ -34,7 +34,10 @@ Table = Annotated[
     str | None, typer.Option("--table", metavar="NAME", help="The table, if DATA is a database with several.")
 ]
 Where = Annotated[str | None, typer.Option(metavar="PREDICATE", help='Only these rows: "age >= 65".')]
-LedgerFile = Annotated[Path | None, typer.Option(help="The file that records what was spent.")]
+LedgerFile = Annotated[
+    str | None,
+    typer.Option(metavar="FILE|ADDRESS", help="The file, or postgresql://…, that records what was spent."),
+]
 Total = Annotated[
     str | None, typer.Option(help="The total budget of a new ledger; without a ledger, by default EPSILON.")
 ]

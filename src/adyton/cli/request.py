@@ -22,6 +22,7 @@ from adyton.exact import budget, display
 from adyton.kernel.checking import schema_of_table
 from adyton.kernel.counting.opening import table_at
 from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger.ledger import store_at
 from adyton.kernel.ledger.records import checked_total
 from adyton.kernel.ledger.terms import PARTS, Terms, given_terms
 from adyton.messages import listing, shorten
@@ -123,7 +124,7 @@ def allowed_total(
     amount: Fraction,
     total: str | None,
     schema: Schema,
-    ledger: Path | None,
+    ledger: str | None,
     *,
     yes: bool,
     quiet: bool,
@@ -131,7 +132,7 @@ def allowed_total(
 ) -> Fraction:
     """What may be spent in all; large budgets must be accepted."""
     allowed = checked_total(total_of(amount, total, ledger))
-    kept = Ledger.read(ledger).terms if ledger is not None and ledger.is_file() else None
+    kept = Ledger.read(ledger).terms if ledger is not None and Ledger.exists(ledger) else None
     unit = given_terms(kept, Terms.of(schema.to_dict(), schema.rows_per_unit)).named_unit
     accept_large(amount, what, unit, yes=yes, quiet=quiet)
     if total is not None and allowed > amount:
@@ -139,7 +140,7 @@ def allowed_total(
     return allowed
 
 
-def total_of(amount: Fraction, total: str | None, ledger: Path | None) -> Fraction:
+def total_of(amount: Fraction, total: str | None, ledger: str | None) -> Fraction:
     """What may be spent in all: the total of an existing ledger, or *total* for a new one; without a ledger and a
     total, what this request costs."""
     given = None if total is None else budget(total, "--total")
@@ -147,17 +148,18 @@ def total_of(amount: Fraction, total: str | None, ledger: Path | None) -> Fracti
         raise BadInput(f"--epsilon {display(amount)} is more than --total {total}. Reduce --epsilon, or raise --total.")
     if ledger is None:
         return given or amount
-    if ledger.is_file():
+    name = store_at(ledger).name
+    if Ledger.exists(ledger):
         held = Ledger.read(ledger).total
         if given not in (None, held):
             raise BadInput(
-                f"{ledger} has a total of {display(held)}, given --total {total}. Leave --total out; with the data "
-                f"owner's consent, adyton ledger raise {ledger} --total … raises it."
+                f"{name} has a total of {display(held)}, given --total {total}. Leave --total out; with the data "
+                f"owner's consent, adyton ledger raise {name} --total … raises it."
             )
         return held
-    if given is None and not ledger.exists():
-        raise BadInput(f"{ledger} does not exist yet. Give a total budget for it, for example --total 1.")
-    return given or amount
+    if given is None:
+        raise BadInput(f"{name} does not exist yet. Give a total budget for it, for example --total 1.")
+    return given
 
 
 def check_accepted(accept: Iterable[str]) -> None:
@@ -178,5 +180,5 @@ def check_folder(folder: Path | None, used: Iterable[str | Path | None], *, over
             )
         return
     for file in used:
-        if file and folder.resolve() in Path(file).resolve().parents:
+        if file and "://" not in str(file) and folder.resolve() in Path(file).resolve().parents:
             raise BadInput(f"{file} lies in {folder}, which would be replaced. Give --out another folder.")

@@ -72,17 +72,19 @@ def command(
     listed, said = read_file(requests)
     batch = Batch.of(listed, said.get("epsilon") if epsilon is None else epsilon)
     data = data or said.get("data")
-    schema, ledger, out_folder = (
+    schema, out_folder = (
         Path(said[name][0]) if given is None and name in said else given
-        for name, given in (("schema", schema), ("ledger", ledger), ("out", out_folder))
+        for name, given in (("schema", schema), ("out", out_folder))
     )
+    ledger = said["ledger"][0] if ledger is None and "ledger" in said else ledger
     if not data or schema is None or out_folder is None:
         raise BadInput("name the table, its schema and a folder for the results: DATA --schema FILE --out FOLDER.")
     declared = schema_beside(data, schema, table)
     _check(batch, declared)
     check_accepted(accept or ())
     for file in (*files_of(data), schema, ledger, requests):
-        if file and any(out_folder.resolve() / name in Path(file).resolve().parents for name in batch.requests):
+        above = Path(file).resolve().parents if file and "://" not in str(file) else ()
+        if any(out_folder.resolve() / name in above for name in batch.requests):
             raise BadInput(f"{file} lies in a folder of {out_folder} that would be written. Give --out another folder.")
     before = batch.answered(out_folder)
     results = dict(before)

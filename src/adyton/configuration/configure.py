@@ -18,7 +18,6 @@ from adyton.kernel.instances.opening import Progress, on_instances, owned_by, si
 from adyton.kernel.instances.votes import ADD_REMOVE, spread
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.file import file_name
 from adyton.kernel.sources import InstancesSource
 from adyton.messages import shorten
 from adyton.programs.tuning import Tune
@@ -149,12 +148,13 @@ def _listed(instances: Iterable[Any]) -> list[Any]:
 
 def _total(ledger: Ledger | str | os.PathLike[str] | None, total: Rational | None, amount: Fraction) -> Fraction:
     """What may be spent in all; a ledger with too little left refuses before the long computation begins."""
-    held = None
+    held, path = None, None
     if isinstance(ledger, Ledger):
         held = ledger.budget
-    elif ledger is not None and os.path.exists(file_name(ledger)):
+    elif ledger is not None and Ledger.exists(ledger):
         held = Ledger.read(ledger)
+        path = held.path
     if held is None:
         return amount if total is None else budget(total, "total")
-    held.afford(amount, os.fspath(ledger) if not isinstance(ledger, Ledger) and ledger else None)
+    held.afford(amount, path)
     return held.total if total is None else budget(total, "total")

@@ -19,7 +19,6 @@ from adyton.exact import Rational, budget
 from adyton.kernel.counting.public_rows import row_codes, rows_beside_codes
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.file import file_name
 from adyton.kernel.reading.arrow import texts
 from adyton.kernel.sources import TableSource
 from adyton.learning.model import Target
@@ -42,7 +41,7 @@ def opened(
     total = budget(epsilon, "epsilon")
     if isinstance(ledger, Ledger):
         total = ledger.total
-    elif ledger is not None and os.path.exists(file_name(ledger)):
+    elif ledger is not None and Ledger.exists(ledger):
         total = Ledger.read(ledger).total
     kernel = Kernel(data, schema=schema, epsilon=total, ledger=ledger, dataset=dataset, unit=unit, noise=noise)
     try:

@@ -18,6 +18,7 @@ from adyton.exact import as_number, display
 from adyton.kernel.ledger import Entry, LedgerReport, Terms
 from adyton.kernel.ledger.records import counted_for
 from adyton.kernel.ledger.terms import NOT_RECORDED
+from adyton.messages import listing
 from adyton.report.page import Block, Fact, Section, Table, Words, factor, templates
 
 _LISTED = 200
@@ -54,7 +55,12 @@ class Statement:
     @property
     def title(self) -> str:
         """The title of the page."""
-        return f"Privacy statement: {self.report.dataset}"
+        return f"Privacy statement: {self.datasets}"
+
+    @property
+    def datasets(self) -> str:
+        """The data set, or all of them."""
+        return listing([self.report.dataset, *(own.name for own in self.report.further)])
 
     @property
     def kicker(self) -> str:
@@ -66,7 +72,7 @@ class Statement:
         """What the page is about."""
         return (
             f"What may be learnt about one {self.unit} from everything that was published from "
-            f"{self.report.dataset} with this ledger. The page is made from the ledger alone. It holds no row, no "
+            f"{self.datasets} with this ledger. The page is made from the ledger alone. It holds no row, no "
             "published number and no time of day."
         )
 
@@ -79,9 +85,10 @@ class Statement:
     def uncounted(self) -> Fraction:
         """What earlier answers cost a unit of the current terms beyond their charge, in ledgers of early versions."""
         report = self.report
-        answers = [entry for entry in report.entries if entry.terms is not None]
+        entries = [entry for entry in report.entries if entry.dataset == report.dataset]
+        answers = [entry for entry in entries if entry.terms is not None]
         needed = Fraction(0) if report.terms is None else counted_for(report.terms, answers)
-        return max(Fraction(0), needed - report.spent)
+        return max(Fraction(0), needed - sum((entry.amount for entry in entries), Fraction(0)))
 
     def figures(self) -> tuple[Fact, ...]:
         """The few figures at the top."""
@@ -99,12 +106,31 @@ class Statement:
         neighbours = Words(_neighbours(report.terms), "Neighbouring tables.")
         return (
             Section("unit", "Who is protected", (Words(_protected(report), "Privacy unit."), neighbours)),
+            *([Section("analysts", "Who may spend", tuple(self._analysts()))] if report.analysts else []),
             Section("epsilon", "What ε means", tuple(self._meaning())),
             Section("spent", "What was spent and published", tuple(self._spent())),
             Section("terms", "The terms of the ledger and their changes", tuple(self._terms())),
             Section("limits", "What is not protected", tuple(Words(text, lead) for lead, text in limits(report))),
             Section("checklist", "Checklist after NIST SP 800-226", tuple(self._checklist())),
         )
+
+    def _analysts(self) -> Iterator[Block]:
+        yield Words(
+            "The total is one for all analysts together, and so is the guarantee: it holds even if all of them put "
+            "their answers together. A part is the most that an analyst may spend of it."
+        )
+        rows = [
+            (
+                own.name,
+                "whatever is left" if own.part is None else f"ε = {display(own.part)}",
+                "yes" if own.aside else "no",
+                f"ε = {display(own.spent)}",
+                own.expires or "never",
+            )
+            for own in self.report.analysts
+        ]
+        heads = ("analyst", "part", "set aside", "spent", "last day")
+        yield Table(heads, (), [(row, ()) for row in rows])
 
     def _meaning(self) -> Iterator[Words]:
         report, more = self.report, self.uncounted
@@ -152,8 +178,11 @@ class Statement:
     def _terms(self) -> Iterator[Block]:
         report = self.report
         yield Words("A ledger refuses terms that differ from its own, unless somebody explicitly accepts the change.")
-        if report.terms is not None:
-            yield Table(("term", "value"), (), [(pair, ()) for pair in terms_in_words(report.terms)])
+        for name, terms in ((report.dataset, report.terms), *(own[1:] for own in report.further)):
+            if report.further:
+                yield Words(f"The data set {name}:")
+            if terms is not None:
+                yield Table(("term", "value"), (), [(pair, ()) for pair in terms_in_words(terms)])
         if report.events:
             rows = [
                 ((event.time[:10], event.changed, event.old, event.new, event.consent or "not recorded"), ())
@@ -211,6 +240,16 @@ class Statement:
                     "consent": event.consent,
                 }
                 for event in report.events
+            ],
+            "analysts": [
+                {
+                    "name": own.name,
+                    "part": None if own.part is None else as_number(own.part),
+                    "aside": own.aside,
+                    "spent": as_number(own.spent),
+                    "expires": own.expires,
+                }
+                for own in report.analysts
             ],
             "notes": list(report.notes),
             "not_protected": [f"{lead} {text}" for lead, text in limits(report)],

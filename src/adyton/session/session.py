@@ -16,7 +16,6 @@ from adyton.interrupts import deferred
 from adyton.kernel.counting.opening import table_at
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger, Tally
-from adyton.kernel.ledger.file import file_name
 from adyton.kernel.ledger.records import Account, Budgeted
 from adyton.kernel.sources import TableSource
 from adyton.messages import path_of
@@ -388,6 +387,6 @@ def total_budget(epsilon: Rational | None, ledger: Ledger | str | os.PathLike[st
         return budget(epsilon, "epsilon")
     if isinstance(ledger, Ledger):
         return ledger.total
-    if ledger is None or not os.path.exists(file_name(ledger)):
+    if ledger is None or not Ledger.exists(ledger):
         raise BadInput("give the total budget, for example epsilon=1; it may be left out only where a ledger exists.")
     return Ledger.read(ledger).total

@@ -233,7 +233,7 @@ def test_a_process_that_has_stopped_holds_nobody_up_for_ever(address: str, monke
     monkeypatch.setattr("adyton.kernel.ledger.server._STALLED_SECONDS", 0.2)
     with (
         Ledger.open(address, total=1, dataset="visits") as ledger,
-        Ledger.open(address, total=1, dataset="visits") as b,
+        Ledger.open(address, total=1, dataset="visits") as other,
     ):
         lost = pytest.raises(LedgerError, match="connection was lost|did not confirm")
         with lost, ledger._file.transaction(write=True):

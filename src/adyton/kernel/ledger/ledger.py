@@ -512,9 +512,9 @@ def store_at(path: str | os.PathLike[str] | None) -> Store:
 def _report(connection: Connection, path: str | None) -> LedgerReport:
     balance, entries, events, datasets = read_checked(connection)
     account = datasets[0].name, balance.total, balance.spent
-    return LedgerReport(
-        *account, path, entries, events, datasets[0].terms, datasets[1:], tuple(balance.analysts.values())
-    )
+    head = head_at(connection, len(entries), len(events))
+    analysts = tuple(balance.analysts.values())
+    return LedgerReport(*account, path, entries, events, datasets[0].terms, datasets[1:], analysts, head)
 
 
 def _check_head(connection: Connection, name: str, head: Head) -> None:

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from adyton.errors import BadInput, BudgetExceeded
@@ -321,8 +322,10 @@ def check_analysts(balance: Balance, entries: Iterable[Entry], events: Iterable[
 def entry_of(row: Sequence[Any], names: dict[int, str]) -> Entry:
     """An entry from its row."""
     number, time, amount, spent_after, lineage, operator, status, process, terms, dataset, analyst, request = row
-    steps = _from_json(lineage, f"the lineage of entry {number}")
-    if not isinstance(steps, list) or not all(isinstance(name, str) for name in steps):
+    steps = _from_json(lineage)
+    if steps is None:
+        raise DamagedError(f"the lineage of entry {number} cannot be read")
+    if not isinstance(steps, tuple) or not all(isinstance(name, str) for name in steps):
         raise DamagedError(f"the lineage of entry {number} is not a list of names")
     texts = all(isinstance(text, str) for text in (time, operator))
     texts = texts and all(isinstance(text, str | None) for text in (analyst, request))
@@ -331,23 +334,23 @@ def entry_of(row: Sequence[Any], names: dict[int, str]) -> Entry:
     if status not in get_args(Status):
         raise DamagedError(f"the status of entry {number} is unknown")
     recount = terms == RECOUNT
-    try:
-        made = None if terms is None or recount else Terms.from_plain(_from_json(terms, f"the terms of entry {number}"))
-    except ValueError:
-        raise DamagedError(f"the terms of entry {number} are incomplete") from None
+    made = None if terms is None or recount else _from_json(terms)
+    if not isinstance(made, Terms | None) or (made is None and terms is not None and not recount):
+        raise DamagedError(f"the terms of entry {number} cannot be read")
     sums = to_fraction(amount), to_fraction(spent_after)
-    kept = number, time, *sums, tuple(steps), operator, status, process, made, recount
+    kept = number, time, *sums, steps, operator, status, process, made, recount
     return Entry(*kept, dataset=names[dataset], analyst=analyst, request=request)
 
 
-def _from_json(text: object, what: str) -> Any:
-    """The value of a JSON text of a ledger; a text that cannot be read is damage."""
+@lru_cache(maxsize=1024)
+def _from_json(text: object) -> Terms | tuple[Any, ...] | None:
+    """A list as a tuple, and an object as terms; None for any other text, which is damage. Many entries have the same
+    lineage and the same terms."""
     try:
-        if isinstance(text, str) and len(text) <= _LONGEST_TEXT:
-            return json.loads(text)
+        plain = json.loads(text) if isinstance(text, str) and len(text) <= _LONGEST_TEXT else None
+        return tuple(plain) if isinstance(plain, list) else Terms.from_plain(plain)
     except (ValueError, RecursionError, MemoryError):
-        pass
-    raise DamagedError(f"{what} cannot be read")
+        return None
 
 
 def read_checked(connection: Connection) -> Contents:

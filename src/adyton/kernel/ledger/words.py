@@ -11,6 +11,7 @@ from adyton.errors import LedgerMismatch
 from adyton.exact import display
 from adyton.kernel.ledger.analysts import Analyst, Balance
 from adyton.kernel.ledger.records import Account, DataSet, Entry, Event, counted_for, in_shell
+from adyton.kernel.ledger.tables import Head
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 from adyton.messages import listing
 
@@ -28,6 +29,7 @@ class LedgerReport(Account):
     further: tuple[DataSet, ...] = ()
     """The other data sets, if there are several; ``dataset`` and ``terms`` are those of the first."""
     analysts: tuple[Analyst, ...] = ()
+    head: Head | None = None
 
     @property
     def aside(self) -> Fraction:
@@ -37,10 +39,19 @@ class LedgerReport(Account):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the sum does not show: sentences about answers that were made under earlier terms."""
-        return () if self.terms is None else tuple(self._notes(self.terms))
+        units = dict.fromkeys(terms.named_unit for terms in self._all_terms())
+        several = "The data sets protect different units"
+        mixed = (f"{several} ({', '.join(units)}): the total holds for one who is one unit in each.",) * (
+            len(units) > 1
+        )
+        return mixed if self.terms is None else (*self._notes(self.terms), *mixed)
+
+    def _all_terms(self) -> Iterator[Terms]:
+        yield from (terms for terms in (self.terms, *(own.terms for own in self.further)) if terms is not None)
 
     def _notes(self, terms: Terms) -> Iterator[str]:
-        answers = [entry for entry in self.entries if not entry.recount and entry.terms is not None]
+        entries = [entry for entry in self.entries if entry.dataset in ("", self.dataset)]
+        answers = [entry for entry in entries if not entry.recount and entry.terms is not None]
         whose, rows = terms.named_unit, f"{terms.rows_per_unit} row(s)"
         before = [entry for entry in answers if entry.terms and entry.terms.column != terms.column]
         amount = sum((entry.amount for entry in before), Fraction(0))
@@ -53,7 +64,7 @@ class LedgerReport(Account):
                 "rows less."
             )
         needed = counted_for(terms, answers)
-        if needed > self.spent:
+        if needed > sum((entry.amount for entry in entries), Fraction(0)):
             yield (
                 f"An early version did not count earlier answers again when the terms changed. For a {whose} with at "
                 f"most {rows}, up to {display(needed)} is spent, not {display(self.spent)}."
