@@ -39,6 +39,7 @@ COMMANDS = {
     "ledger": "adyton.cli.ledger:command",
     "combine": "adyton.cli.explain:combine",
     "explain": "adyton.cli.explain:command",
+    "token": "adyton.cli.token:command",
 }
 
 
