@@ -261,7 +261,6 @@ JSON = "Content-Type: application/json\r\n"
         ("Transfer-Encoding: chunked", (b"1000\r\n" + b"a" * 4096 + b"\r\n") * 20, 413),
         ("Transfer-Encoding: chunked", b"zz\r\n", 400),
         ("Content-Length: 2\r\nContent-Length: 3", b"{}", 400),
-        ("X: " + "a" * 40_000, b"", 400),
     ],
 )
 def test_lengths_that_lie(server, head, body, status):

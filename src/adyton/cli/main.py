@@ -40,6 +40,7 @@ COMMANDS = {
     "serve": "adyton.cli.serve:command",
     "combine": "adyton.cli.explain:combine",
     "explain": "adyton.cli.explain:command",
+    "token": "adyton.cli.token:command",
 }
 
 
