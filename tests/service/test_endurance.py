@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from adyton.kernel.ledger import Ledger
-from kernel.engines import servers
+from kernel.engines.servers import running_postgres
 from service.whole import Served
 
 pytestmark = pytest.mark.full
@@ -137,8 +137,8 @@ def test_many_clients_and_many_kills(place, tmp_path):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm")))
         ledger = folder / "people.ledger"
         if place == "server":
-            server = stack.enter_context(servers.postgres(folder))
-            ledger = server.address("endurance")
+            socket, port = stack.enter_context(running_postgres())
+            ledger = f"postgresql://adyton@/postgres?host={socket}&port={port}&schema=endurance"
         served = stack.enter_context(Served(folder, ledger=ledger, **options))
         left, done = Countdown(REQUESTS), threading.Event()
         done.kills = 0
