@@ -161,6 +161,7 @@ class Server:
             made.connect(self.address.removeprefix("unix:"))
         else:
             made = socket.create_connection(("127.0.0.1", int(self.address.rsplit(":", 1)[1])))
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         made.settimeout(20)
         if self.tls:
             context = ssl.create_default_context(cafile=self.folder / "tls.crt")

@@ -152,7 +152,7 @@ class OpenId:
         if parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
             raise BadInput(f"an issuer has an https address, given {shorten(issuer)}.")
         self._issuer, self._audience, self._claim = issuer, audience, claim
-        self._keys: dict[str, Any] = {"keys": []}
+        self._keys: Any = {"keys": []}
         self._fetched = -float(_FETCH_AGAIN)
         self._fetching = asyncio.Lock()
 

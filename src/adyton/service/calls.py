@@ -161,7 +161,9 @@ class Service:
 
     def outcome(self, name: str, owner: str, identifier: str, outcome: Any) -> Response:
         """The reply for what a keeper says of a request."""
-        status = outcome.get("status") if isinstance(outcome, dict) else "under way"
+        if not isinstance(outcome, dict):
+            outcome = {"status": "under way"}
+        status = str(outcome.get("status"))
         if status == "refused":
             raise Forbidden(str(outcome.get("message") or "The curator refused this request. Nothing was spent."))
         headers = {"Adyton-Request": identifier, "Adyton-Status": status}
@@ -171,10 +173,9 @@ class Service:
         if not isinstance(result, str):
             raise Unfinished("This request was charged and ended without a result. Its measurements are in the ledger.")
         data = result.encode("utf-8")
-        receipt = {"dataset": name, "analyst": owner, "request": identifier, "entries": [], "date": None}
-        if isinstance(outcome.get("receipt"), dict):
-            receipt |= outcome["receipt"]
-            headers["Adyton-Receipt"] = sign(self.key, receipt, data)
+        about = {"entries": [], "date": None, **(outcome.get("receipt") or {})}
+        receipt = {**about, "dataset": name, "analyst": owner, "request": identifier}
+        headers["Adyton-Receipt"] = sign(self.key, receipt, data)
         return Response(data, 200, headers, media_type="application/json")
 
 

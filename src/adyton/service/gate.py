@@ -263,9 +263,9 @@ class Gate:
         if all(name != b"content-length" for name, _ in headers):
             headers.append((b"content-length", str(len(reply.body)).encode("ascii")))
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        for start in range(0, len(reply.body), _PIECE):
-            await send({"type": "http.response.body", "body": reply.body[start : start + _PIECE], "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        for start in range(0, max(1, len(reply.body)), _PIECE):
+            more = start + _PIECE < len(reply.body)
+            await send({"type": "http.response.body", "body": reply.body[start : start + _PIECE], "more_body": more})
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT")

@@ -122,10 +122,10 @@ def _bound(address: str) -> socket.socket:
         if address.startswith("unix:"):
             return _bound_file(Path(address.removeprefix("unix:")))
         host, _, port = address.rpartition(":")
-        family, _, _, _, place = socket.getaddrinfo(
+        family, kind, protocol, _, place = socket.getaddrinfo(
             host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening = socket.socket(family, kind, protocol)  # without the protocol, replies wait for acknowledgements
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(place)
     except (OSError, ValueError, OverflowError) as error:

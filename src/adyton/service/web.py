@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -56,7 +57,7 @@ def application(settings: Settings, *, clock: Clock | None = None) -> Gate:
 
 
 def _app(service: Service, metrics: Metrics) -> FastAPI:
-    off = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+    off: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
     app = FastAPI(
         title="Adyton",
         version=adyton.__version__,
