@@ -185,7 +185,7 @@ def _answered(
     except KeyboardInterrupt as came:
         bare = keeper.measurements
         if bare is not None and not bare.answers:
-            raise InterruptedRelease(f"interrupted{_charge(bare)}.", came) from None
+            raise InterruptedRelease(f"interrupted{_charge(bare)}. {bare.elsewhere}".rstrip(), came) from None
         paid = _finished(keeper, bare, quiet=quiet)
         if paid is None:
             raise InterruptedRelease("interrupted.", came) from None

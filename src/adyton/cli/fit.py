@@ -13,19 +13,21 @@ from adyton.cli.console import remark
 from adyton.cli.delivery import deliver, delivered
 from adyton.cli.options import (
     Accept,
+    Connect,
     Dataset,
     LedgerFile,
     Quiet,
-    SchemaFile,
+    SchemaOrNone,
     Table,
-    Tables,
+    TablesOrNone,
+    TokenFile,
     Total,
     Where,
     Yes,
     files_of,
     table_of,
 )
-from adyton.cli.request import allowed_total, check_accepted, check_folder, options_of, schema_beside
+from adyton.cli.request import allowed_total, check_accepted, check_folder, options_of, schema_for
 from adyton.errors import BadInput
 from adyton.exact import budget
 from adyton.interrupts import termination_interrupts
@@ -57,10 +59,10 @@ _AsJson = Annotated[bool, typer.Option("--json", help="Print the model as JSON."
 
 
 def command(
-    data: Tables,
-    schema: SchemaFile,
     label: _Label,
     epsilon: _Epsilon,
+    data: TablesOrNone = None,
+    schema: SchemaOrNone = None,
     attributes: _Attributes = None,
     method: _Method = "auto",
     option: _Option = None,
@@ -70,6 +72,8 @@ def command(
     total: Total = None,
     dataset: Dataset = None,
     accept: Accept = None,
+    connect: Connect = None,
+    token_file: TokenFile = None,
     out_folder: _Folder = None,
     overwrite: _Overwrite = False,
     yes: Yes = False,
@@ -81,17 +85,23 @@ def command(
         raise BadInput("give --out FOLDER or --json. Otherwise the model would be paid for and lost.")
     names = None if attributes is None else names_of(attributes)
     classifier = Classifier(label, names, method, **options_of(option))
-    declared = schema_beside(data, schema, table)
+    at_service = {"ledger": ledger, "total": total, "accept": accept}
+    declared, remote = schema_for(connect, dataset, token_file, data, schema, table, **at_service)
     classifier.target(declared)
     check_accepted(accept or ())
     amount = budget(epsilon, "--epsilon")
     check_folder(out_folder, (*files_of(data), schema, ledger), overwrite=overwrite)
-    allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet, what="a model")
+    allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet, what="a model", remote=remote)
     folder = nullcontext() if out_folder is None else staged(out_folder, overwrite=overwrite)
     with termination_interrupts(), folder as place:
-        words = accept or ()
-        session = Session(
-            table_of(data), table=table, schema=declared, epsilon=allowed, ledger=ledger, dataset=dataset, accept=words
+        session = remote or Session(
+            table_of(data or []),
+            table=table,
+            schema=declared,
+            epsilon=allowed,
+            ledger=ledger,
+            dataset=dataset,
+            accept=accept or (),
         )
         ask = partial(session.fit, classifier, amount, where=where)
         hand_over = partial(deliver, place=place, look=AS_IT_IS, as_json=as_json, quiet=quiet)

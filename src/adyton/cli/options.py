@@ -8,6 +8,9 @@ from typing import Annotated
 import typer
 
 SchemaFile = Annotated[Path, typer.Option(help="The schema file: what is public about the table.")]
+SchemaOrNone = Annotated[
+    Path | None, typer.Option("--schema", help="The schema file: what is public about the table.", show_default=False)
+]
 Trials = Annotated[int, typer.Option(min=1, help="How many runs each error is averaged over.")]
 FiguresAsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 NoBar = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress bar.")]
@@ -21,15 +24,14 @@ Data = Annotated[
         "for several: 'week-*.csv'; or the address of a database: postgresql://host/name, sc://host (Spark Connect).",
     ),
 ]
-Tables = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA…",
-        help="CSV, Parquet, Excel, DuckDB or SQLite file (city.sqlite#trips, book.xlsx#Sheet1); several files, a "
-        "folder or a pattern such as 'week-*.csv' are one table; or the address of a database: postgresql://host/name, "
-        "sc://host (Spark Connect).",
-    ),
-]
+_TABLES = typer.Argument(
+    metavar="DATA…",
+    help="CSV, Parquet, Excel, DuckDB or SQLite file (city.sqlite#trips, book.xlsx#Sheet1); several files, a "
+    "folder or a pattern such as 'week-*.csv' are one table; or the address of a database: postgresql://host/name, "
+    "sc://host (Spark Connect).",
+)
+Tables = Annotated[list[str], _TABLES]
+TablesOrNone = Annotated[list[str] | None, _TABLES]
 Table = Annotated[
     str | None, typer.Option("--table", metavar="NAME", help="The table, if DATA is a database with several.")
 ]
@@ -56,11 +58,24 @@ Accept = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", help="Accept a budget above 10.")]
 
 
+Connect = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Ask a service (https://host:8472 or unix:/path) instead of DATA and --schema. --dataset names its data "
+        "set; the environment variable ADYTON_TOKEN has the token.",
+    ),
+]
+TokenFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="For --connect: the file that has the token.", show_default=False)
+]
+
+
 def table_of(given: list[str]) -> str | list[str]:
     """One file, or the list of several."""
     return given[0] if len(given) == 1 else given
 
 
-def files_of(given: list[str]) -> list[str]:
+def files_of(given: list[str] | None) -> list[str]:
     """The paths of the table, with and without the name of a table in a database."""
-    return [path for word in given for path in (word, word.rpartition("#")[0])]
+    return [path for word in given or () for path in (word, word.rpartition("#")[0])]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,17 +14,22 @@ from typing import Annotated, Any
 import typer
 
 from adyton.cli.console import out, plain_table, print_json, printable, progress, remark, say_counted
-from adyton.cli.options import FiguresAsJson, Quiet, SchemaFile
-from adyton.cli.request import Algorithm, Misfits, Option, options_of, task_of, with_tasks
+from adyton.cli.delivery import deliver
+from adyton.cli.options import Connect, Dataset, FiguresAsJson, Quiet, SchemaOrNone, TokenFile
+from adyton.cli.request import Algorithm, Misfits, Option, options_of, schema_for, task_of, with_tasks
 from adyton.errors import BadInput
-from adyton.exact import as_number, display, positive
+from adyton.exact import as_number, budget, display, positive
 from adyton.kernel.checking import schema_of_table
+from adyton.kernel.shapes import Facts
 from adyton.programs.base import Outlook, load, program_of
 from adyton.programs.targets import EPSILONS, Target, plot_errors
+from adyton.result.folder import staged
 from adyton.result.misfits import NO_SHARE
 from adyton.result.receipt import RowsCounted
+from adyton.result.sheets import AS_IT_IS
 from adyton.schema import Schema
 from adyton.schema.misfits import accepts
+from adyton.session.rehearsal import facts_of, rehearsed
 from adyton.session.run import misfits_share
 from adyton.tasks import Request
 
@@ -31,7 +38,7 @@ _BAR = 40
 
 @with_tasks
 def command(
-    schema: SchemaFile,
+    schema: SchemaOrNone = None,
     data: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="The table, if the schema has patterns for column names; no row is read."),
@@ -58,6 +65,16 @@ def command(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error against ε: a .svg, .png or .pdf file.")
     ] = None,
+    rehearse: Annotated[
+        bool,
+        typer.Option("--rehearse", help="Print what a release would look like, of rows made up from the schema."),
+    ] = False,
+    out_folder: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="With --rehearse: write its files here.")
+    ] = None,
+    connect: Connect = None,
+    dataset: Dataset = None,
+    token_file: TokenFile = None,
     as_json: FiguresAsJson = False,
     quiet: Quiet = False,
     **asked: Any,
@@ -65,16 +82,14 @@ def command(
     """Show the expected error of a release for several ε. Needs only the schema: no data are read, nothing is spent."""
     task = task_of(asked, "say what you would release")
     budgets = sorted(positive(amount, "--epsilon") for amount in epsilon or EPSILONS)
-    declared = Schema.from_toml(schema)
-    if declared.patterns and data is not None:
-        declared = schema_of_table(data, declared)
-    elif declared.patterns:
-        raise BadInput(
-            f"the pattern {declared.patterns[0]!r} matches columns of a table. Name the table with --data; none of its "
-            "rows are read."
-        )
+    declared, facts = _schema(schema, data, connect, dataset, token_file)
     counted = RowsCounted.asked(task, declared.unit, declared.rows_per_unit)
     request = Request.of(task, 1, algorithm=algorithm, misfits=misfits, options=options_of(option))
+    if rehearse:
+        _rehearse(request, epsilon or [], facts, out_folder, as_json=as_json, quiet=quiet)
+        return
+    if out_folder is not None:
+        raise BadInput("--out is for the files of a rehearsal. Add --rehearse, or leave it out.")
     program = program_of(request, declared)
     looked_at = program.looks_at or ()
     part = misfits_share(misfits, declared, from_text=True) if looked_at else NO_SHARE  # as for a CSV file
@@ -87,7 +102,7 @@ def command(
         target = Target.of(error, outlook, base, declared.rows)
     accepted = {name: accepts(program.schema.attributes[name]) for name in looked_at}
     with progress("computing errors", quiet=quiet or as_json):
-        errors = {budget: outlook.to_plain(budget) for budget in budgets}
+        errors = {amount: outlook.to_plain(amount) for amount in budgets}
         least = None if target is None else target.least(outlook)
         said = None if target is None or least is None else target.sentence(least, outlook)
     if picture is not None:
@@ -114,7 +129,7 @@ def command(
     if quiet:
         return
     remarks = [*outlook.remarks(declared, budgets), *([] if picture is None else [f"The picture is {picture}."])]
-    taken = [budget for budget in budgets if part.of(budget)]
+    taken = [amount for amount in budgets if part.of(amount)]
     if taken:
         since = f", here if ε is at least {display(taken[0])}" if len(taken) < len(budgets) else ""
         words = f"For a CSV file, {part.part} of ε is spent on counting rows that do not match the schema{since}"
@@ -124,18 +139,51 @@ def command(
         remark(line)
 
 
+def _schema(
+    file: Path | None, data: str | None, connect: str | None, dataset: str | None, token_file: Path | None
+) -> tuple[Schema, Facts]:
+    """The schema in a file, or that of a service; and the facts of a table that has it."""
+    if connect is not None:
+        declared, remote = schema_for(connect, dataset, token_file, None if data is None else [data], file)
+        assert remote is not None
+        return declared, remote.kernel.root.facts
+    if file is None:
+        raise BadInput("name the schema, --schema FILE; or a service that has it, --connect URL.")
+    declared = Schema.from_toml(file)
+    if declared.patterns and data is not None:
+        declared = schema_of_table(data, declared)
+    elif declared.patterns:
+        raise BadInput(
+            f"the pattern {declared.patterns[0]!r} matches columns of a table. Name the table with --data; none of its "
+            "rows are read."
+        )
+    return declared, facts_of(declared)
+
+
+def _rehearse(
+    request: Request, epsilon: list[str], facts: Facts, folder: Path | None, *, as_json: bool, quiet: bool
+) -> None:
+    """Print a rehearsal, or write its files."""
+    if len(epsilon) != 1:
+        raise BadInput("a rehearsal needs one budget. Give --epsilon once.")
+    with nullcontext() if folder is None else staged(folder) as place:
+        with progress("rehearsing", quiet=quiet or as_json):
+            result = rehearsed(replace(request, epsilon=budget(epsilon[0], "--epsilon")), facts)
+        deliver(result, None, place=place, look=AS_IT_IS, as_json=as_json, quiet=quiet)
+
+
 def _print(task: str, outlook: Outlook, budgets: Sequence[Fraction]) -> None:
     """Print a line for each ε: the least error known beforehand, its algorithm, and a bar."""
     table = plain_table()
     table.title, table.title_justify = printable(f"{task}: {outlook.title}"), "left"
-    lines = [outlook.line(budget) for budget in budgets]
+    lines = [outlook.line(amount) for amount in budgets]
     for title in ("ε", *lines[0], ""):
         words = title in {"", "algorithm", "what the error is"}
         table.add_column(printable(title), justify="left" if words else "right")
-    lengths = [outlook.length(budget) for budget in budgets]
-    for budget, line, length in zip(budgets, lines, lengths, strict=True):
+    lengths = [outlook.length(amount) for amount in budgets]
+    for amount, line, length in zip(budgets, lines, lengths, strict=True):
         table.add_row(
-            display(budget), *map(printable, line.values()), _bar(length, [length for length in lengths if length])
+            display(amount), *map(printable, line.values()), _bar(length, [length for length in lengths if length])
         )
     out().print(table)
 

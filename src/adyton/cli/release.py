@@ -12,12 +12,14 @@ import typer
 from adyton.cli.delivery import Rows, deliver, delivered
 from adyton.cli.options import (
     Accept,
+    Connect,
     Dataset,
     LedgerFile,
     Quiet,
-    SchemaFile,
+    SchemaOrNone,
     Table,
-    Tables,
+    TablesOrNone,
+    TokenFile,
     Total,
     Where,
     Yes,
@@ -32,7 +34,7 @@ from adyton.cli.request import (
     check_accepted,
     check_folder,
     options_of,
-    schema_beside,
+    schema_for,
     task_of,
     with_tasks,
 )
@@ -98,9 +100,9 @@ _AsJson = Annotated[bool, typer.Option("--json", help="Print the release as JSON
 
 @with_tasks
 def command(
-    data: Tables,
-    schema: SchemaFile,
     epsilon: _Epsilon,
+    data: TablesOrNone = None,
+    schema: SchemaOrNone = None,
     table: Table = None,
     where: Where = None,
     algorithm: Algorithm = "auto",
@@ -116,6 +118,8 @@ def command(
     total: Total = None,
     dataset: Dataset = None,
     accept: Accept = None,
+    connect: Connect = None,
+    token_file: TokenFile = None,
     out_folder: _Folder = None,
     overwrite: _Overwrite = False,
     rows: _Rows = None,
@@ -128,7 +132,8 @@ def command(
     """Release counts, ranges, marginals, sums, means or quantiles under differential privacy."""
     task = task_of(asked, "ask for one thing")
     options = options_of(option)
-    declared = schema_beside(data, schema, table)
+    at_service = {"ledger": ledger, "total": total, "accept": accept}
+    declared, remote = schema_for(connect, dataset, token_file, data, schema, table, **at_service)
     amount = budget(epsilon, "--epsilon")
     totals = None if known is None else KnownTotals.of(known)
     how: Any = {"algorithm": algorithm, "misfits": misfits, "known": totals}
@@ -151,11 +156,11 @@ def command(
     _check_rows(program, rows, rows_count, task, declared)
     check_accepted(accept or ())
     check_folder(out_folder, (*files_of(data), schema, *_files(asked), *(known or ()), ledger), overwrite=overwrite)
-    allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet)
+    allowed = allowed_total(amount, total, declared, ledger, yes=yes, quiet=quiet, remote=remote)
     folder = staged(out_folder, overwrite=overwrite) if out_folder else nullcontext()
     with termination_interrupts(), folder as place:
-        session = Session(
-            table_of(data),
+        session = remote or Session(
+            table_of(data or []),
             table=table,
             schema=declared,
             epsilon=allowed,

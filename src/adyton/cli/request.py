@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ from adyton.schema import Schema
 from adyton.schema.numbers import axes_of
 from adyton.tasks import Task
 from adyton.tasks.request import command_options, task_from_options, ways_to_ask
+
+if TYPE_CHECKING:
+    from adyton.session.remote import RemoteSession
 
 
 def _algorithms() -> list[str]:
@@ -57,11 +60,16 @@ Misfits = Annotated[
 ]
 
 
+_FIRST = ("data", "schema")
+"""The parameters that help lists first: they are needed unless a service has the table."""
+
+
 def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
     """The command *function*, whose ``**asked`` become the options of all tasks, after its required ones."""
     own = inspect.signature(function, eval_str=True)
     parameters = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
-    needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    needed = [parameter for parameter in parameters if parameter.default is parameter.empty or parameter.name in _FIRST]
+    needed.sort(key=lambda parameter: parameter.name not in _FIRST)
     more = [
         inspect.Parameter(
             option.key,
@@ -74,7 +82,8 @@ def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
         )
         for option, _ in command_options()
     ]
-    rest = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters if parameter not in needed]
+    rest = [parameter for parameter in parameters if parameter not in needed]
+    needed, rest = ([one.replace(kind=one.KEYWORD_ONLY) for one in group] for group in (needed, rest))
     function.__signature__ = own.replace(parameters=[*needed, *more, *rest])  # type: ignore[attr-defined]
     return function
 
@@ -117,6 +126,35 @@ def schema_beside(data: list[str], file: Path, table: str | None) -> Schema:
     return schema_of_table(table_at(table_of(data), table), schema) if schema.patterns else schema
 
 
+def schema_for(
+    connect: str | None,
+    dataset: str | None,
+    token_file: Path | None,
+    data: list[str] | None,
+    schema: Path | None,
+    table: str | None = None,
+    **unused: Any,
+) -> tuple[Schema, RemoteSession | None]:
+    """The schema of the table, and the session of the service that has it; None if the table is in files."""
+    if connect is None and (token_file is not None or not data or schema is None):
+        raise BadInput("name the table and its schema, DATA --schema FILE; or a service that has them, --connect URL.")
+    if connect is None:
+        assert data is not None
+        assert schema is not None
+        return schema_beside(data, schema, table), None
+    own = {"DATA": data, "--schema": schema, "--table": table} | {f"--{name}": given for name, given in unused.items()}
+    if given := [name for name, value in own.items() if value]:
+        raise BadInput(f"the service has the table, its schema and its ledger. Leave {listing(given)} out.")
+    from adyton.session.remote import connect as to_service  # few commands go to a service
+
+    try:
+        token = None if token_file is None else token_file.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        raise BadInput(f"{token_file} cannot be read. Give the file that has the token.") from None
+    session = to_service(connect, token=token, dataset=dataset)
+    return session.schema, session
+
+
 # ---- what may be spent, on which terms, and where the result goes ---------------------------------------------------
 
 
@@ -129,8 +167,12 @@ def allowed_total(
     yes: bool,
     quiet: bool,
     what: str = "a release",
+    remote: RemoteSession | None = None,
 ) -> Fraction:
-    """What may be spent in all; large budgets must be accepted."""
+    """What may be spent in all; large budgets must be accepted. A service decides itself what may be spent."""
+    if remote is not None:
+        accept_large(amount, what, remote.unit, yes=yes, quiet=quiet)
+        return amount
     allowed = checked_total(total_of(amount, total, ledger))
     kept = Ledger.read(ledger).terms if ledger is not None and Ledger.exists(ledger) else None
     unit = given_terms(kept, Terms.of(schema.to_dict(), schema.rows_per_unit)).named_unit

@@ -148,6 +148,8 @@ class Measurements:
     private: bool
     ended: str
     """What ended the request."""
+    elsewhere: str = ""
+    """Where its result can be had, for a request that is carried out elsewhere."""
 
     @property
     def epsilon(self) -> Fraction:

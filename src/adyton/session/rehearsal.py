@@ -16,7 +16,7 @@ from adyton.arrays import Integers, Reals
 from adyton.kernel.counting.public_rows import CodedRows, CodedTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger.terms import Terms
-from adyton.kernel.sources import TableSource
+from adyton.kernel.shapes import Facts, TableShape
 from adyton.programs.base import program_of
 from adyton.result.result import Result
 from adyton.schema import Schema
@@ -35,9 +35,10 @@ _WITHOUT_CELL = 0.03
 """The share of values that are outside, or missing, where the schema has a cell for them."""
 
 
-def rehearsed(request: Request, root: TableSource, unit: str, rows: int | None, seed: int) -> Result:
-    """The result of a request on rows that are made up for the schema of *root*; it is marked as not private."""
-    schema = root.schema
+def rehearsed(request: Request, root: Facts, unit: str | None = None, rows: int | None = None, seed: int = 0) -> Result:
+    """The result of a request on rows that are made up for a table with these facts; it is marked as not private."""
+    assert isinstance(root.shape, TableShape)
+    schema = root.shape.schema
     count = whole(schema.rows or ROWS if rows is None else rows, "rows", 1)
     random = np.random.default_rng(whole(seed, "seed", 0))
     distinct = min(count, _DISTINCT)
@@ -45,17 +46,18 @@ def rehearsed(request: Request, root: TableSource, unit: str, rows: int | None, 
     times[: count % distinct] += 1
     table = MadeUpTable.of(codes_for(schema, distinct, random), schema, times)
     terms = Terms.of(schema.to_dict(), schema.rows_per_unit, None if schema.unit else unit)
-    kernel = Kernel.rehearsal(
-        table, root.facts, terms, epsilon=request.epsilon, seed=int(random.integers(1 << 62)), dataset=_name(root)
-    )
+    name, own = f"rehearsal of {root.lineage[0]}", int(random.integers(1 << 62))
+    kernel = Kernel.rehearsal(table, root, terms, epsilon=request.epsilon, seed=own, dataset=name)
     if request.misfits is None and program_of(request, schema).looks_at is not None:
-        share = misfits_share(None, schema, from_text=root.from_text)
+        share = misfits_share(None, schema, from_text=root.shape.from_text)
         request = replace(request, misfits=bool(share.of(request.epsilon)))
     return run(kernel, request, lambda paid: None)
 
 
-def _name(root: TableSource) -> str:
-    return f"rehearsal of {root.lineage[0]}"
+def facts_of(schema: Schema) -> Facts:
+    """The facts of a CSV file with this schema, which need not exist."""
+    shape = TableShape(schema, from_text=True, by_unit=schema.unit is not None)
+    return Facts(0, shape, ("a table",), schema.rows_per_unit)
 
 
 def codes_for(schema: Schema, rows: int, random: np.random.Generator) -> Integers:

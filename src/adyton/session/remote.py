@@ -271,7 +271,8 @@ class _Asked(Pending[Result]):
 
     def measurements(self, cause: BaseException) -> Measurements:
         """None are here."""
-        return Measurements(self._session.kernel.dataset, (), (), self._session.kernel.private, in_short(cause))
+        kernel = self._session.kernel
+        return Measurements(kernel.dataset, (), (), kernel.private, in_short(cause), _later(self._id))
 
 
 def _name(dataset: object) -> str:

@@ -175,11 +175,8 @@ class RemoteKernel(Sealed, Budgeted):
         if (budget := reply.get("budget")) is not None:
             self._account = RemoteAccount.read(self.dataset, budget)
         result = decode_result(as_text(part_of(reply, "result"), "the result of a measurement"))
-        if (
-            isinstance(result, Measurement)
-            and result.mapping is not None
-            and isinstance(shape := source.facts.shape, VectorShape)
-        ):
+        shape = source.facts.shape
+        if isinstance(result, Measurement) and isinstance(shape, VectorShape) and result.mapping is not None:
             return replace(result, mapping=shape.mapping)  # as here: all measurements of a source have the same one
         return result
 

@@ -207,7 +207,7 @@ class Session(Budgeted, Keeper):
         request = Request.of(task, epsilon, where=where, **how)
         if where is not None:
             self._check_where(where)
-        return rehearsed(request, self._root, self.unit, rows, seed)
+        return rehearsed(request, self._root.facts, self.unit, rows, seed)
 
     # ---- spending ---------------------------------------------------------------------------------------------------
 
