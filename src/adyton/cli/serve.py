@@ -71,7 +71,7 @@ def command(
             address = place if settings.http.is_local else f"http{'s' if settings.http.certificate else ''}://{place}"
             say(f"Serving {listing(settings.datasets)} at {address}. Ctrl-C ends it.")
             if single:
-                token = access.Access(settings.http.access).make(config.OWNER, role="curator")
+                token = access.Access(Path(settings.http.access)).make(config.OWNER, role="curator")
                 say(f"Your token, for this run: {token}")
             else:
                 remark(f"Tokens for analysts: adyton token {given[0]} NAME")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-import tomllib
-from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,6 +14,7 @@ from adyton.cli.console import out, plain_table, print_json, printable, remark, 
 from adyton.errors import BadInput
 from adyton.messages import no_such, shorten
 from adyton.service.access import Access, TokenEntry
+from adyton.service.config import Config
 
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60}
 _SPAN = re.compile(r"([1-9][0-9]{0,4})([dhm])", re.ASCII)
@@ -47,8 +46,8 @@ def command(
         raise BadInput("--json belongs to --list.")
     if listed + revoke > 1 or (role is not None and (listed or revoke)):
         raise BadInput("--list, --revoke and --role are for different things. Give one of them.")
-    plain = _read(config)
-    access = Access(config.parent / _text(plain, "http", "access", "access.sqlite"))
+    settings = Config.read(config)
+    access = Access(Path(settings.http.access))
     if listed:
         _print([entry for entry in access.entries() if name in (None, entry.name)], as_json=as_json)
         return
@@ -60,33 +59,16 @@ def command(
             raise BadInput(f"{shorten(name)} has no token that could be revoked. See adyton token {config} --list.")
         remark(f"Revoked: {count} token{'s' if count > 1 else ''} of {name}.")
         return
-    _check_name(plain, name, role or "analyst")
+    _check_name(settings, name, role or "analyst")
     say(access.make(name, role or "analyst", expires=_until(expires)))
     remark(f"The token of {printable(name)} is shown this once. Hand it over safely: whoever has it may spend budget.")
 
 
-def _read(config: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{config} cannot be read as the configuration of a service ({error}).") from None
-
-
-def _text(plain: Mapping[str, Any], section: str, name: str, otherwise: str) -> str:
-    values = plain.get(section, {})
-    value = values.get(name, otherwise) if isinstance(values, dict) else otherwise
-    if not isinstance(value, str):
-        raise BadInput(f"{section}.{name} is the path of a file, given {shorten(value)}.")
-    return value
-
-
-def _check_name(plain: Mapping[str, Any], name: str, role: str) -> None:
+def _check_name(config: Config, name: str, role: str) -> None:
     """Refuse a name that the configuration grants nothing: probably it is misspelt."""
-    curators = plain.get("curators", {}).get("names", [])
-    analysts = [name for data in plain.get("datasets", {}).values() for name in data.get("analysts", {})]
-    known = {"curator": curators, "analyst": [*analysts, *curators]}.get(role)
+    known = {"curator": config.curators, "analyst": config.people}.get(role)
     if known is not None and name not in known:
-        raise BadInput(no_such(role, name, sorted(set(known))))
+        raise BadInput(no_such(role, name, sorted(known)))
 
 
 def _until(text: str) -> int | None:

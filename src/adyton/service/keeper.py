@@ -9,7 +9,6 @@ from the answers that were written down.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
 import json
 import os
@@ -378,7 +377,7 @@ class Keeper:
             finally:
                 self._spending.discard(key)
         await self._anchored()
-        return {**told, "receipt": await self._receipt(key, told["result"])}
+        return {**told, "receipt": await self._receipt(key)}
 
     def _may_take(self, row: StoredRequest) -> bool:
         """Whether the process that holds a request has ended, as far as can be known from here."""
@@ -403,23 +402,17 @@ class Keeper:
         row = await asyncio.to_thread(self.ledger.request, *key)
         return row if row is not None and row.dataset == self.name else None
 
-    async def _receipt(self, key: Key, result: str) -> Message:
-        """What the service signs: who got which result, and the entries of the ledger that paid for it."""
-        paid = await asyncio.to_thread(self.ledger.answers, *key)
-        return {
-            "dataset": self.name,
-            "analyst": key[0],
-            "request": key[1],
-            "result": hashlib.sha256(result.encode()).hexdigest(),
-            "entries": [entry.number for entry, _ in paid],
-        }
+    async def _receipt(self, key: Key) -> Message:
+        """What a receipt says beside the result: the entries of the ledger that paid for it, and the day."""
+        paid = [entry for entry, _ in await asyncio.to_thread(self.ledger.answers, *key)]
+        return {"entries": [entry.number for entry in paid], "date": paid[0].time[:10] if paid else None}
 
     async def _told(self, row: StoredRequest) -> Message:
         """What is said about a stored request."""
         told: Message = {"id": row.id, "status": row.status}
         told |= {} if row.note is None else {"note": row.note}
         if row.result is not None:
-            told |= {"result": row.result, "receipt": await self._receipt((row.analyst, row.id), row.result)}
+            told |= {"result": row.result, "receipt": await self._receipt((row.analyst, row.id))}
         return told
 
     def _line(self, row: StoredRequest, caller: Caller) -> Message:

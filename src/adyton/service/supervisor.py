@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import pwd
 import shutil
@@ -27,7 +28,7 @@ from adyton.service.config import Config, DataSet
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """The variables of the environment that the HTTP process gets."""
 _LONGEST_PAUSE = 10.0
-_SECONDS_TO_END = 60.0
+_SECONDS_TO_END = 90.0
 
 
 @dataclass
@@ -219,6 +220,7 @@ class Service:
             for one, keeper in zip(self._config.datasets.values(), keepers, strict=True)
         }
         limits = {"body": http.body, "requests_per_minute": http.requests_per_minute, "under_way": http.under_way}
+        limits["shutdown_seconds"] = math.ceil(timing.large) + 10
         settings = {
             "listen": http.listen,
             "certificate": http.certificate,
