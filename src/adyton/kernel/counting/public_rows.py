@@ -103,7 +103,7 @@ class MadeUpTable(CodedTable):
         """A third as many groups as rows, with made-up keys and sizes."""
         return self._sized(self._schema.grouped(keys, count, most))
 
-    def by_unit(self, count: str, most: int, *, cut: bool = False) -> MadeUpTable:  # type: ignore[override]
+    def by_unit(self, count: str, most: int, *, cut: bool = False) -> MadeUpTable:
         """A third as many units as rows, with made-up numbers of rows."""
         return self._sized(self._schema.per_unit(count, most))
 
@@ -114,7 +114,7 @@ class MadeUpTable(CodedTable):
         codes = np.random.default_rng(rows).integers(0, [*sizes[:-1], min(3, sizes[-1])], (rows, len(sizes)))
         return MadeUpTable(CodedRows(codes, schema, None if times is None else times[:rows]), schema)
 
-    def misfits(self, misfits: Sequence[object]) -> Integers:  # type: ignore[override]
+    def misfits(self, misfits: Sequence[object]) -> Integers:
         """All rows match the schema."""
         return np.array([self.count(), *(0 for _ in misfits)])
 
