@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, ca
 import numpy as np
 import numpy.typing as npt
 
+from adyton.arrays import Integers
 from adyton.errors import BadInput, BudgetExceeded, KernelFailure, LedgerError, RowsChanged
 from adyton.exact import Rational, display, positive, rounded_down
 from adyton.interrupts import deferred, noticed
@@ -27,7 +28,7 @@ from adyton.kernel.admission import admit, is_one_of
 from adyton.kernel.budget import ROOT, Budget
 from adyton.kernel.counting import PrivateTable, open_table
 from adyton.kernel.counting.opening import address_name, is_address
-from adyton.kernel.counting.public_rows import CodedTable
+from adyton.kernel.counting.public_rows import CodedTable, MadeUpTable
 from adyton.kernel.counts import PrivateVector, checked_counts
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.ledger import ledger_for
@@ -175,12 +176,11 @@ class Kernel(Sealed, Budgeted, Generic[Root]):
 
     @classmethod
     def rehearsal(
-        cls, table: CodedTable, like: Facts, terms: Terms, *, epsilon: Rational, seed: int, dataset: str
+        cls, codes: Integers, times: Integers, like: Facts, terms: Terms, *, epsilon: Rational, seed: int, dataset: str
     ) -> Kernel[TableSource]:
-        """A kernel over *public* rows whose root has the facts and the terms of another kernel's, and simulated noise.
-
-        A request costs here what it would cost there, so that its noise is as large.
-        """
+        """A kernel over *public* made-up rows: a request costs as much as at a root with these facts and terms."""
+        assert isinstance(like.shape, TableShape)
+        table = MadeUpTable.of(codes, like.shape.schema, times)
         tally = Tally(positive(epsilon, "epsilon", computed=True), dataset)
         return cls._over(like.shape, table, terms, tally, SimulatedNoise(seed), stability=like.stability)
 

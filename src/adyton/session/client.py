@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import random
 import socket
 import ssl
@@ -21,7 +22,6 @@ from urllib.parse import urlsplit
 from adyton import __version__, errors
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, ServiceError
 from adyton.exact import exact
-from adyton.kernel.sealed import this_process
 from adyton.messages import shorten
 
 PORT = 8472
@@ -151,7 +151,7 @@ class Client:
             "User-Agent": f"adyton/{__version__}",
         }
         self._idle: list[http.client.HTTPConnection] = []
-        self._process = this_process()
+        self._process = os.getpid()
         self._reached = False
         """Whether the service has answered before: then it may be starting again, and is worth waiting for."""
 
@@ -203,8 +203,8 @@ class Client:
             raise
 
     def _connection(self) -> tuple[http.client.HTTPConnection, bool]:
-        if self._process != this_process():  # after a fork the connections belong to the other process
-            self._idle, self._process = [], this_process()
+        if self._process != os.getpid():  # after a fork the connections belong to the other process
+            self._idle, self._process = [], os.getpid()
         try:
             return self._idle.pop(), True
         except IndexError:

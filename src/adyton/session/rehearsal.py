@@ -7,13 +7,11 @@ are made up as cells: what needs values (a filter, the sizes of groups and units
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from adyton.arrays import Integers, Reals
-from adyton.kernel.counting.public_rows import CodedRows, CodedTable
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger.terms import Terms
 from adyton.kernel.shapes import Facts, TableShape
@@ -21,8 +19,6 @@ from adyton.programs.base import program_of
 from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.attributes import CelledAttribute
-from adyton.schema.misfits import Misfit
-from adyton.schema.predicates import Predicate
 from adyton.session.run import misfits_share, run
 from adyton.tasks.request import Request
 from adyton.whole import whole
@@ -44,10 +40,10 @@ def rehearsed(request: Request, root: Facts, unit: str | None = None, rows: int 
     distinct = min(count, _DISTINCT)
     times = np.full(distinct, count // distinct)
     times[: count % distinct] += 1
-    table = MadeUpTable.of(codes_for(schema, distinct, random), schema, times)
+    codes = codes_for(schema, distinct, random)
     terms = Terms.of(schema.to_dict(), schema.rows_per_unit, None if schema.unit else unit)
     name, own = f"rehearsal of {root.lineage[0]}", int(random.integers(1 << 62))
-    kernel = Kernel.rehearsal(table, root, terms, epsilon=request.epsilon, seed=own, dataset=name)
+    kernel = Kernel.rehearsal(codes, times, root, terms, epsilon=request.epsilon, seed=own, dataset=name)
     if request.misfits is None and program_of(request, schema).looks_at is not None:
         share = misfits_share(None, schema, from_text=root.shape.from_text)
         request = replace(request, misfits=bool(share.of(request.epsilon)))
@@ -79,39 +75,3 @@ def codes_for(schema: Schema, rows: int, random: np.random.Generator) -> Integer
                 cells[random.random(rows) < _WITHOUT_CELL] = extra
         columns.append(cells)
     return np.stack(columns, axis=1)
-
-
-class MadeUpTable(CodedTable):
-    """Made-up rows. They have cells and no values, so what depends on values is made up, too."""
-
-    __slots__ = ()
-
-    def where(self, predicate: Predicate) -> MadeUpTable:  # type: ignore[override]
-        """Every other row, whatever the condition says."""
-        rows = self._rows
-        assert isinstance(rows, CodedRows)
-        times = None if rows.times is None else rows.times[::2]
-        halved = CodedRows(np.asfortranarray(rows.codes[::2]), rows.schema, times)
-        own = {"declared": self._declared, "conditions": self._conditions, "moment": self._moment}
-        return MadeUpTable(halved, self._schema, **own)  # type: ignore[arg-type]
-
-    def group_by(self, keys: str | Sequence[str], count_name: str, max_count: int) -> MadeUpTable:
-        """A third as many groups as rows, with made-up sizes."""
-        return self._sized(self._schema.grouped(keys, count_name, max_count), max_count)
-
-    def by_unit(self, count_name: str, max_count: int, *, cut: bool = False) -> MadeUpTable:
-        """A third as many units as rows, with made-up numbers of rows."""
-        return self._sized(self._schema.per_unit(count_name, max_count), max_count)
-
-    def _sized(self, schema: Schema, most: int) -> MadeUpTable:
-        rows = self._rows
-        assert isinstance(rows, CodedRows)
-        random = np.random.default_rng(len(rows.codes))
-        codes = codes_for(schema, -(-len(rows.codes) // 3), random)
-        codes[:, -1] = np.minimum(random.geometric(1 / 3, len(codes)), most) - 1  # the cells of 1 … most
-        times = None if rows.times is None else rows.times[: len(codes)]
-        return MadeUpTable(CodedRows(codes, schema, times), schema)
-
-    def misfits(self, misfits: Sequence[Misfit]) -> Integers:  # type: ignore[override]
-        """All rows match the schema."""
-        return np.array([self.count(), *(0 for _ in misfits)], dtype=np.int64)

@@ -87,6 +87,38 @@ class CodedTable(PrivateTable):
         return work()
 
 
+class MadeUpTable(CodedTable):
+    """Made-up rows, on which everything can be tried: what depends on values is made up, too."""
+
+    __slots__ = ()
+
+    def where(self, predicate: object) -> MadeUpTable:  # type: ignore[override]
+        """Every other row, whatever the condition says."""
+        rows, own = self._rows, {"declared": self._declared, "conditions": self._conditions, "moment": self._moment}
+        assert isinstance(rows, CodedRows)
+        times = None if rows.times is None else rows.times[::2]
+        return MadeUpTable(CodedRows(rows.codes[::2], rows.schema, times), self._schema, **own)  # type: ignore[arg-type]
+
+    def group_by(self, keys: str | Sequence[str], count: str, most: int) -> MadeUpTable:  # type: ignore[override]
+        """A third as many groups as rows, with made-up keys and sizes."""
+        return self._sized(self._schema.grouped(keys, count, most))
+
+    def by_unit(self, count: str, most: int, *, cut: bool = False) -> MadeUpTable:
+        """A third as many units as rows, with made-up numbers of rows."""
+        return self._sized(self._schema.per_unit(count, most))
+
+    def _sized(self, schema: Schema) -> MadeUpTable:
+        assert isinstance(self._rows, CodedRows)
+        rows, times = -(-len(self._rows.codes) // 3), self._rows.times
+        sizes = [own.size if isinstance(own, CelledAttribute) else 1 for own in schema.attributes.values()]
+        codes = np.random.default_rng(rows).integers(0, [*sizes[:-1], min(3, sizes[-1])], (rows, len(sizes)))
+        return MadeUpTable(CodedRows(codes, schema, None if times is None else times[:rows]), schema)
+
+    def misfits(self, misfits: Sequence[object]) -> Integers:
+        """All rows match the schema."""
+        return np.array([self.count(), *(0 for _ in misfits)])
+
+
 @dataclass(frozen=True, eq=False)
 class CodedRows(Rows):
     """Rows in memory, as the numbers of their cells."""
