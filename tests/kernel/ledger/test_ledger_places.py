@@ -365,6 +365,11 @@ def test_a_head_shows_a_ledger_that_was_rolled_back(path):
             forked.check_head(heads[1])
 
 
+def beside(tool: str) -> str:
+    """A tool of the server that runs, beside its own programs."""
+    return str((postgres_binaries() / "initdb").resolve().with_name(tool))
+
+
 def test_a_restored_copy_goes_on_and_an_old_one_is_found(place: str, ledger_server, tmp_path):
     with opened(place) as ledger:
         spend(ledger, TENTH)
@@ -372,7 +377,7 @@ def test_a_restored_copy_goes_on_and_an_old_one_is_found(place: str, ledger_serv
         if "://" in place:
             folder, port = ledger_server
             schema = place.rpartition("=")[2]
-            tool = [str(postgres_binaries() / "pg_dump"), "-h", str(folder), "-p", str(port), "-U", "adyton"]
+            tool = [beside("pg_dump"), "-h", str(folder), "-p", str(port), "-U", "adyton"]
             dump = subprocess.run([*tool, f"--schema={schema}", "postgres"], check=True, capture_output=True).stdout
         else:
             with closing(sqlite3.connect(place)) as own, closing(sqlite3.connect(tmp_path / "copy")) as copy:
@@ -381,7 +386,7 @@ def test_a_restored_copy_goes_on_and_an_old_one_is_found(place: str, ledger_serv
         late = ledger.head()
     if "://" in place:
         change(place, f"DROP SCHEMA {schema} CASCADE")
-        tool = [str(postgres_binaries() / "psql"), "-h", str(folder), "-p", str(port), "-U", "adyton", "postgres"]
+        tool = [beside("psql"), "-h", str(folder), "-p", str(port), "-U", "adyton", "postgres"]
         subprocess.run([*tool, "-v", "ON_ERROR_STOP=1"], input=dump, check=True, capture_output=True)
     else:
         shutil.copy(tmp_path / "copy", place)
