@@ -18,6 +18,7 @@ from adyton.cli.main import app
 from adyton.errors import BadInput, LedgerMismatch
 from adyton.kernel.ledger import Ledger, Terms
 from adyton.kernel.ledger.terms import PARTS
+from earlier_ledgers import THIRD
 
 TABLE = pd.DataFrame({"age": [34] * 100, "sex": ["F"] * 100})
 AGE, SEX = ad.Integer(0, 119), ad.Categorical(["F", "M"])
@@ -175,6 +176,7 @@ def first_format(path: Path) -> Path:
     """What a ledger of the first format looks like."""
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in (
+        *THIRD,
         "DROP TABLE terms",
         "ALTER TABLE entries DROP COLUMN terms",
         "ALTER TABLE events DROP COLUMN consent",

@@ -25,6 +25,7 @@ from adyton.errors import BadInput, LedgerError
 from adyton.kernel.ledger import Ledger
 from adyton.learning.model import Model
 from adyton.result.folder import says_so
+from earlier_ledgers import THIRD
 from fixtures.make import chooser
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1.0"
@@ -274,6 +275,8 @@ TAMPERED = [
 def test_tampered_ledgers_are_damaged_and_nothing_else(path, change, earlier):
     connection = sqlite3.connect(path, isolation_level=None)
     if earlier:  # as the second format was
+        for statement in THIRD:
+            connection.execute(statement)
         connection.execute("ALTER TABLE entries DROP COLUMN terms")
         connection.execute("DELETE FROM terms WHERE part = 'column'")
         connection.execute("PRAGMA user_version = 2")

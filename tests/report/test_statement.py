@@ -218,7 +218,7 @@ def test_a_long_ledger_has_a_page_of_bounded_length(tmp_path):
         (["stays.ledger", "--statement", "--out", "s.pdf"], "FILE.html or FILE.md"),
         (["stays.ledger", "--statement", "--out", "nowhere/s.md"], "cannot be written"),
         (["stays.ledger", "--statement", "--out", "there.md"], "exists already"),
-        (["raise", "stays.ledger", "--total", "3", "--consent", "x", "--statement"], "raise the total first"),
+        (["raise", "stays.ledger", "--total", "3", "--consent", "x", "--statement"], "change the ledger first"),
         (["nowhere.ledger", "--statement"], "nowhere.ledger does not exist"),
     ],
 )
@@ -249,7 +249,7 @@ def test_a_damaged_or_held_ledger_gets_the_messages_of_every_ledger(place, tmp_p
     monkeypatch.setattr("adyton.kernel.ledger.store.BUSY_SECONDS", 0.01)
     holder = sqlite3.connect(copy)
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
-    holder.execute("UPDATE ledger SET dataset = dataset")
+    holder.execute("UPDATE ledger SET total = total")
     held = run("ledger", copy, "--statement", "--out", tmp_path / "s.md")
     holder.close()
     with sqlite3.connect(copy) as connection:

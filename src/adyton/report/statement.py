@@ -18,7 +18,6 @@ from adyton.exact import as_number, display
 from adyton.kernel.ledger import Entry, LedgerReport, Terms
 from adyton.kernel.ledger.records import counted_for
 from adyton.kernel.ledger.terms import NOT_RECORDED
-from adyton.messages import listing
 from adyton.report.page import Block, Fact, Section, Table, Words, factor, templates
 
 _LISTED = 200
@@ -60,7 +59,7 @@ class Statement:
     @property
     def datasets(self) -> str:
         """The data set, or all of them."""
-        return listing([self.report.dataset, *(own.name for own in self.report.further)])
+        return ", ".join([self.report.dataset, *(own.name for own in self.report.further)])
 
     @property
     def kicker(self) -> str:

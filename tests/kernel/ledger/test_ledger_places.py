@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
@@ -16,6 +19,7 @@ from adyton.errors import BadInput, BudgetExceeded, LedgerError, LedgerMismatch
 from adyton.exact import STEPS
 from adyton.kernel.ledger import Head, Ledger, Terms
 from adyton.session.wire import decode_result, encode_result
+from kernel.engines.servers import postgres_binaries
 
 TENTH = Fraction(1, 10)
 
@@ -359,6 +363,38 @@ def test_a_head_shows_a_ledger_that_was_rolled_back(path):
         spend(forked, TENTH)
         with pytest.raises(LedgerError, match="was rolled back or replaced"):
             forked.check_head(heads[1])
+
+
+def beside(tool: str) -> str:
+    """A tool of the server that runs, beside its own programs."""
+    return str((postgres_binaries() / "initdb").resolve().with_name(tool))
+
+
+def test_a_restored_copy_goes_on_and_an_old_one_is_found(place: str, ledger_server, tmp_path):
+    with opened(place) as ledger:
+        spend(ledger, TENTH)
+        early = ledger.head()
+        if "://" in place:
+            folder, port = ledger_server
+            schema = place.rpartition("=")[2]
+            tool = [beside("pg_dump"), "-h", str(folder), "-p", str(port), "-U", "adyton"]
+            dump = subprocess.run([*tool, f"--schema={schema}", "postgres"], check=True, capture_output=True).stdout
+        else:
+            with closing(sqlite3.connect(place)) as own, closing(sqlite3.connect(tmp_path / "copy")) as copy:
+                own.backup(copy)
+        spend(ledger, TENTH)
+        late = ledger.head()
+    if "://" in place:
+        change(place, f"DROP SCHEMA {schema} CASCADE")
+        tool = [beside("psql"), "-h", str(folder), "-p", str(port), "-U", "adyton", "postgres"]
+        subprocess.run([*tool, "-v", "ON_ERROR_STOP=1"], input=dump, check=True, capture_output=True)
+    else:
+        shutil.copy(tmp_path / "copy", place)
+    with opened(place) as restored:
+        restored.check_head(early)
+        with pytest.raises(LedgerError, match="was rolled back"):
+            restored.check_head(late)
+        assert spend(restored, TENTH) == 2
 
 
 def test_a_new_ledger_has_another_head(place: str, tmp_path):

@@ -32,7 +32,7 @@ from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 Settled: TypeAlias = Literal["answered", "failed"]
 Status: TypeAlias = Literal["debited", "answered", "failed"]
 
-RECOUNT = "recount"
+RECOUNT: Literal["recount"] = "recount"
 """In place of an entry's terms: it is not an answer, but the additional cost of earlier answers for larger units."""
 ANALYST = "analyst"
 """The word for a change of what an analyst may spend, in events."""
@@ -262,7 +262,8 @@ def event_of(row: Sequence[Any], names: dict[int, str]) -> Event:
     texts = isinstance(row[5], int) and all(isinstance(text, str) for text in row[1:5])
     if not texts or not isinstance(row[6], str | None) or not (row[7] is None or row[7] in names):
         raise DamagedError(f"event {row[0]} has a value of the wrong type")
-    return Event(*row[:7], dataset=names.get(row[7]))
+    number, time, changed, old, new, process, consent, dataset = row
+    return Event(number, time, changed, old, new, process, consent, names.get(dataset))
 
 
 def counted_for(terms: Terms, entries: Sequence[Entry]) -> Fraction:

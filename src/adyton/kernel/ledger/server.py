@@ -74,7 +74,7 @@ class LedgerServer(Store):
 
     def __init__(self, address: str) -> None:
         where, self._schema, shown = parsed(address)
-        self._connect = lambda: _connected(where, shown)
+        self._connect: Callable[[], psycopg.Connection[Any]] = lambda: _connected(where, shown)
         super().__init__(shown, shown, shown)
 
     def open(self, fill: Callable[[Connection], None]) -> None:
@@ -111,18 +111,19 @@ class LedgerServer(Store):
         connection = self._begin(self._connected(), write=False, kept=False)
         try:
             mark = sql_text(f"{identifier(self._schema)}.{MARK}")
-            (found,) = connection.execute(f"SELECT to_regclass({mark}) IS NOT NULL").fetchone()
-            version = connection.execute(f"SELECT max(format) FROM {MARK}").fetchone()[0] if found else FORMAT
+            found = connection.execute(f"SELECT to_regclass({mark})").fetchone() != (None,)
+            rows = connection.execute(f"SELECT format FROM {MARK}").fetchall() if found else [(FORMAT,)]
         finally:
             self._undo(connection)
-        if not isinstance(version, int) or version < FORMAT:
+        version = rows[0][0] if len(rows) == 1 else 0
+        if version < FORMAT:
             raise DamagedError("its format number is missing")
         if version > FORMAT:
             raise LedgerError(
                 f"{self.name} has ledger format {version}, but this version reads formats up to {FORMAT}. Upgrade "
                 "Adyton."
             )
-        return bool(found)
+        return found
 
     def _create(self, fill: Callable[[Connection], None]) -> None:
         """Make all tables in one transaction. If two processes do so, the first wins, and the second finds them."""

@@ -25,8 +25,8 @@ from adyton.errors import BadInput
 FORMAT = 4
 """The current format. The first had no terms and no grid; debits of the second did not keep their terms; the third had
 one data set, no analysts and no chain. All are converted when they are opened."""
-ENTRY = ("number", "time", "amount", "spent_after", "lineage", "operator", "process", "terms", "dataset", "analyst")
-ENTRY += ("request",)
+_WRITTEN = ("number", "time", "amount", "spent_after", "lineage", "operator", "process", "terms")
+ENTRY = (*_WRITTEN, "dataset", "analyst", "request")
 EVENT = ("number", "time", "changed", "old", "new", "process", "consent", "dataset")
 """The columns that the chain of entries, and that of events, covers. A null analyst is the curator."""
 TABLES = (
