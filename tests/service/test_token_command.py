@@ -23,6 +23,10 @@ from adyton.service.access import Access, Doorkeeper, OpenId, Person, Unauthoriz
 CONFIG = """
 [http]
 access = "tokens.sqlite"
+[datasets.visits]
+data = "visits.csv"
+schema = "visits.toml"
+ledger = "visits.ledger"
 [datasets.visits.analysts.mara]
 part = 1
 [curators]
@@ -85,7 +89,7 @@ def test_words_that_are_refused(config, words):
 
 
 def test_a_configuration_that_is_none(tmp_path):
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInput, match="does not exist"):
         run(tmp_path / "none.toml", "mara")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,7 @@ from adyton.cli.console import remark, say
 from adyton.cli.options import LedgerFile, Table, Total
 from adyton.errors import BadInput
 from adyton.messages import listing
-
-_DOCS = "docs/how-to/service.md"
+from adyton.service import access, config, supervisor
 
 
 def command(
@@ -39,12 +39,8 @@ def command(
     With a configuration, all of its data sets. With one table, only you can ask: the command prints a token, and
     ad.connect("http://127.0.0.1:8472", token=…) opens a session.
     """
-    try:
-        from adyton.service import access, config, supervisor
-    except ImportError as missing:
-        raise BadInput(
-            f"the service needs {missing.name}, which is not installed. Run pip install 'adyton[service]'."
-        ) from None
+    if missing := [name for name in ("fastapi", "uvicorn", "joserfc", "prometheus_client") if find_spec(name) is None]:
+        raise BadInput(f"the service needs {missing[0]}, which is not installed. Run pip install 'adyton[service]'.")
     single = schema is not None
     with tempfile.TemporaryDirectory(prefix="adyton-serve-") as folder:
         if single:

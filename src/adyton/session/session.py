@@ -29,6 +29,7 @@ from adyton.result.receipt import RowsCounted
 from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.session.batch import Admitted, Batch
+from adyton.session.rehearsal import rehearsed
 from adyton.session.run import MisfitCount, Preview, admitted
 from adyton.tasks import Count, RowsLeftOut, Task, Units
 from adyton.tasks.request import AUTO, Request
@@ -201,8 +202,6 @@ class Session(Budgeted, Keeper):
         >>> session.rehearse(ad.Histogram("age"), epsilon="0.5", algorithm="hb"), session.spent
         (<release: histogram of age, by hb, ε = 0.5; simulated, NOT private>, Fraction(0, 1))
         """
-        from adyton.session.rehearsal import rehearsed  # not every session needs it
-
         how: Any = {"algorithm": algorithm, "misfits": misfits, "known": known, "options": options}
         request = Request.of(task, epsilon, where=where, **how)
         if where is not None:
