@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -48,8 +48,8 @@ _LARGEST_SHAPE = 20.0
 RARE = 0.05
 """For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds, or a cell
 away: otherwise hardly possible values would decide it."""
-SHARED = 2.5
-"""A chosen cell has about this many times the average number of rows: typical of public tables."""
+SHARED = (0.7, 2.5, 9.0)
+"""A chosen cell has about one of these multiples of the rows of an average cell, with equal chance."""
 _NODES = 14
 """How many numbers of rows of a group are considered."""
 _STEP = 1.2
@@ -115,6 +115,9 @@ def _figures(part: Fraction, located: list[tuple[Reals, Reals, Reals, Reals]]) -
     return Figures(quantile_name(part), estimate, lower, upper, error, "approximate")
 
 
+_Side: TypeAlias = tuple[IntegerArray, Reals]
+
+
 class _Law(NamedTuple):
     """How a quantile was chosen: the scales of the noise in its rank."""
 
@@ -125,9 +128,10 @@ class _Law(NamedTuple):
     """Whether cells were chosen as a whole, and not places of them, because nothing is nested in the choice."""
 
     def right(self, rows: Reals) -> Reals:
-        """The chance that the chosen cell is the right one, if each cell holds *rows* rows."""
-        chance = _own_cell(rows / self.own) if self.whole else _stays(rows / self.own)
-        return chance * _stays(rows / self.before) if self.before else chance
+        """The chance that the chosen cell is the right one, if an average cell holds *rows* rows."""
+        width = np.multiply.outer(SHARED, rows)
+        chance = _own_cell(width / self.own) if self.whole else _stays(width / self.own)
+        return np.asarray((chance * _stays(width / self.before) if self.before else chance).mean(axis=0))
 
 
 def _laws(scales: Reals) -> list[_Law]:
@@ -169,17 +173,7 @@ class _Groups:
     def located(self, chosen: IntegerArray, law: _Law, confidence: float) -> tuple[Reals, Reals, Reals, Reals]:
         """The estimate, the bounds and the standard error of one quantile of each group."""
         numbers, cells, chosen = self.numbers, self.numbers.cells, chosen.astype(np.int64)
-        scale = math.hypot(law.own, law.before)
-        weights, upto, doubts, trust = self._densities(scale)
-        own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
-        inside = np.diff(self._rows_at(upto, np.column_stack([chosen, chosen + 1])), axis=2)[:, :, 0]
-        shapes = 1 / (1 / WITHIN + doubts[self.lines, :, own])
-        sides = [self._beside(chosen, side, scale, upto, shapes, trust) for side in (-1, 1)]
-        outside = sum(mass.sum(axis=2) for _, mass in sides)
-        right = np.where(outside > 0, law.right(SHARED * inside), 1.0)
-        factor = weights * (1 - right) / np.where(outside > 0, outside, 1.0)
-        below, above = ((places, (mass * factor[:, :, None]).sum(axis=1)) for places, mass in sides)
-        exact = (weights * right).sum(axis=1)
+        exact, below, above = self.probable(chosen, law)
         less, more = below[1].sum(axis=1), above[1].sum(axis=1)
         # what is beyond the bounds is equal on both sides, as far as there is as much
         left = np.minimum(less, (1 - confidence) / 2)
@@ -202,6 +196,21 @@ class _Groups:
         wide = numbers.edges[middle + 1] - numbers.edges[middle] - numbers.gap  # no finer than its cell
         error = np.sqrt(squares + wide**2 / 12)
         return value, numbers.edges[low], numbers.edges[high] - numbers.gap, error
+
+    def probable(self, chosen: IntegerArray, law: _Law) -> tuple[Reals, _Side, _Side]:
+        """How likely each place of one quantile is: the chance of the chosen cell; and on either side of it, places, and
+        the chance of lying between a place and the next."""
+        scale = math.hypot(law.own, law.before)
+        weights, upto, doubts, trust = self._densities(scale)
+        own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
+        inside = np.diff(self._rows_at(upto, np.column_stack([chosen, chosen + 1])), axis=2)[:, :, 0]
+        shapes = 1 / (1 / WITHIN + doubts[self.lines, :, own])
+        sides = [self._beside(chosen, side, scale, upto, shapes, trust) for side in (-1, 1)]
+        outside = sum(mass.sum(axis=2) for _, mass in sides)
+        right = np.where(outside > 0, law.right(inside), 1.0)
+        factor = weights * (1 - right) / np.where(outside > 0, outside, 1.0)
+        below, above = ((places, (mass * factor[:, :, None]).sum(axis=1)) for places, mass in sides)
+        return (weights * right).sum(axis=1), below, above
 
     def _densities(self, scale: float) -> tuple[Reals, Reals, Reals, Reals]:
         """For some numbers of rows of each group: their weights, groups × nodes; the rows up to each border, groups ×
