@@ -27,7 +27,7 @@ import numpy as np
 
 from adyton.arrays import Reals
 from adyton.statistics.grouped import Figures, GroupedNumbers
-from adyton.statistics.quantiles import likely, rank_scales
+from adyton.statistics.quantiles import SIXTEENTHS, likely, rank_scales
 from adyton.tasks.numbers import quantile_name
 from adyton.whole import IntegerArray
 
@@ -37,15 +37,17 @@ OWN = 0.8
 """By the chosen quantiles this part of a group's rows is distributed, and the rest by the first look at all rows."""
 EVEN = 0.03
 """This part of the rows is assumed to be anywhere between the bounds of the attribute, with equal chance."""
-TRUSTED = 20.0
+TRUSTED = 60.0
 """With this many scales of rows, the quantile is a priori half where the group's own quantiles say that rows are, and
 half where all rows are."""
+RELIABLE = 20.0
+"""With this many scales of rows in all, the first look at them is trusted half as much."""
 GROUP, PART, WITHIN = 1.3, 10.0, 6.0
 """The shapes of the gamma laws: of the rows of a group, of a part of it, and of the density within a part. The first is
 changed by how much the counted groups differ, as if three more groups had this shape."""
 _ASSUMED_GROUPS = 3
 _LARGEST_SHAPE = 20.0
-RARE = 0.05
+RARE = 0.12
 """For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds, or a cell
 away: otherwise hardly possible values would decide it."""
 SHARED = (0.7, 2.5, 9.0)
@@ -84,20 +86,22 @@ def located_figures(
     sixteenths: IntegerArray,
     chosen: IntegerArray,
     counts: IntegerArray,
-    epsilons: tuple[float, float],
+    epsilons: tuple[float, float, float],
     confidence: float,
 ) -> list[Figures]:
-    """Every quantile, from the cells *chosen* with the first of *epsilons*, and *counts* of the parts around them, with
-    the second."""
-    laws = _laws(rank_scales(numbers.task.quantiles, epsilons[0]))
-    deviation, rows = math.sqrt(2) / epsilons[1], counts.astype(float)
+    """Every quantile, from the *sixteenths* of all rows, the *chosen* cells and *counts* of the parts around them;
+    *epsilons* are those of the look, the choice and the counts."""
+    laws = _laws(rank_scales(numbers.task.quantiles, epsilons[1]))
+    deviation, rows = math.sqrt(2) / epsilons[2], counts.astype(float)
     sizes = _sizes(rows, deviation)
+    looked = sizes[0] * len(rows) / float(rank_scales(SIXTEENTHS, epsilons[0]).max())
+    doubted = TRUSTED * looked / (looked + RELIABLE)
     upto = np.concatenate(([0.0], np.cumsum(likely(numbers.cells, sixteenths, EVEN))))
     found = []
     for first in range(0, len(chosen), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
         group = _Groups(numbers, upto, chosen[some], around(numbers, sixteenths, chosen[some]))
-        group.count(rows[some], deviation, sizes)
+        group.count(rows[some], deviation, sizes, doubted)
         found.append([group.located(cells, law, confidence) for cells, law in zip(chosen[some].T, laws, strict=True)])
     return [_figures(part, [some[place] for some in found]) for place, part in enumerate(numbers.task.quantiles)]
 
@@ -156,9 +160,10 @@ class _Groups:
         self.upto_borders = self._rank_at(borders)
         self.shares = np.maximum(np.diff(self.upto_borders, axis=1), 1e-12)
 
-    def count(self, rows: Reals, deviation: float, sizes: tuple[float, float]) -> None:
-        """What was counted in the parts, and the law of the rows of a group."""
-        self.rows, self.deviation, self.sizes = rows, deviation, sizes
+    def count(self, rows: Reals, deviation: float, sizes: tuple[float, float], doubted: float) -> None:
+        """What was counted in the parts, the law of the rows of a group, and with how many scales of rows its own
+        quantiles say as much as the look."""
+        self.rows, self.deviation, self.sizes, self.doubted = rows, deviation, sizes, doubted
 
     def _rank_at(self, places: IntegerArray) -> Reals:
         """Which part of the rows of a group lies before each place, groups × places, by the quantiles of the group and,
@@ -198,8 +203,8 @@ class _Groups:
         return value, numbers.edges[low], numbers.edges[high] - numbers.gap, error
 
     def probable(self, chosen: IntegerArray, law: _Law) -> tuple[Reals, _Side, _Side]:
-        """How likely each place of one quantile is: the chance of the chosen cell; and on either side of it, places, and
-        the chance of lying between a place and the next."""
+        """Where one quantile probably is: the chance of the chosen cell; on either side of it, places, and the chance
+        that it lies between a place and the next."""
         scale = math.hypot(law.own, law.before)
         weights, upto, doubts, trust = self._densities(scale)
         own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
@@ -229,7 +234,7 @@ class _Groups:
         rows, variance = cut_normal(expected + own / (own + noise) * off, np.sqrt(own * noise / (own + noise)))
         rows = np.where(np.diff(self.borders, axis=1)[:, None, :] > 0, rows, 0.0)
         upto = np.concatenate((np.zeros((*rows.shape[:2], 1)), np.cumsum(rows, axis=2)), axis=2)
-        doubts, trust = variance / np.maximum(rows, 1e-100) ** 2, sizes / (sizes + TRUSTED * scale)
+        doubts, trust = variance / np.maximum(rows, 1e-100) ** 2, sizes / (sizes + self.doubted * scale)
         return weights / weights.sum(axis=1, keepdims=True), upto, doubts, trust
 
     def _beside(
