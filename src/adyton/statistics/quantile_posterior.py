@@ -12,7 +12,7 @@ rows is described by a prior, in three steps:
 
 The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell
 follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. All this is
-arithmetic on published numbers. The constants were fitted to six attributes of public tables; eight attributes of
+arithmetic on published numbers. The constants were fitted to 26 attributes of public tables; eight attributes of
 others, on which it was measured, were known when its form was decided; three more were looked at
 later, before the chance of the right cell in nested choices was corrected.
 """
@@ -47,7 +47,7 @@ GROUP, PART, WITHIN = 1.3, 10.0, 6.0
 changed by how much the counted groups differ, as if three more groups had this shape."""
 _ASSUMED_GROUPS = 3
 _LARGEST_SHAPE = 20.0
-RARE = 0.12
+RARE = 0.08
 """For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds, or a cell
 away: otherwise hardly possible values would decide it."""
 SHARED = (0.7, 2.5, 9.0)
