@@ -156,8 +156,9 @@ def _quantiles(numbers: GroupedNumbers, known: dict[str, Part], confidence: floa
     if "quantiles" in known:
         part, counted = known["quantiles"], None
         if "look" in known and "around" in known:
-            counts, sixteenths = known["around"], known["look"].numbers[0].astype(np.int64)
-            epsilons = float(part.epsilon), float(counts.epsilon)
+            look, counts = known["look"], known["around"]
+            sixteenths = look.numbers[0].astype(np.int64)
+            epsilons = float(look.epsilon), float(part.epsilon), float(counts.epsilon)
             chosen = part.numbers.astype(np.int64)
             return located_figures(numbers, sixteenths, chosen, counts.numbers, epsilons, confidence)
         if "look" in known and "coarse" in known:
@@ -238,13 +239,22 @@ class NoisyMoments:
         )
 
     def _mean_bounds(self, beyond: float) -> tuple[Reals, Reals]:
-        """The least and the largest place that is not rejected at the level *beyond*."""
+        """The least and the largest place that is not rejected at the level *beyond*.
+
+        Noise may move the ratio out of the range, so that hardly any place is not rejected: the bounds of a small group
+        would meet although nothing is known. What the nearest place is off by more than half of the allowance is taken
+        from all: this rejects less, and only there.
+        """
+        summed = self.rows @ self.places
+        ends = [float(radius(self.scale * np.abs(self.places - end), 1 - beyond)) / 2 for end in (0, 1)]
+        least = np.maximum(np.maximum(-summed - ends[0], summed - self.total - ends[1]), 0.0)
 
         def rejected(place: Reals) -> Reals:
             """Below 0 on one side of the bounds and above it on the other; 0 within."""
             weights = self.places - place[:, None]
-            off = (self.rows * weights).sum(axis=1)
-            return np.where(tail(self.scale * np.abs(weights), np.abs(off)) < beyond, np.sign(off), 0.0)
+            off = summed - place * self.total
+            far = np.maximum(np.abs(off) - least, 0.0)
+            return np.where(tail(self.scale * np.abs(weights), far) < beyond, np.sign(off), 0.0)
 
         first, last = np.zeros(self.total.shape), np.ones(self.total.shape)
         low = _edge(lambda place: rejected(place) > 0, first, last)

@@ -12,7 +12,7 @@ rows is described by a prior, in three steps:
 
 The quantile itself is a priori where rows are: those of all groups if the group has few. Then the law of its cell
 follows from Bayes' formula; it is computed at distances from the chosen cell that grow geometrically. All this is
-arithmetic on published numbers. The constants were fitted to six attributes of public tables; eight attributes of
+arithmetic on published numbers. The constants were fitted to 26 attributes of public tables; eight attributes of
 others, on which it was measured, were known when its form was decided; three more were looked at
 later, before the chance of the right cell in nested choices was corrected.
 """
@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from adyton.arrays import Reals
 from adyton.statistics.grouped import Figures, GroupedNumbers
-from adyton.statistics.quantiles import likely, rank_scales
+from adyton.statistics.quantiles import SIXTEENTHS, likely, rank_scales
 from adyton.tasks.numbers import quantile_name
 from adyton.whole import IntegerArray
 
@@ -37,19 +37,21 @@ OWN = 0.8
 """By the chosen quantiles this part of a group's rows is distributed, and the rest by the first look at all rows."""
 EVEN = 0.03
 """This part of the rows is assumed to be anywhere between the bounds of the attribute, with equal chance."""
-TRUSTED = 20.0
+TRUSTED = 60.0
 """With this many scales of rows, the quantile is a priori half where the group's own quantiles say that rows are, and
 half where all rows are."""
+RELIABLE = 20.0
+"""With this many scales of rows in all, the first look at them is trusted half as much."""
 GROUP, PART, WITHIN = 1.3, 10.0, 6.0
 """The shapes of the gamma laws: of the rows of a group, of a part of it, and of the density within a part. The first is
 changed by how much the counted groups differ, as if three more groups had this shape."""
 _ASSUMED_GROUPS = 3
 _LARGEST_SHAPE = 20.0
-RARE = 0.05
+RARE = 0.08
 """For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds, or a cell
 away: otherwise hardly possible values would decide it."""
-SHARED = 2.5
-"""A chosen cell has about this many times the average number of rows: typical of public tables."""
+SHARED = (0.7, 2.5, 9.0)
+"""A chosen cell has about one of these multiples of the rows of an average cell, with equal chance."""
 _NODES = 14
 """How many numbers of rows of a group are considered."""
 _STEP = 1.2
@@ -84,20 +86,22 @@ def located_figures(
     sixteenths: IntegerArray,
     chosen: IntegerArray,
     counts: IntegerArray,
-    epsilons: tuple[float, float],
+    epsilons: tuple[float, float, float],
     confidence: float,
 ) -> list[Figures]:
-    """Every quantile, from the cells *chosen* with the first of *epsilons*, and *counts* of the parts around them, with
-    the second."""
-    laws = _laws(rank_scales(numbers.task.quantiles, epsilons[0]))
-    deviation, rows = math.sqrt(2) / epsilons[1], counts.astype(float)
+    """Every quantile, from the *sixteenths* of all rows, the *chosen* cells and *counts* of the parts around them;
+    *epsilons* are those of the look, the choice and the counts."""
+    laws = _laws(rank_scales(numbers.task.quantiles, epsilons[1]))
+    deviation, rows = math.sqrt(2) / epsilons[2], counts.astype(float)
     sizes = _sizes(rows, deviation)
+    looked = sizes[0] * len(rows) / float(rank_scales(SIXTEENTHS, epsilons[0]).max())
+    doubted = TRUSTED * looked / (looked + RELIABLE)
     upto = np.concatenate(([0.0], np.cumsum(likely(numbers.cells, sixteenths, EVEN))))
     found = []
     for first in range(0, len(chosen), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
         group = _Groups(numbers, upto, chosen[some], around(numbers, sixteenths, chosen[some]))
-        group.count(rows[some], deviation, sizes)
+        group.count(rows[some], deviation, sizes, doubted)
         found.append([group.located(cells, law, confidence) for cells, law in zip(chosen[some].T, laws, strict=True)])
     return [_figures(part, [some[place] for some in found]) for place, part in enumerate(numbers.task.quantiles)]
 
@@ -115,6 +119,9 @@ def _figures(part: Fraction, located: list[tuple[Reals, Reals, Reals, Reals]]) -
     return Figures(quantile_name(part), estimate, lower, upper, error, "approximate")
 
 
+_Side: TypeAlias = tuple[IntegerArray, Reals]
+
+
 class _Law(NamedTuple):
     """How a quantile was chosen: the scales of the noise in its rank."""
 
@@ -125,9 +132,10 @@ class _Law(NamedTuple):
     """Whether cells were chosen as a whole, and not places of them, because nothing is nested in the choice."""
 
     def right(self, rows: Reals) -> Reals:
-        """The chance that the chosen cell is the right one, if each cell holds *rows* rows."""
-        chance = _own_cell(rows / self.own) if self.whole else _stays(rows / self.own)
-        return chance * _stays(rows / self.before) if self.before else chance
+        """The chance that the chosen cell is the right one, if an average cell holds *rows* rows."""
+        width = np.multiply.outer(SHARED, rows)
+        chance = _own_cell(width / self.own) if self.whole else _stays(width / self.own)
+        return np.asarray((chance * _stays(width / self.before) if self.before else chance).mean(axis=0))
 
 
 def _laws(scales: Reals) -> list[_Law]:
@@ -152,9 +160,10 @@ class _Groups:
         self.upto_borders = self._rank_at(borders)
         self.shares = np.maximum(np.diff(self.upto_borders, axis=1), 1e-12)
 
-    def count(self, rows: Reals, deviation: float, sizes: tuple[float, float]) -> None:
-        """What was counted in the parts, and the law of the rows of a group."""
-        self.rows, self.deviation, self.sizes = rows, deviation, sizes
+    def count(self, rows: Reals, deviation: float, sizes: tuple[float, float], doubted: float) -> None:
+        """What was counted in the parts, the law of the rows of a group, and with how many scales of rows its own
+        quantiles say as much as the look."""
+        self.rows, self.deviation, self.sizes, self.doubted = rows, deviation, sizes, doubted
 
     def _rank_at(self, places: IntegerArray) -> Reals:
         """Which part of the rows of a group lies before each place, groups × places, by the quantiles of the group and,
@@ -169,17 +178,7 @@ class _Groups:
     def located(self, chosen: IntegerArray, law: _Law, confidence: float) -> tuple[Reals, Reals, Reals, Reals]:
         """The estimate, the bounds and the standard error of one quantile of each group."""
         numbers, cells, chosen = self.numbers, self.numbers.cells, chosen.astype(np.int64)
-        scale = math.hypot(law.own, law.before)
-        weights, upto, doubts, trust = self._densities(scale)
-        own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
-        inside = np.diff(self._rows_at(upto, np.column_stack([chosen, chosen + 1])), axis=2)[:, :, 0]
-        shapes = 1 / (1 / WITHIN + doubts[self.lines, :, own])
-        sides = [self._beside(chosen, side, scale, upto, shapes, trust) for side in (-1, 1)]
-        outside = sum(mass.sum(axis=2) for _, mass in sides)
-        right = np.where(outside > 0, law.right(SHARED * inside), 1.0)
-        factor = weights * (1 - right) / np.where(outside > 0, outside, 1.0)
-        below, above = ((places, (mass * factor[:, :, None]).sum(axis=1)) for places, mass in sides)
-        exact = (weights * right).sum(axis=1)
+        exact, below, above = self.probable(chosen, law)
         less, more = below[1].sum(axis=1), above[1].sum(axis=1)
         # what is beyond the bounds is equal on both sides, as far as there is as much
         left = np.minimum(less, (1 - confidence) / 2)
@@ -203,6 +202,21 @@ class _Groups:
         error = np.sqrt(squares + wide**2 / 12)
         return value, numbers.edges[low], numbers.edges[high] - numbers.gap, error
 
+    def probable(self, chosen: IntegerArray, law: _Law) -> tuple[Reals, _Side, _Side]:
+        """Where one quantile probably is: the chance of the chosen cell; on either side of it, places, and the chance
+        that it lies between a place and the next."""
+        scale = math.hypot(law.own, law.before)
+        weights, upto, doubts, trust = self._densities(scale)
+        own = (self.borders[:, 1:] <= chosen[:, None]).sum(axis=1)
+        inside = np.diff(self._rows_at(upto, np.column_stack([chosen, chosen + 1])), axis=2)[:, :, 0]
+        shapes = 1 / (1 / WITHIN + doubts[self.lines, :, own])
+        sides = [self._beside(chosen, side, scale, upto, shapes, trust) for side in (-1, 1)]
+        outside = sum(mass.sum(axis=2) for _, mass in sides)
+        right = np.where(outside > 0, law.right(inside), 1.0)
+        factor = weights * (1 - right) / np.where(outside > 0, outside, 1.0)
+        below, above = ((places, (mass * factor[:, :, None]).sum(axis=1)) for places, mass in sides)
+        return (weights * right).sum(axis=1), below, above
+
     def _densities(self, scale: float) -> tuple[Reals, Reals, Reals, Reals]:
         """For some numbers of rows of each group: their weights, groups × nodes; the rows up to each border, groups ×
         nodes × borders; the relative variance of the rows of each part; and how far the group's own quantiles say where
@@ -220,7 +234,7 @@ class _Groups:
         rows, variance = cut_normal(expected + own / (own + noise) * off, np.sqrt(own * noise / (own + noise)))
         rows = np.where(np.diff(self.borders, axis=1)[:, None, :] > 0, rows, 0.0)
         upto = np.concatenate((np.zeros((*rows.shape[:2], 1)), np.cumsum(rows, axis=2)), axis=2)
-        doubts, trust = variance / np.maximum(rows, 1e-100) ** 2, sizes / (sizes + TRUSTED * scale)
+        doubts, trust = variance / np.maximum(rows, 1e-100) ** 2, sizes / (sizes + self.doubted * scale)
         return weights / weights.sum(axis=1, keepdims=True), upto, doubts, trust
 
     def _beside(
