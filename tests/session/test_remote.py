@@ -15,13 +15,13 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from small_service import TOKEN, SmallService, listening
 
 import adyton as ad
 from adyton.errors import BadInput, BudgetExceeded, ServiceError, Unfinished, Waiting
 from adyton.session import client
 from adyton.session.run import run
 from adyton.tasks import Request
+from small_service import TOKEN, SmallService, listening
 
 SCHEMA = ad.Schema({"age": ad.Integer(0, 63), "sex": ad.Categorical(["F", "M"]), "cost": ad.Integer(0, 99)})
 CODES = np.random.default_rng(3).integers(0, [64, 2, 100], (2000, 3))

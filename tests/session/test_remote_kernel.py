@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from small_service import TOKEN, SmallService, listening
 
 import adyton as ad
 from adyton.choice.decision_tree import Leaf, Split
@@ -20,6 +19,7 @@ from adyton.learning import tree_growing
 from adyton.learning.registry import learner_named, learners
 from adyton.plans import algorithms, plan_named
 from adyton.queries import Identity, Partition, Prefix, RandomRanges
+from small_service import TOKEN, SmallService, listening
 
 SCHEMA = ad.Schema(
     {

@@ -149,7 +149,7 @@ class WorkerProcess:
         reply, slow = None, False
         try:
             async with asyncio.timeout(seconds):
-                await channel.send(writer, message)  # type: ignore[arg-type]
+                await channel.send(writer, message)
                 reply = await channel.receive(reader)
         except TimeoutError:
             slow = True
@@ -195,7 +195,7 @@ class Keeper:
         self.time_limit: float = settings["time_limit"]
         self.results: str = settings["results"]
         self.anchor = None if settings["anchor"] is None else Path(settings["anchor"])
-        self.consent = {name: Fraction(amount) for name, amount in settings["consent_above"].items()}
+        self.asked_above = {name: Fraction(amount) for name, amount in settings["consent_above"].items()}
         self.worker, self.turns = WorkerProcess(settings["worker"]), Turns()
         self._settings = settings
         self.holder = this_holder()
@@ -262,7 +262,7 @@ class Keeper:
         flight = self._flights.get(key)
         if flight is None:
             stored = await self._stored(key)
-            if stored is None and (limit := self.consent.get(caller.name)) is not None:
+            if stored is None and (limit := self.asked_above.get(caller.name)) is not None:
                 checked = await self._in_turn(caller, {"call": "check", "request": request})
                 if Fraction(checked["epsilon"]) > limit:
                     begun = partial(self.ledger.begin_request, *key, body=body, status="waiting")
@@ -290,7 +290,7 @@ class Keeper:
             return await self._awaited(id, self._flight(key, row.body), wait)
         return await self._told(row)
 
-    async def list(self, caller: Caller) -> list[Message]:
+    async def requests(self, caller: Caller) -> list[Message]:
         """The caller's requests; for a curator, everybody's."""
         everybody = caller.curator or self.results == "all"
         rows = await asyncio.to_thread(self.ledger.requests)
@@ -449,7 +449,7 @@ class Keeper:
 
     async def open(self, caller: Caller) -> Any:
         """A new door of the kernel."""
-        if caller.name in self.consent:
+        if caller.name in self.asked_above:
             raise Forbidden("Requests of this analyst need the curator's consent, so there is no door. Send requests.")
         return await self._in_turn(caller, {"call": "open"})
 
@@ -461,7 +461,7 @@ class Keeper:
 
     async def measure(self, caller: Caller, door: str, id: str, **asked: Any) -> Message:
         """A measurement at a door: its answer is stored under the id."""
-        if caller.name in self.consent:
+        if caller.name in self.asked_above:
             raise Forbidden("Requests of this analyst need the curator's consent, so there is no door. Send requests.")
         key, body = (caller.account, checked_id(id)), _canonical({_MEASURE: asked})
         async with self.turns.turn(caller.name):
@@ -527,10 +527,13 @@ def _at_door(name: str) -> Callable[..., Awaitable[Any]]:
     return call
 
 
-CALLS: Mapping[str, Callable[..., Awaitable[Any]]] = {
-    name: getattr(Keeper, name)
-    for name in ("analysts", "describe", "health", "ask", "fetch", "list", "consent", "cancel", "open", "measure")
-} | {"ledger": Keeper.account, **{name: _at_door(name) for name in ("transform", "afford", "forget", "close")}}
+_OWN = ("analysts", "describe", "health", "ask", "fetch", "consent", "cancel", "open", "measure")
+_AT_DOOR = ("transform", "afford", "forget", "close")
+CALLS: Mapping[str, Callable[..., Awaitable[Any]]] = (
+    {name: getattr(Keeper, name) for name in _OWN}
+    | {name: _at_door(name) for name in _AT_DOOR}
+    | {"ledger": Keeper.account, "list": Keeper.requests}
+)
 """What can be asked of a keeper."""
 _OF_CURATORS = (Keeper.consent, Keeper.account, Keeper.analysts)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import resource
 import secrets
 import signal
@@ -37,6 +38,7 @@ from adyton.tasks.request import Request
 
 MOST_DOORS, MOST_SOURCES = 256, 20_000
 """How many doors may be open at once, and how many sources each may hold."""
+_FRACTION = re.compile(r"([0-9]{1,2700})(?:/([0-9]{1,2700}))?", re.ASCII)
 _PARENT_DEATH, _DUMPABLE = 1, 4  # of prctl
 _SAID = (LargeBudget, RowsChanged, UnfinishedRelease)
 """The warnings that a reply repeats."""
@@ -268,10 +270,10 @@ def _text(value: object) -> str:
 
 
 def _fraction(value: object) -> Fraction:
-    parts = value.split("/") if isinstance(value, str) and len(value) < 6000 else ()
-    if len(parts) not in (1, 2) or not all(part.isascii() and part.isdecimal() for part in parts) or not int(parts[-1]):
+    parts = _FRACTION.fullmatch(value) if isinstance(value, str) else None
+    if parts is None or not int(parts[2] or 1):
         raise BadInput('ε is sent as a fraction, such as "1/10".')
-    return Fraction(*map(int, parts))
+    return Fraction(int(parts[1]), int(parts[2] or 1))
 
 
 def seal() -> FileIO:

@@ -11,14 +11,15 @@ import uuid
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, cast
 from urllib.parse import quote
 
-from adyton.errors import BadInput, BudgetExceeded, ServiceError
+from adyton.errors import BadInput, ServiceError
 from adyton.exact import Rational, display, exact, positive, rounded_down
 from adyton.kernel.admission import is_one_of
-from adyton.kernel.ledger.records import Account, Budgeted, to_text
+from adyton.kernel.ledger.analysts import Analyst
+from adyton.kernel.ledger.records import Account, Budgeted
+from adyton.kernel.ledger.tables import to_text
 from adyton.kernel.ledger.terms import Terms
 from adyton.kernel.operators import Mechanism, Transform
 from adyton.kernel.sealed import Sealed
@@ -37,40 +38,12 @@ _MOST_DOORS = 5
 _FORGOTTEN_AT_ONCE = 64
 
 
-class RemoteAccount(Account):
-    """An analyst's budget at a service: part of what is left of the ledger's total may be for others."""
-
-    _left: Fraction
-
-    def __init__(self, dataset: str, total: Fraction, spent: Fraction, left: Fraction) -> None:
-        super().__init__(dataset, total, spent)
-        object.__setattr__(self, "_left", left)
-
-    @classmethod
-    def read(cls, dataset: str, plain: object) -> RemoteAccount:
-        """From what a service says of it."""
-        total, spent, left = (
-            exact(part_of(plain, name), f"the {name} budget", computed=True) for name in ("total", "spent", "remaining")
-        )
-        return cls(dataset, total, spent, left)
-
-    @property
-    def remaining(self) -> Fraction:
-        """What this analyst may still spend."""
-        return self._left
-
-    def afford(self, amount: Fraction, path: str | None = None, *, stability: int = 1) -> None:
-        """Refuse a request that would debit more than is left."""
-        left = self.remaining
-        if amount > left:
-            advice = f"Ask for at most {display(left)}, or ask" if left else "Ask"
-            raise BudgetExceeded(
-                f"this request costs ε = {display(amount)}, but {display(left)} of {display(self.total)} is left for "
-                f"you. {advice} the curator for more.",
-                asked=amount,
-                left=left,
-                total=self.total,
-            )
+def account_of(dataset: str, plain: object) -> Account:
+    """An analyst's account, from what a service says of it: part of what is left of the total may be for others."""
+    total, spent, left = (
+        exact(part_of(plain, name), f"the {name} budget", computed=True) for name in ("total", "spent", "remaining")
+    )
+    return Account(dataset, total, spent, left=left, analyst=Analyst("you"))
 
 
 class _Step:
@@ -123,7 +96,7 @@ class RemoteKernel(Sealed, Budgeted):
         self._lock, self._door = threading.RLock(), cast("str | None", None)
         self._places: dict[int, _Place] = {0: self._root}
         self._unused: list[tuple[str | None, int]] = []
-        self._account = RemoteAccount.read(self.dataset, part_of(described, "budget"))
+        self._account = account_of(self.dataset, part_of(described, "budget"))
         self._terms = _terms(described, self.root.schema)
         self.private = of_kind(bool, described.get("private", True), "private")
         """Whether the noise is real."""
@@ -143,9 +116,7 @@ class RemoteKernel(Sealed, Budgeted):
     @property
     def budget(self) -> Account:
         """The present account, asked for at the service."""
-        self._account = RemoteAccount.read(
-            self.dataset, part_of(self._client.call("GET", self._path).plain(), "budget")
-        )
+        self._account = account_of(self.dataset, part_of(self._client.call("GET", self._path).plain(), "budget"))
         return self._account
 
     @property
@@ -173,7 +144,7 @@ class RemoteKernel(Sealed, Budgeted):
         with self._lock:
             reply = self._asked("measure", place, body)
         if (budget := reply.get("budget")) is not None:
-            self._account = RemoteAccount.read(self.dataset, budget)
+            self._account = account_of(self.dataset, budget)
         result = decode_result(as_text(part_of(reply, "result"), "the result of a measurement"))
         shape = source.facts.shape
         if isinstance(result, Measurement) and isinstance(shape, VectorShape) and result.mapping is not None:
