@@ -280,8 +280,10 @@ _SHARED = 100.0
 """How many answers the chances of all answers count for, in the fit to answers of similar size."""
 _STRETCH = 1.3
 """Where estimates are much smoother than what was measured, simulated errors are stretched by up to this factor more;
-where they are as noisy, not at all."""
-_ROUGH = 0.15
+where they are as noisy, not at all. Found on public data, like the next two."""
+_SIZES = 1.0
+"""How quickly that factor falls with the size of an answer, in units of the noise: it is half at 1/_SIZES."""
+_ROUGH = 0.07
 """Neighbouring counts that look alike differ by this part of their size, more or less, beyond chance."""
 _SUMMED = 0.6
 """Bounds on sums of cells are at least this part of the radius of the measured answers: what smoothing removes from
@@ -308,8 +310,9 @@ class Detail:
         the simulated errors of each answer."""
         unit = np.sqrt(np.maximum(variances, 1e-12) / 2)
         apart, scale = (measured - answers) / unit, np.maximum(simulated / unit, 1e-6)
-        rough = np.minimum(_ROUGH * np.maximum(answers, 0) / unit, np.maximum(1 - scale, 0))
-        scale = np.hypot(scale * (1 + _STRETCH * np.maximum(1 - scale, 0)), rough)
+        size, room = np.maximum(answers, 0) / unit, np.maximum(1 - scale, 0)
+        rough = np.minimum(_ROUGH * size, room)
+        scale = np.hypot(scale * (1 + _STRETCH * room / (1 + _SIZES * size)), rough)
         larger = np.minimum(scale[:, None] * _TIMES, _SCALES[-1])
         scales = np.concatenate([scale[:, None], larger, np.broadcast_to(_SCALES, (scale.size, _SCALES.size))], axis=1)
         scales[np.abs(scales - 1) < 0.05] = 1.05  # so that no denominator vanishes
