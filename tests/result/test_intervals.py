@@ -131,6 +131,20 @@ def test_sums_of_few_rows_far_below_the_noise_are_in_the_intervals():
     assert covered[0] >= 0.95 > covered[1] + 0.05, covered
 
 
+def test_differences_inside_an_interval_of_dawa_are_in_the_bounds():
+    """At this ε all cells are one interval: running dawa again on even cells does not show that they differ. The noise
+    is seeded: no false alarms."""
+    x, workload, epsilon = np.array([900, 100, 700, 300] * 3), Identity((12,)), F(1, 100)
+    made = plan_named("dawa").carry_out(Kernel.simulated(x, epsilon=epsilon, seed=5).root, workload, epsilon)
+    found, blind = (
+        NoiseModel(plan_named("dawa"), workload, epsilon, made.estimate, kept).interval(workload, 0.95)
+        for kept in (made.measured, None)
+    )
+    assert ((found.lower <= x) & (x <= found.upper)).all()
+    assert ((blind.lower <= x) & (x <= blind.upper)).mean() < 0.5
+    assert plan_named("dawa").unbiased(workload, epsilon, made.measured[:-1], workload) is None
+
+
 def test_bad_requests():
     workload = ad.workloads.Prefix(64)
     for confidence in (0, 1, 95, float("nan")):

@@ -340,8 +340,8 @@ def around_measured(
     """Bounds around estimates with simulated errors of at most *far*, whose answers were also measured with noise.
     *sums* says which answers add up cells.
 
-    They are at least as far as simulated errors. Where these are as large as the noise, the bounds are those of the
-    measured answers, and include the estimate. Where noise as large as the distance between the two is not expected in
+    They are at least as far as simulated errors. Where these are as large as the noise, or nothing was smoothed, the
+    bounds are those of the measured answers, and include the estimate. Where noise as large as the distance between the two is not expected in
     any of these answers, they include both.
 
     >>> noise = Moments(np.full(3, 200.0), np.full(3, 3 * 4e4))
@@ -351,7 +351,8 @@ def around_measured(
     """
     own = radius(moments, rate)
     down, up = Detail.of(answers, measured, moments.variances, -far / math.log(1 - rate)).bounds(rate)
-    plain, least = far >= own, np.where(sums, np.maximum(far, _SUMMED * own), far)
+    plain = (far >= own) | np.allclose(answers, measured)
+    least = np.where(sums, np.maximum(far, _SUMMED * own), far)
     lower = np.where(plain, np.minimum(measured - own, answers), answers - np.maximum(down, least))
     upper = np.where(plain, np.maximum(measured + own, answers), answers + np.maximum(up, least))
     against = np.abs(measured - answers) > radius(moments, 1 - (1 - rate) / answers.size)
