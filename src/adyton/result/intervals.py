@@ -341,8 +341,8 @@ def around_measured(
     *sums* says which answers add up cells.
 
     They are at least as far as simulated errors. Where these are as large as the noise, or nothing was smoothed, the
-    bounds are those of the measured answers, and include the estimate. Where noise as large as the distance between the two is not expected in
-    any of these answers, they include both.
+    bounds are those of the measured answers, and include the estimate. Where noise as large as the distance between the
+    two is not expected in any of these answers, they include both.
 
     >>> noise = Moments(np.full(3, 200.0), np.full(3, 3 * 4e4))
     >>> low, high = around_measured(np.zeros(3), np.full(3, 2.0), np.array([0.0, 20.0, 200.0]), noise, 0.95)

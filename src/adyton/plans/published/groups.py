@@ -250,9 +250,9 @@ class Dawa(Plan):
     def unbiased(
         self, workload: Queries, epsilon: Fraction, measured: Reals, queries: Queries
     ) -> tuple[Reals, Moments] | None:
-        """Least squares on the intervals. Inside an interval cells are taken to differ from their mean by :data:`_APART`
-        times the mean, but not by more than the choice of intervals leaves unseen; that is added to the variance of the
-        noise, and is known roughly."""
+        """Least squares on the intervals. Inside an interval cells are taken to differ from their mean by
+        :data:`_APART` times the mean, but not by more than the choice of intervals leaves unseen; that is added to the
+        variance of the noise, and is known roughly."""
         merging, number = self.merging(workload), int(measured[0]) if measured.size else 0
         asked, starts = merging.on_groups(queries), measured[1 : number + 1].astype(np.int64)
         if asked is None or not 0 < number == starts.size or asked.count * asked.cells > _MOST_READ:
