@@ -228,10 +228,11 @@ class StagedPlan(CountsRows):
         asked, tree = merging.on_groups(queries), self.tree(merging.workload.domain)
         if asked is None or measured.size % 3 or asked.count * asked.cells > _MOST_READ:
             return None
-        blocks, answers, precisions = np.split(measured, 3)
+        numbers, answers, precisions = np.split(measured, 3)
+        blocks = numbers.astype(np.int64)
         if not (np.isin(blocks, np.arange(tree.blocks)).all() and (precisions > 0).all() and rises(blocks)):
             return None
-        known = BlockAnswers.none(tree).with_answers(blocks.astype(np.int64), answers, 1 / precisions)
+        known = BlockAnswers.none(tree).with_answers(blocks, answers, 1 / precisions)
         variances = np.concatenate([known.variances(rows, _UNEVEN) for rows in asked.rows()])
         return np.asarray(asked @ tree.unordered(known.cells())), Moments(
             variances, 3 * np.square(variances), at_most=True
