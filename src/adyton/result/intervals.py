@@ -283,8 +283,9 @@ _STRETCH = 1.3
 where they are as noisy, not at all. Found on public data, like the next two."""
 _SIZES = 1.0
 """How quickly that factor falls with the size of an answer, in units of the noise: it is half at 1/_SIZES."""
-_ROUGH = 0.07
-"""Neighbouring counts that look alike differ by this part of their size, more or less, beyond chance."""
+_ROUGH, _ROUGH_SUMS = 0.07, 0.15
+"""Neighbouring counts that look alike differ by this part of their size, more or less, beyond chance; and sums of
+cells, whose factor above does not fall with their size."""
 _SUMMED = 0.6
 """Bounds on sums of cells are at least this part of the radius of the measured answers: what smoothing removes from
 single cells, far below the noise, adds up. Found on made-up data."""
@@ -305,14 +306,16 @@ class Detail:
     """For each answer, the chance of each scale."""
 
     @classmethod
-    def of(cls, answers: Reals, measured: Reals, variances: Reals, simulated: Reals) -> Detail:
+    def of(
+        cls, answers: Reals, measured: Reals, variances: Reals, simulated: Reals, sums: Flags | bool = False
+    ) -> Detail:
         """Fit the chances to all answers, then to answers of similar size; *simulated* is the scale of a Laplace law of
         the simulated errors of each answer."""
         unit = np.sqrt(np.maximum(variances, 1e-12) / 2)
         apart, scale = (measured - answers) / unit, np.maximum(simulated / unit, 1e-6)
         size, room = np.maximum(answers, 0) / unit, np.maximum(1 - scale, 0)
-        rough = np.minimum(_ROUGH * size, room)
-        scale = np.hypot(scale * (1 + _STRETCH * room / (1 + _SIZES * size)), rough)
+        rough = np.minimum(np.where(sums, _ROUGH_SUMS, _ROUGH) * size, room)
+        scale = np.hypot(scale * (1 + _STRETCH * room / np.where(sums, 1, 1 + _SIZES * size)), rough)
         larger = np.minimum(scale[:, None] * _TIMES, _SCALES[-1])
         scales = np.concatenate([scale[:, None], larger, np.broadcast_to(_SCALES, (scale.size, _SCALES.size))], axis=1)
         scales[np.abs(scales - 1) < 0.05] = 1.05  # so that no denominator vanishes
@@ -350,7 +353,7 @@ def around_measured(
     ([-5.0, -5.0, -2.0], [5.0, 24.0, 228.0])
     """
     own = radius(moments, rate)
-    down, up = Detail.of(answers, measured, moments.variances, -far / math.log(1 - rate)).bounds(rate)
+    down, up = Detail.of(answers, measured, moments.variances, -far / math.log(1 - rate), sums).bounds(rate)
     plain = (far >= own) | np.allclose(answers, measured)
     least = np.where(sums, np.maximum(far, _SUMMED * own), far)
     lower = np.where(plain, np.minimum(measured - own, answers), answers - np.maximum(down, least))
