@@ -9,6 +9,7 @@ import pytest
 
 import adyton as ad
 from adyton.errors import BadInput
+from adyton.kernel.kernel import Kernel
 from adyton.noise.simulated import SimulatedNoise
 from adyton.plans import plan_named
 from adyton.queries import Identity
@@ -108,6 +109,40 @@ def test_what_was_measured_is_kept_only_where_intervals_need_it(tmp_path):
     loaded = ad.Release.load(tmp_path / "kept")
     assert np.array_equal(loaded.measured, release.measured)
     assert np.array_equal(loaded.interval().upper, release.interval().upper)
+    chosen = released(np.random.default_rng(3).permutation(np.repeat([0, 0, 0, 60], 40)), "1", "auto", 1)
+    assert chosen.algorithm == "change-points"
+    assert chosen.measured is not None
+
+
+def test_sums_of_few_rows_far_below_the_noise_are_in_the_intervals():
+    """Nearly all rows are in one row of the map; the rest adds up in large boxes, although no cell shows it. The noise
+    is seeded: no false alarms."""
+    workload, x, plan = (
+        ad.workloads.RandomRanges((16, 16), 100, seed=1),
+        np.zeros((16, 16), np.int64),
+        "staged-quadtree",
+    )
+    x[0], x[1:] = 5000, np.random.default_rng(2).random((15, 16)) < 0.1
+    made = plan_named(plan).carry_out(Kernel.simulated(x, epsilon=1, seed=3).root, workload, F(1))
+    truth, covered = workload @ x, []
+    for kept in (made.measured, None):
+        found = NoiseModel(plan_named(plan), workload, F(1), made.estimate, kept).interval(workload, 0.95)
+        covered.append(((found.lower <= truth) & (truth <= found.upper)).mean())
+    assert covered[0] >= 0.95 > covered[1] + 0.05, covered
+
+
+def test_differences_inside_an_interval_of_dawa_are_in_the_bounds():
+    """At this ε all cells are one interval: running dawa again on even cells does not show that they differ. The noise
+    is seeded: no false alarms."""
+    x, workload, epsilon = np.array([900, 100, 700, 300] * 3), Identity((12,)), F(1, 100)
+    made = plan_named("dawa").carry_out(Kernel.simulated(x, epsilon=epsilon, seed=5).root, workload, epsilon)
+    found, blind = (
+        NoiseModel(plan_named("dawa"), workload, epsilon, made.estimate, kept).interval(workload, 0.95)
+        for kept in (made.measured, None)
+    )
+    assert ((found.lower <= x) & (x <= found.upper)).all()
+    assert ((blind.lower <= x) & (x <= blind.upper)).mean() < 0.5
+    assert plan_named("dawa").unbiased(workload, epsilon, made.measured[:-1], workload) is None
 
 
 def test_bad_requests():

@@ -168,8 +168,8 @@ class Chosen(Plan):
 
     @property
     def linear(self) -> bool:
-        """False where the selector projects the estimate afterwards."""
-        return super().linear and not self.finished
+        """False where the algorithm has steps that are not linear, or the selector projects the estimate afterwards."""
+        return super().linear and self.plan.linear and not self.finished
 
     @property
     def inner(self) -> Plan:

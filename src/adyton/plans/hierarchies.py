@@ -5,6 +5,8 @@ for the best queries of all kinds.
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +25,8 @@ from adyton.plans.base import CountsRows, Tasks
 from adyton.plans.strategy_plan import DenoisingPlan, StrategyPlan
 from adyton.queries import Hierarchy, Identity, Measurement, Partition, Queries
 from adyton.queries.domain_trees import boxes_in_boxes, halved_boxes, tree_of_halves
+from adyton.queries.hierarchy import BlockTree
+from adyton.solving.noise_moments import Moments
 from adyton.solving.solvers import least_squares
 from adyton.solving.trees import BlockAnswers
 from adyton.strategies.base import Strategy
@@ -40,7 +44,7 @@ from adyton.strategies.optimal_levels import (
     workload_energies,
 )
 from adyton.strategies.staged_blocks import StagedBlocks, stage_levels
-from adyton.whole import halvings
+from adyton.whole import halvings, rises
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,8 +179,68 @@ class AdaptiveHierarchy(CountsRows):
         return monotone_prefix(polya_tree(cells, levels.block_sizes, levels.variances(float(rows.left))))
 
 
+_UNEVEN = 0.8
+"""The mean square of the difference between the halves of a block inside which nothing was measured, relative to its
+rows: found on made-up data."""
+_MOST_READ = 1 << 28
+"""The most coefficients of queries for which :meth:`StagedPlan.unbiased` computes variances."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class StagedHierarchy(CountsRows):
+class StagedPlan(CountsRows):
+    """A plan that measures blocks of a tree in stages, and keeps the answers: the estimate is not linear in them, and
+    bounds on its error follow from them."""
+
+    @staticmethod
+    @abstractmethod
+    def tree(domain: tuple[int, ...]) -> BlockTree:
+        """The tree whose blocks are measured."""
+
+    @abstractmethod
+    def measure(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> BlockAnswers:
+        """Measure blocks for exactly *epsilon*."""
+
+    @abstractmethod
+    def cells_from(self, known: BlockAnswers) -> Reals:
+        """The cells from the answers."""
+
+    @property
+    def linear(self) -> bool:
+        """Posterior means are not."""
+        return False
+
+    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
+        """Measure, then :meth:`cells_from`."""
+        return self.cells_from(self.measure(x, workload, epsilon))
+
+    def run_and_keep(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[Reals, Array | None]:
+        """The cells, and the numbers of the blocks that were measured, their answers, and the precision of each."""
+        known = self.measure(x, workload, epsilon)
+        blocks = np.flatnonzero(known.precisions)
+        return self.cells_from(known), np.concatenate([blocks, known.answers[blocks], known.precisions[blocks]])
+
+    def unbiased(
+        self, workload: Queries, epsilon: Fraction, measured: Reals, queries: Queries
+    ) -> tuple[Reals, Moments] | None:
+        """Least squares on the blocks. Inside blocks that were not cut the rows are spread evenly, and the error from
+        that is added to the variance of the noise; it is known roughly, from a model."""
+        merging = self.merging(workload)
+        asked, tree = merging.on_groups(queries), self.tree(merging.workload.domain)
+        if asked is None or measured.size % 3 or asked.count * asked.cells > _MOST_READ:
+            return None
+        numbers, answers, precisions = np.split(measured, 3)
+        blocks = numbers.astype(np.int64)
+        if not (np.isin(blocks, np.arange(tree.blocks)).all() and (precisions > 0).all() and rises(blocks)):
+            return None
+        known = BlockAnswers.none(tree).with_answers(blocks, answers, 1 / precisions)
+        variances = np.concatenate([known.variances(rows, _UNEVEN) for rows in asked.rows()])
+        return np.asarray(asked @ tree.unordered(known.cells())), Moments(
+            variances, 3 * np.square(variances), at_most=True
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedHierarchy(StagedPlan):
     """Coarse blocks first; then, in each part of the domain, finer blocks or one last precise measurement, whichever
     gains more, judging by the answers so far. The estimate is mostly the posterior mean under a distribution, learnt
     from the answers, of how blocks divide their rows; the rest is least squares with monotone prefix sums.
@@ -190,10 +254,19 @@ class StagedHierarchy(CountsRows):
     most_cells = MOST_LONG_CELLS
     simulates_many = False
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """Measure in stages; posterior means, mixed with monotone least squares."""
+    @staticmethod
+    def tree(domain: tuple[int, ...]) -> BlockTree:
+        """Halves of halves."""
+        return tree_of_halves(math.prod(domain))
+
+    def measure(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> BlockAnswers:
+        """A total, then stages."""
         energy, rows = level_energy_of(workload), self.count_rows(x, epsilon)
-        return staged_estimate(measure_in_stages(x, energy, rows.left, rows.number, rows.measured))
+        return measure_in_stages(x, energy, rows.left, rows.number, rows.measured)
+
+    def cells_from(self, known: BlockAnswers) -> Reals:
+        """Posterior means, mixed with monotone least squares."""
+        return staged_estimate(known)
 
 
 _PLENTY = 3.0
@@ -201,7 +274,7 @@ _PLENTY = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class StagedQuadtree(CountsRows):
+class StagedQuadtree(StagedPlan):
     """Large squares first; then, in each part of the map, smaller ones or one last precise measurement, whichever gains
     more, judging by the answers so far. Posterior means follow, under a distribution, learnt from the answers, of how
     squares divide their rows. Strong on boxes when rows are few; when there are many, all squares of a few sizes are
@@ -217,18 +290,25 @@ class StagedQuadtree(CountsRows):
 
     total_share: Share = Fraction(1, 100)
 
-    def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
-        """A noisy total, then stages or levels along the tree, posterior means."""
-        tree, energy = halved_boxes(x.shape), halving_energies(workload)
+    @staticmethod
+    def tree(domain: tuple[int, ...]) -> BlockTree:
+        """Halves along one axis at a time."""
+        return halved_boxes(domain)
+
+    def measure(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> BlockAnswers:
+        """A noisy total, then stages or levels along the tree."""
+        tree, energy = self.tree(x.shape), halving_energies(workload)
         rows = self.count_rows(x, epsilon)
         known = BlockAnswers.none(tree, rows.measured)
         along = x.reduce(Partition(tree.unordered(np.arange(x.cells))))
         signal = float(epsilon) * rows.number / x.cells
         if signal > _PLENTY:
-            known = measure_levels(along, known, denoised_levels(workload), rows.left)
-        else:
-            known = run_stages(along, known, quadtree_stages(workload, signal), energy, rows.left)
-        return tree.unordered(block_posterior(known))
+            return measure_levels(along, known, denoised_levels(workload), rows.left)
+        return run_stages(along, known, quadtree_stages(workload, signal), energy, rows.left)
+
+    def cells_from(self, known: BlockAnswers) -> Reals:
+        """Posterior means."""
+        return known.tree.unordered(block_posterior(known))
 
 
 _LEARNT = 0.75

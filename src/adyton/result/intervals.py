@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from adyton.arrays import Places, Reals
+from adyton.arrays import Flags, Places, Reals
 from adyton.messages import span
 from adyton.solving.noise_moments import Moments
 
@@ -118,6 +118,8 @@ _AT_USUAL = (
 """The quantiles at the usual confidence: computing them needs SciPy, which takes a third of a second to load."""
 _WHOLE = 100.0
 """Below this variance it matters that noise consists of whole numbers."""
+_LAPLACE = 3 + 1e-12
+"""More kurtosis than this shows that noise consists of whole numbers; less could be due to rounding."""
 
 
 _ALIKE = 64
@@ -146,7 +148,7 @@ def radius(moments: Moments, confidence: float) -> Reals:
     [1.96, 2.12]
     """
     excess, variances = moments.excess, moments.variances
-    whole = excess > 3
+    whole = excess > _LAPLACE
     far = np.empty(variances.shape)
     far[whole] = _of_one_noise(variances[whole], excess[whole], confidence)
     if not whole.all():
@@ -278,9 +280,15 @@ _SHARED = 100.0
 """How many answers the chances of all answers count for, in the fit to answers of similar size."""
 _STRETCH = 1.3
 """Where estimates are much smoother than what was measured, simulated errors are stretched by up to this factor more;
-where they are as noisy, not at all."""
-_ROUGH = 0.15
-"""Neighbouring counts that look alike differ by this part of their size, more or less, beyond chance."""
+where they are as noisy, not at all. Found on public data, like the next two."""
+_SIZES = 1.0
+"""How quickly that factor falls with the size of an answer, in units of the noise: it is half at 1/_SIZES."""
+_ROUGH, _ROUGH_SUMS = 0.07, 0.15
+"""Neighbouring counts that look alike differ by this part of their size, more or less, beyond chance; and sums of
+cells, whose factor above does not fall with their size."""
+_SUMMED = 0.6
+"""Bounds on sums of cells are at least this part of the radius of the measured answers: what smoothing removes from
+single cells, far below the noise, adds up. Found on made-up data."""
 _EM_STEPS, _MOST_FITTED, _HALVINGS, _TOGETHER = 60, 1 << 12, 36, 1 << 13
 
 
@@ -298,13 +306,16 @@ class Detail:
     """For each answer, the chance of each scale."""
 
     @classmethod
-    def of(cls, answers: Reals, measured: Reals, variances: Reals, simulated: Reals) -> Detail:
+    def of(
+        cls, answers: Reals, measured: Reals, variances: Reals, simulated: Reals, sums: Flags | bool = False
+    ) -> Detail:
         """Fit the chances to all answers, then to answers of similar size; *simulated* is the scale of a Laplace law of
         the simulated errors of each answer."""
         unit = np.sqrt(np.maximum(variances, 1e-12) / 2)
         apart, scale = (measured - answers) / unit, np.maximum(simulated / unit, 1e-6)
-        rough = np.minimum(_ROUGH * np.maximum(answers, 0) / unit, np.maximum(1 - scale, 0))
-        scale = np.hypot(scale * (1 + _STRETCH * np.maximum(1 - scale, 0)), rough)
+        size, room = np.maximum(answers, 0) / unit, np.maximum(1 - scale, 0)
+        rough = np.minimum(np.where(sums, _ROUGH_SUMS, _ROUGH) * size, room)
+        scale = np.hypot(scale * (1 + _STRETCH * room / np.where(sums, 1, 1 + _SIZES * size)), rough)
         larger = np.minimum(scale[:, None] * _TIMES, _SCALES[-1])
         scales = np.concatenate([scale[:, None], larger, np.broadcast_to(_SCALES, (scale.size, _SCALES.size))], axis=1)
         scales[np.abs(scales - 1) < 0.05] = 1.05  # so that no denominator vanishes
@@ -326,12 +337,15 @@ class Detail:
         return np.maximum(low, 0) * self.unit, np.maximum(high, 0) * self.unit
 
 
-def around_measured(answers: Reals, far: Reals, measured: Reals, moments: Moments, rate: float) -> tuple[Reals, Reals]:
+def around_measured(
+    answers: Reals, far: Reals, measured: Reals, moments: Moments, rate: float, sums: Flags | bool = False
+) -> tuple[Reals, Reals]:
     """Bounds around estimates with simulated errors of at most *far*, whose answers were also measured with noise.
+    *sums* says which answers add up cells.
 
-    They are at least as far as simulated errors. Where these are as large as the noise, the bounds are those of the
-    measured answers, and include the estimate. Where noise as large as the distance between the two is not expected in
-    any of these answers, they include both.
+    They are at least as far as simulated errors. Where these are as large as the noise, or nothing was smoothed, the
+    bounds are those of the measured answers, and include the estimate. Where noise as large as the distance between the
+    two is not expected in any of these answers, they include both.
 
     >>> noise = Moments(np.full(3, 200.0), np.full(3, 3 * 4e4))
     >>> low, high = around_measured(np.zeros(3), np.full(3, 2.0), np.array([0.0, 20.0, 200.0]), noise, 0.95)
@@ -339,10 +353,11 @@ def around_measured(answers: Reals, far: Reals, measured: Reals, moments: Moment
     ([-5.0, -5.0, -2.0], [5.0, 24.0, 228.0])
     """
     own = radius(moments, rate)
-    down, up = Detail.of(answers, measured, moments.variances, -far / math.log(1 - rate)).bounds(rate)
-    plain = far >= own
-    lower = np.where(plain, np.minimum(measured - own, answers), answers - np.maximum(down, far))
-    upper = np.where(plain, np.maximum(measured + own, answers), answers + np.maximum(up, far))
+    down, up = Detail.of(answers, measured, moments.variances, -far / math.log(1 - rate), sums).bounds(rate)
+    plain = (far >= own) | np.allclose(answers, measured)
+    least = np.where(sums, np.maximum(far, _SUMMED * own), far)
+    lower = np.where(plain, np.minimum(measured - own, answers), answers - np.maximum(down, least))
+    upper = np.where(plain, np.maximum(measured + own, answers), answers + np.maximum(up, least))
     against = np.abs(measured - answers) > radius(moments, 1 - (1 - rate) / answers.size)
     return np.where(against, np.minimum(lower, measured), lower), np.where(against, np.maximum(upper, measured), upper)
 

@@ -216,7 +216,8 @@ class NoiseModel:
                 lower, upper = answers - _UNSEEN * far, answers + _UNSEEN * far
             else:
                 each = 1 - (1 - reached) / queries.count if together else reached
-                lower, upper = around_measured(answers, far, *plain, each)
+                sums = np.asarray(queries @ np.ones(queries.domain)) != 1
+                lower, upper = around_measured(answers, far, *plain, each, sums)
             if _counts_rows(queries):
                 lower, upper = within_counts(answers, lower, upper)
         return Interval(answers, lower, upper, reached, kind, unmeasured, note)

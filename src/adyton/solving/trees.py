@@ -94,18 +94,7 @@ class TreeSolver:
         Where a block is not known from inside, the means inside it are compared with that of the next block above that
         is known: its surplus comes from there.
         """
-        tree, last = self.tree, len(self._known) - 1
-        means = [tree.ordered(rows)]
-        for level in range(last - 1, -1, -1):
-            means.append(tree.sums(means[-1] * self._shares[level + 1], level))
-        means.reverse()
-        result = np.zeros(rows.shape[:-1])
-        centre = np.zeros((*rows.shape[:-1], 1))
-        for level, known in enumerate(self._known):
-            result += np.square(means[level] - centre) @ _finite(known)
-            if level < last:
-                centre = tree.spread(np.where(np.isfinite(known), means[level], centre), level)
-        return result
+        return _variances(self.tree, self._known, self._shares, rows)
 
     def total_variance(self, workload: Queries) -> float:
         """The sum of the variances of the workload's answers, tr(W·Cov·Wᵀ)."""
@@ -128,6 +117,28 @@ class TreeSolver:
         for level, below in enumerate(self._shares[1:]):
             shares = self.tree.spread(shares, level) * below
         return shares
+
+
+def _variances(tree: BlockTree, known: Sequence[Reals], shares: Sequence[Reals], rows: Reals) -> Reals:
+    """As :meth:`TreeSolver.variances`; *known* and *shares* are the variances and shares of :class:`BlockFit`, cut into
+    levels."""
+    means = _block_means(tree, shares, rows)
+    result = np.zeros(rows.shape[:-1])
+    centre = np.zeros((*rows.shape[:-1], 1))
+    for level, own in enumerate(known):
+        result += np.square(means[level] - centre) @ _finite(own)
+        if level < tree.depth:
+            centre = tree.spread(np.where(np.isfinite(own), means[level], centre), level)
+    return result
+
+
+def _block_means(tree: BlockTree, shares: Sequence[Reals], rows: Reals) -> list[Reals]:
+    """For every level, the mean of each query over the cells of each block, weighted with the shares that they take of
+    a surplus of the block."""
+    means = [tree.ordered(rows)]
+    for level in range(tree.depth - 1, -1, -1):
+        means.append(tree.sums(means[-1] * shares[level + 1], level))
+    return means[::-1]
 
 
 def _finite(values: Reals) -> Reals:
@@ -189,6 +200,30 @@ class BlockAnswers:
     def cells(self) -> Reals:
         """The least-squares estimate of the cells, in the order of the tree."""
         return self.estimates()[0][-self.tree.cells :]
+
+    def variances(self, rows: Reals, uneven: float = 0.0) -> Reals:
+        """The variance of the least-squares answers to queries (rows of coefficients in row-major order), if M rows of
+        a block inside which nothing was measured divide among its halves with a difference of mean square M +
+        *uneven*·M².
+
+        Such a difference counts with half of the difference of the query's means over the halves, and
+        E m² = ((1 + *uneven*)·M² + M)/4 for the rows m of a half. Blocks that are not halved divide by chance alone.
+        M² is that of the estimate plus the variance of its noise.
+        """
+        tree = self.tree
+        fit = BlockFit.of(layout(tree).offsets, self.precisions, np.ones(tree.cells))
+        known, shares = tree.by_level(fit.variances), tree.by_level(fit.shares)
+        result, means = _variances(tree, known, shares, rows), _block_means(tree, shares, rows)
+        first = [np.maximum(level, 0.0) for level in tree.by_level(fit.estimates(self.answers))]
+        second = [np.square(level) + _finite(noise) for level, noise in zip(first, known, strict=True)]
+        for level, below in enumerate(known[1:]):
+            halved = np.where(np.diff(tree.children[level]) == 2, uneven, 0.0) * second[level]
+            unseen = np.isinf(tree.sums(below, level))
+            scattered = tree.sums(np.square(means[level + 1]) * shares[level + 1], level) - np.square(means[level])
+            result += np.maximum(scattered, 0.0) @ np.where(unseen, halved + first[level], 0.0)
+            parts = tree.spread((second[level] + halved + first[level]) / 4, level)
+            second[level + 1] = np.where(tree.spread(unseen, level), parts, second[level + 1])
+        return np.asarray(result)
 
 
 @dataclass(frozen=True, eq=False)

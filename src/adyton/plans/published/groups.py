@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from adyton.arrays import Places, Reals
+from adyton.arrays import Array, Places, Reals
 from adyton.errors import BadInput
 from adyton.exact import exact, positive
 from adyton.kernel.mechanisms.published.dawa_partition import DawaPartition
@@ -32,10 +32,12 @@ from adyton.plans.striped import OneByOne
 from adyton.queries import Identity, Measurement, Partition, Queries, Ranges, Stack
 from adyton.queries.domain_trees import along_curve, curve
 from adyton.queries.hierarchy import BlockTree
+from adyton.solving.noise_moments import Moments
 from adyton.solving.solvers import least_squares, solver
 from adyton.solving.trees import BlockAnswers
 from adyton.strategies.base import Strategy
 from adyton.strategies.greedy_h import greedy_h
+from adyton.whole import rises
 
 _CLEAR = 4
 """Groups whose mean is above this many times the threshold hardly contain cells that only noise put there."""
@@ -223,8 +225,17 @@ class Dawa(Plan):
         line = VectorShape((workload.cells,))
         check_request(DawaPartition(lengths=self.lengths, longest=self.longest), line, epsilon)
 
+    @property
+    def linear(self) -> bool:
+        """The intervals depend on the data."""
+        return False
+
     def run(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> Reals:
         """Partition, weighted tree, least squares."""
+        return self.run_and_keep(x, workload, epsilon)[0]
+
+    def run_and_keep(self, x: VectorSource, workload: Queries, epsilon: Fraction) -> tuple[Reals, Array | None]:
+        """The cells; and the number of intervals, where they start, and the answers."""
         choosing, counting = self.partition_share * epsilon, (1 - self.partition_share) * epsilon
         allowance = _ALLOWANCES[self.centre] if self.allowance is None else self.allowance
         order = curve(x.shape)
@@ -232,7 +243,46 @@ class Dawa(Plan):
         cost = 1 / counting + allowance / choosing
         buckets = line.select(DawaPartition(cost, self.lengths, self.longest, self.centre), choosing)
         counts = bucket_strategy(workload, order, buckets).measure(x, counting)
-        return solver(counts.queries, counts.variances).solve(counts.answers)
+        starts = boundaries(buckets)[:-1]
+        kept = np.concatenate([[starts.size], starts, counts.answers.astype(np.float64)])
+        return solver(counts.queries, counts.variances).solve(counts.answers), kept
+
+    def unbiased(
+        self, workload: Queries, epsilon: Fraction, measured: Reals, queries: Queries
+    ) -> tuple[Reals, Moments] | None:
+        """Least squares on the intervals. Inside an interval cells are taken to differ from their mean by
+        :data:`_APART` times the mean, but not by more than the choice of intervals leaves unseen; that is added to the
+        variance of the noise, and is known roughly."""
+        merging, number = self.merging(workload), int(measured[0]) if measured.size else 0
+        asked, starts = merging.on_groups(queries), measured[1 : number + 1].astype(np.int64)
+        if asked is None or not 0 < number == starts.size or asked.count * asked.cells > _MOST_READ:
+            return None
+        if starts[0] != 0 or starts[-1] >= asked.cells or not rises(starts):
+            return None
+        order, sizes = curve(asked.domain), np.diff(np.append(starts, asked.cells))
+        buckets = Partition(np.repeat(np.arange(number), sizes))
+        strategy = bucket_strategy(merging.workload, order, buckets)
+        if measured.size != 1 + number + strategy.queries.count:
+            return None
+        found = strategy.solver((1 - self.partition_share) * epsilon)
+        cells = np.asarray(found.solve(measured[1 + number :]), dtype=np.float64)
+        means = np.maximum(cells if order is None else cells[order], 0.0)[starts]
+        unseen = _UNSEEN / float(epsilon)
+        differing = means + 1 / (1 / np.maximum(_APART * means, 1e-9) ** 2 + 1 / unseen**2)
+        pieces = []
+        for rows in asked.rows():
+            line = rows if order is None else rows[..., order]
+            sums, squares = (np.add.reduceat(part, starts, axis=-1) for part in (line, np.square(line)))
+            pieces.append(found.variances(rows) + (squares - np.square(sums) / sizes) @ differing)
+        variances = np.concatenate(pieces)
+        return np.asarray(asked @ cells), Moments(variances, 3 * np.square(variances), at_most=True)
+
+
+_APART, _UNSEEN = 1.0, 15.0
+"""How far cells of an interval are from their mean, relative to it, and at most, in units of 1/ε: found on made-up
+data."""
+_MOST_READ = 1 << 28
+"""The most coefficients of queries for which :meth:`Dawa.unbiased` computes variances."""
 
 
 def bucket_strategy(workload: Queries, order: Places | None, buckets: Partition) -> Strategy:
