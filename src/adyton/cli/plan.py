@@ -13,7 +13,7 @@ import typer
 
 from adyton.cli.console import out, plain_table, print_json, printable, progress, remark, say_counted
 from adyton.cli.options import FiguresAsJson, Quiet, SchemaFile
-from adyton.cli.request import Algorithm, Misfits, Option, options_of, task_of, with_tasks
+from adyton.cli.request import Algorithm, Known, Misfits, Option, options_of, task_of, with_tasks
 from adyton.errors import BadInput
 from adyton.exact import as_number, display, positive
 from adyton.kernel.checking import schema_of_table
@@ -55,6 +55,7 @@ def command(
     algorithm: Algorithm = "auto",
     option: Option = None,
     misfits: Misfits = None,
+    known: Known = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error against ε: a .svg, .png or .pdf file.")
     ] = None,
@@ -74,8 +75,9 @@ def command(
             "rows are read."
         )
     counted = RowsCounted.asked(task, declared.unit, declared.rows_per_unit)
-    request = Request.of(task, 1, algorithm=algorithm, misfits=misfits, options=options_of(option))
-    program = program_of(request, declared)
+    how: Any = {"misfits": misfits, "known": known, "options": options_of(option)}
+    program = program_of(Request.of(task, 1, algorithm=algorithm, **how), declared)
+    program.known_totals()  # refused by programs that cannot use them
     looked_at = program.looks_at or ()
     part = misfits_share(misfits, declared, from_text=True) if looked_at else NO_SHARE  # as for a CSV file
     outlook = program.outlook(part)

@@ -55,6 +55,15 @@ Misfits = Annotated[
     ),
 ]
 
+Known = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A CSV file of public totals: columns of attributes, count and, unless they are exact, error. Estimates "
+        "agree with them; ε does not cover them.",
+    ),
+]
+
 
 def with_tasks(function: Callable[..., None]) -> Callable[..., None]:
     """The command *function*, whose ``**asked`` become the options of all tasks, after its required ones."""
