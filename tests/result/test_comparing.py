@@ -188,6 +188,8 @@ def test_numbers_of_groups_are_compared():
     share = total.share("heart")
     assert share.lower < 0.4 < share.upper
     assert share.kind == "exact"
+    with pytest.raises(BadInput, match="of the same number; these are the mean of age of heart and the sum of age"):
+        ad.change(mean, total)
     with pytest.raises(BadInput, match="of several groups together was not released"):
         mean.difference(["heart", "eyes"], "eyes")
     with pytest.raises(BadInput, match="one statistic is compared at a time"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -188,8 +188,15 @@ class CountsOutlook(Outlook):
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
         """The attributes that are made coarser, and the known totals."""
         words = [] if self.task.per_unit else changes(schema.select(self.schema.names), self.schema)
-        coarser = (f"{'; '.join(words)}.",) if words else ()
-        return coarser if self.known is None else (*coarser, f"Known totals, which ε does not cover: {self.known}.")
+        return (*((f"{'; '.join(words)}.",) if words else ()), *self._about_totals)
+
+    def remarks(self, schema: Schema, budgets: Sequence[Fraction]) -> tuple[str, ...]:
+        """The same, with the known totals."""
+        return (*super().remarks(schema, budgets), *self._about_totals)
+
+    @property
+    def _about_totals(self) -> tuple[str, ...]:
+        return () if self.known is None else (f"Known totals, which ε does not cover: {self.known}.",)
 
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
         """The expected error of each algorithm where it has a closed form that is computed quickly; else None.
