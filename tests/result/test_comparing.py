@@ -188,6 +188,8 @@ def test_numbers_of_groups_are_compared():
     share = total.share("heart")
     assert share.lower < 0.4 < share.upper
     assert share.kind == "exact"
+    with pytest.raises(BadInput, match="of the same number; these are the mean of age of heart and the sum of age"):
+        ad.change(mean, total)
     with pytest.raises(BadInput, match="of several groups together was not released"):
         mean.difference(["heart", "eyes"], "eyes")
     with pytest.raises(BadInput, match="one statistic is compared at a time"):
@@ -226,3 +228,27 @@ def test_a_share_is_between_0_and_1():
 def test_a_change_says_which_rows_each_release_counts():
     young, old = (RELEASE(ad.Histogram("sex"), where=half) for half in ("age < 20", "age >= 20"))
     assert ad.change(young, old).counted == "before: only rows where age < 20; after: only rows where age >= 20"
+
+
+def test_differences_may_hide_what_was_smoothed_away():
+    """A hundred rows at the end of a long stretch without rows, which a hierarchy in stages smooths over at ε = 0.1."""
+    import pandas as pd
+
+    rows = np.concatenate([np.repeat(np.arange(12), 2000), np.full(100, 63)])
+    session = ad.Session(
+        pd.DataFrame({"x": rows}),
+        schema=ad.Schema({"x": ad.Integer(0, 63)}),
+        epsilon=1,
+        noise=SimulatedNoise(8),
+    )
+    release = session.release(ad.Ranges("x"), "0.1", algorithm="staged-hierarchy")
+    assert release.answer([(60, 63)])[0] < 60  # most of them are smoothed away
+    found = release.difference((60, 63), (56, 59))
+    assert (found.kind, found.lower < 100 < found.upper) == ("approximate", True)
+    law = release.joint_law([(60, 63), (56, 59)], 0.95)
+    runs_alone = law.noise.interval(law.queries, 0.95)
+    assert (found.upper - found.estimate) > 2 * (runs_alone.upper - runs_alone.estimate).max()
+    seen = release.difference((0, 3), (4, 7))
+    assert seen.upper - seen.lower < 1.3 * (found.upper - found.lower)
+    large = release.difference((12, 36), (37, 61))
+    assert large.upper - large.lower < 3 * (found.upper - found.lower)  # 50 cells hide no more than 8

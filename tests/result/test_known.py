@@ -214,3 +214,34 @@ def test_counts_that_cannot_be_adjusted_are_as_measured(monkeypatch):
         warnings.simplefilter("error")
         again = session.release(ad.Histogram("ward"), "0.5", algorithm="identity", known=1000)
     assert (again.known, session.spent) == (None, 1)
+
+
+@pytest.mark.parametrize("algorithm", ["identity", "hb"])
+def test_a_preview_knows_the_error_after_adjusting(algorithm):
+    """It is that of the release, and the half-width is that of its widest interval."""
+    how = {"algorithm": algorithm, "known": [1000, WARDS], "misfits": False}
+    session = ad.Session(ROWS, schema=SCHEMA, epsilon=2)
+    seen = session.preview(ad.Histogram("ward", "age"), "0.5", **how)
+    assert "Known totals, which ε does not cover: " in str(seen)
+    release = session.release(ad.Histogram("ward", "age"), "0.5", **how)
+    assert seen.expected_error.total == pytest.approx(release.expected_error.total)
+    plain = session.preview(ad.Histogram("ward", "age"), "0.5", algorithm=algorithm)
+    assert seen.expected_error.total < 0.99 * plain.expected_error.total
+    bounds = release.interval(release.workload)
+    widest = float((bounds.upper - bounds.lower).max()) / 2
+    assert seen.outlook.half_width(F(1, 2)) == pytest.approx(widest, rel=0.01)
+    least, without = (
+        session.epsilon_for(ad.Histogram("ward", "age"), "±10", algorithm=algorithm, known=known)
+        for known in ([1000, WARDS], None)
+    )
+    assert least < without
+
+
+def test_previews_refuse_totals_as_releases_do():
+    session = ad.Session(ROWS, schema=SCHEMA, epsilon=1)
+    with pytest.raises(BadInput, match="known totals are for counts of cells"):
+        session.preview(ad.Mean("age", by="ward"), "0.1", known=1000)
+    with pytest.raises(BadInput, match="contradict each other"):
+        session.preview(ad.Histogram("ward"), "0.1", known=[900, WARDS])
+    decided = session.preview(ad.Histogram("ward"), "0.1", algorithm="identity", known=WARDS)
+    assert decided.expected_error.total == pytest.approx(0, abs=1e-6)

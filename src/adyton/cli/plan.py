@@ -16,7 +16,7 @@ import typer
 from adyton.cli.console import out, plain_table, print_json, printable, progress, remark, say_counted
 from adyton.cli.delivery import deliver
 from adyton.cli.options import Connect, Dataset, FiguresAsJson, Quiet, SchemaOrNone, TokenFile
-from adyton.cli.request import Algorithm, Misfits, Option, options_of, schema_for, task_of, with_tasks
+from adyton.cli.request import Algorithm, Known, Misfits, Option, options_of, schema_for, task_of, with_tasks
 from adyton.errors import BadInput
 from adyton.exact import as_number, budget, display, positive
 from adyton.kernel.checking import schema_of_table
@@ -62,6 +62,7 @@ def command(
     algorithm: Algorithm = "auto",
     option: Option = None,
     misfits: Misfits = None,
+    known: Known = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw error against ε: a .svg, .png or .pdf file.")
     ] = None,
@@ -84,13 +85,15 @@ def command(
     budgets = sorted(positive(amount, "--epsilon") for amount in epsilon or EPSILONS)
     declared, facts = _schema(schema, data, connect, dataset, token_file)
     counted = RowsCounted.asked(task, declared.unit, declared.rows_per_unit)
-    request = Request.of(task, 1, algorithm=algorithm, misfits=misfits, options=options_of(option))
+    how: Any = {"misfits": misfits, "known": known, "options": options_of(option)}
+    request = Request.of(task, 1, algorithm=algorithm, **how)
     if rehearse:
         _rehearse(request, epsilon or [], facts, out_folder, as_json=as_json, quiet=quiet)
         return
     if out_folder is not None:
         raise BadInput("--out is for the files of a rehearsal. Add --rehearse, or leave it out.")
     program = program_of(request, declared)
+    program.known_totals()  # refused by programs that cannot use them
     looked_at = program.looks_at or ()
     part = misfits_share(misfits, declared, from_text=True) if looked_at else NO_SHARE  # as for a CSV file
     outlook = program.outlook(part)

@@ -28,6 +28,7 @@ from adyton.cli.options import (
 )
 from adyton.cli.request import (
     Algorithm,
+    Known,
     Misfits,
     Option,
     allowed_total,
@@ -58,14 +59,6 @@ _Integer = Annotated[bool, typer.Option("--integer", help="Show whole numbers.")
 _Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Show no negative counts.")]
 _Folder = Annotated[
     Path | None, typer.Option("--out", metavar="FOLDER", help="Write the report, a CSV and a JSON file here.")
-]
-_Known = Annotated[
-    list[Path] | None,
-    typer.Option(
-        metavar="FILE",
-        help="A CSV file of public totals: columns of attributes, count and, unless they are exact, error. Estimates "
-        "agree with them; ε does not cover them.",
-    ),
 ]
 _Below = Annotated[
     str | None,
@@ -108,7 +101,7 @@ def command(
     algorithm: Algorithm = "auto",
     option: Option = None,
     misfits: Misfits = None,
-    known: _Known = None,
+    known: Known = None,
     integer: _Integer = False,
     nonnegative: _Nonnegative = False,
     shrink: _Shrink = False,

@@ -59,6 +59,15 @@ Misfits = Annotated[
     ),
 ]
 
+Known = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="A CSV file of public totals: columns of attributes, count and, unless they are exact, error. Estimates "
+        "agree with them; ε does not cover them.",
+    ),
+]
+
 
 _FIRST = ("data", "schema")
 """The parameters that help lists first: they are needed unless a service has the table."""

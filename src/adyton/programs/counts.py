@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -24,7 +24,9 @@ from adyton.plans.registry import plan_named, plan_type
 from adyton.programs.base import FAR, Answer, Outlook, Program, least_known
 from adyton.queries import Queries
 from adyton.result.intervals import radius
+from adyton.result.known import Adjustment, KnownNoise
 from adyton.result.misfits import NO_SHARE, MisfitShare
+from adyton.result.noise_model import NoiseModel
 from adyton.result.number import Number, RowsCut, measured_cut_off, unit_sizes
 from adyton.result.receipt import RowsCounted
 from adyton.result.release import Release
@@ -111,8 +113,9 @@ class Counts(Program):
         """The outlook, from the closed forms of the plans that could run."""
         self.plan.check(self.workload)
         plans, share = self.plan.candidates(self.workload), self.plan.choice_share(self.workload)
-        task = self.request.task
-        return CountsOutlook(task, self.schema, self.workload, plans, self.plan.chooses, share, misfits)
+        known = None if self.request.known is None else self.request.known.checked(self.schema)
+        how = self.plan.chooses, share, misfits
+        return CountsOutlook(self.request.task, self.schema, self.workload, plans, *how, known=known)
 
 
 def plan_of(task: Task, schema: Schema, algorithm: str, options: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
@@ -167,6 +170,8 @@ class CountsOutlook(Outlook):
     choosing: Fraction = Fraction(0)
     """The part of the budget that choosing among them may cost."""
     misfits: MisfitShare = NO_SHARE
+    known: KnownTotals | None = None
+    """The known totals that the counts will be adjusted to."""
     _known_ratios: dict[str, float] = field(default_factory=dict)
     advice = "Name an algorithm that has one, such as identity, or compare algorithms on public data."
 
@@ -181,14 +186,23 @@ class CountsOutlook(Outlook):
         return self.workload.count
 
     def notes(self, schema: Schema, epsilon: Fraction) -> tuple[str, ...]:
-        """The attributes that are made coarser."""
+        """The attributes that are made coarser, and the known totals."""
         words = [] if self.task.per_unit else changes(schema.select(self.schema.names), self.schema)
-        return (f"{'; '.join(words)}.",) if words else ()
+        return (*((f"{'; '.join(words)}.",) if words else ()), *self._about_totals)
+
+    def remarks(self, schema: Schema, budgets: Sequence[Fraction]) -> tuple[str, ...]:
+        """The same, with the known totals."""
+        return (*super().remarks(schema, budgets), *self._about_totals)
+
+    @property
+    def _about_totals(self) -> tuple[str, ...]:
+        return () if self.known is None else (f"Known totals, which ε does not cover: {self.known}.",)
 
     def errors(self, epsilon: Fraction) -> dict[str, ExpectedError | None]:
         """The expected error of each algorithm where it has a closed form that is computed quickly; else None.
 
-        Where an algorithm is chosen first, it is the error with the smallest budget that the choice may leave.
+        Where an algorithm is chosen first, it is the error with the smallest budget that the choice may leave. With
+        known totals, it is that of the adjusted counts if it is the same on all data, otherwise that before.
         """
         errors, row_epsilon = dict[str, ExpectedError | None].fromkeys(self.plans), self._row_epsilon(epsilon)
         for name, plan in self.plans.items():
@@ -197,8 +211,19 @@ class CountsOutlook(Outlook):
                     error = plan.expected_error(self.workload, row_epsilon)
                 except BadInput:
                     continue  # it depends on the data
+                adjusted = self._adjusted(plan, row_epsilon)
+                error = error if adjusted is None else adjusted.expected_error() or error
                 errors[name] = replace(error, kind="estimate") if self.choosing and error.kind == "exact" else error
         return errors
+
+    def _adjusted(self, plan: Plan, row_epsilon: Fraction) -> KnownNoise | None:
+        """How counts that are adjusted to the known totals scatter; None without such, or if it depends on the data."""
+        if self.known is None:
+            return None
+        model = NoiseModel(plan, self.workload, row_epsilon, np.zeros(self.schema.shape))
+        if model.cell_covariances(self.known.queries(self.schema)) is None:
+            return None
+        return KnownNoise.adjusting(model, self.known, self.schema, Adjustment.of(model, self.known, self.schema))
 
     def _row_epsilon(self, epsilon: Fraction) -> Fraction:
         """The budget per row of the algorithm that finally runs, at least."""
@@ -210,11 +235,15 @@ class CountsOutlook(Outlook):
         best = least_known(self.errors(epsilon))
         if best is None:
             return self.error_at(epsilon)  # refuses
-        plan, moments = self.plans[best[0]], None
+        plan, moments, row_epsilon = self.plans[best[0]], None, self._row_epsilon(epsilon)
+        adjusted = self._adjusted(plan, row_epsilon)
         if self.queries <= _MOST_ANSWERS:
-            moments = plan.moments(self.workload, self._row_epsilon(epsilon), self.workload)
+            asked = self.workload
+            moments = plan.moments(asked, row_epsilon, asked) if adjusted is None else adjusted.moments(asked)
         if moments is not None:
             return float(radius(moments, 0.95).max())
+        if adjusted is not None and self.queries * self.cells <= _MOST_COEFFICIENTS:
+            return FAR * float(np.sqrt(adjusted.variances(self.workload).max()))
         far = best[1].per_query * self._widest(plan)
         return max(far, math.ceil(far - 0.5)) if far < _WHOLE else far
 

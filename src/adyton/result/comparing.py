@@ -265,6 +265,9 @@ def change(before: Changing, after: Changing, queries: object = None, *, confide
     if not 1 <= len(asked) <= _MOST_LINES:
         raise BadInput(f"1 to {_MOST_LINES:,} numbers are compared at a time, given {len(asked):,}. Name some queries.")
     laws, many = [release.joint_law(asked, rate) for release in (before, after)], len(asked)
+    for question, same in zip(laws[0].words, laws[1].words, strict=True):
+        if question != same:
+            raise BadInput(f"changes are of the same number; these are {question} and {same}. Name the statistic.")
     law = _both(laws, many)
     one, other = np.vsplit(np.eye(2 * many), 2)
     first, second = (each.answers for each in laws)

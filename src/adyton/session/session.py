@@ -125,10 +125,12 @@ class Session(Budgeted, Keeper):
         algorithm: str = AUTO,
         where: str | None = None,
         misfits: Rational | bool | None = None,
+        known: object = None,
         **options: Any,
     ) -> Preview:
         """What a request would cost, the algorithms that could run, and their expected errors. Spends nothing."""
-        request = Request.of(task, epsilon, where=where, algorithm=algorithm, misfits=misfits, options=options)
+        how: Any = {"algorithm": algorithm, "misfits": misfits, "known": known, "options": options}
+        request = Request.of(task, epsilon, where=where, **how)
         counted = RowsCounted.asked(request.task, self.unit if self.schema.unit else None, self.schema.rows_per_unit)
         said = (counted.sentence,) if counted else ()
         rows = self.schema.rows if where is None else None
@@ -144,6 +146,7 @@ class Session(Budgeted, Keeper):
         algorithm: str = AUTO,
         where: str | None = None,
         misfits: Rational | bool | None = None,
+        known: object = None,
         **options: Any,
     ) -> Epsilon:
         """The smallest ε whose expected error meets a target. Spends nothing, and reads no row.
@@ -163,7 +166,8 @@ class Session(Budgeted, Keeper):
         >>> print(session.epsilon_for(ad.Histogram("age"), error="5%", algorithm="identity").sentence)
         ε = 0.1528 makes each of these 5 counts good to ± 20, or 5% of 400, 19 times of 20.
         """
-        request = Request.of(task, 1, where=where, algorithm=algorithm, misfits=misfits, options=options)
+        how: Any = {"algorithm": algorithm, "misfits": misfits, "known": known, "options": options}
+        request = Request.of(task, 1, where=where, **how)
         outlook = self._outlook(request)
         target = Target.of(error, outlook, of, self.schema.rows if where is None else None)
         return Epsilon.reaching(target, outlook, str(request.task))
@@ -171,6 +175,7 @@ class Session(Budgeted, Keeper):
     def _outlook(self, request: Request) -> Outlook:
         """What can be known of a request beforehand; refused if its release would be refused."""
         program = program_of(request, self.schema)
+        program.known_totals()  # refused by programs that cannot use them
         if request.where is not None:
             self._check_where(request.where)
         return program.outlook(MisfitCount.planned(self._root, program.looks_at, request).shares)

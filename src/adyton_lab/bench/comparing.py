@@ -1,5 +1,6 @@
 """Comparisons of released numbers on public data: how often the bounds of shares, ratios, differences and changes hold,
-and how often a cell that is said to be among the largest with some chance is.
+how often a sum is above another that it is said to be above, and how often a cell that is said to be among the largest
+with some chance is.
 
 Ratios and shares are measured where the denominator is at least ten deviations of its noise, because otherwise there
 are no bounds: nearly all intervals are then bounded, and those that are not count as missed.
@@ -68,21 +69,29 @@ def _of_counts(
     """Shares, ratios and differences inside eight blocks of eight cells, and changes between two releases."""
     import pandas as pd
 
-    kinds = ("share", "ratio", "difference of sums that overlap", "change", "relative change")
+    kinds = ("share", "ratio", "rate", "difference of sums that overlap", "change", "relative change")
     held = {kind: Held(kind=f"{kind}, {words}", epsilon=epsilon) for kind in kinds}
     ranked: list[tuple[float, bool]] = []
+    verdicts: list[bool] = []
     schema = ad.Schema({"x": ad.Integer(0, _SIDE - 1)})
     for place, (name, x) in enumerate(counts.items()):
         frame = pd.DataFrame({"x": np.repeat(np.arange(_SIDE), x)})
         release = _session(frame, schema, place)
         for _ in range(trials):
             one, other = (release(ad.Ranges("x"), epsilon, algorithm=algorithm) for _ in range(2))
-            _inside_blocks(held, name, x, one, epsilon)
+            verdicts += [verdict for made in (one, other) for verdict in _inside_blocks(held, name, x, made, epsilon)]
             _between(held, name, x, (one, other), epsilon)
             top = one.top(_LARGEST)
             least = np.sort(x)[-_LARGEST]
             ranked += zip(top["chance"].tolist(), (x[top["x"].astype(int)] >= least).tolist(), strict=True)
     yield from (kind.coverage() for kind in held.values() if kind.stretches)
+    yield Coverage(
+        kind=f"above or not, {words}",
+        data=f"{len(counts)} data sets",
+        epsilon=epsilon,
+        intervals=len(verdicts),
+        holds=100 * float(np.mean(verdicts)),
+    )
     chances = np.array(ranked, dtype=float)
     chances = chances[np.isfinite(chances[:, 0])]
     belong = float(chances[:, 1].mean())
@@ -104,7 +113,8 @@ def _strong(rows: float, epsilon: str) -> bool:
     return rows >= _STRONG / float(Fraction(epsilon))
 
 
-def _inside_blocks(held: dict[str, Held], name: str, x: Integers, release: Any, epsilon: str) -> None:
+def _inside_blocks(held: dict[str, Held], name: str, x: Integers, release: Any, epsilon: str) -> Iterator[bool]:
+    """Compare; for each pair of which one is said to be above, whether it is."""
     for first in range(0, _SIDE, _BLOCK):
         last = first + _BLOCK - 1
         part, half, rest = (first, first + 2), (first, first + 3), (first + 4, last)
@@ -113,9 +123,14 @@ def _inside_blocks(held: dict[str, Held], name: str, x: Integers, release: Any, 
             held["share"].add(name, *_three(release.share(part, (first, last))), truth)
         if _strong(_sum(x, rest), epsilon):
             held["ratio"].add(name, *_three(release.ratio(half, rest)), _sum(x, half) / _sum(x, rest))
+        rate = release.rate(half, of=_ROWS)
+        held["rate"].add(name, *_three(rate), 1000 * _sum(x, half) / _ROWS)
         left, right = (first, last - 2), (first + 2, last)
         truth = _sum(x, left) - _sum(x, right)
-        held["difference of sums that overlap"].add(name, *_three(release.difference(left, right)), truth)
+        difference = release.difference(left, right)
+        held["difference of sums that overlap"].add(name, *_three(difference), truth)
+        if difference.lower > 0 or difference.upper < 0:  # then it is said which of them is above
+            yield truth > 0 if difference.lower > 0 else truth < 0
 
 
 def _sum(x: Integers, ends: tuple[int, int]) -> float:
