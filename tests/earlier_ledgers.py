@@ -1,4 +1,4 @@
-"""How a ledger of the current format becomes one as the third format was."""
+"""How a ledger of the current format becomes one as earlier formats were."""
 
 THIRD = (
     "ALTER TABLE ledger ADD COLUMN dataset TEXT",
@@ -7,3 +7,11 @@ THIRD = (
     *(f"DROP TABLE {table}" for table in ("datasets", "analysts", "requests", "answers")),
     "PRAGMA user_version = 3",
 )
+FIRST = (
+    *THIRD,
+    "DROP TABLE terms",
+    "ALTER TABLE entries DROP COLUMN terms",
+    "ALTER TABLE events DROP COLUMN consent",
+    "PRAGMA user_version = 1",
+)
+"""The same for the first format."""

@@ -18,7 +18,7 @@ from adyton.cli.main import app
 from adyton.errors import BadInput, LedgerMismatch
 from adyton.kernel.ledger import Ledger, Terms
 from adyton.kernel.ledger.terms import PARTS
-from earlier_ledgers import THIRD
+from earlier_ledgers import FIRST
 
 TABLE = pd.DataFrame({"age": [34] * 100, "sex": ["F"] * 100})
 AGE, SEX = ad.Integer(0, 119), ad.Categorical(["F", "M"])
@@ -175,13 +175,7 @@ def test_a_number_of_rows_beyond_reach_is_refused():
 def first_format(path: Path) -> Path:
     """What a ledger of the first format looks like."""
     connection = sqlite3.connect(path, isolation_level=None)
-    for statement in (
-        *THIRD,
-        "DROP TABLE terms",
-        "ALTER TABLE entries DROP COLUMN terms",
-        "ALTER TABLE events DROP COLUMN consent",
-        "PRAGMA user_version = 1",
-    ):
+    for statement in FIRST:
         connection.execute(statement)
     connection.close()
     return path

@@ -53,15 +53,15 @@ def in_the_middle(monkeypatch: pytest.MonkeyPatch):
             except AdytonError as refused:
                 outcomes.append(refused)
 
-        genuine = ledger_module.read_account
+        genuine = ledger_module.read_balance
 
         def read_and_interrupt(connection: sqlite3.Connection):
             account = genuine(connection)
-            monkeypatch.setattr(ledger_module, "read_account", genuine)
+            monkeypatch.setattr(ledger_module, "read_balance", genuine)
             signal.raise_signal(signal.SIGUSR1)
             return account
 
-        monkeypatch.setattr(ledger_module, "read_account", read_and_interrupt)
+        monkeypatch.setattr(ledger_module, "read_balance", read_and_interrupt)
         signal.signal(signal.SIGUSR1, handler)
         return outcomes
 
@@ -205,17 +205,18 @@ def test_a_handler_that_asks_within_a_request_is_refused(monkeypatch: pytest.Mon
 
 def test_a_write_says_what_it_believes(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
     debit(ledger)
-    stale = ledger.budget
+    with ledger._file.transaction(write=False) as connection:
+        stale = ledger_module.read_balance(connection)
     debit(ledger)
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_module, "read_account", lambda connection: stale)
+        patch.setattr(ledger_module, "read_balance", lambda connection: stale)
         with pytest.raises(LedgerError, match="Nothing was spent"):
             debit(ledger)
     assert (ledger.spent, len(ledger.report().entries)) == (2 * TENTH, 2)
 
 
 def test_nothing_is_written_outside_a_transaction(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
-    genuine = ledger_module.read_account
+    genuine = ledger_module.read_balance
 
     def read_and_roll_back(connection: sqlite3.Connection):
         account = genuine(connection)
@@ -223,7 +224,7 @@ def test_nothing_is_written_outside_a_transaction(ledger: Ledger, monkeypatch: p
         return account
 
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_module, "read_account", read_and_roll_back)
+        patch.setattr(ledger_module, "read_balance", read_and_roll_back)
         with pytest.raises(LedgerError, match="Nothing was spent"):
             debit(ledger)
     assert (ledger.spent, ledger.entries()) == (0, [])

@@ -27,6 +27,7 @@ from adyton.kernel.mechanisms import (
 from adyton.kernel.mechanisms.published.statistic import BoundFunction
 from adyton.kernel.shapes import InstancesShape, TableShape, TablesShape
 from adyton.queries import Explicit
+from earlier_ledgers import FIRST
 
 TABLE = pd.DataFrame({"age": [34] * 100})
 SCHEMA = ad.Schema({"age": ad.Integer(0, 119)})
@@ -76,6 +77,8 @@ def test_a_ledger_that_was_filled_with_long_sums_before_there_was_a_grid_works_a
     with connection:
         connection.execute("UPDATE entries SET amount = ?, spent_after = ?", (text, text))
         connection.execute("UPDATE ledger SET spent = ?", (text,))
+        for statement in FIRST:
+            connection.execute(statement)
     connection.close()
     with ad.Session(TABLE, schema=SCHEMA, ledger=path, dataset="visits", accept={"terms"}) as session:
         session.count("0.1")

@@ -133,8 +133,8 @@ def test_a_failure_between_two_debits_says_what_was_charged(monkeypatch, shared,
 
 
 def test_a_plan_cannot_spend_more_than_its_request_was_given(monkeypatch, session):
-    honest = Dawa.run
-    monkeypatch.setattr(Dawa, "run", lambda self, x, workload, epsilon: honest(self, x, workload, 2 * epsilon))
+    honest = Dawa.run_and_keep
+    monkeypatch.setattr(Dawa, "run_and_keep", lambda self, x, workload, epsilon: honest(self, x, workload, 2 * epsilon))
     with pytest.raises(Unfinished, match=r"request was given ε = 1 in all, of which 0\.5 is spent"):
         KINDS["dawa"](session)
     assert session.spent == session.last.epsilon == F(1, 2)

@@ -60,11 +60,11 @@ def test_a_target_in_percent_is_one_sentence(tmp_path):
     session.release(ad.Histogram("age"), epsilon=500, algorithm="identity").save(tmp_path / "earlier")
     asked = ("--histogram", "department", "--algorithm", "identity", "--error")
     picture = str(tmp_path / "a.svg")
-    said = "ε = 0.1528 makes each of these 6 counts good to ± 20, or 5% of 400, 19 times of 20.\n"
+    said = "ε = 0.1461 makes each of these 6 counts good to ± 20, or 5% of 400, 19 times of 20.\n"
     for words in (("5%", "--of", "400"), ("±20", "--of", "400"), ("5%", "--of", str(tmp_path / "earlier"))):
         done = run(*asked, *words, "--quiet", "--picture", picture)
         assert done.stdout.endswith(said), done.output
-    assert "ε = 0.153: 20" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "ε = 0.146: 20" in (tmp_path / "a.svg").read_text(encoding="utf-8")
     plain = json.loads(run(*asked, "5%", "--of", "400", "--json").stdout)
     assert plain["sentence"] == said.strip()
     assert run("--mean", "age", "--group-rows", "500", "--picture", picture).exit_code == 0

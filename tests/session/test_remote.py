@@ -95,7 +95,7 @@ def test_a_batch_is_saved_and_continued(session, service, tmp_path):
     again = session.run(asked, 1, out=tmp_path / "out")
     assert [result.to_dict() for result in first] == [result.to_dict() for result in again]
     assert service.kernel.spent == 1
-    with pytest.raises(BudgetExceeded, match=r"99 of 100 is left for you\. Ask for at most 99"):
+    with pytest.raises(BudgetExceeded, match=r"99 is left for you\. Ask for at most 99"):
         session.run(asked, 200)
 
 

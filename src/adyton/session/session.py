@@ -164,7 +164,7 @@ class Session(Budgeted, Keeper):
         >>> schema = ad.Schema({"age": ad.Integer(0, 99, step=20)}, rows=2000)
         >>> session = ad.Session(pandas.DataFrame({"age": [20, 41, 67] * 700}), schema=schema, epsilon=1)
         >>> print(session.epsilon_for(ad.Histogram("age"), error="5%", algorithm="identity").sentence)
-        ε = 0.1528 makes each of these 5 counts good to ± 20, or 5% of 400, 19 times of 20.
+        ε = 0.1461 makes each of these 5 counts good to ± 20, or 5% of 400, 19 times of 20.
         """
         how: Any = {"algorithm": algorithm, "misfits": misfits, "known": known, "options": options}
         request = Request.of(task, 1, where=where, **how)
