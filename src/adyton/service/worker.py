@@ -138,10 +138,7 @@ class Worker:
         return self._ended(analyst, id, cause)
 
     def _done(self, analyst: str | None, id: str, result: Result) -> Message:
-        try:
-            text = result.to_text()
-        except Exception:  # it is paid for: without what is computed from it
-            text = result.to_text(complete=False)
+        text = result.to_text(complete=False)  # what is computed from it, whoever gets it can compute
         return self._finished(analyst, id, "done" if result.unfinished is None else "ended", text)
 
     def _finished(self, analyst: str | None, id: str, status: Literal["done", "ended"], text: str) -> Message:
