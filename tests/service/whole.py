@@ -64,7 +64,7 @@ class Served:
     """A running service with the analysts mara (10 set aside), ben (up to 4, with consent above 1) and zoe, and the
     curator olga."""
 
-    def __init__(self, folder, *, more="", top="", timing=False, analysts=None, total=100, ledger=None):
+    def __init__(self, folder, *, more="", top="", timing=False, analysts=None, total=100, ledger=None, durations=""):
         self.folder = Path(folder)
         data, schema = write_data(self.folder)
         ledger = ledger or self.folder / "people.ledger"
@@ -87,6 +87,7 @@ audit = "audit.log"
 requests_per_minute = 1000000
 [timing]
 on = {str(timing).lower()}
+{durations}
 [curators]
 names = ["olga"]
 [datasets.people]
