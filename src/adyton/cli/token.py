@@ -67,6 +67,8 @@ def command(
 def _check_name(config: Config, name: str, role: str) -> None:
     """Refuse a name that the configuration grants nothing: probably it is misspelt."""
     known = {"curator": config.curators, "analyst": config.people}.get(role)
+    if known is not None and not known:
+        raise BadInput(f"the configuration names no {role}. Write one into it first.")
     if known is not None and name not in known:
         raise BadInput(no_such(role, name, sorted(known)))
 

@@ -70,6 +70,7 @@ from adyton.kernel.ledger.requests import (
 from adyton.kernel.ledger.store import Store
 from adyton.kernel.ledger.tables import Connection, Head, head_at, insert, last, now, to_text, write
 from adyton.kernel.ledger.terms import (
+    ADD,
     WORDS,
     Terms,
     accepted,
@@ -90,8 +91,6 @@ from adyton.kernel.ledger.words import (
 LARGEST_BITS = 8192
 """The longest numerator or denominator of a debit. Debits are whole steps of a grid, so that sums stay below 300 bits;
 ledgers of the first format had no grid, and may have longer sums."""
-ADD = "add dataset"
-"""The word that allows another data set to join a ledger."""
 ADDRESSES = ("postgresql://", "postgres://")
 """How the address of a ledger on a server begins; anything else is the path of a file."""
 _ATTEMPTS = 100
@@ -337,13 +336,15 @@ class Ledger(Budgeted):
             write_event(connection, "request", f"{whose}: waiting", f"{whose}: {status}", words, self._number)
             return write_status(connection, stored, status, None, None if grant else words)
 
-    def cancel_request(self, analyst: str | None, request: str) -> bool:
-        """Forget a request for which nothing was spent, and return True; False if it is too late for that."""
+    def cancel_request(self, analyst: str | None, request: str, *, holder: str | None = None) -> bool:
+        """Forget a request for which nothing was spent, and return True; False if it is too late for that. One that has
+        begun is forgotten by its own *holder* only."""
         with self._file.transaction(write=True) as connection:
             stored = read_request(connection, analyst, request)
             if stored is None:
                 return True
-            if stored.finished or charged(connection, stored):
+            elsewhere = stored.status == "begun" and stored.holder != holder
+            if stored.finished or elsewhere or charged(connection, stored):
                 return False
             write(connection, "DELETE FROM requests WHERE analyst = ? AND id = ?", (analyst or "", request))
             return True
@@ -678,6 +679,7 @@ def ledger_for(
     total: Fraction,
     dataset: str | None,
     otherwise: str,
+    accept: Collection[str] = (),
     *,
     private: bool,
 ) -> Ledger | Tally:
@@ -692,7 +694,7 @@ def ledger_for(
     if isinstance(given, Ledger | Tally):
         ledger = given
     else:
-        ledger = Ledger.open(given, total=total, dataset=otherwise if dataset is None else dataset)
+        ledger = Ledger.open(given, total=total, dataset=dataset or otherwise, accept=accept)
     held = ledger.total if isinstance(ledger, Tally) else rounded_down(ledger.total)
     for word, here, there in (("total", total, held), ("dataset", dataset, ledger.dataset)):
         if here not in (None, there):
