@@ -391,8 +391,11 @@ class Keeper:
                     await asyncio.to_thread(self.ledger.take_request, who, id, self.holder)
                 asked: Message = {"analyst": who, "id": id, "holder": self.holder, "body": body}
                 told = await self._worked(asked, resume=row is not None)
-            except AdytonError:  # nothing was spent
-                await self._forgotten(key)
+            except AdytonError:
+                if not await self._forgotten(key):  # something was spent, maybe by the keeper of another service
+                    row = await self._stored(key, body)
+                    if row is not None and (row.finished or row.holder != self.holder):
+                        return await self._told(row) if row.finished else {"status": "under way"}
                 raise
             finally:
                 self._spending.discard(key)

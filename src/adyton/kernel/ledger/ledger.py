@@ -201,7 +201,7 @@ class Ledger(Budgeted):
         whose = Debiting(self._number, analyst, request)
         with self._file.transaction(write=True) as connection:
             account = self._account(connection, analyst)
-            place = "the ledger in memory" if self.path is None else os.path.basename(self.path)
+            place = "the ledger in memory" if self.path is None else short_name(self.path)
             account.afford(asked, self.path, place=place)
             if request is not None and body is not None:
                 write_request(connection, analyst, request, self._number, body, "begun", holder)
@@ -449,7 +449,7 @@ class Ledger(Budgeted):
         raise TypeError("a ledger cannot be pickled or copied. Pass its path, and open it there with Ledger.open.")
 
     def __repr__(self) -> str:
-        name = "in memory" if self.path is None else repr(os.path.basename(self.path))
+        name = "in memory" if self.path is None else repr(short_name(self.path))
         if self._file.closed:
             return f"Ledger({name}, closed)"
         try:
@@ -499,6 +499,15 @@ def _lineage(lineage: object) -> list[str]:
     if isinstance(lineage, str) or not isinstance(lineage, Sequence):
         raise BadInput(f"lineage must be a sequence of names, given {type(lineage).__name__}.")
     return [checked_text(name, "a name in the lineage") for name in lineage]
+
+
+def short_name(path: str) -> str:
+    """The name of a ledger without its place: that of the file, or of the schema on a server.
+
+    >>> short_name("/srv/visits.ledger"), short_name("postgresql://ann@/db?host=/run/pg&port=5433&schema=visits")
+    ('visits.ledger', 'visits')
+    """
+    return path.rpartition("schema=")[2] if path.startswith(ADDRESSES) else os.path.basename(path)
 
 
 def store_at(path: str | os.PathLike[str] | None) -> Store:
