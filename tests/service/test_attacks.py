@@ -18,7 +18,8 @@ from adyton.errors import AdytonError, LedgerError, LedgerMismatch
 from adyton.kernel.ledger import Ledger
 from adyton.service.channel import error_of
 from adyton.service.config import Config
-from adyton.service.keeper import Keeper
+from adyton.service.keeper import Keeper, set_all
+from service import serving
 from service.whole import Served, write_data
 
 COUNT = {"task": "count", "epsilon": "0.001"}
@@ -167,6 +168,42 @@ class TestWhatAnalystsAreTold:
             assert (Broken.PLACE in str(told.value)) == place
             assert error_of(told.value)["kind"] == "LedgerError"
         assert Broken.PLACE in capsys.readouterr().err
+
+
+def test_nothing_shows_before_a_reply_may_leave(tmp_path):
+    """Not in the list, not in a budget, not by asking for the result: neither to those who measure nor to others."""
+    timing = {"on": True, "count": 0.05, "small": 1.0, "large": 2.0}
+    with serving.Keeper(tmp_path / "keeper.sock") as keeper, serving.Server(tmp_path, keeper, timing=timing) as server:
+        place, body = "/v1/datasets/visits", {"source": 0, "operator": "{}", "epsilon": "1/10", "id": "m1"}
+
+        def seen(who):
+            status = {one["id"]: one["status"] for one in plain("GET", f"{place}/requests", who)["requests"]}.get("m1")
+            return status, plain("GET", place, who)["budget"]["spent"]
+
+        def plain(method, path, who):
+            return json.loads(server.ask(method, path, who=who)[2])
+
+        assert [seen("mara"), seen("olga")] == [(None, "0")] * 2
+        with ThreadPoolExecutor(1) as pool:
+            measured = pool.submit(server.ask, "POST", f"{place}/door/d1/measure", body)
+            while not keeper.runs:
+                time.sleep(0.01)
+            assert [seen("mara"), seen("olga")] == [("under way", "0")] * 2
+            assert server.ask("GET", f"{place}/requests/m1")[0] == 202
+            assert not measured.done()
+            assert measured.result()[0] == 200
+        assert [seen("mara"), seen("olga")] == [("done", "1")] * 2
+
+
+def test_a_part_moves_from_one_to_another(tmp_path):
+    """In any order of names, although less may be set aside than both parts of old and new together."""
+    with Ledger.open(tmp_path / "l", total=10, dataset="d") as ledger:
+        ledger.set_analyst("ann", part=1, aside=True)
+        ledger.set_analyst("bob", part=9, aside=True)
+        set_all(ledger, {"ann": {"part": "9", "aside": True}, "bob": {"part": "1", "aside": True}})
+        assert [one.part for one in ledger.analysts()] == [9, 1]
+        with pytest.raises(LedgerMismatch, match="cannot set aside"):
+            set_all(ledger, {"ann": {"part": "9", "aside": True}, "bob": {"part": "2", "aside": True}})
 
 
 class Broken:

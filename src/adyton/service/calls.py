@@ -170,7 +170,8 @@ class Service:
             outcome = {"status": "under way"}
         status = str(outcome.get("status"))
         if status == "refused":
-            raise Forbidden(str(outcome.get("message") or "The curator refused this request. Nothing was spent."))
+            word = f" ({outcome['note']})" if outcome.get("note") else ""
+            raise Forbidden(f"The curator refused this request{word}. Nothing was spent.")
         headers = {"Adyton-Request": identifier, "Adyton-Status": status}
         if status not in ("done", "ended"):
             return as_json({"id": identifier, "status": status}, 202, headers)

@@ -116,8 +116,8 @@ class OpenId:
 
     issuer: str
     audience: str
-    claim: str = "preferred_username"
-    """The claim that has the analyst's name."""
+    claim: str = "sub"
+    """The claim that has the analyst's name: one that users cannot change themselves, and that no two have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,10 +212,9 @@ class Config:
         return tuple(one.name for one in self.datasets.values() if name in one.analysts)
 
     @property
-    def people(self) -> tuple[str, ...]:
-        """Everybody who may ask."""
-        analysts = (name for dataset in self.datasets.values() for name in dataset.analysts)
-        return tuple(dict.fromkeys((*self.curators, *analysts)))
+    def analysts(self) -> tuple[str, ...]:
+        """Everybody who may ask, beside the curators."""
+        return tuple(dict.fromkeys(name for dataset in self.datasets.values() for name in dataset.analysts))
 
 
 class _Table:
@@ -320,7 +319,7 @@ def _openid(plain: Mapping[str, Any] | None) -> OpenId | None:
     openid = OpenId(
         issuer=given.take("issuer", _text),
         audience=given.take("audience", _text),
-        claim=given.take("claim", _text, "preferred_username"),
+        claim=given.take("claim", _text, OpenId.claim),
     )
     given.end()
     return openid

@@ -219,7 +219,7 @@ class Keeper:
         ledger = Ledger.open(given["ledger"], total=report.total, dataset=self.name)
         if self.anchor is not None and self.anchor.exists():
             ledger.check_head(self.anchor.read_text(encoding="utf-8"))
-        _set_all(ledger, self._settings["analysts"])
+        set_all(ledger, self._settings["analysts"])
         if self.anchor is not None:
             try:
                 _write_head(ledger, self.anchor)
@@ -606,7 +606,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _set_all(ledger: Ledger, analysts: Mapping[str, Mapping[str, Any]]) -> None:
+def set_all(ledger: Ledger, analysts: Mapping[str, Mapping[str, Any]]) -> None:
     """Set all parts: in any order, because what one gives up may be set aside for another."""
     while analysts:
         refused = {}
