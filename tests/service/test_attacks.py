@@ -19,6 +19,7 @@ from adyton.kernel.ledger import Ledger
 from adyton.service.channel import error_of
 from adyton.service.config import Config
 from adyton.service.keeper import Keeper, set_all
+from adyton.service.supervisor import NotReady, Part
 from service import serving
 from service.whole import Served, write_data
 
@@ -277,3 +278,9 @@ def test_a_service_that_cannot_start(tmp_path, given, message):
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not done.stdout
+
+
+def test_a_user_that_cannot_run_python(tmp_path):
+    part = Part("the HTTP process", "adyton.service.web", {}, {"cwd": tmp_path / "none"})
+    with pytest.raises(NotReady, match="cannot run"):
+        asyncio.run(part.start())

@@ -48,14 +48,17 @@ class Part:
 
     async def start(self) -> None:
         """Start it, and wait until it is ready; what it refuses is raised."""
-        self.process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            self.module,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            **self.how,
-        )
+        try:
+            self.process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                self.module,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                **self.how,
+            )
+        except OSError as error:  # such as a user that may not run this Python
+            raise NotReady(f"{self.name}: its user cannot run {sys.executable} ({error.strerror}).") from None
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with suppress(ConnectionError):
