@@ -57,8 +57,8 @@ class Part:
                 stdout=asyncio.subprocess.PIPE,
                 **self.how,
             )
-        except OSError as error:  # such as a user that may not run this Python
-            raise NotReady(f"{self.name}: its user cannot run {sys.executable} ({error.strerror}).") from None
+        except OSError as problem:  # such as a user that may not run this Python
+            raise NotReady(f"{self.name}: its user cannot run {sys.executable} ({problem.strerror}).") from None
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with suppress(ConnectionError):
