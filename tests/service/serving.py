@@ -70,6 +70,7 @@ class Keeper:
                 return [{"id": one, "analyst": of, "status": "done"} for of, one in self.results]
             case "measure":
                 self.runs[who, identifier] += 1
+                self.results[who, identifier] = {}
         budget = {"total": "3", "spent": str(sum(self.runs.values()))}
         return {"call": call["call"], "dataset": "visits", "door": "d1", "budget": budget}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from dataclasses import replace
 from importlib.util import find_spec
@@ -16,6 +17,8 @@ from adyton.cli.options import LedgerFile, Table, Total
 from adyton.errors import BadInput
 from adyton.messages import listing
 from adyton.service import access, config, supervisor
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def command(
@@ -49,18 +52,28 @@ def command(
                 raise BadInput("a service needs a ledger. Give --ledger FILE and, if it is new, --total.")
             plain |= {} if table is None else {"table": table}
             plain |= {} if total is None else {"total": total}
-            name = Path(given[0]).stem.replace(" ", "-") or "table"
-            http = {"access": str(Path(folder) / "access.sqlite"), "receipts": str(Path(folder) / "receipts.key")}
-            everything = {"datasets": {name: plain}, "curators": {"names": [config.OWNER]}, "http": http}
+            stem = (table or "") if "://" in given[0] else Path(given[0]).stem  # an address may have a password
+            name = _NOT_IN_NAMES.sub("-", stem).strip("-._")[:64] or "table"
+            files = {"access": str(Path(folder) / "access.sqlite"), "receipts": str(Path(folder) / "receipts.key")}
+            everything = {"datasets": {name: plain}, "curators": {"names": [config.OWNER]}, "http": files}
             settings = config.Config.of(everything, Path.cwd())
         else:
             if len(given) > 1 or ledger is not None or total is not None or table is not None:
                 raise BadInput("give one configuration, or a table with --schema, --ledger and --total.")
+            if Path(given[0]).suffix.lower() != ".toml":
+                raise BadInput(
+                    f"{given[0]} is no configuration, which is a TOML file. To serve one table, give its --schema."
+                )
             settings = config.Config.read(Path(given[0]))
         if listen is not None:
             settings = replace(settings, http=replace(settings.http, listen=config.listening(listen)))
         if no_timing:
             settings = replace(settings, timing=replace(settings.timing, on=False))
+
+        http = settings.http
+        here = http.is_local or http.listen.startswith(("127.", "localhost:", "[::1]:"))
+        if not here and http.certificate is None:
+            remark(f"{http.listen} is open to others without a certificate: tokens and results can be read on the way.")
 
         def ready() -> None:
             place = settings.http.listen

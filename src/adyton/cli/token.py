@@ -30,7 +30,8 @@ def command(
         str, typer.Option(metavar="WHEN", help="Until when it is valid: 90d, 12h, a date, or never.")
     ] = "90d",
     role: Annotated[
-        str | None, typer.Option(metavar="ROLE", help="analyst, curator or metrics; by default analyst.")
+        str | None,
+        typer.Option(metavar="ROLE", help="analyst, curator or metrics; by default as configured."),
     ] = None,
     revoke: Annotated[
         bool, typer.Option("--revoke", help="Revoke all tokens of NAME; or NAME is the id of a token.")
@@ -59,14 +60,17 @@ def command(
             raise BadInput(f"{shorten(name)} has no token that could be revoked. See adyton token {config} --list.")
         remark(f"Revoked: {count} token{'s' if count > 1 else ''} of {name}.")
         return
-    _check_name(settings, name, role or "analyst")
-    say(access.make(name, role or "analyst", expires=_until(expires)))
+    role = role or ("curator" if name in settings.curators else "analyst")
+    _check_name(settings, name, role)
+    say(access.make(name, role, expires=_until(expires)))
     remark(f"The token of {printable(name)} is shown this once. Hand it over safely: whoever has it may spend budget.")
 
 
 def _check_name(config: Config, name: str, role: str) -> None:
     """Refuse a name that the configuration grants nothing: probably it is misspelt."""
-    known = {"curator": config.curators, "analyst": config.people}.get(role)
+    known = {"curator": config.curators, "analyst": config.analysts}.get(role)
+    if known is not None and not known:
+        raise BadInput(f"the configuration names no {role}. Write one into it first.")
     if known is not None and name not in known:
         raise BadInput(no_such(role, name, sorted(known)))
 

@@ -33,7 +33,7 @@ from adyton.kernel.counts import PrivateVector, checked_counts
 from adyton.kernel.ledger import Ledger, Tally, Terms
 from adyton.kernel.ledger.ledger import ledger_for
 from adyton.kernel.ledger.records import Account, Budgeted, checked_total
-from adyton.kernel.ledger.terms import WORDS, accepted
+from adyton.kernel.ledger.terms import ADD, WORDS, accepted
 from adyton.kernel.mechanisms import Mechanism, trusted_functions
 from adyton.kernel.operators import Transform, check_depth, check_request, check_stability, described
 from adyton.kernel.recorder import CHANGED, Debit, Recorded, Recorder, Recorders
@@ -481,12 +481,12 @@ def opened(
     accept: Collection[str],
 ) -> tuple[Terms, Ledger | Tally, NoiseSource]:
     """The terms in force, the ledger and the noise. A ledger that does not agree to the terms is left unchanged."""
-    accepted(accept, WORDS)
+    words = accepted(accept, (*WORDS, ADD))
     noise = ExactNoise() if noise is None else checked_noise(noise)
-    account = ledger_for(ledger, total, dataset, default_name, private=noise.private)
+    account = ledger_for(ledger, total, dataset, default_name, words & {ADD}, private=noise.private)
     if isinstance(account, Ledger):
         try:
-            terms = account.agree(terms, accept)
+            terms = account.agree(terms, words - {ADD})
         except BaseException:
             if account is not ledger:
                 account.close()

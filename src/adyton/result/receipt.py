@@ -22,6 +22,7 @@ from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger.ledger import short_name
 from adyton.kernel.ledger.records import LARGEST_TOTAL, Budgeted
 from adyton.kernel.recorder import CHANGED, Debit
 from adyton.messages import shorten
@@ -142,7 +143,7 @@ class Receipt:
             dataset=account.dataset,
             unit=kernel.terms.named_unit,
             rows_per_unit=kernel.terms.rows_per_unit,
-            ledger=None if path is None else os.fsencode(os.path.basename(path)).decode("utf-8", "replace"),
+            ledger=None if path is None else os.fsencode(short_name(path)).decode("utf-8", "replace"),
             total=account.total,
             spent=account.spent,
             created=datetime.now(UTC).date().isoformat(),

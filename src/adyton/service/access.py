@@ -148,8 +148,7 @@ class OpenId:
     """
 
     def __init__(self, issuer: str, audience: str, claim: str = "sub") -> None:
-        parts = urlsplit(issuer)
-        if parts.scheme != "https" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
+        if not _is_safe(issuer):
             raise BadInput(f"an issuer has an https address, given {shorten(issuer)}.")
         self._issuer, self._audience, self._claim = issuer, audience, claim
         self._keys: Any = {"keys": []}
@@ -195,10 +194,16 @@ class OpenId:
         return keys if isinstance(keys, dict) and isinstance(keys.get("keys"), list) else self._keys
 
 
+def _is_safe(address: str) -> bool:
+    """Whether nobody on the way can change what an address says."""
+    parts = urlsplit(address)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost"))
+
+
 def _get(address: str) -> Any:
-    if urlsplit(address).scheme not in ("https", "http"):
-        raise ValueError(address)
-    with urllib.request.urlopen(address, timeout=_FETCH_SECONDS) as reply:
+    if not isinstance(address, str) or not _is_safe(address):
+        raise ValueError("an address that is not https")
+    with urllib.request.urlopen(address, timeout=_FETCH_SECONDS) as reply:  # nosec B310: https, or this machine
         return json.loads(reply.read(_FETCH_BYTES))
 
 

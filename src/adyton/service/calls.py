@@ -53,6 +53,10 @@ class Service:
             raise Forbidden("Only a curator may do this." if allowed else "This data set was not granted to you.")
         return person
 
+    def shows_all(self, name: str) -> bool:
+        """Whether analysts may fetch one another's results."""
+        return name in self.datasets and self.datasets[name].results == "all"
+
     @staticmethod
     def passage(request: Request) -> Passage:
         """What the gate knows of a call."""
@@ -95,12 +99,12 @@ class Service:
         duration = self.durations[kind]
         subject = json.dumps([call, fields], sort_keys=True)
         work = self.works.get(key) if key else None
-        if work is not None and not work.subject.startswith(f'["{call}"'):
+        if work is not None and call == "ask" and work.subject.startswith(('["consent"', '["fetch"')):
             work, key = None, None  # behind a consent to it, the keeper knows whether it is the same request
         if work is None:
             begin = partial(self._until_done, name, person, call, fields)
-            line = self._lines[name, owner or person.name]
-            work = self._start(begin, key, person, line, passage.arrival, duration, subject)
+            place = (name, owner or person.name)
+            work = self._start(begin, key, person, place, passage.arrival, duration, subject)
         elif work.subject != subject:
             raise BadInput("Another request of yours has this id. Choose another one.")
         passage.leave, done = await work.reply(passage.arrival, None if wait is None else round(wait * SECOND))
@@ -111,18 +115,20 @@ class Service:
         begin: Callable[[], Any],
         key: Key | None,
         person: Person,
-        line: Line,
+        place: tuple[str, str],
         arrival: int,
         duration: int,
         subject: str,
     ) -> Work:
         held = self.counted.one_more(person.name)
         held.__enter__()
+        line = self._lines[place]
         work = Work(begin, self.clock, arrival=arrival, duration=duration, line=line, subject=subject)
 
         def ended(task: asyncio.Task[None]) -> None:
             held.__exit__(None, None, None)
             self.tasks.discard(task)
+            self._described.pop(place, None)
             if key is not None:
                 self.works.pop(key, None)
 
@@ -147,16 +153,15 @@ class Service:
     async def described(self, name: str, person: Person) -> Any:
         """What a keeper says of its data set.
 
-        While something of this person is under way there, the budget is the one before it: how it is spent, step by
-        step, depends on rows.
+        While something of anybody is under way, the budget is the one before it: how it is spent, step by step,
+        depends on rows. Data sets may have one budget. Who asks for the first time waits for what they have asked.
         """
+        if not self.durations.on:
+            return await self.keeper(name, person, "describe")
         key = (name, person.name)
-        busy = self.durations.on and self._lines[key].turn.locked()
-        if not (busy and key in self._described):
-            description = await self.keeper(name, person, "describe")
-            if busy and isinstance(description, dict):
-                return {**description, "budget": None}
-            self._described[key] = description
+        if key not in self._described or not self.tasks:
+            async with self._lines[key].turn:
+                self._described[key] = await self.keeper(name, person, "describe")
         return self._described[key]
 
     def outcome(self, name: str, owner: str, identifier: str, outcome: Any) -> Response:
@@ -165,7 +170,8 @@ class Service:
             outcome = {"status": "under way"}
         status = str(outcome.get("status"))
         if status == "refused":
-            raise Forbidden(str(outcome.get("message") or "The curator refused this request. Nothing was spent."))
+            word = f" ({outcome['note']})" if outcome.get("note") else ""
+            raise Forbidden(f"The curator refused this request{word}. Nothing was spent.")
         headers = {"Adyton-Request": identifier, "Adyton-Status": status}
         if status not in ("done", "ended"):
             return as_json({"id": identifier, "status": status}, 202, headers)

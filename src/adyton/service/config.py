@@ -5,6 +5,7 @@ It is one TOML file, read into frozen values; every wrong entry is named with it
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +41,10 @@ class Analyst:
     expires: date | None = None
     """The last day on which they may spend."""
 
+    def spends_as(self, other: Analyst) -> bool:
+        """Whether both say the same about a ledger."""
+        return (self.part, self.aside, self.expires) == (other.part, other.aside, other.expires)
+
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
@@ -61,6 +66,11 @@ class DataSet:
     accept: tuple[str, ...] = ()
     """The terms of the ledger that may be changed, with the data owner's consent."""
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
+
+    @property
+    def place_of_ledger(self) -> str:
+        """The path or address of the ledger, written in one way."""
+        return self.ledger if "://" in self.ledger else os.path.realpath(self.ledger)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +116,8 @@ class OpenId:
 
     issuer: str
     audience: str
-    claim: str = "preferred_username"
-    """The claim that has the analyst's name."""
+    claim: str = "sub"
+    """The claim that has the analyst's name: one that users cannot change themselves, and that no two have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,19 +176,29 @@ class Config:
     def check(self) -> None:
         """Refuse parts that contradict each other."""
         for dataset in self.datasets.values():
+            shared = self.sharing(dataset)
+            names = listing(one.name for one in shared)
             if both := sorted(set(dataset.analysts) & set(self.curators)):
                 raise BadInput(f"{listing(both)} of {dataset.name} is a curator and an analyst. Name them once.")
-            if dataset.total is not None:
-                aside = sum((one.part for one in dataset.analysts.values() if one.aside and one.part), Fraction(0))
-                if aside > dataset.total:
-                    raise BadInput(f"the parts set aside in {dataset.name} add up to more than its total.")
-        for ledger in {dataset.ledger for dataset in self.datasets.values()}:
-            shared = [dataset for dataset in self.datasets.values() if dataset.ledger == ledger]
-            if len({dataset.total for dataset in shared} - {None}) > 1:
-                names = listing(dataset.name for dataset in shared)
+            if len({one.total for one in shared} - {None}) > 1:
                 raise BadInput(f"{names} have one ledger and different totals. Give one total.")
+            analysts = dict[str, Analyst]()
+            for one in shared:
+                for name, own in one.analysts.items():
+                    if not own.spends_as(analysts.setdefault(name, own)):
+                        raise BadInput(
+                            f"{names} have one ledger, where {name} has one part of the total. Write the same part, "
+                            "aside and expires in each."
+                        )
+            aside = sum((own.part for own in analysts.values() if own.aside and own.part), Fraction(0))
+            if dataset.total is not None and aside > dataset.total:
+                raise BadInput(f"the parts set aside in {names} add up to more than the total.")
         if (self.http.certificate is None) != (self.http.key is None):
             raise BadInput("http.certificate and http.key belong together. Give both, or neither.")
+
+    def sharing(self, dataset: DataSet) -> list[DataSet]:
+        """The data sets that have the ledger of *dataset*, with itself."""
+        return [one for one in self.datasets.values() if one.place_of_ledger == dataset.place_of_ledger]
 
     @property
     def protects_timing(self) -> bool:
@@ -192,10 +212,9 @@ class Config:
         return tuple(one.name for one in self.datasets.values() if name in one.analysts)
 
     @property
-    def people(self) -> tuple[str, ...]:
-        """Everybody who may ask."""
-        analysts = (name for dataset in self.datasets.values() for name in dataset.analysts)
-        return tuple(dict.fromkeys((*self.curators, *analysts)))
+    def analysts(self) -> tuple[str, ...]:
+        """Everybody who may ask, beside the curators."""
+        return tuple(dict.fromkeys(name for dataset in self.datasets.values() for name in dataset.analysts))
 
 
 class _Table:
@@ -300,7 +319,7 @@ def _openid(plain: Mapping[str, Any] | None) -> OpenId | None:
     openid = OpenId(
         issuer=given.take("issuer", _text),
         audience=given.take("audience", _text),
-        claim=given.take("claim", _text, "preferred_username"),
+        claim=given.take("claim", _text, OpenId.claim),
     )
     given.end()
     return openid

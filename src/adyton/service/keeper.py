@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from adyton.drafts import replaced
-from adyton.errors import AdytonError, BadInput, KernelFailure
+from adyton.errors import AdytonError, BadInput, KernelFailure, LedgerError, LedgerMismatch
 from adyton.kernel.ledger import Ledger, StoredRequest
 from adyton.kernel.ledger.records import Account
 from adyton.kernel.ledger.requests import checked_id
@@ -130,11 +130,15 @@ class WorkerProcess:
         )
         try:
             self.public = await self._exchange(self._settings, _SECONDS_TO_OPEN)
-        except Refused:
+        except Refused as problem:
             await self.kill()
-            raise
-        except Died:
-            raise Busy("The table could not be opened in time. Try again later.") from None
+            if not self.public:
+                raise
+            _log(f"the table of {self._settings['name']} cannot be opened again: {problem}")
+            raise Busy(_CLOSED) from None
+        except Died as end:
+            why = "could not be opened in time" if end.slow else "could not be opened: its process ended"
+            raise Busy(f"The table {why}. Try again later.") from None
 
     async def call(self, message: Message, seconds: float) -> Any:
         """The reply to a call; *seconds* later it is killed."""
@@ -213,10 +217,14 @@ class Keeper:
         given = self._settings["worker"]
         report = Ledger.read(given["ledger"])
         ledger = Ledger.open(given["ledger"], total=report.total, dataset=self.name)
-        for name, own in self._settings["analysts"].items():
-            ledger.set_analyst(name, **own)
         if self.anchor is not None and self.anchor.exists():
             ledger.check_head(self.anchor.read_text(encoding="utf-8"))
+        set_all(ledger, self._settings["analysts"])
+        if self.anchor is not None:
+            try:
+                _write_head(ledger, self.anchor)
+            except OSError as error:
+                raise BadInput(f"the anchor {self.anchor} cannot be written ({error.strerror}).") from None
         return ledger
 
     async def answer(self, message: Message) -> object:
@@ -233,7 +241,14 @@ class Keeper:
             bound = inspect.signature(call).bind(self, caller, **given)
         except TypeError:
             raise BadInput("this call of a keeper lacks an argument, or has one too many.") from None
-        return await call(*bound.args, **bound.kwargs)
+        try:
+            return await call(*bound.args, **bound.kwargs)
+        except AdytonError as problem:
+            kind = channel.error_of(problem)["kind"]
+            if caller.curator or kind not in ("LedgerError", "LedgerMismatch"):
+                raise
+            _log(f"{self.name}: {problem}")
+            raise Refused({"kind": kind, "message": _LEDGER}) from None
 
     # ---- what is public ---------------------------------------------------------------------------------------------
 
@@ -261,7 +276,7 @@ class Keeper:
         key, body = (caller.account, checked_id(id)), _canonical(request)
         flight = self._flights.get(key)
         if flight is None:
-            stored = await self._stored(key)
+            stored = await self._stored(key, body)
             if stored is None and (limit := self.asked_above.get(caller.name)) is not None:
                 checked = await self._in_turn(caller, {"call": "check", "request": request})
                 if Fraction(checked["epsilon"]) > limit:
@@ -269,7 +284,7 @@ class Keeper:
                     row, _ = await asyncio.to_thread(begun)
                     return {"id": id, "status": row.status}
             flight = self._flight(key, body)
-        elif flight.get_name() != body:
+        if flight.get_name() != body:
             raise BadInput(_OTHER.format(id=id))
         return await self._awaited(id, flight, wait)
 
@@ -285,7 +300,13 @@ class Keeper:
         if row is None:
             raise NotFound(_UNKNOWN)
         if row.status == "begun" and _MEASURE in json.loads(row.body):
-            return await self._measured_by_the_dead(key)
+            async with self.turns.turn(caller.name):  # behind the worker that may have it
+                row = await self._stored(key)
+                if row is None:
+                    raise NotFound(_UNKNOWN)
+                if not row.finished and not self._may_take(row):
+                    return {"id": id, "status": "under way"}
+                return await (self._told(row) if row.finished else self._measured_by_the_dead(key))
         if row.status == "begun":  # by a process that has ended
             return await self._awaited(id, self._flight(key, row.body), wait)
         return await self._told(row)
@@ -323,12 +344,13 @@ class Keeper:
         if row is None and flight is None:
             raise NotFound(_UNKNOWN)
         if key in self._spending or (row is not None and (row.finished or row.status == "begun")):
-            raise UnderWay("This request has begun, or has ended: it cannot be cancelled. Fetch its result.")
+            raise UnderWay(_BEGUN)
         if flight is not None:
             flight.cancel()
             with suppress(asyncio.CancelledError, AdytonError):
                 await flight
-        await asyncio.to_thread(self.ledger.cancel_request, *key)
+        if not await self._forgotten(key):
+            raise UnderWay(_BEGUN)
         return {"id": id, "status": "cancelled"}
 
     def _flight(self, key: Key, body: str) -> asyncio.Task[Message]:
@@ -356,9 +378,7 @@ class Keeper:
     async def _carried_out(self, key: Key, body: str) -> Message:
         """Let a worker carry out a request, which stores it and its result; finish one that ended with another
         process."""
-        row = await self._stored(key)
-        if row is not None and row.body != body:
-            raise BadInput(_OTHER.format(id=key[1]))
+        row = await self._stored(key, body)
         if row is not None and row.finished:
             return await self._told(row)
         if row is not None and (row.status == "waiting" or not self._may_take(row)):
@@ -371,8 +391,11 @@ class Keeper:
                     await asyncio.to_thread(self.ledger.take_request, who, id, self.holder)
                 asked: Message = {"analyst": who, "id": id, "holder": self.holder, "body": body}
                 told = await self._worked(asked, resume=row is not None)
-            except AdytonError:  # nothing was spent
-                await asyncio.to_thread(self.ledger.cancel_request, *key)
+            except AdytonError:
+                if not await self._forgotten(key):  # something was spent, maybe by the keeper of another service
+                    row = await self._stored(key, body)
+                    if row is not None and (row.finished or row.holder != self.holder):
+                        return await self._told(row) if row.finished else {"status": "under way"}
                 raise
             finally:
                 self._spending.discard(key)
@@ -380,27 +403,35 @@ class Keeper:
         return {**told, "receipt": await self._receipt(key)}
 
     def _may_take(self, row: StoredRequest) -> bool:
-        """Whether the process that holds a request has ended, as far as can be known from here."""
-        return holder_ended(row.holder, 2 * self.time_limit + _SECONDS_TO_OPEN)
+        """Whether the process that holds a request has ended, as far as can be known from here; or is this one, whose
+        worker does not have it: it has one operation at a time."""
+        return row.holder == self.holder or holder_ended(row.holder, 2 * self.time_limit + _SECONDS_TO_OPEN)
 
     async def _worked(self, asked: Message, *, resume: bool) -> Message:
         """What the worker returns. If it dies, another one finishes what it began; if it takes too long, what was
-        measured until then is returned."""
+        measured until then is returned; also if another one dies of it."""
         call: Message = {"call": "resume", **asked, "bare": False} if resume else {"call": "ask", **asked}
         for _ in range(3):
             try:
                 return dict(await self.worker.call(call, self.time_limit))
             except Died as end:
-                call = {"call": "resume", **asked, "bare": end.slow or call.get("bare", False)}
+                call = {"call": "resume", **asked, "bare": end.slow or call["call"] == "resume"}
                 if end.slow and not await asyncio.to_thread(self.ledger.answers, asked["analyst"], asked["id"]):
                     break
         raise Busy(
             f"The request could not be carried out within {self.time_limit:g} seconds. Ask for less, or try later."
         )
 
-    async def _stored(self, key: Key) -> StoredRequest | None:
+    async def _stored(self, key: Key, body: str | None = None) -> StoredRequest | None:
+        """The stored request with this id, if it is about this data set; another one than *body* is an error."""
         row = await asyncio.to_thread(self.ledger.request, *key)
+        if row is not None and body is not None and (row.body, row.dataset) != (body, self.name):
+            raise BadInput(_OTHER.format(id=key[1]))
         return row if row is not None and row.dataset == self.name else None
+
+    async def _forgotten(self, key: Key) -> bool:
+        """Forget a request, unless something was spent for it, or it was granted and has not been taken from here."""
+        return await asyncio.to_thread(partial(self.ledger.cancel_request, *key, holder=self.holder))
 
     async def _receipt(self, key: Key) -> Message:
         """What a receipt says beside the result: the entries of the ledger that paid for it, and the day."""
@@ -435,15 +466,11 @@ class Keeper:
 
     async def _anchored(self) -> None:
         """Write the head of the ledger to its place outside."""
-        if self.anchor is None:
-            return
-
-        def write() -> None:
-            assert self.anchor is not None
-            with suppress(OSError), replaced(self.anchor) as file:
-                file.write_text(f"{self.ledger.head()}\n", encoding="utf-8")
-
-        await asyncio.to_thread(write)
+        if self.anchor is not None:
+            try:
+                await asyncio.to_thread(_write_head, self.ledger, self.anchor)
+            except (OSError, LedgerError) as error:  # what was asked is paid for, and is answered
+                _log(f"the anchor {self.anchor} was not written: {error}")
 
     # ---- the door ---------------------------------------------------------------------------------------------------
 
@@ -465,9 +492,7 @@ class Keeper:
             raise Forbidden("Requests of this analyst need the curator's consent, so there is no door. Send requests.")
         key, body = (caller.account, checked_id(id)), _canonical({_MEASURE: asked})
         async with self.turns.turn(caller.name):
-            row = await self._stored(key)
-            if row is not None and row.body != body:
-                raise BadInput(_OTHER.format(id=id))
+            row = await self._stored(key, body)
             if row is not None and row.finished:
                 told = await self._told(row)
             elif row is not None:
@@ -485,7 +510,7 @@ class Keeper:
         except Died:
             return await self._measured_by_the_dead(key)
         except AdytonError:
-            await asyncio.to_thread(self.ledger.cancel_request, *key)
+            await self._forgotten(key)
             raise
         await self._anchored()
         return dict(told)
@@ -494,7 +519,7 @@ class Keeper:
         """The answer that a worker wrote down before it ended."""
         stored = await asyncio.to_thread(self.ledger.answers, *key)
         if not stored:
-            await asyncio.to_thread(self.ledger.cancel_request, *key)
+            await self._forgotten(key)
             raise Gone("this door is closed: the process behind it has ended. Nothing was spent. Open another.")
         if stored[0].answer is None:
             raise Refused({"kind": "KernelFailure", "message": str(KernelFailure())})
@@ -517,7 +542,14 @@ class Keeper:
 _MEASURE = "measure"
 """The key of the body of a measurement at a door."""
 _OTHER = "the id {id} belongs to another request. Choose a new id for a new request."
+_BEGUN = "This request has begun, or has ended: it cannot be cancelled. Fetch its result."
 _UNKNOWN = "There is no request of this id."
+_CLOSED = "The table cannot be opened at present. Tell the curator, whose log says why, and ask again later."
+_LEDGER = (
+    "The ledger cannot be used at present. Tell the curator, whose log says why. Send the same request again later, "
+    "with its id: nothing is charged twice."
+)
+"""What analysts are told instead of messages with paths of the server."""
 
 
 def _at_door(name: str) -> Callable[..., Awaitable[Any]]:
@@ -552,17 +584,50 @@ def holder_ended(holder: str | None, seconds: float) -> bool:
 
 
 def _started(number: int) -> str:
-    """When a process started, in ticks of the system's clock; empty if there is none."""
+    """When a process started, in ticks of the system's clock, or a word where the system does not say; empty if there
+    is none."""
     try:
         return Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
     except OSError:
+        if Path("/proc/self/stat").exists():
+            return ""
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
         return ""
+    except PermissionError:
+        pass
+    return "running"
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise BadInput("the name of an analyst is a text.")
     return value
+
+
+def set_all(ledger: Ledger, analysts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set all parts: in any order, because what one gives up may be set aside for another."""
+    while analysts:
+        refused = {}
+        for name, own in analysts.items():
+            try:
+                ledger.set_analyst(name, **own)
+            except LedgerMismatch as problem:
+                refused[name], why = own, problem
+        if len(refused) == len(analysts):
+            raise why
+        analysts = refused
+
+
+def _write_head(ledger: Ledger, anchor: Path) -> None:
+    with replaced(anchor) as file:
+        file.write_text(f"{ledger.head()}\n", encoding="utf-8")
+
+
+def _log(sentence: str) -> None:
+    """Tell the curator, on the standard error of the service."""
+    sys.stderr.write(f"adyton: {sentence}\n")
 
 
 def _canonical(request: Any) -> str:
@@ -586,10 +651,15 @@ async def run(settings: Mapping[str, Any]) -> None:
     if settings["socket_user"] is not None:
         os.chown(settings["socket"], settings["socket_user"], -1)
     _say({"ready": keeper.worker.public["cells"]})
-    await ended.wait()
+    while not ended.is_set() and os.getppid() == settings["parent"]:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), 1)
     server.close()
     if keeper._flights:
         await asyncio.wait(list(keeper._flights.values()), timeout=keeper.time_limit)
+    with suppress(TimeoutError):  # a measurement at a door
+        async with asyncio.timeout(keeper.time_limit), keeper.turns.turn(OWNER):
+            pass
     await keeper.worker.kill()
 
 

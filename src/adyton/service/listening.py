@@ -129,8 +129,9 @@ def _bound(address: str) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(place)
     except (OSError, ValueError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
         raise BadInput(
-            f"cannot listen at {shorten(address)} ({error}). Give an address that is free: 127.0.0.1:8472, unix:FILE."
+            f"cannot listen at {shorten(address)} ({why}). Give an address that is free: 127.0.0.1:8472, unix:FILE."
         ) from None
     return listening
 

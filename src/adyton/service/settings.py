@@ -23,6 +23,8 @@ class DataSet(Strict):
     """The path of its keeper's socket."""
     analysts: list[str] = []
     """Who may use it, beside the curators."""
+    results: str = "own"
+    """Who may fetch a result: the analyst who asked, or ``all``."""
     cells: dict[str, int] = {}
     """The number of cells of each attribute of the schema."""
 

@@ -23,11 +23,14 @@ from typing import Any
 
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number
+from adyton.kernel.ledger.terms import ADD
 from adyton.service.config import Config, DataSet
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """The variables of the environment that the HTTP process gets."""
 _LONGEST_PAUSE = 10.0
+_LONGEST_SOCKET = 100
+"""The bytes of the path of a socket that every system allows."""
 _SECONDS_TO_END = 90.0
 
 
@@ -45,14 +48,17 @@ class Part:
 
     async def start(self) -> None:
         """Start it, and wait until it is ready; what it refuses is raised."""
-        self.process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            self.module,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            **self.how,
-        )
+        try:
+            self.process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                self.module,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                **self.how,
+            )
+        except OSError as problem:  # such as a user that may not run this Python
+            raise NotReady(f"{self.name}: its user cannot run {sys.executable} ({problem.strerror}).") from None
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with suppress(ConnectionError):
@@ -147,7 +153,8 @@ class Service:
             except OSError as error:
                 raise BadInput(f"{folder} cannot be made ({error.strerror}). Give another folder as runtime.") from None
         folder.chmod(0o700 if self._user is None else 0o711)
-        if len(str(folder)) > 60:
+        longest = max(len(os.fsencode(self._socket(folder, one))) for one in self._config.datasets.values())
+        if longest > _LONGEST_SOCKET:
             raise BadInput(f"the path {folder} is too long for sockets. Give a shorter one as runtime.")
         return folder
 
@@ -176,8 +183,12 @@ class Service:
             }
             for name, one in dataset.analysts.items()
         }
+        shared = self._config.sharing(dataset)
+        joins = [ADD] if len(shared) > 1 and ADD not in dataset.accept else []
+        total = next((one.total for one in shared if one.total is not None), None)
         settings = {
             "name": dataset.name,
+            "parent": os.getpid(),
             "socket": self._socket(folder, dataset),
             "socket_user": None if user is None else user.pw_uid,
             "time_limit": dataset.time_limit,
@@ -191,8 +202,8 @@ class Service:
                 "table": dataset.table,
                 "schema": dataset.schema,
                 "ledger": dataset.ledger,
-                "total": None if dataset.total is None else as_number(dataset.total)["exact"],
-                "accept": dataset.accept,
+                "total": None if total is None else as_number(total)["exact"],
+                "accept": [*dataset.accept, *joins],
             },
         }
         return Part(f"the data set {dataset.name}", "adyton.service.keeper", settings, {"start_new_session": True})
@@ -215,6 +226,7 @@ class Service:
             one.name: {
                 "socket": self._socket(folder, one),
                 "analysts": list(one.analysts),
+                "results": one.results,
                 "cells": keeper.told["ready"],
             }
             for one, keeper in zip(self._config.datasets.values(), keepers, strict=True)

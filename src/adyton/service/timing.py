@@ -37,7 +37,7 @@ SMALL_CELLS = 10_000
 """The most cells of a small request."""
 _NUMBERS = ("count", "units", "rows left out")
 _OF_CELLS = ("histogram", "ranges", "cdf", "rows per unit", "sum", "mean", "variance", "quantiles", "summary")
-_LONG_CALLS = {"consent": "large", "measure": "small", "open": "small"}
+_LONG_CALLS = {"consent": "large", "fetch": "large", "measure": "small", "open": "small"}
 
 
 def leaves_at(arrival: int, finished: int, duration: int) -> int:

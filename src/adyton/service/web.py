@@ -8,6 +8,7 @@ load the code that could open them.
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,10 @@ def main() -> None:
             parent=settings.parent,
         ).run()
     except (AdytonError, OSError) as error:
-        sys.stderr.write(f"adyton: {error}\n")
+        message = (
+            f"{error.filename}: {error.strerror}." if isinstance(error, OSError) and error.filename else f"{error}"
+        )
+        sys.stdout.write(json.dumps({"error": {"message": message}}) + "\n")
         sys.exit(2)
 
 

@@ -64,6 +64,8 @@ class Worker:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         ALGORITHMS.own_only()
         data, total = settings["data"], settings["total"]
+        if total is None and not Ledger.exists(settings["ledger"]):
+            raise BadInput("its ledger does not exist: give the total, as total = 3 or --total 3, and it is made.")
         self.session = Session(
             data if isinstance(data, str) else list(data),
             table=settings["table"],
@@ -115,27 +117,27 @@ class Worker:
             try:
                 result = run(self.kernel, asked, kept.append)
             except Exception as problem:
-                return self._ended(analyst, id, problem)
+                return self._ended(analyst, id, body, problem)
             return self._done(analyst, id, result)
 
     def resume(self, analyst: str | None, id: str, holder: str, body: str, *, bare: bool) -> Message:
         """Finish a request that another worker began; *bare*: without computing anything from its measurements."""
-        if not self._recorded(analyst, id).debits:
+        if not self._recorded(analyst, id, body).debits:
             return self.ask(analyst, id, holder, body)
         with self._behalf(analyst, id, body=body, holder=holder):
-            return self._resumed(analyst, id, request_of(json.loads(body)), bare=bare)
+            return self._resumed(analyst, id, body, bare=bare)
 
-    def _resumed(self, analyst: str | None, id: str, asked: Request, *, bare: bool) -> Message:
-        recorder = self._recorded(analyst, id)
+    def _resumed(self, analyst: str | None, id: str, body: str, *, bare: bool) -> Message:
+        recorder = self._recorded(analyst, id, body)
         cause = Unfinished("the process that carried it out was ended")
         if not bare:
             try:
-                result = resumed(self.kernel, asked, recorder, cause)
+                result = resumed(self.kernel, request_of(json.loads(body)), recorder, cause)
             except Exception as problem:
-                return self._ended(analyst, id, problem)
+                return self._ended(analyst, id, body, problem)
             if isinstance(result, Result):
                 return self._done(analyst, id, result)
-        return self._ended(analyst, id, cause)
+        return self._ended(analyst, id, body, cause)
 
     def _done(self, analyst: str | None, id: str, result: Result) -> Message:
         text = result.to_text(complete=False)  # what is computed from it, whoever gets it can compute
@@ -146,18 +148,20 @@ class Worker:
         stored = self.ledger.finish_request(analyst, id, status, text)
         return {"status": stored.status, "result": stored.result}
 
-    def _ended(self, analyst: str | None, id: str, problem: Exception) -> Message:
+    def _ended(self, analyst: str | None, id: str, body: str, problem: Exception) -> Message:
         """What was measured, where a request ended after a debit; before any, its error."""
-        recorder = self._recorded(analyst, id)
+        recorder = self._recorded(analyst, id, body)
         if not recorder.debits:
             raise problem
         debits, answers = tuple(recorder.debits), tuple(recorder.answers)
         measured = Measurements(self.ledger.dataset, debits, answers, self.kernel.private, in_short(problem))
         return self._finished(analyst, id, "ended", json.dumps(measured.to_dict()))
 
-    def _recorded(self, analyst: str | None, id: str) -> Recorder:
-        """The debits and answers of a request, as the ledger has them."""
-        recorder = Recorder()
+    def _recorded(self, analyst: str | None, id: str, body: str) -> Recorder:
+        """The debits and answers of a request, as the ledger has them; none of another request with this id."""
+        recorder, stored = Recorder(), self.ledger.request(analyst, id)
+        if stored is None or (stored.body, stored.dataset) != (body, self.ledger.dataset):
+            return recorder
         for entry, text in self.ledger.answers(analyst, id):
             debit = Debit(entry.number, entry.amount, entry.operator, entry.lineage)
             recorder.debits.append(debit)

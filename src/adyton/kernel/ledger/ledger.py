@@ -70,6 +70,7 @@ from adyton.kernel.ledger.requests import (
 from adyton.kernel.ledger.store import Store
 from adyton.kernel.ledger.tables import Connection, Head, head_at, insert, last, now, to_text, write
 from adyton.kernel.ledger.terms import (
+    ADD,
     WORDS,
     Terms,
     accepted,
@@ -90,8 +91,6 @@ from adyton.kernel.ledger.words import (
 LARGEST_BITS = 8192
 """The longest numerator or denominator of a debit. Debits are whole steps of a grid, so that sums stay below 300 bits;
 ledgers of the first format had no grid, and may have longer sums."""
-ADD = "add dataset"
-"""The word that allows another data set to join a ledger."""
 ADDRESSES = ("postgresql://", "postgres://")
 """How the address of a ledger on a server begins; anything else is the path of a file."""
 _ATTEMPTS = 100
@@ -202,7 +201,7 @@ class Ledger(Budgeted):
         whose = Debiting(self._number, analyst, request)
         with self._file.transaction(write=True) as connection:
             account = self._account(connection, analyst)
-            place = "the ledger in memory" if self.path is None else os.path.basename(self.path)
+            place = "the ledger in memory" if self.path is None else short_name(self.path)
             account.afford(asked, self.path, place=place)
             if request is not None and body is not None:
                 write_request(connection, analyst, request, self._number, body, "begun", holder)
@@ -337,13 +336,15 @@ class Ledger(Budgeted):
             write_event(connection, "request", f"{whose}: waiting", f"{whose}: {status}", words, self._number)
             return write_status(connection, stored, status, None, None if grant else words)
 
-    def cancel_request(self, analyst: str | None, request: str) -> bool:
-        """Forget a request for which nothing was spent, and return True; False if it is too late for that."""
+    def cancel_request(self, analyst: str | None, request: str, *, holder: str | None = None) -> bool:
+        """Forget a request for which nothing was spent, and return True; False if it is too late for that. One that has
+        begun is forgotten by its own *holder* only."""
         with self._file.transaction(write=True) as connection:
             stored = read_request(connection, analyst, request)
             if stored is None:
                 return True
-            if stored.finished or charged(connection, stored):
+            elsewhere = stored.status == "begun" and stored.holder != holder
+            if stored.finished or elsewhere or charged(connection, stored):
                 return False
             write(connection, "DELETE FROM requests WHERE analyst = ? AND id = ?", (analyst or "", request))
             return True
@@ -448,7 +449,7 @@ class Ledger(Budgeted):
         raise TypeError("a ledger cannot be pickled or copied. Pass its path, and open it there with Ledger.open.")
 
     def __repr__(self) -> str:
-        name = "in memory" if self.path is None else repr(os.path.basename(self.path))
+        name = "in memory" if self.path is None else repr(short_name(self.path))
         if self._file.closed:
             return f"Ledger({name}, closed)"
         try:
@@ -498,6 +499,15 @@ def _lineage(lineage: object) -> list[str]:
     if isinstance(lineage, str) or not isinstance(lineage, Sequence):
         raise BadInput(f"lineage must be a sequence of names, given {type(lineage).__name__}.")
     return [checked_text(name, "a name in the lineage") for name in lineage]
+
+
+def short_name(path: str) -> str:
+    """The name of a ledger without its place: that of the file, or of the schema on a server.
+
+    >>> short_name("/srv/visits.ledger"), short_name("postgresql://ann@/db?host=/run/pg&port=5433&schema=visits")
+    ('visits.ledger', 'visits')
+    """
+    return path.rpartition("schema=")[2] if path.startswith(ADDRESSES) else os.path.basename(path)
 
 
 def store_at(path: str | os.PathLike[str] | None) -> Store:
@@ -678,6 +688,7 @@ def ledger_for(
     total: Fraction,
     dataset: str | None,
     otherwise: str,
+    accept: Collection[str] = (),
     *,
     private: bool,
 ) -> Ledger | Tally:
@@ -692,7 +703,7 @@ def ledger_for(
     if isinstance(given, Ledger | Tally):
         ledger = given
     else:
-        ledger = Ledger.open(given, total=total, dataset=otherwise if dataset is None else dataset)
+        ledger = Ledger.open(given, total=total, dataset=dataset or otherwise, accept=accept)
     held = ledger.total if isinstance(ledger, Tally) else rounded_down(ledger.total)
     for word, here, there in (("total", total, held), ("dataset", dataset, ledger.dataset)):
         if here not in (None, there):

@@ -20,6 +20,8 @@ from adyton.messages import listing, shorten
 
 PARTS = ("unit", "rows_per_unit", "schema")
 WORDS = (*PARTS, "terms")
+ADD = "add dataset"
+"""The word that allows another data set to join a ledger."""
 """The words that allow a change of each part; the last allows a ledger that has spent without terms to adopt some."""
 LARGEST_ROWS = 1 << 63
 NOT_RECORDED = ""

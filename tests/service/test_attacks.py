@@ -1,0 +1,286 @@
+"""Attacks on the whole service: what a reply says of the server and of others, races, and processes that are killed."""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import adyton as ad
+from adyton.errors import AdytonError, LedgerError, LedgerMismatch
+from adyton.kernel.ledger import Ledger
+from adyton.service.channel import error_of
+from adyton.service.config import Config
+from adyton.service.keeper import Keeper, set_all
+from adyton.service.supervisor import NotReady, Part
+from service import serving
+from service.whole import Served, write_data
+
+COUNT = {"task": "count", "epsilon": "0.001"}
+TWIN = """
+[datasets.twin]
+data = "people.parquet"
+schema = "people.toml"
+ledger = "./nowhere/../people.ledger"
+results = "all"
+[datasets.twin.analysts.mara]
+part = 10
+aside = true
+[datasets.twin.analysts.zoe]
+"""
+
+
+class Twins(Served):
+    """A service with a second data set on the same ledger."""
+
+    def __init__(self, folder, **options):
+        super().__init__(folder, **options)
+        self.config.write_text(self.config.read_text() + TWIN)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with Twins(tmp_path_factory.mktemp("attacked")) as service:
+        yield service
+
+
+def error(reply):
+    status, _, body = reply
+    return status, json.loads(body)["error"]
+
+
+def ask(served, dataset, id, request=COUNT, who="mara"):
+    return served.call("POST", f"/v1/datasets/{dataset}/requests", {"id": id, "request": request}, who)
+
+
+class TestOneLedgerForTwo:
+    def test_the_configuration_joins_them(self, served):
+        assert ask(served, "twin", "joined")[0] == 200
+        report = Ledger.read(served.folder / "people.ledger")
+        assert {report.dataset, *(one.name for one in report.further)} == {"people", "twin"}
+
+    def test_one_part_for_both(self, served):
+        budgets = json.loads(served.call("GET", "/v1/me", who="mara")[2])["datasets"]
+        assert budgets["people"] == budgets["twin"]
+        assert budgets["people"]["total"] == "10/1"
+
+    def test_an_id_of_the_other_data_set(self, served):
+        assert ask(served, "people", "elsewhere")[0] == 200
+        status, said = error(ask(served, "twin", "elsewhere"))
+        assert (status, said["kind"]) == (400, "BadInput")
+        assert "another request" in said["message"]
+        assert error(served.call("GET", "/v1/datasets/twin/requests/elsewhere", who="mara"))[0] == 404
+
+    def test_results_for_all_and_for_one(self, served):
+        ask(served, "twin", "shown")
+        ask(served, "people", "hidden")
+        assert served.call("GET", "/v1/datasets/twin/requests/shown?analyst=mara", who="zoe")[0] == 200
+        assert error(served.call("GET", "/v1/datasets/people/requests/hidden?analyst=mara", who="zoe"))[0] == 403
+        assert b"hidden" not in served.call("GET", "/v1/datasets/people/requests", who="zoe")[2]
+
+
+def test_parts_that_contradict_each_other(tmp_path):
+    service = Twins(tmp_path)
+    service.config.write_text(service.config.read_text().replace("part = 10\naside", "part = 9\naside", 1))
+    with pytest.raises(AdytonError, match="mara has one part"):
+        Config.read(service.config)
+
+
+def test_a_word_lets_a_data_set_join(tmp_path):
+    data, schema = write_data(tmp_path)
+    ledger = tmp_path / "people.ledger"
+    with ad.Session(data, schema=schema, ledger=ledger, epsilon=1, dataset="a") as session:
+        session.count("0.5")
+    with pytest.raises(LedgerMismatch, match="add dataset"):
+        ad.Session(data, schema=schema, ledger=ledger, dataset="b")
+    with ad.Session(data, schema=schema, ledger=ledger, dataset="b", accept={"add dataset"}) as session:
+        assert session.remaining == session.spent
+
+
+class TestRaces:
+    def test_one_id_and_different_bodies(self, served):
+        """One of them is carried out; the other never gets its result."""
+        bodies = [COUNT | {"epsilon": f"0.00{number}"} for number in range(1, 9)]
+        with ThreadPoolExecutor(8) as pool:
+            replies = list(pool.map(lambda body: ask(served, "people", "raced", body), bodies))
+        done = [json.loads(reply[2])["epsilon"]["exact"] for reply in replies if reply[0] == 200]
+        assert len(done) == 1
+        assert all(error(reply)[1]["kind"] == "BadInput" for reply in replies if reply[0] != 200)
+
+    def test_consent_and_cancel(self, served):
+        """What is said to be cancelled has cost nothing, and what has cost something was not."""
+        for number in range(6):
+            id = f"torn-{number}"
+            place = f"/v1/datasets/people/requests/{id}"
+            assert ask(served, "people", id, COUNT | {"epsilon": "1.0001"}, "ben")[0] == 202
+            before = served.connect("ben").spent
+            with ThreadPoolExecutor(2) as pool:
+                consent = {"grant": True, "analyst": "ben"}
+                granted = pool.submit(served.call, "POST", f"{place}/consent", consent, "olga")
+                cancelled = pool.submit(served.call, "DELETE", place, who="ben").result()
+                granted.result()
+            time.sleep(0.3)
+            if cancelled[0] == 200:
+                assert served.connect("ben").spent == before
+                assert error(served.call("GET", place, who="ben"))[0] == 404
+            else:
+                assert error(cancelled)[1]["kind"] == "UnderWay"
+                assert served.connect("ben").fetch(id).epsilon == served.connect("ben").spent - before
+                break
+
+
+class TestWhatAnalystsAreTold:
+    def test_nothing_of_the_servers_files(self, served):
+        """A table that cannot be opened again: its path is in the curator's log, and in no reply."""
+        data, away = served.folder / "people.parquet", served.folder / "away.parquet"
+        data.rename(away)
+        try:
+            served.kill("worker")
+            time.sleep(0.3)
+            status, said = error(served.ask("homeless", COUNT))
+        finally:
+            away.rename(data)
+        assert (status, said["kind"]) == (503, "Busy")
+        assert "/" not in said["message"]
+        assert str(data) in (served.folder / "serve.log").read_text()
+        assert served.ask("homeless", COUNT)[0] == 200
+
+    def test_nothing_of_the_ledgers_place(self, capsys):
+        settings = {
+            "name": "people",
+            "time_limit": 1,
+            "results": "own",
+            "anchor": None,
+            "consent_above": {},
+            "worker": {},
+        }
+        keeper = Keeper(settings)
+        keeper.ledger = Broken()
+        for role, place in (("analyst", False), ("curator", True)):
+            with pytest.raises(AdytonError) as told:
+                asyncio.run(keeper.answer({"call": "list", "analyst": "zoe", "role": role}))
+            assert (Broken.PLACE in str(told.value)) == place
+            assert error_of(told.value)["kind"] == "LedgerError"
+        assert Broken.PLACE in capsys.readouterr().err
+
+
+def test_nothing_shows_before_a_reply_may_leave(tmp_path):
+    """Not in the list, not in a budget, not by asking for the result: neither to those who measure nor to others."""
+    timing = {"on": True, "count": 0.05, "small": 1.0, "large": 2.0}
+    with serving.Keeper(tmp_path / "keeper.sock") as keeper, serving.Server(tmp_path, keeper, timing=timing) as server:
+        place, body = "/v1/datasets/visits", {"source": 0, "operator": "{}", "epsilon": "1/10", "id": "m1"}
+
+        def seen(who):
+            status = {one["id"]: one["status"] for one in plain("GET", f"{place}/requests", who)["requests"]}.get("m1")
+            return status, plain("GET", place, who)["budget"]["spent"]
+
+        def plain(method, path, who):
+            return json.loads(server.ask(method, path, who=who)[2])
+
+        assert [seen("mara"), seen("olga")] == [(None, "0")] * 2
+        with ThreadPoolExecutor(1) as pool:
+            measured = pool.submit(server.ask, "POST", f"{place}/door/d1/measure", body)
+            while not keeper.runs:
+                time.sleep(0.01)
+            assert [seen("mara"), seen("olga")] == [("under way", "0")] * 2
+            assert server.ask("GET", f"{place}/requests/m1")[0] == 202
+            assert not measured.done()
+            assert measured.result()[0] == 200
+        assert [seen("mara"), seen("olga")] == [("done", "1")] * 2
+
+
+def test_a_part_moves_from_one_to_another(tmp_path):
+    """In any order of names, although less may be set aside than both parts of old and new together."""
+    with Ledger.open(tmp_path / "l", total=10, dataset="d") as ledger:
+        ledger.set_analyst("ann", part=1, aside=True)
+        ledger.set_analyst("bob", part=9, aside=True)
+        set_all(ledger, {"ann": {"part": "9", "aside": True}, "bob": {"part": "1", "aside": True}})
+        assert [one.part for one in ledger.analysts()] == [9, 1]
+        with pytest.raises(LedgerMismatch, match="cannot set aside"):
+            set_all(ledger, {"ann": {"part": "9", "aside": True}, "bob": {"part": "2", "aside": True}})
+
+
+class Broken:
+    """A ledger that cannot be read."""
+
+    PLACE = "/srv/hidden/people.ledger"
+
+    def requests(self):
+        raise LedgerError(f"{self.PLACE} is damaged.")
+
+
+def alive(number):
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def ended(numbers, seconds=20):
+    """Whether all these processes end."""
+    end = time.monotonic() + seconds
+    while any(map(alive, numbers)) and time.monotonic() < end:
+        time.sleep(0.1)
+    return not any(map(alive, numbers))
+
+
+def test_a_killed_supervisor_leaves_nothing_behind(tmp_path):
+    with Served(tmp_path) as service:
+        told = service.ask("before", COUNT)
+        numbers = [one for module in ("keeper", "worker", "web") for one in service.processes(module)]
+        assert len(numbers) == 3
+        service.process.kill()
+        service.process.wait()
+        assert ended(numbers)
+        service.__enter__()
+        assert service.ask("before", COUNT)[2] == told[2]
+        # asked to end, the service completes what has begun
+        replies = []
+        asking = threading.Thread(target=lambda: replies.append(service.ask("last", COUNT | {"epsilon": "0.5"})))
+        asking.start()
+        while service.process.poll() is None and not replies:
+            if Ledger.read(tmp_path / "people.ledger").spent > 0.4:
+                service.process.send_signal(signal.SIGTERM)
+            time.sleep(0.01)
+        asking.join()
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(60) == 0
+        ((status, _, body),) = replies
+        assert status == 200
+        with Ledger.open(tmp_path / "people.ledger", total=100, dataset="people") as ledger:
+            assert ledger.request("mara", "last").result.encode() == body
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["people.parquet"], "is no configuration"),
+        (["people.parquet", "--schema", "people.toml", "--ledger", "new.ledger"], "give the total"),
+        (["people.parquet", "--schema", "people.toml", "--ledger", "new.ledger", "--total", "1", "--listen", "PORT"],
+         "Address already in use"),
+    ],
+)  # fmt: skip
+def test_a_service_that_cannot_start(tmp_path, given, message):
+    """One sentence, no traceback, and no process left behind."""
+    write_data(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        command = [sys.executable, "-m", "adyton", "serve", *(place if one == "PORT" else one for one in given)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (1, 2)
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not done.stdout
+
+
+def test_a_user_that_cannot_run_python(tmp_path):
+    part = Part("the HTTP process", "adyton.service.web", {}, {"cwd": tmp_path / "none"})
+    with pytest.raises(NotReady, match="cannot run"):
+        asyncio.run(part.start())
