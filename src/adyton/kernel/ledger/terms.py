@@ -20,9 +20,9 @@ from adyton.messages import listing, shorten
 
 PARTS = ("unit", "rows_per_unit", "schema")
 WORDS = (*PARTS, "terms")
+"""The words that allow a change of each part; the last allows a ledger that has spent without terms to adopt some."""
 ADD = "add dataset"
 """The word that allows another data set to join a ledger."""
-"""The words that allow a change of each part; the last allows a ledger that has spent without terms to adopt some."""
 LARGEST_ROWS = 1 << 63
 NOT_RECORDED = ""
 """In place of a column, in ledgers of earlier formats, which do not record whether a column enforced the unit."""
