@@ -266,6 +266,7 @@ print(session.release(ad.Marginals(way=2), epsilon="0.25").epsilon)
         assert said.strip() in ("1/4", "")
 
 
+@pytest.mark.full
 def test_a_ledger_that_was_rolled_back(tmp_path):
     with Served(tmp_path) as service:
         service.connect().count("0.1")

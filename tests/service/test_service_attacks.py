@@ -231,6 +231,7 @@ def ended(numbers, seconds=20):
     return not any(map(alive, numbers))
 
 
+@pytest.mark.full
 def test_a_killed_supervisor_leaves_nothing_behind(tmp_path):
     with Served(tmp_path) as service:
         told = service.ask("before", COUNT)
