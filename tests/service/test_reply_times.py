@@ -23,10 +23,13 @@ DURATIONS = {"count": 0.15, "small": 0.4, "large": 1.5}
 """Long enough for the work of each class on a machine with two cores that is used for nothing else."""
 EPSILON = "0.0001"
 ASKED = {
-    "count": ({"task": "count", "epsilon": EPSILON}, 1),
-    "small": ({"task": "histogram", "attributes": ["ward"], "algorithm": "identity", "epsilon": EPSILON}, 1),
-    "filtered": ({"task": "count", "where": "age >= 50", "epsilon": EPSILON}, 1),
-    "large": ({"task": "marginals", "way": 2, "epsilon": EPSILON}, 10),
+    "count": ({"task": {"task": "count"}, "epsilon": EPSILON}, 1),
+    "small": (
+        {"task": {"task": "histogram", "attributes": ["ward"]}, "algorithm": "identity", "epsilon": EPSILON},
+        1,
+    ),
+    "filtered": ({"task": {"task": "count"}, "where": "age >= 50", "epsilon": EPSILON}, 1),
+    "large": ({"task": {"task": "marginals", "way": 2}, "epsilon": EPSILON}, 10),
 }
 """A request of each class, and how much rarer it is asked."""
 ANALYSTS = "".join(f"[datasets.people.analysts.{name}]\n" for name in ("mara", "ben", "zoe"))
