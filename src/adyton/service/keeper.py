@@ -549,7 +549,7 @@ _LEDGER = (
     "The ledger cannot be used at present. Tell the curator, whose log says why. Send the same request again later, "
     "with its id: nothing is charged twice."
 )
-"""What analysts are told instead of messages with paths of the server."""
+"""What analysts read instead of messages with paths of the server."""
 
 
 def _at_door(name: str) -> Callable[..., Awaitable[Any]]:

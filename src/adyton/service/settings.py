@@ -1,4 +1,4 @@
-"""What the HTTP process is told when it starts, as JSON on standard input."""
+"""What the HTTP process reads when it starts, as JSON on standard input."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The supervisor: starts a keeper for each data set and the process that speaks HTTP, and starts again what ends.
 
-Only keepers are told where data are, and with which credentials. The HTTP process gets the paths of their sockets, an
+Only keepers know where data are, and with which credentials. The HTTP process gets the paths of their sockets, an
 environment without anything that was set for the data, and, if the service was started as root, a user of its own.
 """
 

@@ -174,7 +174,7 @@ class RemoteKernel(Sealed, Budgeted):
         return self._places[source.node]
 
     def _kept(self, step: _Step, part: int) -> Source:
-        """A handle on a source that was derived; the service is told when nothing refers to it any more."""
+        """A handle on a source that was derived; the service forgets it when nothing refers to it any more."""
         self._number += 1
         place = self._places[self._number] = _Place(step, part)
         weakref.finalize(place, _unused, self._unused, step, part).atexit = False

@@ -405,7 +405,7 @@ class Ledger(Budgeted):
                 insert(connection, "answers", {"entry": entry, "answer": text})
 
     def _encoded(self, answer: Any) -> str | None:
-        """An answer as text. It is paid for: whatever cannot be written is given to the program all the same."""
+        """An answer as text. It is paid for: an answer that cannot be written still reaches the program."""
         _, request, encode, *_ = self._whose
         if request is None or encode is None:
             return None
