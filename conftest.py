@@ -42,7 +42,7 @@ settings.load_profile("patient")  # how long a draw takes is a matter of the mac
 
 gc.disable()  # until everything is collected: of modules and tests nothing is garbage
 
-TOGETHER = ("tests/kernel/engines/", "tests/report/")
+TOGETHER = ("tests/kernel/engines/", "tests/report/", "tests/service/pages/")
 """Folders whose tests share more than a file's: servers, and releases of every kind."""
 
 

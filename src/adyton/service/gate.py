@@ -23,6 +23,7 @@ from adyton.service.access import Doorkeeper, Person
 from adyton.service.channel import Forbidden
 from adyton.service.limits import Rate, TooLarge, TooMany, TooSlow, UnderWay, check_json
 from adyton.service.observing import AuditLog, Metrics
+from adyton.service.passing import Pages
 from adyton.service.timing import Clock, Durations, leaves_at
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -138,6 +139,8 @@ class Gate:
     datasets: frozenset[str]
     most_body: int
     body_seconds: float
+    pages: Pages | None = None
+    """Where calls go that are for pages."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a call."""
@@ -185,6 +188,9 @@ class Gate:
                 passage.arrival = self.clock.now()
             if refused is not None:
                 raise refused
+            if self.pages is not None and self.pages.takes(scope["path"]):
+                passage.route = "pages"
+                return Reply(*await self.pages.reply(scope, body))
             if body:
                 check_json(body)
             reply = Reply()
@@ -240,8 +246,8 @@ class Gate:
     def _record(self, scope: Scope, passage: Passage, reply: Reply) -> None:
         person, peer = passage.person, scope.get("client")
         self.metrics.replies.labels(passage.route, passage.dataset or "", str(reply.status)).inc()
-        if person is None and reply.status == HTTPStatus.OK:
-            return  # health, or the description of the service
+        if person is None and (reply.status == HTTPStatus.OK or passage.route == "pages"):
+            return  # health, the description of the service, or a page: what it asks of the service is written down
         self.audit.write(
             who=person.name if person else None,
             role=person.role if person else None,
@@ -257,7 +263,8 @@ class Gate:
 
     async def _send(self, scope: Scope, reply: Reply, send: Send) -> None:
         """Send a reply in pieces, so that a client who reads slowly is waited for."""
-        headers = [*reply.headers, *_HEADERS]
+        said = {name for name, _ in reply.headers}
+        headers = [*reply.headers, *(header for header in _HEADERS if header[0] not in said)]
         if scope.get("scheme") == "https":
             headers.append(_OVER_TLS)
         if all(name != b"content-length" for name, _ in headers):

@@ -50,6 +50,8 @@ class Listener:
     shutdown_seconds: int = 30
     parent: int | None = None
     """The process without which this one ends."""
+    inside: str | None = None
+    """A Unix socket at which processes of the service ask, without TLS."""
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then end what is under way."""
@@ -94,8 +96,23 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         assert sockets is not None
+        if self._listener.inside is not None:
+            Path(self._listener.inside).unlink(missing_ok=True)
+            mask = os.umask(0o177)
+            try:
+                self.servers.append(
+                    await asyncio.get_running_loop().create_unix_server(self._connected, self._listener.inside)
+                )
+            finally:
+                os.umask(mask)
         sys.stdout.write(json.dumps({"ready": _told(self._listener, sockets[0])}) + "\n")
         sys.stdout.flush()
+
+    def _connected(self) -> asyncio.Protocol:
+        protocol: asyncio.Protocol = self.config.http_protocol_class(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
 
     async def on_tick(self, counter: int) -> bool:
         parent = self._listener.parent

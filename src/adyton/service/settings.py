@@ -76,6 +76,10 @@ class Settings(Strict):
     """The file of the signing key."""
     parent: int | None = None
     """The process without which this one ends."""
+    pages: str | None = None
+    """The socket of the process that makes pages; None: there are none."""
+    api: str | None = None
+    """The socket on which that process asks this one."""
     limits: Limits = Limits()
     timing: Timing = Timing()
     openid: OpenIdSettings | None = None

@@ -32,6 +32,8 @@ _LONGEST_PAUSE = 10.0
 _LONGEST_SOCKET = 100
 """The bytes of the path of a socket that every system allows."""
 _SECONDS_TO_END = 90.0
+_INNER = "http"
+"""The folder in which the HTTP process and that of the pages have their sockets."""
 
 
 @dataclass
@@ -109,9 +111,9 @@ class Service:
             keepers = [self._keeper(dataset, folder) for dataset in self._config.datasets.values()]
             self.parts = keepers
             await asyncio.gather(*(part.start() for part in keepers))
-            web = self._web(folder, keepers)
-            self.parts = [*keepers, web]
-            await web.start()
+            pages, web = self._pages(folder), self._web(folder, keepers)
+            self.parts = [*keepers, pages, web]
+            await asyncio.gather(pages.start(), web.start())
             ready()
             watching = [asyncio.create_task(self._watch(part, ended)) for part in self.parts]
             await ended.wait()
@@ -153,6 +155,10 @@ class Service:
             except OSError as error:
                 raise BadInput(f"{folder} cannot be made ({error.strerror}). Give another folder as runtime.") from None
         folder.chmod(0o700 if self._user is None else 0o711)
+        inner = folder / _INNER
+        inner.mkdir(mode=0o700, exist_ok=True)
+        if self._user is not None:
+            os.chown(inner, self._user.pw_uid, self._user.pw_gid)
         longest = max(len(os.fsencode(self._socket(folder, one))) for one in self._config.datasets.values())
         if longest > _LONGEST_SOCKET:
             raise BadInput(f"the path {folder} is too long for sockets. Give a shorter one as runtime.")
@@ -212,12 +218,23 @@ class Service:
     def _socket(folder: Path, dataset: DataSet) -> str:
         return str(folder / f"{dataset.name}.sock")
 
-    def _web(self, folder: Path, keepers: Sequence[Part]) -> Part:
-        user, http = self._user, self._config.http
-        environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    def _apart(self, folder: Path) -> dict[str, Any]:
+        """How a process is started that may know nothing of the data."""
+        user, environment = self._user, {name: os.environ[name] for name in _KEPT if name in os.environ}
         how: dict[str, Any] = {"env": environment, "start_new_session": True, "cwd": folder}
+        return how | ({} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []})
+
+    def _pages(self, folder: Path) -> Part:
+        settings = {
+            "socket": str(folder / _INNER / "pages.sock"),
+            "api": str(folder / _INNER / "api.sock"),
+            "parent": os.getpid(),
+        }
+        return Part("the process of the pages", "adyton.service.pages.process", settings, self._apart(folder))
+
+    def _web(self, folder: Path, keepers: Sequence[Part]) -> Part:
+        user, http, how = self._user, self._config.http, self._apart(folder)
         if user is not None:
-            how |= {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
             for file in (http.access, http.receipts, http.audit):
                 if file is not None and Path(file).exists():
                     os.chown(file, user.pw_uid, user.pw_gid)
@@ -243,6 +260,8 @@ class Service:
             "audit": http.audit,
             "receipts": http.receipts,
             "parent": os.getpid(),
+            "pages": str(folder / _INNER / "pages.sock"),
+            "api": str(folder / _INNER / "api.sock"),
             "limits": limits,
             "timing": {**asdict(timing), "on": self._config.protects_timing},
             "openid": None if openid is None else asdict(openid),

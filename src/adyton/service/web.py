@@ -26,6 +26,7 @@ from adyton.service.gate import Gate, error_reply
 from adyton.service.limits import Rate, UnderWay
 from adyton.service.listening import Listener
 from adyton.service.observing import AuditLog, Metrics
+from adyton.service.passing import Pages
 from adyton.service.routes import router
 from adyton.service.settings import Settings, sentence
 from adyton.service.timing import Clock, SystemClock
@@ -54,6 +55,7 @@ def application(settings: Settings, *, clock: Clock | None = None) -> Gate:
         datasets=frozenset(settings.datasets),
         most_body=limits.body,
         body_seconds=limits.body_seconds,
+        pages=None if settings.pages is None else Pages(settings.pages),
     )
 
 
@@ -119,6 +121,7 @@ def main() -> None:
             idle_seconds=limits.idle_seconds,
             shutdown_seconds=limits.shutdown_seconds,
             parent=settings.parent,
+            inside=settings.api,
         ).run()
     except (AdytonError, OSError) as error:
         message = (

@@ -1,0 +1,146 @@
+"""Finds the view of a path, and makes an error page of every error.
+
+What holds for all pages is here: who is signed in, that a form comes from one of our own pages, and the headers that
+keep scripts, frames and addresses of others out.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+from collections.abc import Mapping
+from functools import cache
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
+from adyton.service import channel
+from adyton.service.channel import Message
+from adyton.service.pages import entrance, tables
+from adyton.service.pages.visitors import Links, Visitors, cookie_name
+from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+"""Scripts and styles from our own files alone; drawings have styles in their attributes."""
+_HEADERS = {
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_MOST_FIELDS = 20_000
+_ROUTES: dict[tuple[str, str], View] = {**entrance.VIEWS, **tables.VIEWS}
+"""Every view, by method and path."""
+_STATUS = {BudgetExceeded: 409, Waiting: 202, NoSuchPage: 404, ServiceError: 503}
+
+
+class Site:
+    """All pages, for everybody who visits them."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        self.settings = settings
+        self.visitors = Visitors()
+        key = settings.get("links")
+        self.links = Links(key) if key else None
+        self.results: dict[Any, Any] = {}
+        """Results that were read before, for views that show them again."""
+
+    def answer(self, message: Message) -> Message:
+        """The reply to a call that the HTTP process passes on, as it passes it."""
+        page = self._page(message)
+        headers = {**_HEADERS, "content-type": page.kind, **page.headers}
+        return {
+            "status": page.status,
+            "headers": [[name, value] for name, value in headers.items()],
+            "body": base64.b64encode(page.body).decode("ascii"),
+        }
+
+    def _page(self, message: Message) -> Page:
+        visit = Visit(message["method"], message["path"], {}, {}, None, self, secure=bool(message.get("secure")))
+        try:
+            visit.query = _fields(message.get("query", ""))
+            visit.cookie = _cookie(message)
+            visit.visitor = self.visitors.find(visit.cookie)
+            if visit.method == "POST":
+                visit.form = _form(message)
+                self._check_origin(visit, message)
+            view, parts = _view(visit.method, visit.path)
+            return view(visit, **parts)
+        except SignIn:
+            return redirect(path_to("enter", to=visit.path if visit.method == "GET" else "/"))
+        except AdytonError as problem:
+            return self._problem(visit, problem)
+        except Exception as defect:
+            channel.report(defect)
+            return self._problem(visit, channel.Refused({"kind": "Defect"}))
+
+    def _check_origin(self, visit: Visit, message: Message) -> None:
+        """Refuse forms that do not come from our own pages."""
+        site = message.get("fetch_site") or "same-origin"
+        key = visit.visitor.form_key if visit.visitor is not None else ""
+        if site not in ("same-origin", "none") or (
+            visit.visitor is not None and not hmac.compare_digest(visit.text("form_key").encode(), key.encode())
+        ):
+            raise BadInput("This form is too old, or was sent from another page. Open the page again and send it anew.")
+
+    def _problem(self, visit: Visit, problem: AdytonError) -> Page:
+        said, status = channel.error_of(problem), _status(problem)
+        return visit.page("problem.html.j2", status=status, title=_TITLES.get(status, "That did not work"), said=said)
+
+
+_TITLES = {
+    404: "There is no such page",
+    409: "More than is left",
+    503: "The service does not answer",
+}
+
+
+def _status(problem: AdytonError) -> int:
+    return next((status for kind, status in _STATUS.items() if isinstance(problem, kind)), 400)
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str], View]]:
+    """The pattern of each path, whose parts in braces hold anything but a slash."""
+    return [
+        (method, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path))), view)
+        for (method, path), view in _ROUTES.items()
+    ]
+
+
+def _view(method: str, path: str) -> tuple[View, dict[str, str]]:
+    if path.startswith("/static/") and method in ("GET", "HEAD"):
+        return (lambda _: static(path.removeprefix("/static/"))), {}
+    for own, pattern, view in _patterns():
+        match = pattern.fullmatch(path)
+        if match and own == ("GET" if method == "HEAD" else method):
+            return view, {name: unquote(part) for name, part in match.groupdict().items()}
+    raise NoSuchPage("There is no such page. Begin with the tables.")
+
+
+def _fields(text: str) -> Fields:
+    try:
+        return parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise BadInput("This form cannot be read. Open the page again and send it anew.") from None
+
+
+def _form(message: Message) -> Fields:
+    kind = str(message.get("content_type", "")).partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise BadInput("This form cannot be read. Open the page again and send it anew.")
+    return _fields(base64.b64decode(message.get("body", "")).decode("latin-1"))
+
+
+def _cookie(message: Message) -> str:
+    try:
+        jar = SimpleCookie(message.get("cookie", ""))
+    except CookieError:
+        return ""
+    own = jar.get(cookie_name(secure=bool(message.get("secure"))))
+    return own.value if own else ""

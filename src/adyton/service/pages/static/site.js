@@ -1,0 +1,127 @@
+// What pages do beyond links and forms. Every page works without it.
+"use strict";
+(() => {
+  const all = (selector, root) => [...(root || document).querySelectorAll(selector)];
+
+  // data-copy: a button that copies the text of its box
+  function copies(root) {
+    for (const button of all("[data-copy]", root)) {
+      if (!navigator.clipboard) continue;
+      button.hidden = false;
+      button.addEventListener("click", async () => {
+        await navigator.clipboard.writeText(button.closest(".copy").querySelector("code").textContent);
+        const said = button.textContent;
+        button.textContent = "Copied";
+        setTimeout(() => { button.textContent = said; }, 1500);
+      });
+    }
+  }
+
+  // data-slides="#field": a slider and a field that show the same amount; data-steps has the slider's amounts
+  function slides(root) {
+    for (const slider of all("[data-slides]", root)) {
+      const field = document.querySelector(slider.dataset.slides);
+      const steps = slider.dataset.steps.split(" ");
+      const follow = () => {
+        const amount = Number(field.value);
+        if (!(amount > 0)) return;
+        const far = steps.map((step) => Math.abs(Math.log(Number(step) / amount)));
+        slider.value = String(far.indexOf(Math.min(...far)));
+        slider.setAttribute("aria-valuetext", "ε = " + field.value);
+      };
+      slider.closest("[hidden]")?.removeAttribute("hidden");
+      slider.addEventListener("input", () => {
+        field.value = steps[Number(slider.value)];
+        slider.setAttribute("aria-valuetext", "ε = " + field.value);
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+      });
+      field.addEventListener("input", follow);
+      follow();
+    }
+  }
+
+  // data-live="URL" data-into="#id" on a form: what URL says about the form as it is now
+  function lives(root) {
+    for (const form of all("form[data-live]", root)) {
+      const place = document.querySelector(form.dataset.into);
+      let timer = 0, asked = 0;
+      const load = async () => {
+        const mine = ++asked;
+        const fields = new URLSearchParams(new FormData(form));
+        fields.delete("form_key");
+        place.classList.add("busy");
+        try {
+          const reply = await fetch(form.dataset.live + "?" + fields, { headers: { "X-Fragment": "1" } });
+          const text = await reply.text();
+          if (mine !== asked) return;
+          if (reply.redirected) { location.reload(); return; }
+          place.innerHTML = text;
+          started(place);
+        } catch (problem) {
+          if (mine === asked) place.textContent = "The service does not answer. Try again in a moment.";
+        } finally {
+          if (mine === asked) place.classList.remove("busy");
+        }
+      };
+      form.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(load, 250); });
+      form.addEventListener("change", () => { clearTimeout(timer); timer = setTimeout(load, 60); });
+      if (form.dataset.now !== undefined) load();
+    }
+  }
+
+  // data-chooses="name" on a field: parts with data-if="name=value other" are shown for these values only
+  function chooses(root) {
+    for (const form of all("form", root)) {
+      const show = () => {
+        for (const part of all("[data-if]", form)) {
+          const [name, values] = part.dataset.if.split("=");
+          const chosen = new FormData(form).getAll(name);
+          part.hidden = !values.split(" ").some((value) => chosen.includes(value));
+        }
+      };
+      form.addEventListener("change", show);
+      show();
+    }
+  }
+
+  // data-refresh="URL" data-every="ms": a part of the page that is loaded anew until the reply says where to go
+  function refreshes(root) {
+    for (const part of all("[data-refresh]", root)) {
+      const load = async () => {
+        try {
+          const reply = await fetch(part.dataset.refresh, { headers: { "X-Fragment": "1" } });
+          const next = reply.headers.get("Adyton-Next");
+          if (next || reply.redirected) { location.replace(next || location.href); return; }
+          part.innerHTML = await reply.text();
+          started(part);
+        } catch (problem) { /* it is asked again */ }
+        setTimeout(load, Number(part.dataset.every));
+      };
+      setTimeout(load, Number(part.dataset.every));
+    }
+  }
+
+  // data-reads="#field": a file on this machine, whose text goes into a field; it is sent with the form only
+  function reads(root) {
+    for (const chooser of all("input[type=file][data-reads]", root)) {
+      chooser.closest("[hidden]")?.removeAttribute("hidden");
+      chooser.addEventListener("change", async () => {
+        const field = document.querySelector(chooser.dataset.reads);
+        if (chooser.files[0]) field.value = await chooser.files[0].text();
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+      });
+    }
+  }
+
+  // data-confirm="question": a form that is sent after a second click
+  function confirms(root) {
+    for (const form of all("form[data-confirm]", root)) {
+      form.addEventListener("submit", (event) => { if (!window.confirm(form.dataset.confirm)) event.preventDefault(); });
+    }
+  }
+
+  function started(root) {
+    for (const start of [copies, slides, lives, chooses, refreshes, reads, confirms]) start(root);
+  }
+  started(document);
+})();

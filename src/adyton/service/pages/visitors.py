@@ -1,0 +1,104 @@
+"""Who has signed in: a cookie without meaning of its own stands for a token, which never goes to the browser."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+COOKIE = "adyton"
+SECONDS = 12 * 3600
+"""How long a visitor who does nothing stays signed in."""
+_LINK_SECONDS = 600
+_MOST = 1000
+
+
+@dataclass
+class Visitor:
+    """Somebody who has signed in."""
+
+    token: str
+    name: str
+    role: str
+    form_key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    """What each form carries, so that other sites cannot send one in the visitor's name."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What views keep for this visitor, such as drafts."""
+    seen: float = 0.0
+
+    @property
+    def is_curator(self) -> bool:
+        """Whether the visitor decides about data sets."""
+        return self.role == "curator"
+
+
+class Visitors:
+    """Everybody who has signed in, by the hash of their cookie."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._known: dict[bytes, Visitor] = {}
+        self._clock = clock
+
+    def enter(self, token: str, name: str, role: str) -> str:
+        """The cookie of a new visitor."""
+        now = self._clock()
+        self._known = {key: old for key, old in self._known.items() if now - old.seen < SECONDS}
+        while len(self._known) >= _MOST:
+            del self._known[min(self._known, key=lambda key: self._known[key].seen)]
+        cookie = secrets.token_urlsafe(32)
+        self._known[_hashed(cookie)] = Visitor(token, name, role, seen=now)
+        return cookie
+
+    def find(self, cookie: str) -> Visitor | None:
+        """Whose cookie this is, if anybody's."""
+        visitor = self._known.get(_hashed(cookie)) if cookie else None
+        now = self._clock()
+        if visitor is None or now - visitor.seen >= SECONDS:
+            return None
+        visitor.seen = now
+        return visitor
+
+    def leave(self, cookie: str) -> None:
+        """Forget a visitor."""
+        self._known.pop(_hashed(cookie), None)
+
+
+class Links:
+    """Links that sign somebody in, once and for ten minutes: for the person at whose terminal they are printed."""
+
+    def __init__(self, key: str, clock: Callable[[], float] = time.time) -> None:
+        self._key, self._clock = bytes.fromhex(key), clock
+        self._used: dict[str, float] = {}
+
+    def make(self) -> str:
+        """The secret part of a new link."""
+        said = f"{int(self._clock()) + _LINK_SECONDS}-{secrets.token_hex(16)}"
+        return f"{said}-{self._signed(said)}"
+
+    def use(self, link: str) -> bool:
+        """Whether this is a link that was not used before; from now on it was."""
+        said, _, signature = link.rpartition("-")
+        until, now = said.partition("-")[0], self._clock()
+        if not hmac.compare_digest(signature.encode(), self._signed(said).encode()) or float(until) < now:
+            return False
+        self._used = {old: end for old, end in self._used.items() if end >= now}
+        if said in self._used:
+            return False
+        self._used[said] = float(until)
+        return True
+
+    def _signed(self, said: str) -> str:
+        return hmac.new(self._key, said.encode(), hashlib.sha256).hexdigest()
+
+
+def cookie_name(*, secure: bool) -> str:
+    """The name of the cookie; over TLS one that no other site of the domain can set."""
+    return f"__Host-{COOKIE}" if secure else COOKIE
+
+
+def _hashed(cookie: str) -> bytes:
+    return hashlib.sha256(cookie.encode()).digest()

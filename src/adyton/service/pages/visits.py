@@ -1,0 +1,182 @@
+"""What a view gets and returns: a visit and a page. Both are values that know nothing of sockets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from typing import Any, TypeAlias
+from urllib.parse import quote, urlencode
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from adyton.errors import AdytonError, BadInput
+from adyton.exact import display
+from adyton.service.pages.visitors import Visitor
+from adyton.session.client import Address, Client
+from adyton.session.remote import RemoteSession
+
+Fields: TypeAlias = Mapping[str, list[str]]
+"""The fields of a form or of a query, each with all of its values."""
+_PATIENCE = 5.0
+"""For how many seconds a view waits for a service that is starting again."""
+HTML = "text/html; charset=utf-8"
+
+
+class NoSuchPage(AdytonError):
+    """A path that leads nowhere, or to something that this visitor may not see."""
+
+
+class SignIn(AdytonError):
+    """A page that only visitors who have signed in may see."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is sent back."""
+
+    body: bytes
+    status: int = 200
+    kind: str = HTML
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Visit:
+    """One call of a browser."""
+
+    method: str
+    path: str
+    query: Fields
+    form: Fields
+    visitor: Visitor | None
+    site: Any
+    """The site, for what all visits share: its settings, and results that were read before."""
+    secure: bool = False
+    """Whether it came over TLS."""
+    cookie: str = ""
+
+    @property
+    def person(self) -> Visitor:
+        """Who has signed in; everybody else is sent to the page where that is done."""
+        if self.visitor is None:
+            raise SignIn("Sign in first.")
+        return self.visitor
+
+    def text(self, name: str, otherwise: str = "") -> str:
+        """The first value of a field, without blanks around it."""
+        values = self.form.get(name) or self.query.get(name)
+        return values[0].strip() if values else otherwise
+
+    def texts(self, name: str) -> list[str]:
+        """All values of a field that are not empty."""
+        return [text.strip() for text in (self.form.get(name) or self.query.get(name) or []) if text.strip()]
+
+    # ---- the service, as this visitor sees it -----------------------------------------------------------------------
+
+    @cached_property
+    def client(self) -> Client:
+        """Calls of the service with the visitor's token."""
+        return Client(Address.of(f"unix:{self.site.settings['api']}"), self.person.token, _PATIENCE)
+
+    def session(self, table: str) -> RemoteSession:
+        """A session about a table, with the budget as it is now."""
+        return RemoteSession(self.client, table)
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """What the service replies to a call, as plain values."""
+        return self.client.call(method, path, body).plain()
+
+    def tables(self) -> list[dict[str, Any]]:
+        """What the service says of each table that the visitor may use."""
+        listed: list[dict[str, Any]] = self.ask("GET", "/v1/datasets")["datasets"]
+        return listed
+
+    # ---- pages ------------------------------------------------------------------------------------------------------
+
+    def page(self, template: str, *, status: int = 200, **values: Any) -> Page:
+        """The page of a template."""
+        own = {"visitor": self.visitor, "path": self.path, "local": self.site.settings.get("workplace") is not None}
+        text = templates().get_template(template).render(**own, **values)
+        return Page(text.encode("utf-8"), status)
+
+
+View: TypeAlias = Callable[..., Page]
+"""A function from a visit, and the parts of its path by name, to a page."""
+
+
+def redirect(path: str) -> Page:
+    """Send the browser to another page, with GET."""
+    return Page(b"", 303, headers={"location": path})
+
+
+def json_page(value: object, status: int = 200) -> Page:
+    """Values for the script of a page."""
+    return Page(json.dumps(value, allow_nan=False).encode("ascii"), status, "application/json")
+
+
+def download(data: bytes, name: str, kind: str) -> Page:
+    """A file that the browser saves under a name."""
+    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in name)
+    shown = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+    return Page(data, 200, kind, {"content-disposition": shown})
+
+
+def document(html: str) -> Page:
+    """A page that stands for itself, with its own styles and without any script, such as a report."""
+    policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+    return Page(html.encode("utf-8"), headers={"content-security-policy": policy})
+
+
+def path_to(*parts: str, **query: str) -> str:
+    """A path made of parts, which may hold any characters, and a query.
+
+    >>> path_to("tables", "a b", "ask", task="count")
+    '/tables/a%20b/ask?task=count'
+    """
+    path = "/" + "/".join(quote(part, safe="") for part in parts)
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def whole_number(text: str, what: str, least: int, most: int) -> int:
+    """A whole number of a field."""
+    if not (text.isascii() and text.isdecimal() and least <= int(text[:20]) <= most):
+        raise BadInput(f"{what} is a whole number from {least:,} to {most:,}, given {text[:40]!r}.")
+    return int(text)
+
+
+_environment: list[Environment] = []
+
+
+def templates() -> Environment:
+    """The templates; inserted text is escaped. Those of reports are there, too: a page shows the same blocks."""
+    if not _environment:
+        own = Environment(
+            loader=ChoiceLoader([PackageLoader("adyton.service.pages"), PackageLoader("adyton.report", ".")]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        own.globals |= {"path_to": path_to}
+        own.filters |= {"exact": display}
+        _environment.append(own)
+    return _environment[0]
+
+
+def static(name: str) -> Page:
+    """A file that pages load: the style sheet, which begins with that of reports, or the script."""
+    folder = files("adyton.service.pages").joinpath("static")
+    kinds = {
+        "site.css": "text/css; charset=utf-8",
+        "site.js": "text/javascript; charset=utf-8",
+        "icon.svg": "image/svg+xml",
+    }
+    if name not in kinds:
+        raise NoSuchPage("There is no such file.")
+    data = folder.joinpath(name).read_bytes()
+    if name == "site.css":
+        data = files("adyton.report").joinpath("page.css").read_bytes() + data
+    return Page(data, 200, kinds[name], {"cache-control": "no-cache"})

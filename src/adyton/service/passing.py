@@ -1,0 +1,51 @@
+"""What the HTTP process passes on to the process that makes pages, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+from adyton.service import channel
+from adyton.service.channel import Busy
+from adyton.service.limits import UnderWay
+
+_OWN = ("/v1", "/health", "/metrics", "/openapi.json")
+"""Where the paths begin that are not for pages."""
+_SECONDS = 120
+_MOST = 128
+_HEADERS = {b"cookie": "cookie", b"content-type": "content_type", b"sec-fetch-site": "fetch_site"}
+"""The headers that a page may depend on."""
+
+
+class Pages:
+    """Passes calls of browsers on."""
+
+    def __init__(self, socket: str) -> None:
+        self._socket, self._calls = socket, UnderWay(_MOST, _MOST)
+
+    @staticmethod
+    def takes(path: str) -> bool:
+        """Whether a path is that of a page."""
+        return not any(path == own or path.startswith(f"{own}/") for own in _OWN)
+
+    async def reply(self, scope: Mapping[str, Any], body: bytes) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        """The status, headers and body of a page."""
+        own = {_HEADERS[name]: value.decode("latin-1") for name, value in scope["headers"] if name in _HEADERS}
+        message = {
+            "method": scope["method"],
+            "path": scope["raw_path"].decode("ascii", "replace"),
+            "query": scope["query_string"].decode("latin-1"),
+            "secure": scope.get("scheme") == "https",
+            "body": base64.b64encode(body).decode("ascii"),
+            **own,
+        }
+        with self._calls.one_more("pages"):
+            try:
+                async with asyncio.timeout(_SECONDS):
+                    page: MutableMapping[str, Any] = await channel.call(self._socket, message)
+            except TimeoutError:
+                raise Busy("The page could not be made in time. Try again later.") from None
+        headers = [(name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in page["headers"]]
+        return page["status"], headers, base64.b64decode(page["body"])

@@ -1,0 +1,24 @@
+"""One service for all tests of pages; each test visits as somebody."""
+
+import pytest
+
+from service.pages.visiting import Visiting
+from service.whole import Served
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    with Served(tmp_path_factory.mktemp("pages")) as service:
+        yield service
+
+
+@pytest.fixture
+def visit(served):
+    """A function: a visitor who has signed in as somebody."""
+
+    def signed_in(who="mara"):
+        visitor = Visiting(served.socket)
+        visitor.sign_in(served.tokens[who])
+        return visitor
+
+    return signed_in

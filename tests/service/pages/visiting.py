@@ -1,0 +1,105 @@
+"""A visitor of pages without a browser: keeps its cookie, follows where it is sent, and sends forms as they are."""
+
+import http.client
+import re
+import socket
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from urllib.parse import urlencode, urlsplit
+
+
+@dataclass
+class Seen:
+    """A page as it arrived."""
+
+    path: str
+    status: int
+    headers: dict
+    body: bytes
+
+    @property
+    def html(self):
+        return self.body.decode("utf-8")
+
+    @property
+    def words(self):
+        """Its text, with single blanks."""
+        reader = _Words()
+        reader.feed(self.html)
+        return " ".join(" ".join(reader.parts).split())
+
+    def field(self, name):
+        """The value of the first field of this name."""
+        found = re.search(rf'<input[^>]*name="{re.escape(name)}"[^>]*value="([^"]*)"', self.html)
+        return found and found[1]
+
+
+class _Words(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.parts, self.hidden = [], 0
+
+    def handle_starttag(self, tag, attrs):
+        self.hidden += tag in ("script", "style")
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag in ("script", "style")
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.parts.append(data)
+
+
+class Visiting:
+    """Visits a service at a Unix socket, or at a host and port."""
+
+    def __init__(self, place):
+        self.place, self.cookies, self.form_key = str(place), {}, ""
+
+    def get(self, path, follow=True, headers=None):
+        """The page at a path."""
+        return self._followed("GET", path, None, follow, headers or {})
+
+    def post(self, path, follow=True, headers=None, **fields):
+        """Send a form; it carries the key of the page that was seen last."""
+        return self._followed("POST", path, {"form_key": self.form_key, **fields}, follow, headers or {})
+
+    def sign_in(self, token):
+        """Sign in with a token."""
+        self.get("/enter")
+        return self.post("/enter", token=token, to="/")
+
+    def _followed(self, method, path, fields, follow, headers):
+        seen = self._seen(method, path, fields, headers)
+        while follow and seen.status == 303:
+            seen = self._seen("GET", seen.headers["location"], None, {})
+        if key := seen.headers.get("content-type", "").startswith("text/html") and seen.field("form_key"):
+            self.form_key = key
+        return seen
+
+    def _seen(self, method, path, fields, headers):
+        connection = http.client.HTTPConnection("localhost", timeout=120)
+        if ":" in self.place and not self.place.startswith("/"):
+            host, _, port = self.place.rpartition(":")
+            connection.sock = socket.create_connection((host, int(port)), 120)
+        else:
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.settimeout(120)
+            connection.sock.connect(self.place)
+        head = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} | headers
+        text = None
+        if fields is not None:
+            text = urlencode(fields, doseq=True)
+            head.setdefault("Content-Type", "application/x-www-form-urlencoded")
+        try:
+            connection.request(method, path, text, head)
+            reply = connection.getresponse()
+            body = reply.read()
+        finally:
+            connection.close()
+        for name, value in reply.getheaders():
+            if name.lower() == "set-cookie":
+                key, _, rest = value.partition("=")
+                self.cookies[key] = rest.partition(";")[0]
+        own = {name.lower(): value for name, value in reply.getheaders()}
+        return Seen(urlsplit(path).path, reply.status, own, body)
