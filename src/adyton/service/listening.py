@@ -109,7 +109,8 @@ class _Server(uvicorn.Server):
         sys.stdout.flush()
 
     def _connected(self) -> asyncio.Protocol:
-        protocol: asyncio.Protocol = self.config.http_protocol_class(
+        make: Any = self.config.http_protocol_class
+        protocol: asyncio.Protocol = make(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
         return protocol

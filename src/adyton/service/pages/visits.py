@@ -179,4 +179,4 @@ def static(name: str) -> Page:
     data = folder.joinpath(name).read_bytes()
     if name == "site.css":
         data = files("adyton.report").joinpath("page.css").read_bytes() + data
-    return Page(data, 200, kinds[name], {"cache-control": "no-cache"})
+    return Page(data, 200, f"{kinds[name]}; charset=utf-8", {"cache-control": "no-cache"})
