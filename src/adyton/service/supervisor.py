@@ -111,9 +111,10 @@ class Service:
             keepers = [self._keeper(dataset, folder) for dataset in self._config.datasets.values()]
             self.parts = keepers
             await asyncio.gather(*(part.start() for part in keepers))
-            pages, web = self._pages(folder), self._web(folder, keepers)
-            self.parts = [*keepers, pages, web]
-            await asyncio.gather(pages.start(), web.start())
+            pages = [self._pages(folder)] if self._config.http.pages else []
+            front = [*pages, self._web(folder, keepers)]
+            self.parts = [*keepers, *front]
+            await asyncio.gather(*(part.start() for part in front))
             ready()
             watching = [asyncio.create_task(self._watch(part, ended)) for part in self.parts]
             await ended.wait()
@@ -260,7 +261,7 @@ class Service:
             "audit": http.audit,
             "receipts": http.receipts,
             "parent": os.getpid(),
-            "pages": str(folder / _INNER / "pages.sock"),
+            "pages": str(folder / _INNER / "pages.sock") if http.pages else None,
             "api": str(folder / _INNER / "api.sock"),
             "limits": limits,
             "timing": {**asdict(timing), "on": self._config.protects_timing},
