@@ -410,9 +410,10 @@ _MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", re.ASCII)
 _PAGE = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w./%~+#?=&;,-]*)?", re.ASCII)
 
 
-def render(result: Result) -> str:
-    """The whole page."""
-    schema, view = result.schema, result.view()
+def render(result: Result, view: View | None = None) -> str:
+    """The whole page; *view* is given if its content is known already."""
+    schema = result.schema
+    view = result.view() if view is None else view
     words = NO_WORDS if schema is None else schema.report
     page = templates().get_template("page.html.j2")
     return page.render(

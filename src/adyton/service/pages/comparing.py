@@ -12,6 +12,7 @@ import numpy as np
 from pyarrow import csv
 
 from adyton.errors import AdytonError, BadInput
+from adyton.exact import display
 from adyton.report.charts import MOST_BARS, Panel
 from adyton.report.page import Picture, Table
 from adyton.report.pictures import Drawing
@@ -21,9 +22,9 @@ from adyton.result.figures import Lines
 from adyton.result.folder import for_spreadsheets
 from adyton.result.released import Released, combine
 from adyton.result.result import Result
-from adyton.service.pages.fetched import Place, Saved, Shelf, lines, outcome
+from adyton.service.pages.fetched import AT_ONCE, PATIENCE, Job, Place, Saved, lines, outcome, shelf_of
 from adyton.service.pages.results import key_of, owner_of, path_of
-from adyton.service.pages.showing import Shown, file_of, report_of, request_in_words, shown_of
+from adyton.service.pages.showing import file_of, made_of, report_of, request_in_words
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, redirect
 
@@ -54,7 +55,7 @@ def compare(visit: Visit, table: str) -> Page:
         return redirect(path_to("tables", table, "compare", **chosen, **({"n": "1"} if len(ticked) > 2 else {})))
     session, way = visit.session(table), visit.text("way") or "change"
     keys, problem = {name: visit.text(name) for name in ("a", "b")}, ""
-    values: dict[str, Any] = {"found": None, "shown": None, "picture": None, "lines": None, "sides": ()}
+    values: dict[str, Any] = {"found": None, "shown": None, "picture": None, "lines": None, "sides": (), "drawn": ""}
     if visit.text("n"):
         problem = "Two results are compared at a time. The first two that you ticked are chosen here."
     elif all(keys.values()):
@@ -78,21 +79,43 @@ def compare(visit: Visit, table: str) -> Page:
 
 
 def _compared(visit: Visit, table: str, keys: Mapping[str, str], way: str) -> dict[str, Any]:
-    """What the page shows of two results."""
+    """What the page shows of two results; nothing yet, while that is being computed."""
+    sides, job = _job(visit, table, keys, way)
+    if not _ready(job, way):
+        return {"sides": sides, "drawn": path_to("tables", table, "compare", "drawn", **keys, way=way)}
+    value = job.value(0)
+    if way == "combine":
+        return {"sides": sides, "shown": made_of(value).value(0).shown}
+    return {"sides": sides, "found": value, "picture": _picture(value), "lines": _table(value)}
+
+
+def _job(visit: Visit, table: str, keys: Mapping[str, str], way: str) -> tuple[tuple[Side, Side], Job]:
+    """What is computed from two results: what changed, or a result out of both."""
     if way not in _WAYS:
         raise BadInput("Choose what to do with the two results: compare them, or combine them.")
-    one, other = sides = tuple(_side(visit, table, key) for key in keys.values())
-    if way == "combine":
-        return {"sides": sides, "shown": _combined(visit, one, other)[1]}
-    found = _changed(one, other)
-    return {"sides": sides, "found": found, "picture": _picture(found), "lines": _table(found)}
+    one, other = (_side(visit, table, key) for key in keys.values())
+    work = {"change": lambda: _changed(one, other), "combine": lambda: _combined(visit, one, other)}[way]
+    return (one, other), one.saved.job((way, hash(other.saved.text)), work)
+
+
+def _ready(job: Job, way: str) -> bool:
+    """Whether everything is computed that the page shows."""
+    return job.ready(AT_ONCE) and (job.failed or way != "combine" or made_of(job.value(0)).ready(AT_ONCE))
+
+
+def drawn(visit: Visit, table: str) -> Page:
+    """The part of the page that is loaded anew until it is known what it shows; then, where to go."""
+    keys, way = {name: visit.text(name) for name in ("a", "b")}, visit.text("way")
+    if _ready(_job(visit, table, keys, way)[1], way):
+        return Page(b"", headers={"adyton-next": path_to("tables", table, "compare", **keys, way=way)})
+    return visit.page("drawing.html.j2")
 
 
 def _side(visit: Visit, table: str, key: str) -> Side:
     """A result by its key; an error if there is none yet."""
     id, _, owner = key.partition(":")
     place = Place(table, id, owner or None)
-    found = outcome(visit, place)
+    found = outcome(visit, place, PATIENCE)
     if found.saved is None:
         raise BadInput(f"{id} has no result that can be compared: it is {found.state}. Choose another one.")
     return Side(
@@ -113,7 +136,8 @@ def _choices(visit: Visit, table: str, keys: Mapping[str, str]) -> list[tuple[st
         place = Place(table, str(line["id"]), owner_of(visit, line))
         where = f" where {request.where}" if request.where else ""
         whose = f", {place.owner}" if place.owner else ""
-        own.append((key_of(place), f"{words}{where} ({str(line['made'])[:10]}, ε = {request.epsilon}{whose})"))
+        about = f"{str(line['made'])[:10]}, ε = {display(request.epsilon)}{whose}, {place.id[:8]}"
+        own.append((key_of(place), f"{words}{where} ({about})"))
     missing = [(key, key) for key in keys.values() if key and key not in dict(own[:_MOST_LISTED])]
     return own[:_MOST_LISTED] + missing
 
@@ -167,8 +191,8 @@ def _table(found: Lines) -> Table:
 # ---- both as one -----------------------------------------------------------------------------------------------------
 
 
-def _combined(visit: Visit, one: Side, other: Side) -> tuple[Saved, Shown]:
-    """One result out of both, with less noise, and what to show of it."""
+def _combined(visit: Visit, one: Side, other: Side) -> Saved:
+    """One result out of both, with less noise."""
     releases = []
     for side in (one, other):
         if not isinstance(side.result, Released):
@@ -176,26 +200,24 @@ def _combined(visit: Visit, one: Side, other: Side) -> tuple[Saved, Shown]:
                 f"{side.words}: this is {side.result.holds}. Only releases of counts and of tables are combined."
             )
         releases.append(side.result)
-    shelf: Shelf = visit.site.results.setdefault("shelf", Shelf())
-    both = combine(releases)
-    saved = shelf.read(both.to_text(complete=False))
-    return saved, shown_of(saved)
+    return shelf_of(visit).read(combine(releases).to_text(complete=False))
 
 
 def file(visit: Visit, table: str, name: str) -> Page:
     """A file of the comparison, or of the combined result."""
-    one, other = (_side(visit, table, visit.text(key)) for key in ("a", "b"))
-    if visit.text("way") == "combine":
-        saved, _ = _combined(visit, one, other)
-        return report_of(saved) if name == "report" else file_of(saved, name)
+    way = visit.text("way")
+    value = _job(visit, table, {key: visit.text(key) for key in ("a", "b")}, way)[1].value(PATIENCE)
+    if way == "combine":
+        return report_of(value) if name == "report" else file_of(value, name)
     if name != "change.csv":
         raise NoSuchPage("A comparison has one file, change.csv.")
     out = io.BytesIO()
-    csv.write_csv(for_spreadsheets(_changed(one, other).to_arrow()), out)
+    csv.write_csv(for_spreadsheets(value.to_arrow()), out)
     return download(out.getvalue(), name, "text/csv; charset=utf-8")
 
 
 VIEWS: Mapping[tuple[str, str], View] = {
     ("GET", "/tables/{table}/compare"): compare,
+    ("GET", "/tables/{table}/compare/drawn"): drawn,
     ("GET", "/tables/{table}/compare/files/{name}"): file,
 }

@@ -97,6 +97,9 @@ class Form:
     problems: dict[str, str] = field(default_factory=dict)
     """What is wrong with a field, by its name; under the name of the question, with the question."""
     answer: Answer | None = None
+    asked: bool = False
+    """Whether something was asked that can be answered."""
+    way: Callable[[Form, Any], Answer] | None = None
 
     @property
     def wrong(self) -> bool:
@@ -105,7 +108,7 @@ class Form:
 
 
 def form_of(visit: Visit, result: Result) -> Form | None:
-    """What can be asked of a result, and the answer to what was; None if nothing can."""
+    """What can be asked of a result, with what was typed; None if nothing can."""
     if isinstance(result, Released):
         form = _of_counts(visit, result)
     elif isinstance(result, NumbersRelease) and 1 < len(result.groups) <= _MOST_GROUPS:
@@ -118,14 +121,20 @@ def form_of(visit: Visit, result: Result) -> Form | None:
     ways: Mapping[str, Callable[[Form, Any], Answer]] = {"groups": _compared}
     if isinstance(result, Released):
         ways = {"count": _counted, "top": _top, "figure": _figure, "table": _tabled}
-    if form.kind in ways and not form.wrong:
-        try:
-            form.answer = ways[form.kind](form, result)
-        except AdytonError as problem:
-            form.problems.setdefault(form.kind, str(problem))
-        except Exception as defect:  # the result itself is shown in any case
-            form.problems[form.kind] = f"This could not be computed ({type(defect).__name__}). Ask something else."
+    form.asked = form.kind in ways and not form.wrong
+    form.way = ways.get(form.kind)
     return form
+
+
+def answered(form: Form, result: Result) -> tuple[Answer | None, dict[str, str]]:
+    """The answer to what was asked, and what is wrong with the fields; it may take time to compute."""
+    try:
+        return (form.way(form, result) if form.way is not None else None), form.problems
+    except AdytonError as problem:
+        form.problems.setdefault(form.kind, str(problem))
+    except Exception as defect:  # the result itself is shown in any case
+        form.problems[form.kind] = f"This could not be computed ({type(defect).__name__}). Ask something else."
+    return None, form.problems
 
 
 # ---- counts and tables -----------------------------------------------------------------------------------------------
@@ -219,8 +228,9 @@ def _said(compared: Comparison, question: str) -> Answer:
     """A comparison: its number and bounds, and what they mean."""
     ends = [compared.estimate, compared.lower, compared.upper]
     texts = [f"{end:,.4g}".replace("-", "−") if math.isfinite(end) else "–" for end in ends]
-    heads = ("", compared.what, "from", "to")
-    table = Table.plain(heads, [(compared.kind, *texts)], f"From and to: the {100 * compared.confidence:g}% interval.")
+    heads = ((compared.what, compared.kind if compared.kind != "exact" else ""), ("from", ""), ("to", ""))
+    cells = tuple((text, "") for text in texts)
+    table = Table((), heads, [((), cells)], f"From and to: the {100 * compared.confidence:g}% interval.")
     note = compared.note if compared.note not in compared.meaning else ""
     return Answer(question, sentence(compared.meaning), table, note)
 

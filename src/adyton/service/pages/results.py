@@ -6,14 +6,18 @@ While a request is under way its page says what was asked and since when, which 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from adyton.errors import AdytonError
 from adyton.exact import display
 from adyton.result.result import Result
 from adyton.service.pages.fetched import (
+    AT_ONCE,
+    PATIENCE,
+    Job,
     Outcome,
     Place,
     Saved,
@@ -23,20 +27,19 @@ from adyton.service.pages.fetched import (
     seconds_since,
 )
 from adyton.service.pages.lines import lines_for
-from adyton.service.pages.questions import COUNTED, Form, form_of
+from adyton.service.pages.questions import COUNTED, Form, answered, form_of
 from adyton.service.pages.showing import (
     RECEIPT,
     File,
-    Shown,
     file_of,
+    first_look,
     linked,
-    made,
+    made_of,
     most_rows,
     report_of,
     request_in_words,
     request_of,
     rows_file,
-    shown_of,
 )
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import (
@@ -53,6 +56,7 @@ from adyton.service.timing import class_of
 from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
 
+_REHEARSALS = 8
 _LINES = 100
 """How many requests a page lists."""
 _MEASUREMENTS = "measurements.json"
@@ -101,7 +105,7 @@ def _row(visit: Visit, table: str, line: Mapping[str, Any]) -> dict[str, Any]:
     made_at = str(line.get("made", ""))
     status = str(line.get("status"))
     return {
-        "path": path_of(place),
+        "path": "" if place.owner == "" else path_of(place),  # only curators open those of curators
         "words": words,
         "epsilon": "" if request is None else display(request.epsilon),
         "where": (request.where or "") if request is not None else "",
@@ -111,14 +115,14 @@ def _row(visit: Visit, table: str, line: Mapping[str, Any]) -> dict[str, Any]:
         "who": str(line.get("analyst") or "curators"),
         "key": key_of(place),
         "again": "" if request is None else again_path(table, line["request"]),
-        "done": status == "done" and request is not None,
+        "done": status == "done" and request is not None and place.owner != "",
     }
 
 
 def owner_of(visit: Visit, line: Mapping[str, Any]) -> str | None:
-    """Whose request a line of the list is, if it is not the visitor's own."""
+    """Whose request a line of the list is, if it is not the visitor's own; empty for one of the curators."""
     own = None if visit.person.is_curator else visit.person.name
-    return None if line.get("analyst") == own else str(line.get("analyst"))
+    return None if line.get("analyst") == own else str(line.get("analyst") or "")
 
 
 def path_of(place: Place, *more: str, **query: str) -> str:
@@ -152,55 +156,65 @@ def result(visit: Visit, table: str, id: str) -> Page:
 def show(visit: Visit, session: RemoteSession | None, table: str, result: Result, **more: Any) -> Page:
     """The page of a result: the pictures, numbers and words of its report.
 
-    It may be a released one (*place* and *found*: where it is, and what the service says of it), a rehearsed one
-    (*request*: the plain values of what was rehearsed), or one in a file (*saved* and *path*: where it is, without a
-    session).
+    It may be a released one (*place* and *found*: where it is, and what the service says of it), one in a file (*saved*
+    and *path*: where it is, without a session), or else a rehearsed one (*request*: the plain values of what was
+    rehearsed), which is kept for the visitor for a while.
     """
     place: Place | None = more.get("place")
     found: Outcome | None = more.get("found")
     saved: Saved | None = found.saved if found is not None else more.get("saved")
     path = str(more.get("path") or (path_of(place) if place is not None else ""))
-    shown = made(result) if saved is None else shown_of(saved)
     request = more.get("request") or (found.request if found is not None else None)
-    form = form_of(visit, result) if saved is not None else None
-    values = _values(visit, result, shown, path if saved is not None else "", form)
+    if saved is None:
+        saved, path = _keep_rehearsal(visit, table, result, request)
+    values = _values(visit, saved, path)
     if table:
         plain, asked = _request_of(result, request)
-        values |= {"again": again_path(table, plain) if plain else "", "where_else": ()}
-        if asked is not None and saved is not None:
+        values["again"] = again_path(table, plain) if plain else ""
+        if asked is not None and result.receipt.private:
             values["where_else"] = lines_for(visit, table, asked)
     if place is not None and found is not None:
-        others = visit.ask("GET", f"/v1/datasets/{quote(table, safe='')}").get("results") == "all"
+        described = visit.ask("GET", f"/v1/datasets/{quote(table, safe='')}")
         values |= {
             "signed": found.signed,
             "compare": path_to("tables", table, "compare", a=key_of(place)),
-            "who": _who_sees(visit, place, everybody=others),
+            "who": _who_sees(visit, place, everybody=described.get("results") == "all"),
         }
-        values["files"] += [File(RECEIPT, "The receipt that the service signed for exactly these bytes")]
+        values["files"].append(File(RECEIPT, "The receipt that the service signed for exactly these bytes"))
     about = frame(session, table) if session is not None else {}
     template = "result.html.j2" if session is not None else "saved_result.html.j2"
-    status = 400 if values["rows_problem"] or (form is not None and form.wrong) else 200
-    return visit.page(template, status=status, **about, **values)
+    wrong = values["rows_problem"] or (values["form"] is not None and values["form"].wrong)
+    return visit.page(template, status=400 if wrong else 200, **about, **values)
 
 
-def _values(visit: Visit, result: Result, shown: Shown, path: str, form: Form | None) -> dict[str, Any]:
+def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
     """What the page of any result is made of."""
     base, _, query = path.partition("?")
+    result, made = saved.result, made_of(saved)
+    drawn = made.ready(AT_ONCE)
+    shown = made.value(0).shown if drawn else first_look(result)
 
-    def below(*parts: str) -> str:
-        return "/".join([base, *(quote(part, safe="") for part in parts)]) + (f"?{query}" if query else "")
+    def below(*parts: str, **fields: str) -> str:
+        said = "&".join(filter(None, [query, urlencode(fields)]))
+        return "/".join([base, *(quote(part, safe="") for part in parts)]) + (f"?{said}" if said else "")
 
-    most = most_rows(result) if path else 0
+    form = form_of(visit, result) if drawn and not shown.problem else None
+    if form is not None and form.asked:
+        question = _question(visit, saved, form)
+        drawn = question.ready(AT_ONCE)
+        if drawn:
+            form.answer, form.problems = question.value(0)
+    most = most_rows(result)
     return {
         "result": result,
         "shown": shown,
-        "sections": [(own, linked(own.html, below("report") if path else "")) for own in shown.sections],
-        "saved": bool(path),
+        "sections": [(own, linked(own.html, below("report"))) for own in shown.sections],
         "base": base,
         "analyst": visit.text("analyst"),
-        "files": list(shown.files) if path else [],
+        "files": list(shown.files),
         "below": below,
         "form": form,
+        "drawing": "" if drawn else f"{base}/drawn?{urlencode(list(_fields(visit)))}",
         "counted": COUNTED,
         "most_rows": most,
         "rows": visit.text("rows", f"{min(most, 1000)}"),
@@ -211,6 +225,63 @@ def _values(visit: Visit, result: Result, shown: Shown, path: str, form: Form | 
         "compare": "",
         "who": "",
     }
+
+
+def _fields(visit: Visit) -> Iterator[tuple[str, str]]:
+    """The fields of a query, one by one."""
+    return ((name, value) for name, values in visit.query.items() for value in values)
+
+
+def _question(visit: Visit, saved: Saved, form: Form) -> Job:
+    """The answer to a further question, computed once."""
+    asked = tuple(sorted(_fields(visit)))
+    return saved.job(("question", asked), lambda: answered(form, saved.result))
+
+
+def drawn_at(visit: Visit, saved: Saved, path: str) -> Page:
+    """What is loaded anew until the pictures of a result are drawn, and a question is answered; then, where to go."""
+    ready, made = made_of(saved).ready(AT_ONCE), made_of(saved)
+    form = form_of(visit, saved.result) if ready and not made.value(0).shown.problem else None
+    if ready and (form is None or not form.asked or _question(visit, saved, form).ready(AT_ONCE)):
+        base, fields = path.partition("?")[0], urlencode(list(_fields(visit)))
+        fragment = "#answer" if form is not None and form.asked else ""
+        return Page(b"", headers={"adyton-next": f"{base}?{fields}{fragment}" if fields else base})
+    return visit.page("drawing.html.j2")
+
+
+# ---- rehearsed results -----------------------------------------------------------------------------------------------
+
+
+def _keep_rehearsal(visit: Visit, table: str, result: Result, request: Any) -> tuple[Saved, str]:
+    """Keep a rehearsed result, so that its page can be loaded again; where it is."""
+    known: dict[str, tuple[str, Saved, Any]] = visit.person.kept.setdefault("rehearsals", {})
+    key, saved = secrets.token_urlsafe(12), Saved("", result)
+    known[key] = table, saved, request
+    while len(known) > _REHEARSALS:
+        del known[next(iter(known))]
+    return saved, path_to("tables", table, "rehearsals", key)
+
+
+def _rehearsal(visit: Visit, table: str, key: str) -> tuple[Saved, Any]:
+    named, saved, request = visit.person.kept.get("rehearsals", {}).get(key, ("", None, None))
+    if saved is None or named != table:
+        raise NoSuchPage("This rehearsal is not kept any more. Rehearse again: it costs nothing.")
+    return saved, request
+
+
+def rehearsed(visit: Visit, table: str, key: str) -> Page:
+    """A result on made-up rows, once more."""
+    saved, request = _rehearsal(visit, table, key)
+    path = path_to("tables", table, "rehearsals", key)
+    return show(visit, visit.session(table), table, saved.result, saved=saved, path=path, request=request)
+
+
+def rehearsal_drawn(visit: Visit, table: str, key: str) -> Page:
+    """The part of the page that is loaded anew until the pictures are drawn."""
+    return drawn_at(visit, _rehearsal(visit, table, key)[0], path_to("tables", table, "rehearsals", key))
+
+
+# ---- parts of the page -----------------------------------------------------------------------------------------------
 
 
 def _rows_problem(visit: Visit, most: int) -> str:
@@ -254,6 +325,7 @@ _TITLES = {
     "ended": "Ended early, without a result",
     "measured": "Ended early: what was measured",
     "unread": "A result that cannot be shown",
+    "reading": "A result",
     "cancelled": "Cancelled",
     "gone": "Not carried out",
 }
@@ -265,7 +337,6 @@ def _without_result(visit: Visit, place: Place, found: Outcome) -> Page:
     values = {
         **frame(visit.session(place.table), place.table),
         "title": _TITLES[found.state],
-        "state": found.state,
         "words": words if found.request is not None else "",
         "asked": request,
         "epsilon": "" if request is None else display(request.epsilon),
@@ -323,7 +394,7 @@ def cancelled(visit: Visit, table: str, id: str) -> Page:
 
 def file(visit: Visit, table: str, id: str, name: str) -> Page:
     """A file of a result, to save."""
-    found = outcome(visit, Place.asked(visit, table, id))
+    found = outcome(visit, Place.asked(visit, table, id), PATIENCE)
     if found.signed is not None and name == RECEIPT:
         return download(found.signed.text.encode("ascii", "replace"), name, "text/plain; charset=utf-8")
     if found.saved is not None:
@@ -336,7 +407,7 @@ def file(visit: Visit, table: str, id: str, name: str) -> Page:
 def rows(visit: Visit, table: str, id: str) -> Page:
     """Synthetic rows, to save; a wrong number is shown at its field."""
     place = Place.asked(visit, table, id)
-    found = outcome(visit, place)
+    found = outcome(visit, place, PATIENCE)
     if found.saved is None:
         raise NoSuchPage("This request has no result to save. Its page says what became of it.")
     made_rows = synthetic(visit, found.saved)
@@ -352,9 +423,18 @@ def synthetic(visit: Visit, saved: Saved) -> Page | None:
     return rows_file(saved.result, whole_number(visit.text("rows"), "The number of rows", 1, max(1, most)), kind)
 
 
+def drawn(visit: Visit, table: str, id: str) -> Page:
+    """The part of the page that is loaded anew until the pictures are drawn."""
+    place = Place.asked(visit, table, id)
+    found = outcome(visit, place)
+    if found.saved is None:
+        return Page(b"", headers={"adyton-next": path_of(place)})
+    return drawn_at(visit, found.saved, path_of(place))
+
+
 def report(visit: Visit, table: str, id: str) -> Page:
     """The report of a result, as a page of its own."""
-    found = outcome(visit, Place.asked(visit, table, id))
+    found = outcome(visit, Place.asked(visit, table, id), PATIENCE)
     if found.saved is None:
         raise NoSuchPage("This request has no report. Its page says what became of it.")
     return report_of(found.saved)
@@ -365,7 +445,10 @@ VIEWS: Mapping[tuple[str, str], View] = {
     ("GET", "/tables/{table}/results/{id}"): result,
     ("GET", "/tables/{table}/results/{id}/progress"): progress,
     ("POST", "/tables/{table}/results/{id}/cancel"): cancelled,
+    ("GET", "/tables/{table}/results/{id}/drawn"): drawn,
     ("GET", "/tables/{table}/results/{id}/files/{name}"): file,
     ("GET", "/tables/{table}/results/{id}/rows"): rows,
     ("GET", "/tables/{table}/results/{id}/report"): report,
+    ("GET", "/tables/{table}/rehearsals/{key}"): rehearsed,
+    ("GET", "/tables/{table}/rehearsals/{key}/drawn"): rehearsal_drawn,
 }

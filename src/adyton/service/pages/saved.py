@@ -9,8 +9,8 @@ from pathlib import Path
 
 from adyton.errors import AdytonError, BadInput
 from adyton.result.folder import file_in, says_so
-from adyton.service.pages.fetched import Saved, Shelf
-from adyton.service.pages.results import show, synthetic
+from adyton.service.pages.fetched import Saved, shelf_of
+from adyton.service.pages.results import drawn_at, show, synthetic
 from adyton.service.pages.showing import file_of, report_of
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, path_to
 
@@ -47,6 +47,11 @@ def saved(visit: Visit, name: str) -> Page:
     """A saved result."""
     opened = _opened(visit, name)
     return show(visit, None, "", opened.result, saved=opened, path=path_to("saved", name))
+
+
+def drawn(visit: Visit, name: str) -> Page:
+    """The part of the page that is loaded anew until the pictures are drawn."""
+    return drawn_at(visit, _opened(visit, name), path_to("saved", name))
 
 
 def file(visit: Visit, name: str, file: str) -> Page:
@@ -94,11 +99,10 @@ def _opened(visit: Visit, name: str) -> Saved:
     if not _inside(folder, name):
         raise NoSuchPage("There is no saved result of this name. The list has those that there are.")
     path = file_in(folder / name)
-    shelf: Shelf = visit.site.results.setdefault("shelf", Shelf())
     try:
         if path.stat().st_size > _LARGEST:
             raise BadInput(f"{name} is larger than a result can be. Choose another one.")
-        return shelf.read(path.read_text(encoding="utf-8"))
+        return shelf_of(visit).read(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise BadInput(f"{name} cannot be read ({problem.strerror}). Choose another one.") from None
     except UnicodeDecodeError:
@@ -110,6 +114,7 @@ def _opened(visit: Visit, name: str) -> Saved:
 VIEWS: Mapping[tuple[str, str], View] = {
     ("GET", "/saved"): listed,
     ("GET", "/saved/{name}"): saved,
+    ("GET", "/saved/{name}/drawn"): drawn,
     ("GET", "/saved/{name}/files/{file}"): file,
     ("GET", "/saved/{name}/rows"): rows,
     ("GET", "/saved/{name}/report"): report,

@@ -1,7 +1,7 @@
 """What a page shows of a result: the pictures, numbers and words of its report, as much as fits on a page, and files.
 
-A page is made once for a result, and whatever fails while it is made, what was paid for can still be had: then the page
-says so, and offers the JSON.
+It is made once for a result, beside the calls that ask for it: the intervals of a large result take minutes, and its
+page is there at once. Whatever fails, what was paid for can be had: then the page says so, and offers the JSON.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from adyton.result.released import Released
 from adyton.result.result import Result
 from adyton.result.rows import MOST_ROWS, sampled_table
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Sheets
-from adyton.service.pages.fetched import Saved
+from adyton.service.pages.fetched import PATIENCE, Job, Saved
 from adyton.service.pages.visits import NoSuchPage, Page, document, download, templates
 from adyton.tasks.request import AUTO, Request
 
-_ROOM = 170_000
+_ROOM = 150_000
 """For how many characters of pictures and tables there is room on a page; the report has all of them."""
 _LARGEST = 45 * 2**20
 """The most bytes of a file that a page can pass on."""
@@ -71,37 +71,51 @@ class Shown:
     """Why there are no numbers and pictures, if there are none."""
 
 
-def shown_of(saved: Saved) -> Shown:
-    """What to show of a result; made once."""
-    with saved.lock:
-        if saved.shown is None:
-            saved.shown = made(saved.result)
-        shown: Shown = saved.shown
-        return shown
+class Made(NamedTuple):
+    """What was made of a result: what its page shows, and its report."""
+
+    shown: Shown
+    report: str
 
 
-def made(result: Result) -> Shown:
-    """What to show of a result."""
-    task = sentence(str(result.task))
+def made_of(saved: Saved) -> Job:
+    """What is made of a result; of a large one it takes minutes to find the intervals."""
+    return saved.job("page", lambda: _made(saved.result))
+
+
+def first_look(result: Result) -> Shown:
+    """What can be shown of a result at once."""
+    cost = (Fact("Privacy spent", f"ε = {display(result.epsilon)}"), Fact("Algorithm", result.algorithm))
+    lead = result.counted.after(result.asked_in_words())
+    return Shown(sentence(str(result.task)), lead, cost, (), "", (File(JSON, _WHAT[JSON]),), ())
+
+
+def _made(result: Result) -> Made:
     try:
         view = result.view()
         sections, left_out = _fitted(view["short"])
-        facts = facts_of(result)
-        return Shown(
+        shown = Shown(
             heading=view["heading"],
             lead=view["lead"],
-            figures=tuple(view["figures"]),
+            figures=tuple(_then(fact, result) for fact in view["figures"]),
             sections=sections,
             meaning=view["meaning"] or (view["why_no_bounds"] and f"There are no intervals: {view['why_no_bounds']}"),
             files=tuple(_files(result)),
-            warnings=tuple(facts["warnings"]),
+            warnings=tuple(facts_of(result)["warnings"]),
             left_out=left_out,
         )
+        return Made(shown, render(result, view))
     except Exception as error:  # it was paid for: its page says what it is, and has its JSON
         why = str(error) if isinstance(error, AdytonError) else type(error).__name__
-        cost = (Fact("Privacy spent", f"ε = {display(result.epsilon)}"),)
         problem = f"The numbers and pictures of this result cannot be shown ({why.rstrip('.')})."
-        return Shown(task, result.asked_in_words(), cost, (), "", (File(JSON, _WHAT[JSON]),), (), problem=problem)
+        return Made(replace(first_look(result), problem=problem), "")
+
+
+def _then(fact: Fact, result: Result) -> Fact:
+    """The price says what was left when it was paid: the page says above what is left now."""
+    receipt = result.receipt
+    now, then = (f"{display(receipt.remaining)} of {display(receipt.total)} {is_} left" for is_ in ("is", "was"))
+    return fact._replace(small=tuple(f"{then} then" if small == now else small for small in fact.small))
 
 
 def _fitted(sections: Sequence[Any]) -> tuple[tuple[Section, ...], bool]:
@@ -166,9 +180,9 @@ _WHAT = {
 def _files(result: Result) -> Iterator[File]:
     for number, sheets in enumerate(_all_sheets(result)):
         stem = sheets.file.removesuffix(".csv")
-        more = "" if number == 0 else f" of {stem}"
-        yield File(sheets.file, f"The numbers{more} with their intervals, for spreadsheets")
-        yield File(f"{stem}.parquet", f"The numbers{more} with their intervals, for programs")
+        what = "The numbers with their intervals" if number == 0 else f"More numbers: {stem}"
+        yield File(sheets.file, f"{what}, for spreadsheets")
+        yield File(f"{stem}.parquet", f"{what}, for programs")
     yield File(REPORT, _WHAT[REPORT])
     yield File(JSON, _WHAT[JSON])
 
@@ -195,27 +209,29 @@ def _sheets_of(result: Result, name: str) -> Sheets:
 
 def file_of(saved: Saved, name: str) -> Page:
     """A file of a result, as ``save`` writes it."""
-    result, (stem, _, kind) = saved.result, name.rpartition(".")
+    stem, _, kind = name.rpartition(".")
     if name == JSON:
         return _passed(saved.data, name, "application/json")
     if name == REPORT:
-        return _passed(render(result).encode("utf-8"), name, "text/html; charset=utf-8")
-    if kind in _KINDS:
-        return table_file(_sheets_of(result, f"{stem}.csv").to_arrow(), name)
-    raise NoSuchPage(f"This result has no file {name!r}. Its page lists those that there are.")
+        return _passed(_report(saved).encode("utf-8"), name, "text/html; charset=utf-8")
+    if kind not in KINDS:
+        raise NoSuchPage(f"This result has no file {name!r}. Its page lists those that there are.")
+    data = saved.job(name, lambda: table_data(_sheets_of(saved.result, f"{stem}.csv").to_arrow(), kind))
+    return _passed(data.value(PATIENCE), name, KINDS[kind])
 
 
-_KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+"""The kinds of files of tables, by the endings of their names."""
 
 
-def table_file(table: pa.Table, name: str) -> Page:
-    """A table as a file: CSV that spreadsheets can open safely, or Parquet."""
-    kind, out = name.rpartition(".")[2], io.BytesIO()
+def table_data(table: pa.Table, kind: str) -> bytes:
+    """A table as CSV that spreadsheets can open safely, or as Parquet."""
+    out = io.BytesIO()
     if kind == "csv":
         csv.write_csv(for_spreadsheets(table), out)
     else:
         parquet.write_table(table, out, compression="zstd")
-    return _passed(out.getvalue(), name, _KINDS[kind])
+    return out.getvalue()
 
 
 def _passed(data: bytes, name: str, kind: str) -> Page:
@@ -227,9 +243,16 @@ def _passed(data: bytes, name: str, kind: str) -> Page:
     return download(data, name, kind)
 
 
+def _report(saved: Saved) -> str:
+    made: Made = made_of(saved).value(PATIENCE)
+    if not made.report:
+        raise BadInput(f"There is no report. {made.shown.problem} Its JSON is among its files.")
+    return made.report
+
+
 def report_of(saved: Saved) -> Page:
     """The report, as a page of its own."""
-    return document(render(saved.result))
+    return document(_report(saved))
 
 
 # ---- synthetic rows --------------------------------------------------------------------------------------------------
@@ -248,7 +271,7 @@ def rows_file(result: Result, count: int, kind: str) -> Page:
         raise NoSuchPage("Synthetic rows are made from counts and tables, and this result has none.")
     said = result.counted.first(result.where)
     table, _ = sampled_table(result.row_source, result.schema, count, None, said)
-    return table_file(table, f"synthetic-rows.{kind}")
+    return _passed(table_data(table, kind), f"synthetic-rows.{kind}", KINDS[kind])
 
 
 # ---- what was asked --------------------------------------------------------------------------------------------------
