@@ -253,8 +253,9 @@ class Keeper:
     # ---- what is public ---------------------------------------------------------------------------------------------
 
     async def describe(self, caller: Caller) -> Message:
-        """The schema and the caller's budget."""
-        return {"dataset": self.name, **self.worker.public, "budget": await self._budget(caller)}
+        """The schema, who may fetch results, and the caller's budget."""
+        public = {"dataset": self.name, **self.worker.public, "results": self.results}
+        return {**public, "budget": await self._budget(caller)}
 
     async def health(self, caller: Caller) -> Message:
         """Whether requests can be answered now."""
