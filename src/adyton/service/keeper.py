@@ -254,7 +254,9 @@ class Keeper:
 
     async def describe(self, caller: Caller) -> Message:
         """The schema and the caller's budget."""
-        return {"dataset": self.name, **self.worker.public, "budget": await self._budget(caller)}
+        above = None if caller.curator else self.asked_above.get(caller.name)
+        consent = {} if above is None else {"consent_above": str(above)}
+        return {"dataset": self.name, **self.worker.public, "budget": await self._budget(caller), **consent}
 
     async def health(self, caller: Caller) -> Message:
         """Whether requests can be answered now."""

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, unquote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import entrance, tables, words
+from adyton.service.pages import asking, entrance, tables, words
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
 
@@ -34,7 +34,7 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _MOST_FIELDS = 20_000
-_ROUTES: dict[tuple[str, str], View] = {**entrance.VIEWS, **tables.VIEWS, **words.VIEWS}
+_ROUTES: dict[tuple[str, str], View] = {**entrance.VIEWS, **tables.VIEWS, **asking.VIEWS, **words.VIEWS}
 """Every view, by method and path."""
 _STATUS = {BudgetExceeded: 409, Waiting: 202, NoSuchPage: 404, ServiceError: 503}
 
@@ -62,6 +62,7 @@ class Site:
 
     def _page(self, message: Message) -> Page:
         visit = Visit(message["method"], message["path"], {}, {}, None, self, secure=bool(message.get("secure")))
+        visit.host = str(message.get("host", ""))
         try:
             visit.query = _fields(message.get("query", ""))
             visit.cookie = _cookie(message)

@@ -27,7 +27,8 @@ def table(visit: Visit, table: str) -> Page:
 
 def frame(session: RemoteSession, table: str) -> dict[str, Any]:
     """What every page about a table shows: its name and its budget."""
-    return {"table": table, "budget": budget_of(session.budget.total, session.budget.spent), "unit": session.unit}
+    account = session.kernel.known_budget  # as of the call that made the session
+    return {"table": table, "budget": budget_of(account.total, account.spent), "unit": session.unit}
 
 
 def budget_of(total: Fraction, spent: Fraction, cost: Fraction = Fraction(0)) -> dict[str, Any]:
