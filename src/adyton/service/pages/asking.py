@@ -114,6 +114,7 @@ def refused(visit: Visit, table: str, id: str) -> AdytonError | None:
 
 
 def _choices(visit: Visit, session: RemoteSession, table: str, problem: str = "") -> Page:
+    outlooks.warm_up()
     groups: dict[str, list[dict[str, str]]] = {}
     for question in QUESTIONS.values():
         to = path_to("tables", table, "ask", question=question.key)
@@ -157,7 +158,7 @@ def _expectation(visit: Visit, session: RemoteSession, table: str, draft: Draft)
     above = session.consent_above
     return shown | {
         "price": display(asked.epsilon),
-        "cost": budget_of(account.total, account.total - account.remaining, asked.epsilon),
+        "cost": budget_of(account.total, account.spent, asked.epsilon, left=account.remaining),
         "after": display(max(Fraction(0), account.remaining - asked.epsilon)),
         "affordable": asked.epsilon <= account.remaining,
         "consent": "" if above is None or asked.epsilon <= above else display(above),
@@ -176,8 +177,9 @@ def _fitted(visit: Visit, session: RemoteSession, table: str, form: Form) -> Pag
         try:
             found = outlooks.least_epsilon(session, draft.request, error, of)
         except BadInput as problem:
-            field = "of" if of and " of " in str(problem) and "of must" in str(problem) else "error"
-            draft.problems[field] = str(problem)
+            part = error.endswith("%") and (not of or str(problem).startswith("of must"))
+            said = f"Give the number that {error} is a part of, such as 400: what the answers will be is not public."
+            draft.problems["of" if part else "error"] = said if part and not of else str(problem)
     if found is None:
         problems = draft.problems
         draft = read_draft(form, session)

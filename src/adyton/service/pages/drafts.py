@@ -71,6 +71,7 @@ def read_draft(form: Form, session: RemoteSession) -> Draft:
         if question is GIVEN and key != GIVEN.key:
             raise BadInput(f"There is no question {shorten(key)}. Choose one of the list.")
         draft.task = question.task(form, schema)
+        draft.task.select(schema)
         if question is GIVEN:
             given = given_request(form)
             options = {"options": given.options, "known": given.known}

@@ -176,11 +176,13 @@ def in_shell(request: Request, table: str, url: str, files: Mapping[str, Any] | 
         place = [("--connect", url), ("--dataset", table)]
         data: Sequence[str] = ()
     else:
-        data = [files["data"]] if isinstance(files["data"], str) else list(files["data"])
+        named = [files["data"]] if isinstance(files["data"], str) else list(files["data"])
+        data = [f"./{name}" if name.startswith("-") else name for name in named]
         place = [("--schema", str(files["schema"])), *([("--table", files["table"])] if files.get("table") else [])]
         words += [("--ledger", str(files["ledger"])), *([] if _named_so(files, table) else [("--dataset", table)])]
     words = [*place, *words, *([("--out", "model")] if verb == "fit" else [])]
-    return _joined(["adyton", verb, *data], words)
+    plain = all(word.isprintable() for option in [data, *words] for word in option)  # a terminal obeys other letters
+    return _joined(["adyton", verb, *data], words) if plain else ""
 
 
 def _joined(command: Sequence[str], words: Sequence[tuple[str, ...]]) -> str:

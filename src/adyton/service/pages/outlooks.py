@@ -14,25 +14,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from threading import Lock, RLock
+from threading import Event, Lock, RLock, Thread
 from weakref import WeakKeyDictionary
 
 from markupsafe import Markup
 
 from adyton import odds
 from adyton.errors import BadInput
+from adyton.exact import display
 from adyton.learning.classifier import Classifier
-from adyton.programs.base import Outlook, least_known
+from adyton.programs.base import Outlook, least_known, program_of
 from adyton.programs.numbers import NumbersOutlook
 from adyton.programs.targets import EPSILONS, Epsilon, Target, drawn_errors, shown
+from adyton.result.misfits import SHARE, unseen
+from adyton.schema import Boolean, Integer, Schema
 from adyton.session.remote import RemoteSession
 from adyton.session.run import Preview
-from adyton.tasks import NumbersTask
+from adyton.tasks import Histogram, Marginals, NumbersTask, Ranges
 from adyton.tasks.request import Request
 
 _MOST, _MOST_BUDGETS = 64, 64
 """How many outlooks are kept, and for how many budgets the errors of each."""
-_SLOW, _FEW = 0.2, 4
+_SLOW, _FEW = 0.3, 4
 """From how many seconds on for one budget a picture has points at every fourth budget only."""
 _WIDTH = 420.0
 
@@ -44,6 +47,8 @@ class Expected:
     preview: Preview
     big: str
     """The half-width of the 95% interval; empty where it is unknown."""
+    each: str
+    """What that is for, in small letters."""
     sentence: str
     typical: str
     picture: Markup | None
@@ -75,7 +80,7 @@ def _remembering(outlook: Outlook) -> Outlook:
 
 
 _known: OrderedDict[str, _Known] = OrderedDict()
-_lock = Lock()
+_lock, _warm = Lock(), Event()
 _digests: WeakKeyDictionary[RemoteSession, str] = WeakKeyDictionary()
 
 
@@ -102,6 +107,21 @@ def _digest(session: RemoteSession) -> str:
         about = [session.schema.to_dict(), session.unit, root.from_text, root.stability]
         _digests[session] = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
     return _digests[session]
+
+
+def warm_up() -> None:
+    """Load what most outlooks need, behind the page on which a question is chosen: the first one then comes soon."""
+    if not _warm.is_set():
+        _warm.set()
+        Thread(target=_warmed_up, daemon=True).start()
+
+
+def _warmed_up() -> None:
+    schema = Schema({"number": Integer(0, 99), "kind": Boolean(), "other": Boolean()})
+    for task in (Histogram("number"), Ranges("number", "kind"), Marginals(way=2)):
+        program = program_of(Request.of(task, 1), schema)
+        outlook = program.outlook()
+        outlook.curves(EPSILONS[:1])
 
 
 def check(session: RemoteSession, request: Request) -> None:
@@ -133,7 +153,7 @@ def expected(session: RemoteSession, request: Request) -> Expected:
 
 def _expected(preview: Preview, request: Request, unit: str) -> Expected:
     outlook, epsilon, began = preview.outlook, preview.epsilon, time.monotonic()
-    half, sentence, notes = _half_width(outlook, epsilon), preview.outcome, preview.notes
+    half, sentence = _half_width(outlook, epsilon), preview.outcome
     budgets: Sequence[Fraction] = EPSILONS if time.monotonic() - began < _SLOW else EPSILONS[::_FEW]
     picture, instead = None, ""
     try:
@@ -144,7 +164,8 @@ def _expected(preview: Preview, request: Request, unit: str) -> Expected:
     head, *lines = preview.lines() or [()]
     return Expected(
         preview=preview,
-        big="" if half is None else f"± {shown(half)}{outlook.unit}",
+        big="" if half is None else f"± {shown(half)}",
+        each=_each(outlook, request),
         sentence=sentence,
         typical=_typical(outlook, epsilon),
         picture=picture,
@@ -152,10 +173,37 @@ def _expected(preview: Preview, request: Request, unit: str) -> Expected:
         head=head,
         candidates=tuple(lines),
         about_candidates=outlook.head(epsilon) if lines else "",
-        notes=notes,
+        notes=_notes(preview),
         odds=odds.in_words(epsilon, unit),
         large=odds.remark(epsilon, "A release", unit) or "",
     )
+
+
+def _each(outlook: Outlook, request: Request) -> str:
+    unit = " rows" * (outlook.column == "count" and not outlook.unit and not request.task.per_unit)
+    return f"{outlook.unit or unit} for {'this' if outlook.answers.startswith('this') else 'each'} {_noun(outlook)}"
+
+
+def _noun(outlook: Outlook) -> str:
+    """What an answer is, such as "count"."""
+    return outlook.answers.rpartition(" ")[2].removesuffix("s")
+
+
+def _notes(preview: Preview) -> tuple[str, ...]:
+    """What else is known, with what this page calls the choices of a request."""
+    misfits, epsilon = preview.outlook.misfits, preview.epsilon
+    known = preview.notes[: len(preview.notes) - len(misfits.notes(epsilon))]
+    if preview.misfits:
+        part = display(epsilon * preview.misfits)
+        return (*known, f"Of the budget, {part} is for counting the rows that do not match the schema.")
+    if misfits.notes(epsilon):
+        few = (
+            f"Rows that do not match the schema are not counted: with {SHARE} of this ε, only about "
+            f"{unseen(epsilon, misfits.rows_per_unit):,} of them or more would be noticed. Choose under “Algorithm and "
+            "other choices” to count them all the same."
+        )
+        return (*known, few)
+    return known
 
 
 def _half_width(outlook: Outlook, epsilon: Fraction) -> float | None:
