@@ -253,9 +253,11 @@ class Keeper:
     # ---- what is public ---------------------------------------------------------------------------------------------
 
     async def describe(self, caller: Caller) -> Message:
-        """The schema, who may fetch results, and the caller's budget."""
+        """The schema, who may fetch results, the caller's budget, and above which ε their requests need consent."""
         public = {"dataset": self.name, **self.worker.public, "results": self.results}
-        return {**public, "budget": await self._budget(caller)}
+        above = None if caller.curator else self.asked_above.get(caller.name)
+        consent = {} if above is None else {"consent_above": str(above)}
+        return {**public, "budget": await self._budget(caller), **consent}
 
     async def health(self, caller: Caller) -> Message:
         """Whether requests can be answered now."""

@@ -26,8 +26,8 @@ from adyton.service.pages.fetched import (
     outcome,
     seconds_since,
 )
+from adyton.service.pages.further import COUNTED, Form, answered, form_of
 from adyton.service.pages.lines import lines_for
-from adyton.service.pages.questions import COUNTED, Form, answered, form_of
 from adyton.service.pages.showing import (
     RECEIPT,
     File,

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, unquote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import comparing, entrance, results, saved, tables, words
+from adyton.service.pages import asking, comparing, entrance, results, saved, tables, words
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
 
@@ -35,12 +35,9 @@ _HEADERS = {
 }
 _MOST_FIELDS = 20_000
 _ROUTES: dict[tuple[str, str], View] = {
-    **entrance.VIEWS,
-    **tables.VIEWS,
-    **words.VIEWS,
-    **results.VIEWS,
-    **comparing.VIEWS,
-    **saved.VIEWS,
+    name: view
+    for chapter in (entrance, tables, asking, results, comparing, saved, words)
+    for name, view in chapter.VIEWS.items()
 }
 """Every view, by method and path."""
 _STATUS = {BudgetExceeded: 409, Waiting: 202, NoSuchPage: 404, ServiceError: 503}
@@ -69,6 +66,7 @@ class Site:
 
     def _page(self, message: Message) -> Page:
         visit = Visit(message["method"], message["path"], {}, {}, None, self, secure=bool(message.get("secure")))
+        visit.host = str(message.get("host", ""))
         try:
             visit.query = _fields(message.get("query", ""))
             visit.cookie = _cookie(message)

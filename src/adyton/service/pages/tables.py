@@ -27,16 +27,24 @@ def table(visit: Visit, table: str) -> Page:
 
 def frame(session: RemoteSession, table: str) -> dict[str, Any]:
     """What every page about a table shows: its name and its budget."""
-    return {"table": table, "budget": budget_of(session.budget.total, session.budget.spent), "unit": session.unit}
+    account = session.kernel.known_budget  # as of the call that made the session
+    return {
+        "table": table,
+        "budget": budget_of(account.total, account.spent, left=account.remaining),
+        "unit": session.unit,
+    }
 
 
-def budget_of(total: Fraction, spent: Fraction, cost: Fraction = Fraction(0)) -> dict[str, Any]:
-    """A budget in words, and as parts of its bar; *cost* is what the next request would spend."""
+def budget_of(
+    total: Fraction, spent: Fraction, cost: Fraction = Fraction(0), *, left: Fraction | None = None
+) -> dict[str, Any]:
+    """A budget in words, and as parts of its bar; *cost* is what the next request would spend. Less may be *left* than
+    was not spent, where a part is set aside for others."""
+    left = total - spent if left is None else left
     share = {
         name: float(100 * min(Fraction(1), amount / total)) if total else 0.0
-        for name, amount in {"spent_share": spent, "cost_share": min(cost, max(Fraction(0), total - spent))}.items()
+        for name, amount in {"spent_share": spent, "cost_share": min(cost, max(Fraction(0), left))}.items()
     }
-    left = total - spent
     amounts = {"total": total, "spent": spent, "left": left, "cost": cost}
     return {name: display(amount) for name, amount in amounts.items()} | share | {"enough": cost <= left}
 
@@ -50,7 +58,7 @@ def _card(described: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
         "open": True,
-        "budget": budget_of(Fraction(budget["total"]), Fraction(budget["spent"])),
+        "budget": budget_of(Fraction(budget["total"]), Fraction(budget["spent"]), left=Fraction(budget["remaining"])),
         "attributes": names,
         "unit": described["unit"],
     }

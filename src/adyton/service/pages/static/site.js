@@ -55,8 +55,11 @@
           const text = await reply.text();
           if (mine !== asked) return;
           if (reply.redirected) { location.reload(); return; }
+          const active = place.contains(document.activeElement) ? document.activeElement.id : "";
           place.innerHTML = text;
           started(place);
+          if (active) document.getElementById(active)?.focus();
+          marks(form, place);
         } catch (problem) {
           if (mine === asked) place.textContent = "The service does not answer. Try again in a moment.";
         } finally {
@@ -67,6 +70,38 @@
       form.addEventListener("change", () => { clearTimeout(timer); timer = setTimeout(load, 60); });
       if (form.dataset.now !== undefined) load();
     }
+  }
+
+  // data-of="id" in such a part: what is wrong with a field, shown at the field; data-says: what data-heard says aloud
+  function marks(form, place) {
+    const wrong = new Map(all("[data-of]", place).map((said) => [said.dataset.of, said.textContent]));
+    for (const note of all(".field .problem", form)) {
+      const field = note.closest(".field"), marked = form.querySelector(`[aria-describedby~="${note.id}"]`);
+      note.remove();
+      field.classList.remove("wrong");
+      if (!marked) continue;
+      marked.removeAttribute("aria-invalid");
+      marked.setAttribute("aria-describedby", marked.getAttribute("aria-describedby").replace(note.id, "").trim());
+    }
+    for (const [id, said] of wrong) {
+      const marked = document.getElementById(id), field = marked?.closest(".field");
+      if (!field) continue;
+      const note = document.createElement("p");
+      note.className = "problem";
+      note.id = "p-" + id.replace(/^f-/, "");
+      note.textContent = said;
+      field.append(note);
+      field.classList.add("wrong");
+      if (marked.matches("input, select, textarea")) marked.setAttribute("aria-invalid", "true");
+      marked.setAttribute("aria-describedby", `${marked.getAttribute("aria-describedby") || ""} ${note.id}`.trim());
+    }
+    const heard = form.querySelector("[data-heard]"), says = place.querySelector("[data-says]");
+    if (heard && says) heard.textContent = says.textContent;
+  }
+
+  // data-plain: what only those need who have no script
+  function plains(root) {
+    for (const part of all("[data-plain]", root)) part.hidden = true;
   }
 
   // data-chooses="name" on a field: parts with data-if="name=value other" are shown for these values only
@@ -126,7 +161,7 @@
   }
 
   function started(root) {
-    for (const start of [copies, slides, lives, chooses, refreshes, reads, confirms]) start(root);
+    for (const start of [copies, slides, lives, chooses, refreshes, reads, confirms, plains]) start(root);
   }
   started(document);
 })();
