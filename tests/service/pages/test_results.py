@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import adyton as ad
-from adyton.errors import Unfinished
+from adyton.errors import BadInput, Unfinished
 from adyton.programs.base import result_in
 from adyton.service.pages import fetched, results, saved, showing
 from adyton.service.pages.fetched import Place
@@ -95,7 +95,12 @@ def test_a_curator_sees_who_asked_and_opens_it(visit, asked):
 
 def test_nobody_opens_the_results_of_others(visit, asked):
     ben = visit("ben")
-    for path in ("r-rows", "r-rows?analyst=mara", "r-rows/report?analyst=mara", "r-rows/files/release.json?analyst=mara"):
+    for path in (
+        "r-rows",
+        "r-rows?analyst=mara",
+        "r-rows/report?analyst=mara",
+        "r-rows/files/release.json?analyst=mara",
+    ):
         page = ben.get(f"{TABLE}/{path}")
         assert page.status == 404, path
         assert page.body.count(b'role="alert"') == 1
@@ -110,7 +115,8 @@ def test_an_empty_list_says_what_to_do_first():
 
 
 @pytest.mark.parametrize(
-    "request_", [None, 7, "text", {}, {"task": "no such task"}, {"measure": {}}, {"task": {"task": "sum"}}, {"task": []}]
+    "request_",
+    [None, 7, "text", {}, {"task": "no such task"}, {"measure": {}}, {"task": {"task": "sum"}}, {"task": []}],
 )
 def test_a_line_that_cannot_be_read_breaks_no_list(request_):
     lines = [
@@ -220,7 +226,9 @@ def test_further_questions_are_answered_as_the_result_answers_them(visit, asked)
     assert said == [round(float(part[0])) for part in (interval.estimate, interval.lower, interval.upper)]
 
     for what in ("share", "ratio", "difference"):
-        page = drawn(mara, f"{TABLE}/r-wards?q=count&what={what}&a0=eye&a0=ear&b0=" + ("" if what == "share" else "hand"))
+        page = drawn(
+            mara, f"{TABLE}/r-wards?q=count&what={what}&a0=eye&a0=ear&b0=" + ("" if what == "share" else "hand")
+        )
         one, other = {"ward": ["eye", "ear"]}, {} if what == "share" else {"ward": ["hand"]}
         assert getattr(wards, what)(one, other).meaning[1:] in page.words
 
@@ -346,7 +354,9 @@ def test_an_id_that_is_not_there(visit, asked, id):
 
 
 def of_reply(answer, **more):
-    lines = [{"id": "x", "analyst": "mara", "request": {"task": "count", "epsilon": "1"}, "status": "done", "made": "1"}]
+    lines = [
+        {"id": "x", "analyst": "mara", "request": {"task": "count", "epsilon": "1"}, "status": "done", "made": "1"}
+    ]
     replies = {
         ("GET", "/v1/datasets/people/requests/x"): answer,
         ("GET", "/v1/datasets/people/requests"): reply({"requests": lines}),
@@ -365,7 +375,9 @@ def test_measurements_of_a_request_that_ended_early_can_be_saved():
     assert results.file(visit, "people", "x", "measurements.json").body.decode() == text
 
 
-@pytest.mark.parametrize("spoil", [lambda text: text.replace("[", "[[", 1), lambda text: text[:-9], lambda _: "{}", lambda _: "x"])
+@pytest.mark.parametrize(
+    "spoil", [lambda text: text.replace("[", "[[", 1), lambda text: text[:-9], lambda _: "{}", lambda _: "x"]
+)
 def test_a_result_that_was_changed_is_not_shown_and_not_lost(asked, spoil):
     text = spoil(asked["r-wards"].decode())
     visit = of_reply(reply(text, adyton_status="done"))
@@ -421,6 +433,8 @@ def test_a_request_that_was_dropped_when_it_was_its_turn():
     assert page.status == 404
     assert b"was not carried out, and nothing was spent" in page.body
     assert b"Number of rows" in page.body
+    visit.person.kept["refused"] = {("people", "y"): BadInput("only <i>2</i> are left.")}
+    assert b"only &lt;i&gt;2&lt;/i&gt; are left." in results.result(visit, "people", "y").body
 
 
 def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):

@@ -7,6 +7,7 @@ page is there at once. Whatever fails, what was paid for can be had: then the pa
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from adyton.result.result import Result
 from adyton.result.rows import MOST_ROWS, sampled_table
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Sheets
 from adyton.service.pages.fetched import PATIENCE, Job, Saved
-from adyton.service.pages.visits import NoSuchPage, Page, document, download, templates
+from adyton.service.pages.visits import NoSuchPage, Page, document, download, path_to, templates
 from adyton.tasks.request import AUTO, Request
 
 _ROOM = 150_000
@@ -292,3 +293,8 @@ def request_in_words(plain: Any) -> tuple[str, Request | None]:
         return sentence(str(request.task)), request
     except Exception:  # an old or foreign request must not break a list
         return "A request that this version cannot read", None
+
+
+def again_path(table: str, request: Any) -> str:
+    """Where the same can be asked again."""
+    return path_to("tables", table, "ask", request=json.dumps(request, ensure_ascii=False))

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, unquote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import comparing, entrance, results, saved, tables, words
+from adyton.service.pages import comparing, entrance, results, saved, tables, under_way, words
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
 
@@ -39,6 +39,7 @@ _ROUTES: dict[tuple[str, str], View] = {
     **tables.VIEWS,
     **words.VIEWS,
     **results.VIEWS,
+    **under_way.VIEWS,
     **comparing.VIEWS,
     **saved.VIEWS,
 }
