@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import threading
 import time
 from contextlib import contextmanager
 from fractions import Fraction
@@ -454,6 +455,28 @@ def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):
             break
         time.sleep(0.02)
     assert part.headers["adyton-next"] == f"{TABLE}/x"
+
+
+def test_a_large_picture_is_shown_without_intervals_first(asked, monkeypatch):
+    monkeypatch.setattr(showing, "QUICK", 1)
+    monkeypatch.setattr(results, "AT_ONCE", 0.0)
+    real, held = showing._made, threading.Event()
+    monkeypatch.setattr(showing, "_made", lambda result: held.wait(30) and real(result))
+    visit = of_reply(reply(asked["r-ages"].decode(), adyton_status="done"))
+    assert "pending=1" in results.result(visit, "people", "x").body.decode()
+    visit.query = {"pending": ["1"]}
+    for _ in range(300):
+        part = results.drawn(visit, "people", "x")
+        if "adyton-next" in part.headers:
+            break
+        time.sleep(0.02)
+    visit.query = {}
+    page = results.result(visit, "people", "x").body.decode()
+    held.set()
+    assert part.headers["adyton-next"] == f"{TABLE}/x"
+    assert "The estimate, still without intervals" in page
+    assert "pending=1" not in page
+    assert "numbers.csv" not in page
 
 
 # ---- rehearsed and saved ---------------------------------------------------------------------------------------------

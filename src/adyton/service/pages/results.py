@@ -33,6 +33,7 @@ from adyton.service.pages.showing import (
     again_path,
     file_of,
     first_look,
+    glance_of,
     linked,
     made_of,
     most_rows,
@@ -55,6 +56,9 @@ from adyton.service.pages.visits import (
 from adyton.session.remote import RemoteSession
 
 _REHEARSALS = 8
+"""How many rehearsed results are kept for a visitor."""
+_PENDING = "pending"
+"""The field that says that a page has not even pictures without intervals."""
 _LINES = 100
 """How many requests a page lists."""
 STATES = {
@@ -163,7 +167,13 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
     base, _, query = path.partition("?")
     result, made = saved.result, made_of(saved)
     drawn = made.ready(AT_ONCE)
-    shown = made.value(0).shown if drawn else first_look(result)
+    pending = {_PENDING: "1"}
+    if drawn:
+        shown = made.value(0).shown
+    else:
+        glance, shown = glance_of(saved), first_look(result)
+        if glance.ready(AT_ONCE) and not glance.failed:
+            shown, pending = glance.value(0), {}
 
     def below(*parts: str, **fields: str) -> str:
         said = "&".join(filter(None, [query, urlencode(fields)]))
@@ -185,7 +195,7 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
         "files": list(shown.files),
         "below": below,
         "form": form,
-        "drawing": "" if drawn else f"{base}/drawn?{urlencode(list(_fields(visit)))}",
+        "drawing": "" if drawn else f"{base}/drawn?{urlencode([*_fields(visit), *pending.items()])}",
         "counted": COUNTED,
         "most_rows": most,
         "rows": visit.text("rows", f"{min(most, 1000)}"),
@@ -200,7 +210,7 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
 
 def _fields(visit: Visit) -> Iterator[tuple[str, str]]:
     """The fields of a query, one by one."""
-    return ((name, value) for name, values in visit.query.items() for value in values)
+    return ((name, value) for name, values in visit.query.items() if name != _PENDING for value in values)
 
 
 def _question(visit: Visit, saved: Saved, form: Form) -> Job:
@@ -213,7 +223,9 @@ def drawn_at(visit: Visit, saved: Saved, path: str) -> Page:
     """What is loaded anew until the pictures of a result are drawn, and a question is answered; then, where to go."""
     ready, made = made_of(saved).ready(AT_ONCE), made_of(saved)
     form = form_of(visit, saved.result) if ready and not made.value(0).shown.problem else None
-    if ready and (form is None or not form.asked or _question(visit, saved, form).ready(AT_ONCE)):
+    glance = glance_of(saved) if visit.text(_PENDING) and not ready else None
+    first = glance is not None and glance.ready(AT_ONCE) and not glance.failed and glance.value(0).sections
+    if first or (ready and (form is None or not form.asked or _question(visit, saved, form).ready(AT_ONCE))):
         base, fields = path.partition("?")[0], urlencode(list(_fields(visit)))
         fragment = "#answer" if form is not None and form.asked else ""
         return Page(b"", headers={"adyton-next": f"{base}?{fields}{fragment}" if fields else base})
