@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, unquote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import asking, comparing, entrance, results, saved, tables, words
+from adyton.service.pages import asking, comparing, entrance, results, saved, tables, under_way, words
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
 
@@ -36,7 +36,7 @@ _HEADERS = {
 _MOST_FIELDS = 20_000
 _ROUTES: dict[tuple[str, str], View] = {
     name: view
-    for chapter in (entrance, tables, asking, results, comparing, saved, words)
+    for chapter in (entrance, tables, asking, results, under_way, comparing, saved, words)
     for name, view in chapter.VIEWS.items()
 }
 """Every view, by method and path."""
