@@ -99,6 +99,8 @@ class RemoteSession(Session):
     def __init__(self, client: Client, dataset: str) -> None:
         self._client, self._path = client, f"/v1/datasets/{quote(_name(dataset), safe='')}"
         described = of_kind(dict, client.call("GET", self._path).plain(), "the description of a data set")
+        self.about: dict[str, Any] = described
+        """What the service said of the data set, and of what you may do with it, when this session began."""
         self.kernel = RemoteKernel(client, self._path, described)
         """The door of the service: :attr:`~adyton.session.remote_kernel.RemoteKernel.root` is the table."""
         self.schema = self.kernel.root.schema
