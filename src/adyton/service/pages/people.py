@@ -21,9 +21,11 @@ from adyton.session.client import Unauthorized, Unreached
 LONGEST_WORD = 500
 """The most characters of a word on a decision."""
 _NOTICE = "people"
-_PATIENCE = 1.0
+_PATIENCE = 2.0
 """For how many seconds a decision is waited for; what takes longer goes on."""
 _DECIDED = re.compile(r"([A-Za-z0-9_-]{1,64}) of (.*): (begun|refused)", re.DOTALL)
+_OPEN = ("waiting", "under way")
+"""What the service says of a request while a decision on it is on its way."""
 _MOST_DECISIONS, _MOST_TOKENS = 50, 200
 
 
@@ -91,6 +93,8 @@ def _said(what: str, analyst: str, status: str | None, problem: AdytonError | No
     if status is None:
         why = f" {problem}" if problem else ""
         return "bad", f"{what} could not be carried out, and is not there any more.{why} Nothing was spent."
+    if not grant and status in _OPEN:
+        return "note", f"Your decision on {what} was sent. Load this page again in a moment to see what became of it."
     if isinstance(problem, BadInput) or (status == "refused") == grant:  # another curator was faster
         return "note", _decided_before(analyst, status)
     if not grant:
@@ -103,11 +107,11 @@ def _said(what: str, analyst: str, status: str | None, problem: AdytonError | No
 
 
 def _settled(visit: Visit, table: str, analyst: str, id: str) -> str | None:
-    """The status of a request, once the keeper knows of a decision on it; None if it was forgotten."""
+    """The status of a request after a decision, as far as it is known soon; None if the request was forgotten."""
     end = time.monotonic() + _PATIENCE
     while True:
         row = _request(visit, table, analyst, id)
-        if row is None or row["status"] != "waiting" or time.monotonic() > end:
+        if row is None or row["status"] not in _OPEN or time.monotonic() > end:
             return None if row is None else str(row["status"])
         time.sleep(0.05)
 
