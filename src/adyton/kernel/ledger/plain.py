@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar, get_args
 
 from adyton.errors import BadInput
@@ -19,11 +20,19 @@ from adyton.messages import shorten
 from adyton.schema.plain_values import as_plain, as_text, of_kind, part_of
 
 _Part = TypeVar("_Part")
+_NO_TERMS = "the terms of a ledger are a unit, its rows, a digest of the schema and a column."
 
 
 def report_to_plain(report: LedgerReport) -> dict[str, Any]:
     """Everything in a report but the place of the ledger; :func:`report_from_plain` reads it back."""
-    return {**as_plain(asdict(report)), "path": None}
+    entries = [_entry_to_plain(entry) for entry in report.entries]  # thousands: fast
+    return {**as_plain(asdict(replace(report, entries=()))), "entries": entries, "path": None}
+
+
+def _entry_to_plain(entry: Entry) -> dict[str, Any]:
+    terms = None if entry.terms is None else dict(vars(entry.terms))
+    amounts = {"amount": str(entry.amount), "spent_after": str(entry.spent_after)}
+    return {**vars(entry), **amounts, "lineage": list(entry.lineage), "terms": terms}
 
 
 def report_from_plain(plain: object) -> LedgerReport:
@@ -165,12 +174,21 @@ def _head(plain: object) -> Head:
 
 
 def _terms(plain: object) -> Terms:
-    given = dict(of_kind(dict, plain, "terms"))
+    given = of_kind(dict, plain, "terms")
+    if not all(isinstance(value, str | int | None) for value in given.values()):
+        raise BadInput(_NO_TERMS)
+    return _terms_of(tuple((name, type(value), value) for name, value in given.items()))
+
+
+@lru_cache(maxsize=64)
+def _terms_of(parts: tuple[tuple[str, type, Any], ...]) -> Terms:
+    """Terms from their parts; many entries have the same. The types tell 1 from True."""
+    given = {name: value for name, _, value in parts}
     files = as_text(given.pop("files", ""), "files")
     try:
         return replace(Terms.from_plain(given), files=files)
     except (ValueError, TypeError):
-        raise BadInput("the terms of a ledger are a unit, its rows, a digest of the schema and a column.") from None
+        raise BadInput(_NO_TERMS) from None
 
 
 def _parts(plain: object, count: int) -> list[Any]:

@@ -157,7 +157,7 @@ def _page(
         notice=visit.person.kept.pop(_NOTICE, None),
         requests=[_waiting(row, left, tried or {}) for row in waiting],
         analysts=[_analyst(own, own["name"] in valid) for own in analysts],
-        decisions=_decisions(visit, table, rows),
+        decisions=_decisions(visit, table, rows) if any(own["consent_above"] for own in analysts) else [],
         tokens=[own for own in tokens if own["state"] == "valid"],
         ended=[own for own in reversed(tokens) if own["state"] != "valid"][:_MOST_TOKENS],
         revoking=revoking or {"id": "", "problem": ""},
