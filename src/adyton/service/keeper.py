@@ -27,7 +27,8 @@ from typing import Any, TypeAlias
 
 from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput, KernelFailure, LedgerError, LedgerMismatch
-from adyton.kernel.ledger import Ledger, StoredRequest
+from adyton.kernel.ledger import Analyst, Ledger, StoredRequest
+from adyton.kernel.ledger.plain import report_to_plain
 from adyton.kernel.ledger.records import Account
 from adyton.kernel.ledger.requests import checked_id
 from adyton.schema.plain_values import as_plain
@@ -253,20 +254,31 @@ class Keeper:
     # ---- what is public ---------------------------------------------------------------------------------------------
 
     async def describe(self, caller: Caller) -> Message:
-        """The schema, who may fetch results, the caller's budget, and above which ε their requests need consent."""
+        """The schema, who may fetch results, and the caller's budget; for an analyst, what was granted to them, and for a
+        curator, how many requests wait for consent."""
+        account = await asyncio.to_thread(self._account, caller.account)
+        own: Message = {} if account.analyst is None else {"grant": self._grant(account.analyst)}
+        if caller.curator:
+            own = {"waiting": await asyncio.to_thread(self.ledger.waiting)}
         public = {"dataset": self.name, **self.worker.public, "results": self.results}
-        above = None if caller.curator else self.asked_above.get(caller.name)
-        consent = {} if above is None else {"consent_above": str(above)}
-        return {**public, "budget": await self._budget(caller), **consent}
+        return {**public, "budget": _amounts(account), **own}
 
     async def health(self, caller: Caller) -> Message:
         """Whether requests can be answered now."""
         return {"worker": "ready" if self.worker.running else "starting", "queue": len(self.turns)}
 
+    def _grant(self, own: Analyst) -> Message:
+        """What was granted to an analyst, and above which ε their requests wait for consent."""
+        limit = self.asked_above.get(own.name)
+        return {
+            "part": None if own.part is None else str(own.part),
+            "aside": own.aside,
+            "expires": own.expires,
+            "consent_above": None if limit is None else str(limit),
+        }
+
     async def _budget(self, caller: Caller) -> dict[str, str]:
-        account = await asyncio.to_thread(self._account, caller.account)
-        amounts = {"total": account.total, "spent": account.spent, "remaining": account.remaining}
-        return {name: f"{amount.numerator}/{amount.denominator}" for name, amount in amounts.items()}
+        return _amounts(await asyncio.to_thread(self._account, caller.account))
 
     def _account(self, name: str | None) -> Account:
         with self.ledger.on_behalf(name):
@@ -533,13 +545,20 @@ class Keeper:
 
     async def account(self, caller: Caller) -> Message:
         """Everything in the ledger."""
-        report = await asyncio.to_thread(self.ledger.report)
-        return {**as_plain(asdict(report)), "path": None}
+        return await asyncio.to_thread(lambda: report_to_plain(self.ledger.report()))
 
     async def analysts(self, caller: Caller) -> list[Message]:
-        """Who may spend how much, and what they have spent."""
-        everybody = await asyncio.to_thread(self.ledger.analysts)
-        return [as_plain(asdict(analyst)) for analyst in everybody]
+        """Who may spend how much and what is left, what they have spent, and above which ε their requests wait."""
+        balance = await asyncio.to_thread(self.ledger.balance)
+        return [
+            {
+                **as_plain(asdict(own)),
+                **self._grant(own),
+                "left": str(balance.left(own)),
+                "granted": own.name in self._settings["analysts"],
+            }
+            for own in balance.analysts.values()
+        ]
 
 
 _MEASURE = "measure"
@@ -601,6 +620,11 @@ def _started(number: int) -> str:
     except PermissionError:
         pass
     return "running"
+
+
+def _amounts(account: Account) -> dict[str, str]:
+    amounts = {"total": account.total, "spent": account.spent, "remaining": account.remaining}
+    return {name: f"{amount.numerator}/{amount.denominator}" for name, amount in amounts.items()}
 
 
 def _text(value: object) -> str:

@@ -40,5 +40,5 @@ def pretended(replies=None, *, who="mara", role="analyst", site=None, query=None
     visit = Visit(method, "/", query or {}, form or {}, visitor, site)
     visit.__dict__["client"] = Client(replies or {})
     kernel = SimpleNamespace(known_budget=BUDGET)
-    visit.session = lambda table: SimpleNamespace(budget=BUDGET, kernel=kernel, unit="row")
+    visit.session = lambda table: SimpleNamespace(budget=BUDGET, kernel=kernel, unit="row", about={})
     return visit

@@ -16,7 +16,15 @@ from service.pages.driving import bridged
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium on this machine")
 MOST_BYTES = 300_000
-PAGES = ("/", "/words", "/tables/people", "/tables/nothing", "/nowhere")
+PAGES = (
+    "/",
+    "/words",
+    "/tables/people",
+    "/tables/people/ledger",
+    "/tables/people/people",
+    "/tables/nothing",
+    "/nowhere",
+)
 
 
 @pytest.fixture(scope="module")

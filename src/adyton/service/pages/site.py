@@ -18,9 +18,21 @@ from urllib.parse import parse_qs, unquote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import asking, comparing, entrance, results, saved, tables, under_way, words
+from adyton.service.pages import (
+    asking,
+    comparing,
+    entrance,
+    owning,
+    people,
+    results,
+    saved,
+    tables,
+    under_way,
+    words,
+)
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
+from adyton.session.client import Forbidden, NotFound, Unauthorized
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; "
@@ -36,11 +48,18 @@ _HEADERS = {
 _MOST_FIELDS = 20_000
 _ROUTES: dict[tuple[str, str], View] = {
     name: view
-    for chapter in (entrance, tables, asking, results, under_way, comparing, saved, words)
+    for chapter in (entrance, tables, asking, results, under_way, comparing, saved, owning, people, words)
     for name, view in chapter.VIEWS.items()
 }
 """Every view, by method and path."""
-_STATUS = {BudgetExceeded: 409, Waiting: 202, NoSuchPage: 404, ServiceError: 503}
+_STATUS = {
+    BudgetExceeded: 409,
+    Waiting: 202,
+    NoSuchPage: 404,
+    Forbidden: 403,
+    NotFound: 404,
+    ServiceError: 503,
+}
 
 
 class Site:
@@ -78,6 +97,8 @@ class Site:
             return view(visit, **parts)
         except SignIn:
             return redirect(path_to("enter", to=visit.path if visit.method == "GET" else "/"))
+        except Unauthorized:
+            return entrance.signed_out(visit)
         except AdytonError as problem:
             return self._problem(visit, problem)
         except Exception as defect:
@@ -99,6 +120,7 @@ class Site:
 
 
 _TITLES = {
+    403: "You may not do this",
     404: "There is no such page",
     409: "More than is left",
     503: "The service does not answer",
