@@ -16,7 +16,7 @@ def sign_in(visit: Visit) -> Page:
         links, local = visit.site.links, visit.site.settings.get("local_token")
         if links is None or local is None or not links.use(link):
             raise BadInput("This link was used before, or is too old. Press Enter in the terminal for a new one.")
-        return _entered(visit, local, "/")
+        return _entered(visit, local, _inside(visit.text("to", "/")))
     if visit.visitor is not None:
         return redirect("/")
     return visit.page("enter.html.j2", to=_inside(visit.text("to", "/")), problem="")
