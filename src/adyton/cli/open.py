@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from adyton.cli.console import accept_large, printable, remark, say
+from adyton.cli.console import accept_large, remark, say
 from adyton.cli.options import Table, Yes
 from adyton.cli.serve import check_installed
 from adyton.errors import BadInput
@@ -65,10 +65,10 @@ def command(
 ) -> None:
     """Open a table in the browser: draw up its schema, ask, see what it costs, and download the results.
 
-    The pages are served on this machine, for you alone: the command prints a link that signs you in once, and opens it.
-    Press Enter for a new link, and Ctrl-C to end. A table that has a schema and a ledger beside it, or is given --total,
-    can be asked about at once; for any other, the browser first asks what is public about its columns. Rows are read
-    only to answer a request, and never leave this machine; published are answers with noise.
+    The pages are served on this machine, for you alone: the command prints a link that signs you in once, and opens
+    it. Press Enter for a new link, and Ctrl-C to end. A table that has a schema and a ledger beside it, or is given
+    --total, can be asked about at once; for any other, the browser first asks what is public about its columns. Rows
+    are read only to answer a request, and never leave this machine; what is published are answers with noise.
     """
     check_installed()
     folder, place = _place(given, table, schema, ledger)
@@ -110,6 +110,7 @@ def _serve(
             listen=f"127.0.0.1:{port}",
             access=str(tokens.path),
             receipts=str(private / "receipts.key"),
+            audit=os.devnull,  # the terminal is for links; what was asked is in the ledger
             body=_LARGEST_FORM,
             requests_per_minute=_CALLS,
         ),
@@ -184,8 +185,8 @@ def _table_of(schema: Path) -> str:
     )
     if not tables:
         raise BadInput(
-            f"{schema.name} is a schema, and there is no table {schema.stem}.csv or .parquet beside it. Name the table: "
-            f"adyton open DATA --schema {schema.name}. What can be asked without one says: adyton plan --schema "
+            f"{schema.name} is a schema, and there is no table {schema.stem}.csv or .parquet beside it. Name the "
+            f"table: adyton open DATA --schema {schema.name}. To plan without a table: adyton plan --schema "
             f"{schema.name}."
         )
     if len(tables) > 1:

@@ -95,9 +95,7 @@ def draft_schema(data: Any, *, header: bool = False, file: FileFormat = PLAIN) -
     return draft(columns, text=text, file=file)
 
 
-def column_facts(
-    data: Any, *, header: bool = False, file: FileFormat = PLAIN
-) -> tuple[list[ColumnFacts] | None, bool]:
+def column_facts(data: Any, *, header: bool = False, file: FileFormat = PLAIN) -> tuple[list[ColumnFacts] | None, bool]:
     """The columns of a table, and whether all of its values are texts. No row is read.
 
     There are no columns where the first line of a CSV file looks like a row, unless *header* says that it is none.

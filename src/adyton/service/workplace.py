@@ -289,25 +289,25 @@ def _written(file: Path, text: str | None, *, replace: bool) -> str | None:
         if before is None:
             raise BadInput(f"{file.name} does not exist. Draw up the schema first.")
         return before
-    if before not in (None, text) and not replace:
+    if before is not None and before.strip() == text.strip():
+        return before
+    if before is not None and not replace:
         raise SchemaExists(
             f"{file.name} exists already, with another schema. Say that it is to be replaced, or rename that file."
         )
-    if before != text:
-        try:
-            with replaced(file) as draft:
-                draft.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise BadInput(
-                f"{file.name} cannot be written to {file.parent} ({error.strerror}). Copy the table to a folder of "
-                "your own."
-            ) from None
+    try:
+        with replaced(file) as draft:
+            draft.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(
+            f"{file.name} cannot be written to {file.parent} ({error.strerror}). Copy the table to your own folder."
+        ) from None
     return before
 
 
 def _restored(file: Path, text: str | None, before: str | None) -> None:
     """Take back what was written."""
-    if text is None or text == before:
+    if text is None or (before is not None and before.strip() == text.strip()):
         return
     with suppress(OSError):
         if before is None:
