@@ -66,6 +66,13 @@ class Draft:
     """Why the columns cannot be read, if so."""
 
 
+_PERIODS = [
+    *((name, name) for name in PERIODS),
+    *((name, f"{name}, which repeats: without first and last") for name in PARTS),
+]
+"""How times are counted, in words."""
+
+
 # ---- which table -----------------------------------------------------------------------------------------------------
 
 
@@ -220,8 +227,7 @@ def _form(
         unread=draft.unread,
         doubtful=draft.columns is None and not draft.unread,
         encodings=[("", "UTF-8, the usual one"), *((name, name) for name in ENCODINGS if name != "utf-8")],
-        periods=[*((name, f"a {name}") for name in PERIODS), *((name, f"the {name}") for name in PARTS)],
-        days=[*((name, f"a {name}") for name in PERIODS[1:]), *((name, f"the {name}") for name in list(PARTS)[1:])],
+        periods=_PERIODS,
         measures=[(name, name) for name in UNITS],
         **_outlook(draft, about),
     )
