@@ -21,11 +21,12 @@ from adyton.cli.options import Table, Yes
 from adyton.cli.serve import check_installed
 from adyton.errors import BadInput
 from adyton.exact import budget
-from adyton.kernel.counting.opening import is_address, reader_at, table_at
+from adyton.kernel.counting.opening import is_address, table_at
 from adyton.kernel.reading.files import kind_of_file
 from adyton.messages import listing, shorten
 from adyton.schema import Schema
-from adyton.service import access, config, supervisor
+from adyton.service import access, columns, config, supervisor
+from adyton.service.channel import Refused
 from adyton.service.pages.visitors import Links
 from adyton.service.pages.visits import path_to
 from adyton.service.workplace import Place, Workplace, found
@@ -78,7 +79,7 @@ def command(
     if allowed is not None:
         accept_large(allowed, "a total", "person", yes=yes)
     workplace = Workplace(folder)
-    datasets, first = dict[str, config.DataSet](), "/"
+    datasets, first = dict[str, config.DataSet](), "/new"
     if place is not None:
         key = workplace.pick(place)
         dataset = _dataset(place, allowed)
@@ -127,7 +128,7 @@ def _serve(
         return f"{service.address}{path_to('enter', link=links.make(), to=first)}"
 
     def ready() -> None:
-        opened = f"{listing(datasets)} is open" if datasets else f"The tables in {workplace.folder} can be opened"
+        opened = f"{', '.join(datasets)} is open" if datasets else f"The tables in {workplace.folder} can be opened"
         say(f"{opened} at {service.address}, on this machine alone. Ctrl-C ends it.")
         say(f"This link signs you in, once and within ten minutes: {link()}")
         if sys.stdin is not None and sys.stdin.isatty():
@@ -143,7 +144,12 @@ def _serve(
         else:
             asyncio.get_running_loop().remove_reader(0)
 
-    asyncio.run(service.run(ready))
+    try:
+        asyncio.run(service.run(ready))
+    except supervisor.NotReady as problem:
+        if problem.error.kind in ("LedgerError", "LedgerMismatch"):
+            raise
+        raise BadInput(str(problem)) from None
 
 
 def _given(schema: Path | None, ledger: Path | None, total: str | None) -> list[tuple[str, object]]:
@@ -156,7 +162,10 @@ def _place(given: str, table: str | None, schema: Path | None, ledger: Path | No
     beside = [None if path is None else path.absolute() for path in (schema, ledger)]
     if is_address(given):
         address = str(table_at(given, table))
-        reader_at(address)
+        try:
+            asyncio.run(columns.ask("columns", data=address, file={}, header=False))
+        except Refused as problem:
+            raise BadInput(str(problem)) from None
         return here, Place.of(address, here, *beside)
     if Path(given).is_dir() and table is None:
         return Path(given).absolute(), None

@@ -18,7 +18,7 @@ from adyton.schema import FileFormat, Schema
 from adyton.schema.files import PLAIN, read_toml
 from adyton.service import channel
 from adyton.service.channel import Busy, Message
-from adyton.service.worker import seal
+from adyton.service.sealing import seal
 
 _SECONDS = 60
 

@@ -53,7 +53,7 @@ class Place:
     @classmethod
     def of(cls, data: str, folder: Path, schema: Path | None = None, ledger: Path | None = None) -> Place:
         """The place of a table; its schema and its ledger lie beside it, with its name, unless others are given."""
-        path, _, table = data.partition("#") if not is_address(data) else ("", "", "")
+        path, table = ("", "") if is_address(data) else _parts(data)
         stem = name_for(address_name(data)) if is_address(data) else _stem(Path(path).name)
         beside = folder if is_address(data) else Path(path).parent
         stem += f"-{name_for(table)}" * bool(table)
@@ -77,7 +77,7 @@ class Place:
     @property
     def kind(self) -> str:
         """What kind of table it is."""
-        return "database" if is_address(self.data) else kind_of_file(self.data.partition("#")[0]) or "table"
+        return "database" if is_address(self.data) else kind_of_file(_parts(self.data)[0]) or "table"
 
 
 class Workplace:
@@ -234,7 +234,7 @@ def found(path: str, folder: Path, schema: Path | None = None, ledger: Path | No
     if not path or not path.isprintable():
         raise BadInput(f"Give the path of a table, such as /home/ann/visits.csv, given {shorten(path)}.")
     whole = os.path.abspath(folder / os.path.expanduser(path))
-    file = whole if os.path.exists(whole) else whole.partition("#")[0]
+    file, _ = _parts(whole)
     if os.path.isdir(file):
         raise BadInput(f"{shorten(path)} is a folder. Give the path of a table in it, or: adyton open {path}.")
     if not os.path.isfile(file):
@@ -245,6 +245,14 @@ def found(path: str, folder: Path, schema: Path | None = None, ledger: Path | No
             "file; write file.duckdb#table if the file has several tables."
         )
     return Place.of(whole, folder, schema, ledger)
+
+
+def _parts(data: str) -> tuple[str, str]:
+    """The path of a file, and the name of the table in it that comes after a #."""
+    if os.path.exists(data):
+        return data, ""
+    path, _, table = data.rpartition("#")
+    return (path, table) if path else (data, "")
 
 
 def _is_table(name: str) -> bool:

@@ -255,7 +255,7 @@ def _field(said: str, kind: str) -> str:
     """The field that a message about an attribute of a kind belongs to."""
     key = next((key or found[0] for pattern, key in _ABOUT if (found := pattern.match(said))), "")
     key = "by" if "repeats" in said else key
-    if said.startswith("the name of an attribute") or "name" in said[:30]:
+    if said.startswith("the name of an attribute"):
         return "name"
     return next((name for name, (own, kinds, _) in FIELDS.items() if own == key and kind in kinds), "kind")
 
@@ -307,7 +307,8 @@ def ready_made() -> dict[str, tuple[str, dict[str, Any]]]:
     made = {}
     for name, text in presets().items():
         ((_, entry),) = [*read_toml(text)["attributes"].items()][:1]
-        made[name] = (text.splitlines()[0].removeprefix("# "), entry)
+        plain = {key: value for key, value in entry.items() if key != "column"}
+        made[name] = (text.splitlines()[0].removeprefix("# "), plain)
     return made
 
 

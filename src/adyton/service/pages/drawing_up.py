@@ -64,6 +64,8 @@ class Draft:
     """The format with which the columns were read."""
     unread: str = ""
     """Why the columns cannot be read, if so."""
+    fits: str = ""
+    """The text of a schema that fits the table's columns."""
 
 
 _PERIODS = [
@@ -86,14 +88,14 @@ def chosen(visit: Visit) -> Page:
     if visit.text("step") == "open":
         return redirect(path_to("tables", _call(visit, "open", file=visit.text("file"))["name"]))
     try:
-        return redirect(path_to("new", _call(visit, "elsewhere", path=visit.text("path"))["file"]))
+        return redirect(path_to("new", _call(visit, "elsewhere", path=visit.text("where"))["file"]))
     except AdytonError as problem:
         return _choices(visit, 400, str(problem))
 
 
 def _choices(visit: Visit, status: int = 200, problem: str = "") -> Page:
     there = _call(visit, "tables")
-    return visit.page("new.html.j2", status=status, **there, path_given=visit.text("path"), problem=problem)
+    return visit.page("new.html.j2", status=status, **there, where=visit.text("where"), problem=problem)
 
 
 # ---- its schema ------------------------------------------------------------------------------------------------------
@@ -170,11 +172,11 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
     problems |= _problems_of_total(draft, about) if opening else {}
     problems |= _problem_of_file(draft)
     text = f"{one(draft.typed, 'text')}\n" if own is None else own.text
-    if not problems:
-        checked = _call(visit, "check", file=about["file"], schema=text)
-        problems = _problems_of_check(checked, own)
-        if not problems and not opening:
-            return _form(visit, about, draft, good="The table has all of these columns, with types that fit.")
+    if not problems and (draft.fits != text or not opening):
+        problems = _problems_of_check(_call(visit, "check", file=about["file"], schema=text), own)
+        draft.fits = "" if problems else text
+    if not problems and not opening:
+        return _form(visit, about, draft, good="The table has all of these columns, with types that fit.")
     if not problems:
         total, ledger = one(draft.typed, "total"), one(draft.typed, "ledger")
         replaced = bool(one(draft.typed, "replace"))
@@ -341,7 +343,7 @@ def _problems_of_total(draft: Draft, about: Mapping[str, Any]) -> dict[str, str]
     """What is wrong with the total, or what somebody must agree to."""
     total, ledger = one(draft.typed, "total"), one(draft.typed, "ledger") or about["ledger"]
     if not total:
-        known = about["has_ledger"] and ledger == about["ledger"]
+        known = about["has_ledger"] or ledger != about["ledger"]  # of others the supervisor knows
         return {} if known else {"total": "Say what may be spent on this table in all; 1 is a good start."}
     try:
         amount = budget(total, "total")

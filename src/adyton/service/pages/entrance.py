@@ -34,7 +34,7 @@ def signed_in(visit: Visit) -> Page:
 def sign_out(visit: Visit) -> Page:
     """Forget the visitor."""
     visit.site.visitors.leave(visit.cookie)
-    ended = f"{cookie_name(secure=visit.secure)}=; Path=/; Max-Age=0" + "; Secure" * visit.secure
+    ended = f"{cookie_name(secure=visit.secure, mark=visit.site.mark)}=; Path=/; Max-Age=0" + "; Secure" * visit.secure
     return Page(b"", 303, headers={"location": "/enter", "set-cookie": ended})
 
 
@@ -46,7 +46,12 @@ def _entered(visit: Visit, token: str, to: str) -> Page:
     cookie = visit.site.visitors.enter(token, str(me["name"]), str(me["role"]))
     kind = f"Path=/; HttpOnly; SameSite=Strict; Max-Age={SECONDS}" + "; Secure" * visit.secure
     return Page(
-        b"", 303, headers={"location": to, "set-cookie": f"{cookie_name(secure=visit.secure)}={cookie}; {kind}"}
+        b"",
+        303,
+        headers={
+            "location": to,
+            "set-cookie": f"{cookie_name(secure=visit.secure, mark=visit.site.mark)}={cookie}; {kind}",
+        },
     )
 
 
