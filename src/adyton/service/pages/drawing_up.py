@@ -44,7 +44,7 @@ from adyton.service.pages.draft_form import (
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, path_to, redirect
 
 _SECONDS = 110
-WIDE = 30
+WIDE = 25
 """With more columns than this, the needed ones are ticked first."""
 _MOST_CELLS = 1_000_000
 """Attributes of time with more cells are described in short: their cells are not laid out."""
