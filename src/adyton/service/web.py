@@ -1,7 +1,8 @@
 """The HTTP process of the service: ``python -m adyton.service.web``.
 
 It reads its :class:`~adyton.service.settings.Settings` as one line of JSON from standard input, writes
-``{"ready": address}`` to standard output, and serves until it is asked to end. It knows the sockets of keepers, who may
+``{"ready": address}`` to standard output, and serves until it is asked to end. Of further lines the data sets hold from
+then on. It knows the sockets of keepers, who may
 use which, hashes of tokens and the key of receipts; it has no rows, no ledger and no password of the data, and does not
 load the code that could open them.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,12 @@ def _app(service: Service, metrics: Metrics) -> FastAPI:
     return app
 
 
+def replace_datasets(gate: Gate, text: str) -> None:
+    """Serve the data sets of other settings; everything else stays as it is."""
+    datasets = Settings.read(text).datasets
+    gate.service.datasets, gate.datasets = datasets, frozenset(datasets)
+
+
 async def _answered(request: Request, error: Exception) -> Response:
     """The reply for an error that a route raised."""
     if isinstance(error, RequestValidationError):
@@ -122,6 +130,7 @@ def main() -> None:
             shutdown_seconds=limits.shutdown_seconds,
             parent=settings.parent,
             inside=settings.api,
+            further=partial(replace_datasets, gate),
         ).run()
     except (AdytonError, OSError) as error:
         message = (

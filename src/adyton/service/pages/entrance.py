@@ -16,7 +16,7 @@ def sign_in(visit: Visit) -> Page:
         links, local = visit.site.links, visit.site.settings.get("local_token")
         if links is None or local is None or not links.use(link):
             raise BadInput("This link was used before, or is too old. Press Enter in the terminal for a new one.")
-        return _entered(visit, local, "/")
+        return _entered(visit, local, _inside(visit.text("to", "/")))
     if visit.visitor is not None:
         return redirect("/")
     return visit.page("enter.html.j2", to=_inside(visit.text("to", "/")), problem="", ended="ended" in visit.query)
@@ -43,7 +43,7 @@ def signed_out(visit: Visit) -> Page:
 
 def _left(visit: Visit, location: str) -> Page:
     visit.site.visitors.leave(visit.cookie)
-    ended = f"{cookie_name(secure=visit.secure)}=; Path=/; Max-Age=0" + "; Secure" * visit.secure
+    ended = f"{cookie_name(secure=visit.secure, mark=visit.site.mark)}=; Path=/; Max-Age=0" + "; Secure" * visit.secure
     return Page(b"", 303, headers={"location": location, "set-cookie": ended})
 
 
@@ -55,7 +55,12 @@ def _entered(visit: Visit, token: str, to: str) -> Page:
     cookie = visit.site.visitors.enter(token, str(me["name"]), str(me["role"]))
     kind = f"Path=/; HttpOnly; SameSite=Strict; Max-Age={SECONDS}" + "; Secure" * visit.secure
     return Page(
-        b"", 303, headers={"location": to, "set-cookie": f"{cookie_name(secure=visit.secure)}={cookie}; {kind}"}
+        b"",
+        303,
+        headers={
+            "location": to,
+            "set-cookie": f"{cookie_name(secure=visit.secure, mark=visit.site.mark)}={cookie}; {kind}",
+        },
     )
 
 

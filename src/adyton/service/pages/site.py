@@ -7,6 +7,7 @@ keep scripts, frames and addresses of others out.
 from __future__ import annotations
 
 import base64
+import hashlib
 import hmac
 import re
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from adyton.service.channel import Message
 from adyton.service.pages import (
     asking,
     comparing,
+    drawing_up,
     entrance,
     owning,
     people,
@@ -48,7 +50,7 @@ _HEADERS = {
 _MOST_FIELDS = 20_000
 _ROUTES: dict[tuple[str, str], View] = {
     name: view
-    for chapter in (entrance, tables, asking, results, under_way, comparing, saved, owning, people, words)
+    for chapter in (entrance, tables, asking, results, under_way, comparing, saved, owning, people, drawing_up, words)
     for name, view in chapter.VIEWS.items()
 }
 """Every view, by method and path."""
@@ -70,6 +72,8 @@ class Site:
         self.visitors = Visitors()
         key = settings.get("links")
         self.links = Links(key) if key else None
+        self.mark = hashlib.sha256(key.encode()).hexdigest()[:8] if key else ""
+        """What tells the cookies of this service from those of others on the machine."""
         self.results: dict[Any, Any] = {}
         """Results that were read before, for views that show them again."""
 
@@ -88,7 +92,7 @@ class Site:
         visit.host = str(message.get("host", ""))
         try:
             visit.query = _fields(message.get("query", ""))
-            visit.cookie = _cookie(message)
+            visit.cookie = _cookie(message, self.mark)
             visit.visitor = self.visitors.find(visit.cookie)
             if visit.method == "POST":
                 visit.form = _form(message)
@@ -164,10 +168,10 @@ def _form(message: Message) -> Fields:
     return _fields(base64.b64decode(message.get("body", "")).decode("latin-1"))
 
 
-def _cookie(message: Message) -> str:
+def _cookie(message: Message, mark: str) -> str:
     try:
         jar = SimpleCookie(message.get("cookie", ""))
     except CookieError:
         return ""
-    own = jar.get(cookie_name(secure=bool(message.get("secure"))))
+    own = jar.get(cookie_name(secure=bool(message.get("secure")), mark=mark))
     return own.value if own else ""
