@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -205,6 +206,26 @@ def test_a_part_moves_from_one_to_another(tmp_path):
         assert [one.part for one in ledger.analysts()] == [9, 1]
         with pytest.raises(LedgerMismatch, match="cannot set aside"):
             set_all(ledger, {"ann": {"part": "9", "aside": True}, "bob": {"part": "2", "aside": True}})
+
+
+def test_a_part_of_somebody_who_was_taken_out(tmp_path, capsys):
+    """It stays set aside, because another service may let them ask; the curator reads how to give it up."""
+    worker = {"ledger": str(tmp_path / "l")}
+    settings = {"name": "d", "time_limit": 1, "results": "own", "anchor": None, "consent_above": {}, "worker": worker}
+    settings["analysts"] = {"bob": {"part": "2", "aside": True}}
+    with Ledger.open(tmp_path / "l", total=10, dataset="d") as ledger:
+        ledger.set_analyst("ann", part=7, aside=True)
+        with ledger.on_behalf("ann"):
+            ledger.debit(Fraction(3), lineage=["d"], operator="count")
+    said = {}
+    for granted in (["bob"], ["bob", "ann"], None):
+        with Keeper(settings | {"granted": granted})._opened() as ledger:
+            assert ledger.budget.remaining == 10 - 7 - 2
+        said[str(granted)] = capsys.readouterr().err
+    assert "4 of" in said["['bob']"]
+    assert "who is not in this configuration" in said["['bob']"]
+    assert f"adyton ledger analyst {tmp_path / 'l'} ann --release" in said["['bob']"]
+    assert said["['bob', 'ann']"] == said["None"] == ""
 
 
 class Broken:

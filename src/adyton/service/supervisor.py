@@ -204,6 +204,7 @@ class Service:
             "anchor": dataset.anchor,
             "consent_above": consent,
             "analysts": analysts,
+            "granted": [name for one in shared for name in one.analysts] if dataset is shared[0] else None,
             "worker": {
                 "name": dataset.name,
                 "data": dataset.data,
