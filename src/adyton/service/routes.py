@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from adyton.errors import AdytonError
 from adyton.service.access import Person
 from adyton.service.calls import Service, as_json, owner_of
-from adyton.service.channel import Forbidden
+from adyton.service.channel import Forbidden, NotFound, Refused
 from adyton.service.limits import check_json
 from adyton.service.receipts import public_text
 from adyton.service.settings import Strict
@@ -314,10 +314,14 @@ async def cancel(request: Request, name: str, id: Id) -> Response:
     person = service.granted(request, name)
     service.passage(request).request = id
     work = service.works.get((name, owner_of(person), id))
-    if work is not None and not work.begun:
+    taken_out = work is not None and not work.begun
+    if work is not None and taken_out:  # what it was, the keeper may know of all the same: a consent, or asked again
         await work.cancel()
-    else:
+    try:
         await service.keeper(name, person, "cancel", id=id)
+    except Refused as refused:
+        if not taken_out or refused.kind != NotFound.__name__:
+            raise
     return as_json({"id": id, "status": "cancelled"})
 
 
