@@ -276,7 +276,7 @@ def test_nothing_shows_before_a_reply_may_leave(tmp_path):
 
 
 def test_what_is_cancelled_in_the_queue_is_cancelled_at_the_keeper(tmp_path):
-    """A consent that waits for its turn is no more than that: the request behind it would stay, and be paid for later."""
+    """A consent that waits for its turn is no more than that: the request behind it would stay."""
     timing = {"on": True, "count": 1.0, "small": 1.0, "large": 1.0}
     with serving.Keeper(tmp_path / "keeper.sock") as keeper, serving.Server(tmp_path, keeper, timing=timing) as server:
         place = "/v1/datasets/visits/requests"

@@ -204,7 +204,7 @@ def _is_safe(address: str) -> bool:
 def _get(address: str) -> Any:
     if not isinstance(address, str) or not _is_safe(address):
         raise ValueError("an address that is not https")
-    with urllib.request.urlopen(address, timeout=_FETCH_SECONDS) as reply:  # nosec B310: https, or this machine
+    with urllib.request.urlopen(address, timeout=_FETCH_SECONDS) as reply:  # nosec B310 # https, or this machine
         return json.loads(reply.read(_FETCH_BYTES))
 
 
