@@ -15,12 +15,13 @@ from rich.console import Console
 from adyton.cli.console import accept_large, check_file, notes, out, plain_table, print_json, printable, remark
 from adyton.drafts import replaced
 from adyton.errors import BadInput
-from adyton.exact import display
+from adyton.exact import Rational, display
 from adyton.kernel.ledger import Ledger, LedgerReport
 from adyton.kernel.ledger.ledger import store_at
 from adyton.kernel.ledger.lines import Line, lines_of, moment, statement_lines
 from adyton.kernel.ledger.plain import report_as_json
 from adyton.kernel.ledger.records import checked_total
+from adyton.messages import no_such
 
 _NARROW = 100
 _RAISE, _ANALYST = "raise", "analyst"
@@ -45,6 +46,9 @@ def command(
     expires: Annotated[
         str | None, typer.Option(metavar="DATE", help="analyst: the last day on which they may spend.")
     ] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="analyst: give up what they have not spent, so that others can spend it.")
+    ] = False,
     head: Annotated[
         bool, typer.Option("--head", help="Print how far it has come, to keep elsewhere and compare later.")
     ] = False,
@@ -64,7 +68,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with exact fractions.")] = False,
 ) -> None:
     """Show what was spent, on what, and how much is left; "adyton ledger raise FILE --total 2" raises the total;
-    "adyton ledger analyst FILE mara --part 1" lets mara spend at most 1 of it.
+    "adyton ledger analyst FILE mara --part 1" lets mara spend at most 1 of it, and --release nothing more.
 
     With --statement, write one page that says who is protected, what ε means for them, what was spent and published,
     under which terms, and what is not protected. It is made from the ledger alone.
@@ -81,9 +85,13 @@ def command(
         raise BadInput(f"{name} does not exist. Give the path of a ledger.")
     _check_statement(statement, out_file, Path(name), raising=raising or naming, overwrite=overwrite)
     if naming:
-        _set_analyst(file, words[2], part=part, aside=aside, expires=expires, consent=consent)
-    elif part is not None or aside or expires is not None:
-        raise BadInput(f"--part, --aside and --expires belong to an analyst: adyton ledger analyst {name} NAME.")
+        if release and (part is not None or aside or expires is not None):
+            raise BadInput("--release leaves nothing to spend. Give it alone, or --part, --aside and --expires.")
+        _set_analyst(file, words[2], part=part, aside=aside, expires=expires, consent=consent, release=release)
+    elif part is not None or aside or release or expires is not None:
+        raise BadInput(
+            f"--part, --aside, --release and --expires belong to an analyst: adyton ledger analyst {name} NAME."
+        )
     if raising:
         _raise(file, name, total, consent, yes)
     elif total is not None or (consent is not None and not naming):
@@ -117,9 +125,21 @@ def _raise(file: str, name: str, total: str | None, consent: str | None, yes: bo
 
 
 def _set_analyst(
-    file: str, name: str, *, part: str | None, aside: bool, expires: str | None, consent: str | None
+    file: str,
+    name: str,
+    *,
+    part: Rational | None,
+    aside: bool,
+    expires: str | None,
+    consent: str | None,
+    release: bool,
 ) -> None:
     held = Ledger.read(file)
+    if release:
+        own = next((analyst for analyst in held.analysts if analyst.name == name), None)
+        if own is None:
+            raise BadInput(no_such("analyst", name, [analyst.name for analyst in held.analysts]))
+        part, expires = own.spent, own.expires  # if more is spent at this moment, it leaves them nothing as well
     with Ledger.open(file, total=held.total, dataset=held.dataset) as ledger:
         ledger.set_analyst(name, part=part, aside=aside, expires=expires, consent=consent)
 

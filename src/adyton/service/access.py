@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 
 from adyton.errors import AdytonError, BadInput
 from adyton.messages import no_such, shorten
+from adyton.service.channel import Busy, report
 
 ROLES = ("analyst", "curator", "metrics")
 _TOKEN = re.compile(r"adyton_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
@@ -219,7 +220,7 @@ def _is_safe(address: str) -> bool:
 def _get(address: str) -> Any:
     if not isinstance(address, str) or not _is_safe(address):
         raise ValueError("an address that is not https")
-    with urllib.request.urlopen(address, timeout=_FETCH_SECONDS) as reply:  # nosec B310: https, or this machine
+    with urllib.request.urlopen(address, timeout=_FETCH_SECONDS) as reply:  # nosec B310 # https, or this machine
         return json.loads(reply.read(_FETCH_BYTES))
 
 
@@ -239,7 +240,11 @@ class Doorkeeper:
             raise Unauthorized("This needs a token: send it in the header Authorization: Bearer TOKEN.")
         person = None
         if len(token) <= _LONGEST_TOKEN:
-            person = self.access.person(token)
+            try:
+                person = self.access.person(token)
+            except sqlite3.Error as problem:  # its disk failed, or somebody took it away
+                report(problem)
+                raise Busy("Tokens cannot be checked at present. Tell the curator, and try again later.") from None
             if person is None and self._openid is not None and token.count(".") == 2:
                 name = await self._openid.name(token)
                 role = "curator" if name in self._curators else "analyst"

@@ -27,6 +27,7 @@ from typing import Any, TypeAlias
 
 from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput, KernelFailure, LedgerError, LedgerMismatch
+from adyton.exact import display
 from adyton.kernel.ledger import Analyst, Ledger, StoredRequest
 from adyton.kernel.ledger.plain import report_to_plain
 from adyton.kernel.ledger.records import Account
@@ -221,12 +222,25 @@ class Keeper:
         if self.anchor is not None and self.anchor.exists():
             ledger.check_head(self.anchor.read_text(encoding="utf-8"))
         set_all(ledger, self._settings["analysts"])
+        self._say_what_nobody_asks_for(ledger)
         if self.anchor is not None:
             try:
                 _write_head(ledger, self.anchor)
             except OSError as error:
                 raise BadInput(f"the anchor {self.anchor} cannot be written ({error.strerror}).") from None
         return ledger
+
+    def _say_what_nobody_asks_for(self, ledger: Ledger) -> None:
+        """Tell the curator of parts that are set aside for people whom the configuration does not name. They are not
+        given up: the configuration of another service may name them."""
+        granted = self._settings["granted"]
+        for own in ledger.analysts() if granted is not None else ():
+            if own.aside and own.rest and own.name not in granted:
+                _log(
+                    f"{display(own.rest)} of {ledger.path} stays set aside for {own.name}, who is not in this "
+                    "configuration. If no other service lets them ask, give it up: "
+                    f"adyton ledger analyst {ledger.path} {own.name} --release"
+                )
 
     async def answer(self, message: Message) -> object:
         """The reply to a call of the HTTP process."""
@@ -254,8 +268,8 @@ class Keeper:
     # ---- what is public ---------------------------------------------------------------------------------------------
 
     async def describe(self, caller: Caller) -> Message:
-        """The schema, who may fetch results, and the caller's budget; for an analyst, what was granted to them, and for a
-        curator, how many requests wait for consent."""
+        """The schema, who may fetch results, and the caller's budget; for an analyst also what was granted to them, for
+        a curator how many requests wait for consent."""
         account = await asyncio.to_thread(self._account, caller.account)
         own: Message = {} if account.analyst is None else {"grant": self._grant(account.analyst)}
         if caller.curator:

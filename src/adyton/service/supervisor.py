@@ -15,6 +15,7 @@ import os
 import pwd
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,8 +29,10 @@ from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number
 from adyton.kernel.ledger.terms import ADD
 from adyton.service import channel
+from adyton.service.access import Access
 from adyton.service.channel import Message, Refused
 from adyton.service.config import Config, DataSet
+from adyton.service.receipts import signing_key
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """The variables of the environment that the HTTP process gets."""
@@ -40,6 +43,11 @@ _LONGEST_LINE = 2**24
 _SECONDS_TO_END = 90.0
 _INNER = "http"
 """The folder in which the HTTP process and that of the pages have their sockets."""
+_READABLE = (
+    "import os, sys; print(*(file + chr(0) for file in sys.argv[1:] if os.access(file, os.R_OK)), sep='', end='')"
+)
+_OWN = 0o077
+"""The umask of keepers and workers: a new ledger is for their user alone."""
 
 
 @dataclass
@@ -302,6 +310,7 @@ class Service:
             "anchor": dataset.anchor,
             "consent_above": consent,
             "analysts": analysts,
+            "granted": [name for one in shared for name in one.analysts] if dataset is shared[0] else None,
             "worker": {
                 "name": dataset.name,
                 "data": dataset.data,
@@ -312,7 +321,53 @@ class Service:
                 "accept": [*dataset.accept, *joins],
             },
         }
-        return Part(f"the data set {dataset.name}", "adyton.service.keeper", settings, {"start_new_session": True})
+        return Part(
+            f"the data set {dataset.name}",
+            "adyton.service.keeper",
+            settings,
+            {"start_new_session": True, "umask": _OWN},
+        )
+
+    def _hand_over(self, user: pwd.struct_passwd) -> None:
+        """Make the files of the HTTP process, which may not do so in a folder of root, and give them to its user.
+
+        A link is refused: that user must not choose which file of root it becomes the owner of.
+        """
+        http = self._config.http
+        files = [file for file in (http.access, http.receipts, http.audit) if file is not None]
+        if links := [file for file in files if Path(file).is_symlink()]:
+            raise BadInput(f"{links[0]} is a link, and cannot be given to {user.pw_name}. Name the file itself.")
+        try:
+            Access(Path(http.access)).create()
+            signing_key(Path(http.receipts))
+            for file in files:
+                descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+                try:
+                    if os.fstat(descriptor).st_nlink > 1:
+                        raise BadInput(f"{file} has several names, and cannot be given to {user.pw_name}. Copy it.")
+                    os.fchown(descriptor, user.pw_uid, user.pw_gid)
+                finally:
+                    os.close(descriptor)
+        except OSError as error:
+            raise BadInput(f"{error.filename} cannot be given to {user.pw_name} ({error.strerror}).") from None
+        self._say_what_is_open(user)
+
+    def _say_what_is_open(self, user: pwd.struct_passwd) -> None:
+        """Tell the curator which data and ledgers the user of the HTTP process could read."""
+        files = [
+            file
+            for one in self._config.datasets.values()
+            for file in (*((one.data,) if isinstance(one.data, str) else one.data), one.ledger)
+            if "://" not in file
+        ]
+        how: dict[str, Any] = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": [], "cwd": "/"}
+        try:
+            command = [sys.executable, "-c", _READABLE, *dict.fromkeys(files)]
+            said = subprocess.run(command, check=False, capture_output=True, text=True, **how).stdout
+        except OSError:  # a user that may not run this Python cannot be started either
+            return
+        for file in said.split("\0")[:-1]:
+            self._say(f"{user.pw_name} can read {file}. Take it away from others: chmod o-r.")
 
     @staticmethod
     def _socket(folder: Path, dataset: DataSet) -> str:
@@ -356,9 +411,7 @@ class Service:
     def _web(self, folder: Path) -> Part:
         user, http, how = self._user, self._config.http, self._apart(folder)
         if user is not None:
-            for file in (http.access, http.receipts, http.audit):
-                if file is not None and Path(file).exists():
-                    os.chown(file, user.pw_uid, user.pw_gid)
+            self._hand_over(user)
         timing, openid = self._config.timing, self._config.openid
         limits = {"body": http.body, "requests_per_minute": http.requests_per_minute, "under_way": http.under_way}
         limits["shutdown_seconds"] = math.ceil(timing.large) + 10
