@@ -112,6 +112,8 @@ class WorkerProcess:
         self._process: asyncio.subprocess.Process | None = None
         self.public: Mapping[str, Any] = {}
         """What the worker said about its table when it was opened."""
+        self.total = Fraction(0)
+        """The total of its ledger then."""
 
     @property
     def running(self) -> bool:
@@ -131,7 +133,8 @@ class WorkerProcess:
             stderr=asyncio.subprocess.DEVNULL,
         )
         try:
-            self.public = await self._exchange(self._settings, _SECONDS_TO_OPEN)
+            opened = await self._exchange(self._settings, _SECONDS_TO_OPEN)
+            self.public, self.total = opened["public"], Fraction(opened["total"])
         except Refused as problem:
             await self.kill()
             if not self.public:
@@ -216,11 +219,11 @@ class Keeper:
         self.ledger = await asyncio.to_thread(self._opened)
 
     def _opened(self) -> Ledger:
-        given = self._settings["worker"]
-        report = Ledger.read(given["ledger"])
-        ledger = Ledger.open(given["ledger"], total=report.total, dataset=self.name)
+        ledger = Ledger.open(self._settings["worker"]["ledger"], total=self.worker.total, dataset=self.name)
         if self.anchor is not None and self.anchor.exists():
             ledger.check_head(self.anchor.read_text(encoding="utf-8"))
+        else:
+            ledger.report()  # all entries are checked, once
         set_all(ledger, self._settings["analysts"])
         self._say_what_nobody_asks_for(ledger)
         if self.anchor is not None:

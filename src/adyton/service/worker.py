@@ -275,7 +275,7 @@ def main() -> None:
         return
     try:
         worker = Worker(settings)
-        opened = {"ok": worker.describe()}
+        opened = {"ok": {"public": worker.describe(), "total": str(worker.ledger.total)}}
     except Exception as problem:
         write(replies, {"error": error_of(problem)})
         return
