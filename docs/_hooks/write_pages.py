@@ -18,6 +18,7 @@ import interval_figures
 import proofs
 import reference
 import trusted_part
+import words
 from generated import filled
 
 DOCS = Path(__file__).parents[1]
@@ -28,6 +29,7 @@ PARTS = {
     proofs.NAME: proofs.proofs,
     house.NAME: house.for_the_repository,
     trusted_part.NAME: trusted_part.lists,
+    words.NAME: words.table,
 }
 
 

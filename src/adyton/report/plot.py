@@ -115,20 +115,18 @@ def figure_of(drawings: Sequence[Drawing], title: Sequence[str], path: str | os.
     return figure
 
 
-def plot_curves(
-    said: str,
-    title: str,
-    unit: str,
-    lines: Mapping[str, Sequence[tuple[float, float]]],
-    mark: tuple[float, float] | None,
-    path: str | os.PathLike[str] | None,
-) -> Figure:
-    """Errors against ε under a sentence, both on logarithmic axes, with a legend; *mark* is a point with lines to both
-    axes."""
+def plot_curves(said: str, drawing: Drawing, path: str | os.PathLike[str] | None) -> Figure:
+    """A drawing of errors against ε under a sentence."""
     if path is not None:
         check_ending(path)
-    drawing = Drawing(title, "", partial(_curves, title, unit, lines, mark))
     return figure_of([drawing], wrapped(said, 540, 3), path)
+
+
+def curves_drawing(
+    title: str, unit: str, lines: Mapping[str, Sequence[tuple[float, float]]], mark: tuple[float, float] | None
+) -> Drawing:
+    """Errors against ε, both on logarithmic axes, with a legend; *mark* is a point with lines to both axes."""
+    return Drawing(title, "", partial(_curves, title, unit, lines, mark))
 
 
 def _curves(
@@ -146,7 +144,7 @@ def _curves(
     marks = [[(value, svg.figure(value)) for value in _round_values(low, high)] for low, high in ends]
     parts, top = keys(list(lines), width, [SERIES[place % len(SERIES)] for place in range(len(lines))])
     top += 22
-    left, bottom = svg.width_of(words for _, words in marks[1]) + 14, top + 250
+    left, bottom = svg.width_of(words for _, words in marks[1]) + 14, top + min(250.0, 0.55 * width)
 
     def x(value: float) -> float:
         return left + math.log(value / ends[0][0]) / math.log(ends[0][1] / ends[0][0]) * (width - left - 2)

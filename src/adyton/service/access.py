@@ -21,7 +21,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,6 +52,8 @@ class Person:
 
     name: str
     role: str
+    token: str | None = field(default=None, compare=False)
+    """The id of the token that said so, if it is one of the file."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,13 @@ class TokenEntry:
     made: int
     expires: int | None
     revoked: int | None
+
+    @property
+    def state(self) -> str:
+        """Whether it is valid, revoked or expired."""
+        if self.revoked is not None:
+            return "revoked"
+        return "expired" if self.expires is not None and self.expires <= time.time() else "valid"
 
 
 class Access:
@@ -99,6 +108,13 @@ class Access:
                 (int(time.time()), name, name),
             ).rowcount
 
+    def revoke_token(self, identifier: str) -> TokenEntry | None:
+        """Revoke the token with this id, if there is one, and say what is known of it now."""
+        with self._changed() as database:
+            statement = "update tokens set revoked = ? where id = ? and revoked is null"
+            database.execute(statement, (int(time.time()), identifier))
+        return next((entry for entry in self.entries() if entry.id == identifier), None)
+
     def entries(self) -> list[TokenEntry]:
         """All tokens, the oldest first."""
         with self._changed() as database:
@@ -118,7 +134,7 @@ class Access:
         same = hmac.compare_digest(_hashed(match[2]), stored)
         if not same or revoked is not None or (expires is not None and expires <= time.time()):
             return None
-        return Person(name, role)
+        return Person(name, role, match[1])
 
     def create(self) -> None:
         """Make the file, if there is none."""
@@ -231,5 +247,5 @@ class Doorkeeper:
         if person is None:
             raise Unauthorized("This token is not valid. Ask the curator for a new one: adyton token.")
         if person.role == "curator" and person.name not in self._curators:
-            return Person(person.name, "analyst")
+            return Person(person.name, "analyst", person.token)
         return person

@@ -14,7 +14,7 @@ from fastapi import Request, Response
 
 from adyton.errors import BadInput, Unfinished
 from adyton.service import channel
-from adyton.service.access import Person
+from adyton.service.access import Access, Person
 from adyton.service.channel import Busy, Forbidden, NotFound
 from adyton.service.gate import Passage
 from adyton.service.limits import UnderWay
@@ -37,11 +37,13 @@ class Service:
         self.datasets = settings.datasets
         self.durations = Durations.of_seconds(**settings.timing.model_dump())
         self.key = signing_key(Path(settings.receipts))
+        self.access = Access(Path(settings.access))
         self.counted = UnderWay(settings.limits.under_way, settings.limits.under_way_each)
         self.works: dict[Key, Work] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self._lines: defaultdict[Key, Line] = defaultdict(Line)
         self._described: dict[Key, Any] = {}
+        self._idle: defaultdict[str, channel.Idle] = defaultdict(list)
 
     def granted(self, request: Request, name: str, *, curator: bool = False) -> Person:
         """Who is calling, if this person may use the data set."""
@@ -51,6 +53,13 @@ class Service:
         allowed = person.role == "curator" or (person.role == "analyst" and person.name in self.datasets[name].analysts)
         if not allowed or (curator and person.role != "curator"):
             raise Forbidden("Only a curator may do this." if allowed else "This data set was not granted to you.")
+        return person
+
+    def curator(self, request: Request) -> Person:
+        """Who is calling, if this is a curator."""
+        person: Person = self.passage(request).person  # type: ignore[assignment]
+        if person.role != "curator":
+            raise Forbidden("Only a curator may do this.")
         return person
 
     def shows_all(self, name: str) -> bool:
@@ -74,7 +83,7 @@ class Service:
     def _call(self, name: str, person: Person, call: str, fields: Mapping[str, Any]) -> Any:
         given = {field: value for field, value in fields.items() if value is not None}
         message = {"call": call, "analyst": person.name, "role": person.role, **given}
-        return channel.call(self.datasets[name].socket, message)
+        return channel.call(self.datasets[name].socket, message, self._idle[name])
 
     async def work(
         self,

@@ -93,6 +93,8 @@ class Http:
     """How many requests each analyst may make in a minute."""
     under_way: int = 64
     """How many requests may be under way at once."""
+    pages: bool = True
+    """Whether browsers get pages."""
 
     @property
     def is_local(self) -> bool:
@@ -299,6 +301,7 @@ def _http(given: _Table, path: Callable[[Any], str]) -> Http:
         body=given.take("body", size, default.body),
         requests_per_minute=given.take("requests_per_minute", _whole, default.requests_per_minute),
         under_way=given.take("under_way", _whole, default.under_way),
+        pages=given.take("pages", _flag, default.pages),
     )
     given.end()
     return http

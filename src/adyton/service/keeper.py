@@ -27,7 +27,8 @@ from typing import Any, TypeAlias
 
 from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput, KernelFailure, LedgerError, LedgerMismatch
-from adyton.kernel.ledger import Ledger, StoredRequest
+from adyton.kernel.ledger import Analyst, Ledger, StoredRequest
+from adyton.kernel.ledger.plain import report_to_plain
 from adyton.kernel.ledger.records import Account
 from adyton.kernel.ledger.requests import checked_id
 from adyton.schema.plain_values import as_plain
@@ -253,17 +254,31 @@ class Keeper:
     # ---- what is public ---------------------------------------------------------------------------------------------
 
     async def describe(self, caller: Caller) -> Message:
-        """The schema and the caller's budget."""
-        return {"dataset": self.name, **self.worker.public, "budget": await self._budget(caller)}
+        """The schema, who may fetch results, and the caller's budget; for an analyst, what was granted to them, and for a
+        curator, how many requests wait for consent."""
+        account = await asyncio.to_thread(self._account, caller.account)
+        own: Message = {} if account.analyst is None else {"grant": self._grant(account.analyst)}
+        if caller.curator:
+            own = {"waiting": await asyncio.to_thread(self.ledger.waiting)}
+        public = {"dataset": self.name, **self.worker.public, "results": self.results}
+        return {**public, "budget": _amounts(account), **own}
 
     async def health(self, caller: Caller) -> Message:
         """Whether requests can be answered now."""
         return {"worker": "ready" if self.worker.running else "starting", "queue": len(self.turns)}
 
+    def _grant(self, own: Analyst) -> Message:
+        """What was granted to an analyst, and above which ε their requests wait for consent."""
+        limit = self.asked_above.get(own.name)
+        return {
+            "part": None if own.part is None else str(own.part),
+            "aside": own.aside,
+            "expires": own.expires,
+            "consent_above": None if limit is None else str(limit),
+        }
+
     async def _budget(self, caller: Caller) -> dict[str, str]:
-        account = await asyncio.to_thread(self._account, caller.account)
-        amounts = {"total": account.total, "spent": account.spent, "remaining": account.remaining}
-        return {name: f"{amount.numerator}/{amount.denominator}" for name, amount in amounts.items()}
+        return _amounts(await asyncio.to_thread(self._account, caller.account))
 
     def _account(self, name: str | None) -> Account:
         with self.ledger.on_behalf(name):
@@ -276,8 +291,8 @@ class Keeper:
         key, body = (caller.account, checked_id(id)), _canonical(request)
         flight = self._flights.get(key)
         if flight is None:
-            stored = await self._stored(key, body)
-            if stored is None and (limit := self.asked_above.get(caller.name)) is not None:
+            limit = self.asked_above.get(caller.name)
+            if limit is not None and await self._stored(key, body) is None:
                 checked = await self._in_turn(caller, {"call": "check", "request": request})
                 if Fraction(checked["epsilon"]) > limit:
                     begun = partial(self.ledger.begin_request, *key, body=body, status="waiting")
@@ -399,8 +414,7 @@ class Keeper:
                 raise
             finally:
                 self._spending.discard(key)
-        await self._anchored()
-        return {**told, "receipt": await self._receipt(key)}
+        return {**told, "receipt": await asyncio.to_thread(self._anchored, key)}
 
     def _may_take(self, row: StoredRequest) -> bool:
         """Whether the process that holds a request has ended, as far as can be known from here; or is this one, whose
@@ -433,9 +447,9 @@ class Keeper:
         """Forget a request, unless something was spent for it, or it was granted and has not been taken from here."""
         return await asyncio.to_thread(partial(self.ledger.cancel_request, *key, holder=self.holder))
 
-    async def _receipt(self, key: Key) -> Message:
+    def _receipt(self, key: Key) -> Message:
         """What a receipt says beside the result: the entries of the ledger that paid for it, and the day."""
-        paid = [entry for entry, _ in await asyncio.to_thread(self.ledger.answers, *key)]
+        paid = [entry for entry, _ in self.ledger.answers(*key)]
         return {"entries": [entry.number for entry in paid], "date": paid[0].time[:10] if paid else None}
 
     async def _told(self, row: StoredRequest) -> Message:
@@ -443,7 +457,7 @@ class Keeper:
         told: Message = {"id": row.id, "status": row.status}
         told |= {} if row.note is None else {"note": row.note}
         if row.result is not None:
-            told |= {"result": row.result, "receipt": await self._receipt((row.analyst, row.id))}
+            told |= {"result": row.result, "receipt": await asyncio.to_thread(self._receipt, (row.analyst, row.id))}
         return told
 
     def _line(self, row: StoredRequest, caller: Caller) -> Message:
@@ -464,13 +478,14 @@ class Keeper:
             except Died:
                 raise Busy("The process behind this data set was ended. Try again.") from None
 
-    async def _anchored(self) -> None:
-        """Write the head of the ledger to its place outside."""
+    def _anchored(self, key: Key) -> Message:
+        """Write the head of the ledger to its place outside; returns what the receipt of a request says."""
         if self.anchor is not None:
             try:
-                await asyncio.to_thread(_write_head, self.ledger, self.anchor)
+                _write_head(self.ledger, self.anchor)
             except (OSError, LedgerError) as error:  # what was asked is paid for, and is answered
                 _log(f"the anchor {self.anchor} was not written: {error}")
+        return self._receipt(key)
 
     # ---- the door ---------------------------------------------------------------------------------------------------
 
@@ -512,7 +527,7 @@ class Keeper:
         except AdytonError:
             await self._forgotten(key)
             raise
-        await self._anchored()
+        await asyncio.to_thread(self._anchored, key)
         return dict(told)
 
     async def _measured_by_the_dead(self, key: Key) -> Message:
@@ -530,13 +545,20 @@ class Keeper:
 
     async def account(self, caller: Caller) -> Message:
         """Everything in the ledger."""
-        report = await asyncio.to_thread(self.ledger.report)
-        return {**as_plain(asdict(report)), "path": None}
+        return await asyncio.to_thread(lambda: report_to_plain(self.ledger.report()))
 
     async def analysts(self, caller: Caller) -> list[Message]:
-        """Who may spend how much, and what they have spent."""
-        everybody = await asyncio.to_thread(self.ledger.analysts)
-        return [as_plain(asdict(analyst)) for analyst in everybody]
+        """Who may spend how much and what is left, what they have spent, and above which ε their requests wait."""
+        balance = await asyncio.to_thread(self.ledger.balance)
+        return [
+            {
+                **as_plain(asdict(own)),
+                **self._grant(own),
+                "left": str(balance.left(own)),
+                "granted": own.name in self._settings["analysts"],
+            }
+            for own in balance.analysts.values()
+        ]
 
 
 _MEASURE = "measure"
@@ -598,6 +620,11 @@ def _started(number: int) -> str:
     except PermissionError:
         pass
     return "running"
+
+
+def _amounts(account: Account) -> dict[str, str]:
+    amounts = {"total": account.total, "spent": account.spent, "remaining": account.remaining}
+    return {name: f"{amount.numerator}/{amount.denominator}" for name, amount in amounts.items()}
 
 
 def _text(value: object) -> str:

@@ -15,7 +15,7 @@ _OWN = ("/v1", "/health", "/metrics", "/openapi.json")
 """Where the paths begin that are not for pages."""
 _SECONDS = 120
 _MOST = 128
-_HEADERS = {b"cookie": "cookie", b"content-type": "content_type", b"sec-fetch-site": "fetch_site"}
+_HEADERS = {b"cookie": "cookie", b"content-type": "content_type", b"sec-fetch-site": "fetch_site", b"host": "host"}
 """The headers that a page may depend on."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -10,10 +11,10 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.security import HTTPBearer
 from pydantic import BaseModel, Field
 
-from adyton.errors import AdytonError
-from adyton.service.access import Person
+from adyton.errors import AdytonError, BadInput
+from adyton.service.access import Person, TokenEntry
 from adyton.service.calls import Service, as_json, owner_of
-from adyton.service.channel import Forbidden
+from adyton.service.channel import Forbidden, NotFound
 from adyton.service.limits import check_json
 from adyton.service.receipts import public_text
 from adyton.service.settings import Strict
@@ -69,6 +70,26 @@ class Forget(Strict):
     sources: Annotated[list[int | Annotated[str, Field(pattern=NAME)]], Field(max_length=10_000)]
 
 
+class Token(BaseModel):
+    """A token, without its secret; times in UTC."""
+
+    id: str
+    name: str
+    role: str
+    made: str
+    expires: str | None
+    state: str
+    """``valid``, ``revoked`` or ``expired``."""
+    own: bool
+    """Whether it is the token of this call."""
+
+
+class Tokens(BaseModel):
+    """All tokens, the oldest first."""
+
+    tokens: list[Token]
+
+
 class ErrorText(BaseModel):
     """What an error says."""
 
@@ -93,6 +114,7 @@ class Status(BaseModel):
 
 
 Id = Annotated[str, Path(pattern=NAME)]
+TokenId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 Owner = Annotated[str | None, Query(max_length=100, description="Curators: whose request.")]
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 408, 409, 410, 413, 429, 500, 503)
@@ -255,6 +277,32 @@ async def analysts(request: Request, name: str) -> Response:
     return as_json(await service.keeper(name, service.granted(request, name, curator=True), "analysts"))
 
 
+@router.get("/v1/tokens", tags=["curators"], **_AUTHORIZED | {"responses": {**_ERRORS, 200: {"model": Tokens}}})
+async def tokens(request: Request) -> Response:
+    """Curators: the tokens of this service, without their secrets. ``adyton token`` makes them."""
+    service = _service(request)
+    person = service.curator(request)
+    entries = await asyncio.to_thread(service.access.entries)
+    return as_json({"tokens": [_token(entry, person).model_dump() for entry in entries]})
+
+
+@router.delete("/v1/tokens/{id}", tags=["curators"], **_AUTHORIZED | {"responses": {**_ERRORS, 200: {"model": Token}}})
+async def revoke(request: Request, id: TokenId, own: bool = False) -> Response:
+    """Curators: revoke a token; it is refused from the next call on. The token of this call needs ``own=true``."""
+    service = _service(request)
+    person = service.curator(request)
+    service.passage(request).token = id
+    if id == person.token and not own:
+        raise BadInput(
+            "This is the token that you use: without it you are signed out. Add own=true if you mean it. "
+            "adyton token makes another."
+        )
+    entry = await asyncio.to_thread(service.access.revoke_token, id)
+    if entry is None:
+        raise NotFound("There is no token of this id. GET /v1/tokens lists them.")
+    return as_json(_token(entry, person).model_dump())
+
+
 @router.post("/v1/datasets/{name}/door", tags=["door"], **_AUTHORIZED)
 async def open_door(request: Request, name: str) -> Response:
     """Open a door to the kernel, for a program that runs at the client."""
@@ -295,6 +343,16 @@ async def close(request: Request, name: str, door: Id) -> Response:
     service = _service(request)
     service.granted(request, name)
     return as_json(await service.work(request, name, "close", door=door))
+
+
+def _token(entry: TokenEntry, person: Person) -> Token:
+    made, expires = (
+        None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+        for seconds in (entry.made, entry.expires)
+    )
+    assert made is not None
+    own = entry.id == person.token
+    return Token(id=entry.id, name=entry.name, role=entry.role, made=made, expires=expires, state=entry.state, own=own)
 
 
 async def _all_described(request: Request) -> list[dict[str, Any]]:

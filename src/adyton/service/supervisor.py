@@ -161,9 +161,10 @@ class Service:
             await asyncio.gather(*(part.start() for part in self.parts))
             if self._desk is not None:
                 desk = await channel.serve(self._place_of_desk(folder), partial(self._desk.answer, self))
-            pages, web = self._pages(folder), self._web(folder)
-            self.parts += [pages, web]
-            await asyncio.gather(pages.start(), web.start())
+            web = self._web(folder)
+            front = [self._pages(folder), web] if self._config.http.pages else [web]
+            self.parts += front
+            await asyncio.gather(*(part.start() for part in front))
             self._stay(web)
             for part in self.parts:
                 self._watch(part)
@@ -371,7 +372,7 @@ class Service:
             "audit": http.audit,
             "receipts": http.receipts,
             "parent": os.getpid(),
-            "pages": str(folder / _INNER / "pages.sock"),
+            "pages": str(folder / _INNER / "pages.sock") if http.pages else None,
             "api": str(folder / _INNER / "api.sock"),
             "limits": limits,
             "timing": {**asdict(timing), "on": self._config.protects_timing},

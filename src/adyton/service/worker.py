@@ -31,7 +31,7 @@ from adyton.service.sealing import seal
 from adyton.session import Session
 from adyton.session.run import admitted, resumed, run
 from adyton.session.wire import decode, decode_result, encode_facts, encode_result
-from adyton.tasks.request import Request
+from adyton.tasks.request import Request, sent_request
 
 MOST_DOORS, MOST_SOURCES = 256, 20_000
 """How many doors may be open at once, and how many sources each may hold."""
@@ -98,7 +98,7 @@ class Worker:
 
     def check(self, analyst: str | None, request: Any) -> Message:
         """Make all checks of a request that need no row; nothing is spent."""
-        asked = request_of(request)
+        asked = sent_request(request)
         with self._behalf(analyst):
             admitted(self.kernel, asked)
         return {"epsilon": str(asked.epsilon), "words": str(asked), **self._cells(asked)}
@@ -108,7 +108,7 @@ class Worker:
 
     def ask(self, analyst: str | None, id: str, holder: str, body: str) -> Message:
         """Carry out a request, and store it and its result."""
-        asked, kept = request_of(json.loads(body)), list[Any]()
+        asked, kept = sent_request(json.loads(body)), list[Any]()
         with self._behalf(analyst, id, body=body, holder=holder):
             try:
                 result = run(self.kernel, asked, kept.append)
@@ -128,7 +128,7 @@ class Worker:
         cause = Unfinished("the process that carried it out was ended")
         if not bare:
             try:
-                result = resumed(self.kernel, request_of(json.loads(body)), recorder, cause)
+                result = resumed(self.kernel, sent_request(json.loads(body)), recorder, cause)
             except Exception as problem:
                 return self._ended(analyst, id, body, problem)
             if isinstance(result, Result):
@@ -235,15 +235,6 @@ CALLS: Mapping[str, Callable[..., Message]] = {
     )
 }  # fmt: skip
 """What a keeper may ask of a worker."""
-
-
-def request_of(plain: Any) -> Request:
-    """A request from unchecked values. Known totals are values: no file is opened because a request names it."""
-    known = plain.get("known") if isinstance(plain, Mapping) else None
-    for part in known if isinstance(known, list) else [known]:
-        if isinstance(part, str):
-            raise BadInput("known totals are given as values to a service, not as the name of a file.")
-    return Request.from_dict(plain)
 
 
 def reply(worker: Worker, message: Message) -> Message:

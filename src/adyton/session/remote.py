@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 from adyton import odds
 from adyton.errors import AdytonError, BadInput, ServiceError, Unfinished, UnfinishedRelease, Waiting
-from adyton.exact import display
+from adyton.exact import display, exact
 from adyton.kernel.ledger import Tally
 from adyton.kernel.ledger.records import Account
 from adyton.kernel.sources import TableSource
@@ -99,9 +99,14 @@ class RemoteSession(Session):
     def __init__(self, client: Client, dataset: str) -> None:
         self._client, self._path = client, f"/v1/datasets/{quote(_name(dataset), safe='')}"
         described = of_kind(dict, client.call("GET", self._path).plain(), "the description of a data set")
+        self.about: dict[str, Any] = described
+        """What the service said of the data set, and of what you may do with it, when this session began."""
         self.kernel = RemoteKernel(client, self._path, described)
         """The door of the service: :attr:`~adyton.session.remote_kernel.RemoteKernel.root` is the table."""
         self.schema = self.kernel.root.schema
+        above = (described.get("grant") or {}).get("consent_above")
+        self.consent_above = None if above is None else exact(above, "consent_above", computed=True)
+        """Your requests for more than this wait for the curator's consent; None if none does."""
         self.results: list[Result] = []
         self.receipts: dict[str, dict[str, Any]] = {}
         """What the service has signed for each result, by the id of its request; verified with the service's key."""

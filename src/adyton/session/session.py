@@ -131,11 +131,13 @@ class Session(Budgeted, Keeper):
         """What a request would cost, the algorithms that could run, and their expected errors. Spends nothing."""
         how: Any = {"algorithm": algorithm, "misfits": misfits, "known": known, "options": options}
         request = Request.of(task, epsilon, where=where, **how)
+        return self._previewed(request, self._outlook(request), self.remaining)
+
+    def _previewed(self, request: Request, outlook: Outlook, left: Fraction) -> Preview:
         counted = RowsCounted.asked(request.task, self.unit if self.schema.unit else None, self.schema.rows_per_unit)
         said = (counted.sentence,) if counted else ()
-        rows = self.schema.rows if where is None else None
-        outlook = self._outlook(request)
-        return Preview(str(request.task), request.epsilon, self.remaining, outlook, self.schema, said, rows)
+        rows = self.schema.rows if request.where is None else None
+        return Preview(str(request.task), request.epsilon, left, outlook, self.schema, said, rows)
 
     def epsilon_for(
         self,

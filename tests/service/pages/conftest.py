@@ -12,8 +12,8 @@ def served(tmp_path_factory):
         yield service
 
 
-@pytest.fixture
-def visit(served):
+@pytest.fixture(scope="session")
+def visit_as(served):
     """A function: a visitor who has signed in as somebody."""
 
     def signed_in(who="mara"):
@@ -22,3 +22,9 @@ def visit(served):
         return visitor
 
     return signed_in
+
+
+@pytest.fixture
+def visit(visit_as):
+    """The same, for a single test."""
+    return visit_as

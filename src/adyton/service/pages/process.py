@@ -12,12 +12,17 @@ import json
 import os
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
 from adyton.plans.registry import ALGORITHMS
 from adyton.service import channel
+from adyton.service.limits import UnderWay
 from adyton.service.pages.site import Site
+
+_MOST, _MOST_EACH = 64, 16
+"""How many pages are made at once, of all and for each browser."""
 
 
 async def run(settings: dict[str, Any]) -> None:
@@ -27,8 +32,12 @@ async def run(settings: dict[str, Any]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
 
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_MOST))  # most of them wait for the service
+    calls = UnderWay(_MOST, _MOST_EACH)
+
     async def answer(message: channel.Message) -> object:
-        return await asyncio.to_thread(site.answer, message)
+        with calls.one_more(str(message.get("cookie", ""))):
+            return await asyncio.to_thread(site.answer, message)
 
     server = await channel.serve(settings["socket"], answer)
     sys.stdout.write(json.dumps({"ready": True}) + "\n")

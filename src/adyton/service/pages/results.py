@@ -1,21 +1,369 @@
-"""Results: what was asked before, one result with its numbers and pictures, and the files to save."""
+"""Results: what was asked before, and one result with its numbers, pictures, files and further questions.
+
+The pages of requests without a result are in ``under_way.py``, what is shown of one in ``showing.py``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
 
-from adyton.report.page import View as Contents
+from adyton.errors import AdytonError
+from adyton.exact import display
+from adyton.result.folder import JSON
 from adyton.result.result import Result
+from adyton.service.pages.fetched import (
+    AT_ONCE,
+    PATIENCE,
+    Job,
+    Outcome,
+    Place,
+    Saved,
+    lines,
+    outcome,
+    owner_of,
+)
+from adyton.service.pages.further import COUNTED, Form, answered, form_of
+from adyton.service.pages.lines import lines_for
+from adyton.service.pages.showing import (
+    RECEIPT,
+    File,
+    again_path,
+    file_of,
+    first_look,
+    glance_of,
+    linked,
+    made_of,
+    most_rows,
+    report_of,
+    request_in_words,
+    request_of,
+    rows_file,
+)
 from adyton.service.pages.tables import frame
-from adyton.service.pages.visits import Page, View, Visit
+from adyton.service.pages.under_way import MEASUREMENTS, without_result
+from adyton.service.pages.visits import (
+    NoSuchPage,
+    Page,
+    View,
+    Visit,
+    download,
+    path_to,
+    whole_number,
+)
 from adyton.session.remote import RemoteSession
 
+_REHEARSALS = 8
+"""How many rehearsed results are kept for a visitor."""
+_PENDING = "pending"
+"""The field that says that a page has not even pictures without intervals."""
+_LINES = 100
+"""How many requests a page lists."""
+STATES = {
+    "done": "done",
+    "begun": "under way",
+    "under way": "under way",
+    "waiting": "waits for consent",
+    "refused": "refused",
+    "ended": "ended early",
+}
+"""What people read instead of the words of the ledger."""
 
-def show(visit: Visit, session: RemoteSession, table: str, result: Result, **more: Any) -> Page:
-    """The page of a result, real or rehearsed: the pictures, numbers and words of its report."""
-    contents: Contents = result.view()
-    return visit.page("result.html.j2", **frame(session, table), result=result, view=contents, **more)
+
+# ---- what was asked before -------------------------------------------------------------------------------------------
 
 
-VIEWS: Mapping[tuple[str, str], View] = {}
+def listed(visit: Visit, table: str) -> Page:
+    """What was asked before, newest first."""
+    session, every = visit.session(table), lines(visit, table)
+    last = max(0, (len(every) - 1) // _LINES)
+    number = min(last, whole_number(visit.text("page", "0"), "The page", 0, 10**6))
+    part = every[number * _LINES : (number + 1) * _LINES]
+    several = visit.person.is_curator or any(line["analyst"] != visit.person.name for line in every)
+    return visit.page(
+        "results.html.j2",
+        **frame(session, table),
+        rows=[_row(visit, table, line) for line in part],
+        count=len(every),
+        several=several,
+        newer=path_to("tables", table, "results", page=str(number - 1)) if number else "",
+        older=path_to("tables", table, "results", page=str(number + 1)) if number < last else "",
+        comparable=sum(line["status"] == "done" for line in part) > 1,
+    )
+
+
+def _row(visit: Visit, table: str, line: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the list; one that cannot be read says so."""
+    words, request = request_in_words(line.get("request"))
+    place = Place(table, str(line.get("id")), owner_of(visit, line))
+    made_at = str(line.get("made", ""))
+    status = str(line.get("status"))
+    return {
+        "path": "" if place.owner == "" else place.path(),  # only curators open those of curators
+        "words": words,
+        "epsilon": "" if request is None else display(request.epsilon),
+        "where": (request.where or "") if request is not None else "",
+        "status": STATES.get(status, status),
+        "kind": status,
+        "made": made_at[:16].replace("T", " ") if visit.person.is_curator else made_at[:10],
+        "who": str(line.get("analyst") or "curators"),
+        "key": place.key,
+        "again": "" if request is None else again_path(table, line["request"]),
+        "done": status == "done" and request is not None and place.owner != "",
+    }
+
+
+# ---- one request, or its result --------------------------------------------------------------------------------------
+
+
+def result(visit: Visit, table: str, id: str) -> Page:
+    """A result; or how far its request is, or what became of it."""
+    place = Place.asked(visit, table, id)
+    found = outcome(visit, place)
+    if found.saved is None:
+        return without_result(visit, place, found)
+    session = visit.session(table)
+    return show(visit, session, table, found.saved.result, place=place, found=found)
+
+
+def show(visit: Visit, session: RemoteSession | None, table: str, result: Result, **more: Any) -> Page:
+    """The page of a result: the pictures, numbers and words of its report.
+
+    It may be a released one (*place* and *found*: where it is, and what the service says of it), one in a file (*saved*
+    and *path*: where it is, without a session), or else a rehearsed one (*request*: the plain values of what was
+    rehearsed, or *back*: where its question is), which is kept for the visitor for a while.
+    """
+    place: Place | None = more.get("place")
+    found: Outcome | None = more.get("found")
+    saved: Saved | None = found.saved if found is not None else more.get("saved")
+    path = str(more.get("path") or (place.path() if place is not None else ""))
+    request = more.get("request") or (found.request if found is not None else None)
+    if saved is None:
+        saved, path = _keep_rehearsal(visit, table, result, str(more.get("back") or ""), request)
+    values = _values(visit, saved, path)
+    if table:
+        plain, asked = _request_of(result, request)
+        values["again"] = str(more.get("back") or (again_path(table, plain) if plain else ""))
+        if asked is not None and result.receipt.private:
+            values["where_else"] = lines_for(visit, table, asked)
+    if place is not None and found is not None:
+        described = visit.ask("GET", f"/v1/datasets/{quote(table, safe='')}")
+        values |= {
+            "signed": found.signed,
+            "compare": path_to("tables", table, "compare", a=place.key),
+            "who": _who_sees(visit, place, everybody=described.get("results") == "all"),
+        }
+        values["files"].append(File(RECEIPT, "The receipt that the service signed for exactly these bytes"))
+    about = frame(session, table) if session is not None else {}
+    template = "result.html.j2" if session is not None else "saved_result.html.j2"
+    wrong = values["rows_problem"] or (values["form"] is not None and values["form"].wrong)
+    return visit.page(template, status=400 if wrong else 200, **about, **values)
+
+
+def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
+    """What the page of any result is made of."""
+    base, _, query = path.partition("?")
+    result, made = saved.result, made_of(saved)
+    drawn = made.ready(AT_ONCE)
+    pending = {_PENDING: "1"}
+    if drawn:
+        shown = made.value(0).shown
+    else:
+        glance, shown = glance_of(saved), first_look(result)
+        if glance.ready(AT_ONCE) and not glance.failed:
+            shown, pending = glance.value(0), {}
+
+    def below(*parts: str, **fields: str) -> str:
+        said = "&".join(filter(None, [query, urlencode(fields)]))
+        return "/".join([base, *(quote(part, safe="") for part in parts)]) + (f"?{said}" if said else "")
+
+    form = form_of(visit, result) if drawn and not shown.problem else None
+    if form is not None and form.asked:
+        question = _question(visit, saved, form)
+        drawn = question.ready(AT_ONCE)
+        if drawn:
+            form.answer, form.problems = question.value(0)
+    most = most_rows(result)
+    return {
+        "result": result,
+        "shown": shown,
+        "sections": [(own, linked(own.html, below("report"))) for own in shown.sections],
+        "base": base,
+        "analyst": visit.text("analyst"),
+        "files": list(shown.files),
+        "below": below,
+        "form": form,
+        "drawing": "" if drawn else f"{base}/drawn?{urlencode([*_fields(visit), *pending.items()])}",
+        "counted": COUNTED,
+        "most_rows": most,
+        "rows": visit.text("rows", f"{min(most, 1000)}"),
+        "rows_problem": _rows_problem(visit, most),
+        "again": "",
+        "where_else": (),
+        "signed": None,
+        "compare": "",
+        "who": "",
+    }
+
+
+def _fields(visit: Visit) -> Iterator[tuple[str, str]]:
+    """The fields of a query, one by one."""
+    return ((name, value) for name, values in visit.query.items() if name != _PENDING for value in values)
+
+
+def _question(visit: Visit, saved: Saved, form: Form) -> Job:
+    """The answer to a further question, computed once."""
+    asked = tuple(sorted(_fields(visit)))
+    return saved.job(("question", asked), lambda: answered(form, saved.result))
+
+
+def drawn_at(visit: Visit, saved: Saved, path: str) -> Page:
+    """What is loaded anew until the pictures of a result are drawn, and a question is answered; then, where to go."""
+    ready, made = made_of(saved).ready(AT_ONCE), made_of(saved)
+    form = form_of(visit, saved.result) if ready and not made.value(0).shown.problem else None
+    glance = glance_of(saved) if visit.text(_PENDING) and not ready else None
+    first = glance is not None and glance.ready(AT_ONCE) and not glance.failed and glance.value(0).sections
+    if first or (ready and (form is None or not form.asked or _question(visit, saved, form).ready(AT_ONCE))):
+        base, fields = path.partition("?")[0], urlencode(list(_fields(visit)))
+        fragment = "#answer" if form is not None and form.asked else ""
+        return Page(b"", headers={"adyton-next": f"{base}?{fields}{fragment}" if fields else base})
+    return visit.page("drawing.html.j2")
+
+
+# ---- rehearsed results -----------------------------------------------------------------------------------------------
+
+
+class _Rehearsal(NamedTuple):
+    table: str
+    saved: Saved
+    back: str
+    request: Any
+
+
+def _keep_rehearsal(visit: Visit, table: str, result: Result, back: str, request: Any) -> tuple[Saved, str]:
+    """Keep a rehearsed result, so that its page can be loaded again; where it is."""
+    known: dict[str, _Rehearsal] = visit.person.kept.setdefault("rehearsals", {})
+    key, saved = secrets.token_urlsafe(12), Saved("", result)
+    known[key] = _Rehearsal(table, saved, back, request)
+    while len(known) > _REHEARSALS:
+        del known[next(iter(known))]
+    return saved, path_to("tables", table, "rehearsals", key)
+
+
+def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
+    known: _Rehearsal | None = visit.person.kept.get("rehearsals", {}).get(key)
+    if known is None or known.table != table:
+        raise NoSuchPage("This rehearsal is not kept any more. Rehearse again: it costs nothing.")
+    return known
+
+
+def rehearsed(visit: Visit, table: str, key: str) -> Page:
+    """A result on made-up rows, once more."""
+    known, session = _rehearsal(visit, table, key), visit.session(table)
+    about = {"saved": known.saved, "back": known.back, "request": known.request}
+    return show(visit, session, table, known.saved.result, path=path_to("tables", table, "rehearsals", key), **about)
+
+
+def rehearsal_drawn(visit: Visit, table: str, key: str) -> Page:
+    """The part of the page that is loaded anew until the pictures are drawn."""
+    return drawn_at(visit, _rehearsal(visit, table, key).saved, path_to("tables", table, "rehearsals", key))
+
+
+# ---- parts of the page -----------------------------------------------------------------------------------------------
+
+
+def _rows_problem(visit: Visit, most: int) -> str:
+    """What is wrong with the number of synthetic rows, if one was asked for."""
+    if visit.text("q") != "rows" or not most:
+        return ""
+    try:
+        whole_number(visit.text("rows"), "The number of rows", 1, most)
+    except AdytonError as problem:
+        return str(problem)
+    return ""
+
+
+def _request_of(result: Result, given: Any) -> tuple[Any, Any]:
+    """The request behind a result, as plain values and as it is: the one that was sent, if it is known."""
+    try:
+        if given is not None:
+            return given, request_in_words(given)[1]
+        request = request_of(result)
+        return request.to_dict(), request
+    except AdytonError:  # a request with objects in it
+        return None, None
+
+
+def _who_sees(visit: Visit, place: Place, *, everybody: bool) -> str:
+    """Who may open a result, in a sentence."""
+    if everybody:
+        return "The curators and all analysts of this table may open it here."
+    if visit.person.is_curator and place.owner is None:
+        return "Only the curators of this table may open it here."
+    whose = "You" if place.owner is None else place.owner
+    return f"{whose} and the curators of this table may open it here, and nobody else."
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def file(visit: Visit, table: str, id: str, name: str) -> Page:
+    """A file of a result, to save."""
+    found = outcome(visit, Place.asked(visit, table, id), PATIENCE)
+    if found.signed is not None and name == RECEIPT:
+        return download(found.signed.text.encode("ascii", "replace"), name, "text/plain; charset=utf-8")
+    if found.saved is not None:
+        return file_of(found.saved, name)
+    if found.text and name in (JSON, MEASUREMENTS):
+        return download(found.text.encode("utf-8"), name, "application/json")
+    raise NoSuchPage("This request has no result to save. Its page says what became of it.")
+
+
+def rows(visit: Visit, table: str, id: str) -> Page:
+    """Synthetic rows, to save; a wrong number is shown at its field."""
+    place = Place.asked(visit, table, id)
+    found = outcome(visit, place, PATIENCE)
+    if found.saved is None:
+        raise NoSuchPage("This request has no result to save. Its page says what became of it.")
+    made_rows = synthetic(visit, found.saved)
+    return made_rows or show(visit, visit.session(table), table, found.saved.result, place=place, found=found)
+
+
+def synthetic(visit: Visit, saved: Saved) -> Page | None:
+    """The file of synthetic rows that a form asks for; None if its number is wrong."""
+    most = most_rows(saved.result)
+    if _rows_problem(visit, most):
+        return None
+    kind = "parquet" if visit.text("kind") == "parquet" else "csv"
+    return rows_file(saved.result, whole_number(visit.text("rows"), "The number of rows", 1, max(1, most)), kind)
+
+
+def drawn(visit: Visit, table: str, id: str) -> Page:
+    """The part of the page that is loaded anew until the pictures are drawn."""
+    place = Place.asked(visit, table, id)
+    found = outcome(visit, place)
+    if found.saved is None:
+        return Page(b"", headers={"adyton-next": place.path()})
+    return drawn_at(visit, found.saved, place.path())
+
+
+def report(visit: Visit, table: str, id: str) -> Page:
+    """The report of a result, as a page of its own."""
+    found = outcome(visit, Place.asked(visit, table, id), PATIENCE)
+    if found.saved is None:
+        raise NoSuchPage("This request has no report. Its page says what became of it.")
+    return report_of(found.saved)
+
+
+VIEWS: Mapping[tuple[str, str], View] = {
+    ("GET", "/tables/{table}/results"): listed,
+    ("GET", "/tables/{table}/results/{id}"): result,
+    ("GET", "/tables/{table}/results/{id}/drawn"): drawn,
+    ("GET", "/tables/{table}/results/{id}/files/{name}"): file,
+    ("GET", "/tables/{table}/results/{id}/rows"): rows,
+    ("GET", "/tables/{table}/results/{id}/report"): report,
+    ("GET", "/tables/{table}/rehearsals/{key}"): rehearsed,
+    ("GET", "/tables/{table}/rehearsals/{key}/drawn"): rehearsal_drawn,
+}

@@ -19,9 +19,22 @@ from urllib.parse import parse_qs, unquote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import drawing_up, entrance, tables
+from adyton.service.pages import (
+    asking,
+    comparing,
+    drawing_up,
+    entrance,
+    owning,
+    people,
+    results,
+    saved,
+    tables,
+    under_way,
+    words,
+)
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
+from adyton.session.client import Forbidden, NotFound, Unauthorized
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; "
@@ -35,9 +48,20 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _MOST_FIELDS = 20_000
-_ROUTES: dict[tuple[str, str], View] = {**entrance.VIEWS, **tables.VIEWS, **drawing_up.VIEWS}
+_ROUTES: dict[tuple[str, str], View] = {
+    name: view
+    for chapter in (entrance, tables, asking, results, under_way, comparing, saved, owning, people, drawing_up, words)
+    for name, view in chapter.VIEWS.items()
+}
 """Every view, by method and path."""
-_STATUS = {BudgetExceeded: 409, Waiting: 202, NoSuchPage: 404, ServiceError: 503}
+_STATUS = {
+    BudgetExceeded: 409,
+    Waiting: 202,
+    NoSuchPage: 404,
+    Forbidden: 403,
+    NotFound: 404,
+    ServiceError: 503,
+}
 
 
 class Site:
@@ -65,6 +89,7 @@ class Site:
 
     def _page(self, message: Message) -> Page:
         visit = Visit(message["method"], message["path"], {}, {}, None, self, secure=bool(message.get("secure")))
+        visit.host = str(message.get("host", ""))
         try:
             visit.query = _fields(message.get("query", ""))
             visit.cookie = _cookie(message, self.mark)
@@ -76,6 +101,8 @@ class Site:
             return view(visit, **parts)
         except SignIn:
             return redirect(path_to("enter", to=visit.path if visit.method == "GET" else "/"))
+        except Unauthorized:
+            return entrance.signed_out(visit)
         except AdytonError as problem:
             return self._problem(visit, problem)
         except Exception as defect:
@@ -97,6 +124,7 @@ class Site:
 
 
 _TITLES = {
+    403: "You may not do this",
     404: "There is no such page",
     409: "More than is left",
     503: "The service does not answer",

@@ -9,6 +9,7 @@ from typing import Any
 from adyton.exact import display
 from adyton.schema import Schema
 from adyton.schema.misfits import accepts
+from adyton.service.pages.own import own_budget
 from adyton.service.pages.visits import Page, View, Visit
 from adyton.session.remote import RemoteSession
 
@@ -22,21 +23,27 @@ def home(visit: Visit) -> Page:
 def table(visit: Visit, table: str) -> Page:
     """What is public about a table, what may be spent on it, and what can be asked."""
     session = visit.session(table)
-    return visit.page("table.html.j2", **frame(session, table), attributes=_attributes(session.schema))
+    own = own_budget(visit, session, table)
+    return visit.page("table.html.j2", **frame(session, table), attributes=_attributes(session.schema), own=own)
 
 
 def frame(session: RemoteSession, table: str) -> dict[str, Any]:
     """What every page about a table shows: its name and its budget."""
-    return {"table": table, "budget": budget_of(session.budget.total, session.budget.spent), "unit": session.unit}
+    account, waiting = session.kernel.known_budget, session.about.get("waiting", 0)  # as the session began
+    budget = budget_of(account.total, account.spent, left=account.remaining)
+    return {"table": table, "budget": budget, "unit": session.unit, "waiting": waiting}
 
 
-def budget_of(total: Fraction, spent: Fraction, cost: Fraction = Fraction(0)) -> dict[str, Any]:
-    """A budget in words, and as parts of its bar; *cost* is what the next request would spend."""
+def budget_of(
+    total: Fraction, spent: Fraction, cost: Fraction = Fraction(0), *, left: Fraction | None = None
+) -> dict[str, Any]:
+    """A budget in words, and as parts of its bar; *cost* is what the next request would spend. Less may be *left* than
+    was not spent, where a part is set aside for others."""
+    left = total - spent if left is None else left
     share = {
         name: float(100 * min(Fraction(1), amount / total)) if total else 0.0
-        for name, amount in {"spent_share": spent, "cost_share": min(cost, max(Fraction(0), total - spent))}.items()
+        for name, amount in {"spent_share": spent, "cost_share": min(cost, max(Fraction(0), left))}.items()
     }
-    left = total - spent
     amounts = {"total": total, "spent": spent, "left": left, "cost": cost}
     return {name: display(amount) for name, amount in amounts.items()} | share | {"enough": cost <= left}
 
@@ -50,7 +57,7 @@ def _card(described: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
         "open": True,
-        "budget": budget_of(Fraction(budget["total"]), Fraction(budget["spent"])),
+        "budget": budget_of(Fraction(budget["total"]), Fraction(budget["spent"]), left=Fraction(budget["remaining"])),
         "attributes": names,
         "unit": described["unit"],
     }

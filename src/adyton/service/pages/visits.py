@@ -56,6 +56,8 @@ class Visit:
     """The site, for what all visits share: its settings, and results that were read before."""
     secure: bool = False
     """Whether it came over TLS."""
+    host: str = ""
+    """The host and port that the browser asked, as it says."""
     cookie: str = ""
 
     @property

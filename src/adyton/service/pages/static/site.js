@@ -59,8 +59,11 @@
           const text = await reply.text();
           if (mine !== asked) return;
           if (reply.redirected) { location.reload(); return; }
+          const active = place.contains(document.activeElement) ? document.activeElement.id : "";
           place.innerHTML = text;
           started(place);
+          if (active) document.getElementById(active)?.focus();
+          marks(form, place);
         } catch (problem) {
           if (mine === asked) place.textContent = "The service does not answer. Try again in a moment.";
         } finally {
@@ -71,6 +74,38 @@
       form.addEventListener("change", () => { clearTimeout(timer); timer = setTimeout(load, 60); });
       if (form.dataset.now !== undefined) load();
     }
+  }
+
+  // data-of="id" in such a part: what is wrong with a field, shown at the field; data-says: what data-heard says aloud
+  function marks(form, place) {
+    const wrong = new Map(all("[data-of]", place).map((said) => [said.dataset.of, said.textContent]));
+    for (const note of all(".field .problem", form)) {
+      const field = note.closest(".field"), marked = form.querySelector(`[aria-describedby~="${note.id}"]`);
+      note.remove();
+      field.classList.remove("wrong");
+      if (!marked) continue;
+      marked.removeAttribute("aria-invalid");
+      marked.setAttribute("aria-describedby", marked.getAttribute("aria-describedby").replace(note.id, "").trim());
+    }
+    for (const [id, said] of wrong) {
+      const marked = document.getElementById(id), field = marked?.closest(".field");
+      if (!field) continue;
+      const note = document.createElement("p");
+      note.className = "problem";
+      note.id = "p-" + id.replace(/^f-/, "");
+      note.textContent = said;
+      field.append(note);
+      field.classList.add("wrong");
+      if (marked.matches("input, select, textarea")) marked.setAttribute("aria-invalid", "true");
+      marked.setAttribute("aria-describedby", `${marked.getAttribute("aria-describedby") || ""} ${note.id}`.trim());
+    }
+    const heard = form.querySelector("[data-heard]"), says = place.querySelector("[data-says]");
+    if (heard && says) heard.textContent = says.textContent;
+  }
+
+  // data-plain: what only those need who have no script
+  function plains(root) {
+    for (const part of all("[data-plain]", root)) part.hidden = true;
   }
 
   // data-if="name=value other" on a part of a form: it is shown for these values of a field only; * is any value
@@ -96,7 +131,12 @@
         try {
           const reply = await fetch(part.dataset.refresh, { headers: { "X-Fragment": "1" } });
           const next = reply.headers.get("Adyton-Next");
-          if (next || reply.redirected) { location.replace(next || location.href); return; }
+          if (next || reply.redirected) {
+            const there = new URL(next || location.href, location.href);
+            const here = there.pathname + there.search === location.pathname + location.search;
+            if (here) location.reload(); else location.replace(there.href);  // a fragment alone would load nothing
+            return;
+          }
           part.innerHTML = await reply.text();
           started(part);
         } catch (problem) { /* it is asked again */ }
@@ -126,7 +166,7 @@
   }
 
   function started(root) {
-    for (const start of [copies, slides, lives, chooses, refreshes, reads, confirms]) start(root);
+    for (const start of [copies, slides, lives, chooses, refreshes, reads, confirms, plains]) start(root);
   }
   started(document);
 })();

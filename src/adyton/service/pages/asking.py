@@ -1,0 +1,316 @@
+"""Asking: choose a question, see what to expect of it, rehearse it free of charge, release it.
+
+Nothing is spent before the last step. A form has the id of the request that it makes, so that a second click, a reload
+or the back button never pays twice; and its button carries the price that it showed, so that nobody pays another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import uuid
+from collections.abc import Mapping
+from fractions import Fraction
+from queue import Empty, SimpleQueue
+from threading import BoundedSemaphore, Thread
+from typing import Any
+from urllib.parse import quote
+
+from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, Unfinished
+from adyton.exact import budget, display
+from adyton.schema import Schema
+from adyton.service.pages import outlooks, results
+from adyton.service.pages.drafts import COMPARISONS, Draft, read_draft
+from adyton.service.pages.lines import lines_for
+from adyton.service.pages.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
+from adyton.service.pages.tables import budget_of, frame
+from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
+from adyton.session.client import Unreached
+from adyton.session.remote import RemoteSession
+from adyton.tasks.request import Request, sent_request
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_SECONDS_KEPT = 15.0
+"""How long a form that is being filled in uses the same description of its table."""
+_SECONDS_TO_SEE = 2.0
+"""How long a page waits for a request; after that, the page of its result shows how far it is."""
+_SECONDS_HELD = 120
+_MOST_REFUSED = 50
+_STEPS = tuple(Fraction(step) * Fraction(10) ** power for power in range(-3, 4) for step in (1, 2, 5))
+"""The steps of the slider, as far as the budget goes."""
+_REHEARSALS = BoundedSemaphore(2)
+"""How many rehearsals run at once."""
+
+
+# ---- the pages ------------------------------------------------------------------------------------------------------
+
+
+def ask(visit: Visit, table: str) -> Page:
+    """The questions that the table can be asked; or the form of one of them."""
+    session, fields = _session(visit, table, fresh=True), dict(visit.query)
+    if "request" in fields:
+        fields = _again(visit.text("request"), session.schema)
+    if not fields.get("question"):
+        return _choices(visit, session, table)
+    form = Form(_with_usual(fields, session))
+    return _page(visit, session, table, read_draft(form, session))
+
+
+def outlook(visit: Visit, table: str) -> Page:
+    """What to expect of the form as it is: a part of the page."""
+    session = _session(visit, table)
+    draft = read_draft(Form(visit.query), session)
+    return visit.page("outlook.html.j2", table=table, **_expectation(visit, session, table, draft))
+
+
+def rehearse(visit: Visit, table: str) -> Page:
+    """The result of the form on made-up rows."""
+    session = _session(visit, table, fresh=True)
+    draft = read_draft(Form(visit.form), session)
+    if draft.request is None:
+        return _page(visit, session, table, draft, status=400)
+    asked = draft.request
+    how: Any = {"algorithm": asked.algorithm, "misfits": asked.misfits, "known": asked.known, **asked.options}
+    with _REHEARSALS:
+        try:
+            result = session.rehearse(asked.task, asked.epsilon, where=asked.where, **how)
+        except BadInput as problem:
+            draft.problems[""] = str(problem)
+            return _page(visit, session, table, draft, status=400)
+    return results.show(visit, session, table, result, request=asked.to_dict())
+
+
+def release(visit: Visit, table: str) -> Page:
+    """Send the request of the form; or show the form with its expected error, or with the ε for an error."""
+    session, form, step = _session(visit, table, fresh=True), Form(visit.form), visit.text("do")
+    if step == "fit":
+        return _fitted(visit, session, table, form)
+    draft = read_draft(form, session)
+    if step == "look":
+        return _page(visit, session, table, draft)
+    if draft.request is not None:
+        _check_price(draft, session)
+    id = form.text("id")
+    if draft.request is not None and not draft.problems and not _ID.fullmatch(id):
+        draft.problems[""] = "This form has no id of a request, so nothing was sent. Look at it again, then release."
+    if draft.request is None or draft.problems:
+        return _page(visit, session, table, draft, status=400)
+    problem = _sent(visit, table, id, draft.request)
+    visit.person.kept.get("sessions", {}).pop(table, None)  # its budget is another now
+    if problem is None or isinstance(problem, KernelFailure | Unfinished):  # these were charged: the ledger has them
+        return redirect(path_to("tables", table, "results", id))
+    return _refused(visit, table, draft, id, problem)
+
+
+def refused(visit: Visit, table: str, id: str) -> AdytonError | None:
+    """Why a request was refused after its form had led to the page of its result; None if that is not known."""
+    problem: AdytonError | None = visit.person.kept.get("refused", {}).get((table, id))
+    return problem
+
+
+# ---- what the pages show --------------------------------------------------------------------------------------------
+
+
+def _choices(visit: Visit, session: RemoteSession, table: str, problem: str = "") -> Page:
+    outlooks.warm_up()
+    groups: dict[str, list[dict[str, str]]] = {}
+    for question in QUESTIONS.values():
+        to = path_to("tables", table, "ask", question=question.key)
+        own = {"words": question.words, "about": question.about, "to": to, "missing": question.missing(session.schema)}
+        groups.setdefault(question.group, []).append(own)
+    return visit.page("questions.html.j2", **frame(session, table), groups=groups, problem=problem)
+
+
+def _page(
+    visit: Visit, session: RemoteSession, table: str, draft: Draft, *, status: int = 200, notice: str = "", id: str = ""
+) -> Page:
+    """The form, with what to expect of it."""
+    form, question = draft.form, draft.question
+    left = session.kernel.known_budget.remaining
+    expectation = _expectation(visit, session, table, draft)
+    values = {
+        "question": question,
+        "inputs": question.inputs(Inputs(form, session.schema)),
+        "form": form,
+        "conditions": draft.conditions,
+        "names": list(session.schema.names),
+        "algorithms": ["auto", *question.algorithms(session.schema)] if question.algorithms(session.schema) else [],
+        "steps": [display(step) for step in _steps(left)],
+        "id": id or uuid.uuid4().hex,
+        "notice": notice,
+        "rows": session.schema.rows,
+        "given": draft.task if question is GIVEN else None,
+        "comparisons": COMPARISONS,
+        "earlier": draft.earlier,
+    }
+    return visit.page("ask.html.j2", status=status, **frame(session, table), **expectation, **values)
+
+
+def _expectation(visit: Visit, session: RemoteSession, table: str, draft: Draft) -> dict[str, Any]:
+    """What the part of the page says that follows every change of the form."""
+    asked, account = draft.request, session.kernel.known_budget
+    shown: dict[str, Any] = {"expected": None, "problems": draft.problems}
+    if asked is None:
+        return shown
+    shown["expected"] = outlooks.expected(session, asked)
+    above = session.consent_above
+    return shown | {
+        "price": display(asked.epsilon),
+        "cost": budget_of(account.total, account.spent, asked.epsilon, left=account.remaining),
+        "after": display(max(Fraction(0), account.remaining - asked.epsilon)),
+        "affordable": asked.epsilon <= account.remaining,
+        "consent": "" if above is None or asked.epsilon <= above else display(above),
+        "sure": draft.form.text("sure") == display(asked.epsilon),
+        "lines": lines_for(visit, table, asked),
+    }
+
+
+def _fitted(visit: Visit, session: RemoteSession, table: str, form: Form) -> Page:
+    """The form with the least ε for the error that somebody wants."""
+    draft, error, of = read_draft(form.with_field("epsilon", "1"), session), form.text("error"), form.text("of")
+    found = None
+    if not error:
+        draft.problems["error"] = "Give the error that you can live with, such as ±20."
+    elif draft.request is not None:
+        try:
+            found = outlooks.least_epsilon(session, draft.request, error, of)
+        except BadInput as problem:
+            part = error.endswith("%") and (not of or str(problem).startswith("of must"))
+            said = f"Give the number that {error} is a part of, such as 400: what the answers will be is not public."
+            draft.problems["of" if part else "error"] = said if part and not of else str(problem)
+    if found is None:
+        problems = draft.problems
+        draft = read_draft(form, session)
+        draft.problems |= problems
+        return _page(visit, session, table, draft, status=400)
+    draft = read_draft(form.with_field("epsilon", str(found)), session)
+    return _page(visit, session, table, draft, notice=found.sentence)
+
+
+def _check_price(draft: Draft, session: RemoteSession) -> None:
+    """Refuse to send a request at another price than the button said, or one of a large budget without a tick."""
+    asked, form = draft.request, draft.form
+    assert asked is not None
+    try:
+        agreed = budget(form.text("price"), "the price") == asked.epsilon
+    except BadInput:
+        agreed = False
+    if not agreed:
+        draft.problems[""] = (
+            f"Nothing was sent yet: the form now asks for ε = {display(asked.epsilon)}. Look at what to expect, then "
+            "release."
+        )
+    elif outlooks.expected(session, asked).large and form.text("sure") != display(asked.epsilon):
+        draft.problems["sure"] = "Nothing was sent yet: tick that you accept this large budget, or ask for less."
+
+
+def _refused(visit: Visit, table: str, draft: Draft, id: str, problem: AdytonError) -> Page:
+    """The form again, with what the service said; nothing was spent."""
+    session, status, notice, kept = _session(visit, table, fresh=True), 400, "", ""
+    if isinstance(problem, BudgetExceeded):
+        status, left = 409, display(problem.left)
+        do = f"Ask for at most {left}." if problem.left > 0 else "Ask the curator of the table for more."
+        draft.problems["epsilon"] = (
+            f"This asks for ε = {display(problem.asked)}, but {left} of {display(problem.total)} is left now. Nothing "
+            f"was spent. {do}"
+        )
+    elif isinstance(problem, Unreached):
+        status, kept = 503, id
+        notice = (
+            "The service did not answer, so it is not known whether the request arrived. Send this form again: it has "
+            "the same id, and is never paid for twice."
+        )
+    elif isinstance(problem, BadInput) and _exists(visit, table, id):
+        status, draft.earlier = 409, path_to("tables", table, "results", id)
+        notice = "This form was sent before, with another request. Nothing was sent now: check this one, then release."
+    else:
+        draft.problems[""] = f"{problem} Nothing was spent."
+    return _page(visit, session, table, draft, status=status, notice=notice, id=kept)
+
+
+def _exists(visit: Visit, table: str, id: str) -> bool:
+    try:
+        visit.client.call("GET", f"/v1/datasets/{quote(table, safe='')}/requests/{id}?wait=0")
+    except AdytonError:
+        return False
+    return True
+
+
+# ---- the service ----------------------------------------------------------------------------------------------------
+
+
+def _session(visit: Visit, table: str, *, fresh: bool = False) -> RemoteSession:
+    """A session about the table, with the budget as it is now, or was a few seconds ago."""
+    kept: dict[str, tuple[float, RemoteSession]] = visit.person.kept.setdefault("sessions", {})
+    made, session = kept.get(table, (0.0, None))
+    if fresh or session is None or time.monotonic() - made > _SECONDS_KEPT:
+        session = visit.session(table)
+        kept[table] = (time.monotonic(), session)
+    return session
+
+
+def _sent(visit: Visit, table: str, id: str, request: Request) -> AdytonError | None:
+    """Send a request; what the service refuses at once is returned.
+
+    The call goes on behind the page: a service that hides how long work takes lets nobody know an outcome early, and
+    nothing that was paid for depends on the page.
+    """
+    person, client, outcome = visit.person, visit.client, SimpleQueue[AdytonError | None]()
+    body = {"id": id, "request": request.to_dict(), "wait": _SECONDS_HELD}
+
+    def call() -> None:
+        try:
+            client.call("POST", f"/v1/datasets/{quote(table, safe='')}/requests", body)
+        except AdytonError as problem:
+            known = {**person.kept.get("refused", {}), (table, id): problem}
+            person.kept["refused"] = dict(list(known.items())[-_MOST_REFUSED:])
+            outcome.put(problem)
+        else:
+            outcome.put(None)
+
+    Thread(target=call, daemon=True).start()
+    try:
+        return outcome.get(timeout=_SECONDS_TO_SEE)
+    except Empty:
+        return None
+
+
+# ---- the fields -----------------------------------------------------------------------------------------------------
+
+
+def _again(text: str, schema: Schema) -> dict[str, list[str]]:
+    """The fields of a request that is given as JSON."""
+    try:
+        return fields_of(sent_request(json.loads(text)), schema)
+    except (ValueError, RecursionError) as problem:
+        said = str(problem) if isinstance(problem, BadInput) else "It is not JSON."
+        raise BadInput(f"This request cannot be asked again: {said} Choose a question anew.") from None
+
+
+def _with_usual(fields: Mapping[str, list[str]], session: RemoteSession) -> dict[str, list[str]]:
+    """The fields, with a usual value for those that a question needs."""
+    left = session.kernel.known_budget.remaining
+    fitting = [step for step in _steps(left) if step <= min(Fraction(1, 2), left / 5)]
+    usual = {"epsilon": [display(fitting[-1] if fitting else _STEPS[0])]}
+    question = QUESTIONS.get(fields["question"][0])
+    form = Form(fields)
+    if question is not None:
+        for own in question.inputs(Inputs(form, session.schema)):
+            if own.usual and own.name not in fields:
+                usual[own.name] = [own.usual]
+    return usual | dict(fields)
+
+
+def _steps(left: Fraction) -> list[Fraction]:
+    """The steps of the slider: up to what is left."""
+    steps = [step for step in _STEPS if step < left]
+    return [*steps, left] if left > 0 else [_STEPS[0]]
+
+
+VIEWS: Mapping[tuple[str, str], View] = {
+    ("GET", "/tables/{table}/ask"): ask,
+    ("POST", "/tables/{table}/ask"): release,
+    ("GET", "/tables/{table}/ask/outlook"): outlook,
+    ("POST", "/tables/{table}/rehearse"): rehearse,
+}

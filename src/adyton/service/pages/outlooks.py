@@ -1,0 +1,238 @@
+"""What to expect of a request before anything is spent: the error in numbers, in words and as a picture.
+
+An outlook depends on the schema and the request, not on its budget; it is kept, with the errors that it has computed,
+because a form asks for the same one again whenever somebody moves ε.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from threading import Event, Lock, RLock, Thread
+from weakref import WeakKeyDictionary
+
+from markupsafe import Markup
+
+from adyton import odds
+from adyton.errors import BadInput
+from adyton.exact import display
+from adyton.learning.classifier import Classifier
+from adyton.programs.base import Outlook, least_known, program_of
+from adyton.programs.numbers import NumbersOutlook
+from adyton.programs.targets import EPSILONS, Epsilon, Target, drawn_errors, shown
+from adyton.result.misfits import SHARE, unseen
+from adyton.schema import Boolean, Integer, Schema
+from adyton.session.remote import RemoteSession
+from adyton.session.run import Preview
+from adyton.tasks import Histogram, Marginals, NumbersTask, Ranges
+from adyton.tasks.request import Request
+
+_MOST, _MOST_BUDGETS = 64, 64
+"""How many outlooks are kept, and for how many budgets the errors of each."""
+_SLOW, _FEW = 0.3, 4
+"""From how many seconds on for one budget a picture has points at every fourth budget only."""
+_WIDTH = 420.0
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a page says of a request beforehand."""
+
+    preview: Preview
+    big: str
+    """The half-width of the 95% interval; empty where it is unknown."""
+    each: str
+    """What that is for, in small letters."""
+    sentence: str
+    typical: str
+    picture: Markup | None
+    instead: str
+    """Why there is no picture."""
+    head: tuple[str, ...]
+    candidates: tuple[tuple[str, ...], ...]
+    """The algorithms that could run, below a header."""
+    about_candidates: str
+    notes: tuple[str, ...]
+    odds: str
+    large: str
+    """The warning about a large budget; empty if it is not."""
+
+
+class _Known:
+    """An outlook with a lock: what it computes is computed once."""
+
+    def __init__(self, outlook: Outlook) -> None:
+        self.lock, self.outlook = RLock(), _remembering(outlook)
+        self.expected: OrderedDict[Fraction, Expected] = OrderedDict()
+
+
+def _remembering(outlook: Outlook) -> Outlook:
+    """The outlook, which from now on keeps the errors that it has computed."""
+    for name in ("errors", "half_width", "error_at"):
+        object.__setattr__(outlook, name, lru_cache(_MOST_BUDGETS)(getattr(outlook, name)))
+    return outlook
+
+
+_known: OrderedDict[str, _Known] = OrderedDict()
+_lock, _warm = Lock(), Event()
+_digests: WeakKeyDictionary[RemoteSession, str] = WeakKeyDictionary()
+
+
+def _of(session: RemoteSession, request: Request) -> _Known:
+    """The outlook for a request; refused if its release would be refused."""
+    plain = {**request.to_dict(), "epsilon": None}
+    key = json.dumps([_digest(session), plain], sort_keys=True)
+    with _lock:
+        if key in _known:
+            _known.move_to_end(key)
+            return _known[key]
+    made = _Known(session._outlook(replace(request, epsilon=Fraction(1))))
+    with _lock:
+        made = _known.setdefault(key, made)
+        while len(_known) > _MOST:
+            _known.popitem(last=False)
+    return made
+
+
+def _digest(session: RemoteSession) -> str:
+    """What an outlook depends on beside the request."""
+    if session not in _digests:
+        root = session.kernel.root
+        about = [session.schema.to_dict(), session.unit, root.from_text, root.stability]
+        _digests[session] = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
+    return _digests[session]
+
+
+def warm_up() -> None:
+    """Load what most outlooks need, behind the page on which a question is chosen: the first one then comes soon."""
+    if not _warm.is_set():
+        _warm.set()
+        Thread(target=_warmed_up, daemon=True).start()
+
+
+def _warmed_up() -> None:
+    schema = Schema({"number": Integer(0, 99), "kind": Boolean(), "other": Boolean()})
+    for task in (Histogram("number"), Ranges("number", "kind"), Marginals(way=2)):
+        program = program_of(Request.of(task, 1), schema)
+        outlook = program.outlook()
+        outlook.curves(EPSILONS[:1])
+
+
+def check(session: RemoteSession, request: Request) -> None:
+    """Make all checks of a request that need neither a row nor the service."""
+    _of(session, request)
+
+
+def least_epsilon(session: RemoteSession, request: Request, error: str, of: str) -> Epsilon:
+    """The least ε for a target, as ``session.epsilon_for`` finds it."""
+    known = _of(session, request)
+    with known.lock:
+        rows = session.schema.rows if request.where is None else None
+        target = Target.of(error, known.outlook, of or None, rows)
+        return Epsilon.reaching(target, known.outlook, str(request.task))
+
+
+def expected(session: RemoteSession, request: Request) -> Expected:
+    """What to expect of a request."""
+    known, epsilon = _of(session, request), request.epsilon
+    with known.lock:
+        if epsilon not in known.expected:
+            preview = session._previewed(request, known.outlook, session.kernel.known_budget.remaining)
+            known.expected[epsilon] = _expected(preview, request, session.unit)
+            while len(known.expected) > _MOST_BUDGETS:
+                known.expected.popitem(last=False)
+        made = known.expected[epsilon]
+    return replace(made, preview=replace(made.preview, remaining=session.kernel.known_budget.remaining))
+
+
+def _expected(preview: Preview, request: Request, unit: str) -> Expected:
+    outlook, epsilon, began = preview.outlook, preview.epsilon, time.monotonic()
+    half, sentence = _half_width(outlook, epsilon), preview.outcome
+    budgets: Sequence[Fraction] = EPSILONS if time.monotonic() - began < _SLOW else EPSILONS[::_FEW]
+    picture, instead = None, ""
+    try:
+        drawing = drawn_errors(preview.task, outlook, budgets, epsilon, None)
+        picture = Markup(drawing.svg(_WIDTH))  # made of our own elements; texts are escaped there
+    except BadInput:
+        instead = _no_picture(outlook, request)
+    head, *lines = preview.lines() or [()]
+    return Expected(
+        preview=preview,
+        big="" if half is None else f"± {shown(half)}",
+        each=_each(outlook, request),
+        sentence=sentence,
+        typical=_typical(outlook, epsilon),
+        picture=picture,
+        instead=instead,
+        head=head,
+        candidates=tuple(lines),
+        about_candidates=outlook.head(epsilon) if lines else "",
+        notes=_notes(preview),
+        odds=odds.in_words(epsilon, unit),
+        large=odds.remark(epsilon, "A release", unit) or "",
+    )
+
+
+def _each(outlook: Outlook, request: Request) -> str:
+    unit = " rows" * (outlook.column == "count" and not outlook.unit and not request.task.per_unit)
+    return f"{outlook.unit or unit} for {'this' if outlook.answers.startswith('this') else 'each'} {_noun(outlook)}"
+
+
+def _noun(outlook: Outlook) -> str:
+    """What an answer is, such as "count"."""
+    return outlook.answers.rpartition(" ")[2].removesuffix("s")
+
+
+def _notes(preview: Preview) -> tuple[str, ...]:
+    """What else is known, with what this page calls the choices of a request."""
+    misfits, epsilon = preview.outlook.misfits, preview.epsilon
+    known = preview.notes[: len(preview.notes) - len(misfits.notes(epsilon))]
+    if preview.misfits:
+        part = display(epsilon * preview.misfits)
+        return (*known, f"Of the budget, {part} is for counting the rows that do not match the schema.")
+    if misfits.notes(epsilon):
+        few = (
+            f"Rows that do not match the schema are not counted: with {SHARE} of this ε, only about "
+            f"{unseen(epsilon, misfits.rows_per_unit):,} of them or more would be noticed. Choose under “Algorithm and "
+            "other choices” to count them all the same."
+        )
+        return (*known, few)
+    return known
+
+
+def _half_width(outlook: Outlook, epsilon: Fraction) -> float | None:
+    try:
+        return outlook.half_width(epsilon)
+    except BadInput:
+        return None
+
+
+def _typical(outlook: Outlook, epsilon: Fraction) -> str:
+    """The typical error that is known beforehand; for numbers, the notes have that of each statistic."""
+    best = None if isinstance(outlook, NumbersOutlook) else least_known(outlook.errors(epsilon))
+    if best is None:
+        return ""
+    name, error = best
+    most = "at most about " if error.kind == "upper mark" else ""
+    return f"The typical error of an answer is {most}{shown(error.per_query)}, by {name}."
+
+
+def _no_picture(outlook: Outlook, request: Request) -> str:
+    """Why no error is known beforehand, and what to do."""
+    if isinstance(request.task, NumbersTask):
+        return (
+            "The error falls with the number of rows of a group. If a smallest number of rows is public, give it as "
+            "the rows of a group, and you see the error here."
+        )
+    if isinstance(request.task, Classifier):
+        return "How well a classifier predicts depends on the data, so it is not known beforehand. A rehearsal is free."
+    return (
+        f"The error of {' or '.join(outlook.errors(request.epsilon))} depends on the data, so it is not known "
+        "beforehand. Leave the algorithm to auto, or choose one whose error is known."
+    )

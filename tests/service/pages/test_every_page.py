@@ -1,0 +1,80 @@
+"""Every page, as a browser shows it: at three widths, light and dark, small, with nothing from elsewhere.
+
+``ADYTON_AXE=axe.min.js pytest -m full tests/service/pages/test_every_page.py`` also lets axe-core look for what keeps
+people with screen readers or keyboards out; ``npm install axe-core`` has the file.
+"""
+
+import json
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from browser import Browser, find_chromium
+from service.pages.driving import bridged
+
+pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium on this machine")
+MOST_BYTES = 300_000
+PAGES = (
+    "/",
+    "/words",
+    "/tables/people",
+    "/tables/people/ledger",
+    "/tables/people/people",
+    "/tables/nothing",
+    "/nowhere",
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def shown(browser, served, visit_as):
+    """A function: a page as the curator's browser shows it."""
+    olga = visit_as("olga")
+    with bridged(served.socket) as address:
+        for name, value in olga.cookies.items():
+            browser.ask("Network.setCookie", name=name, value=value, url=address)
+        yield lambda path, width=1280, dark=False: browser.open(address + path, width, dark=dark)
+
+
+def sent(browser):
+    """How many bytes of a page arrived, files that it loads included."""
+    return sum(
+        event["params"]["encodedDataLength"]
+        for event in browser._events
+        if event["method"] == "Network.loadingFinished"
+    )
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_fits_every_window_and_loads_nothing_from_elsewhere(shown, browser, path):
+    browser.ask("Network.setCacheDisabled", cacheDisabled=True)
+    for width, dark in ((390, True), (1280, False), (1600, False)):
+        page = shown(path, width, dark)
+        assert not page.overflows, f"{path} is {page.scroll_width} wide in a window of {width}"
+        assert [words for words in page.complaints if "status of 4" not in words] == []
+        host = {urlsplit(request).netloc for request in page.requests}
+        assert len(host) == 1, host
+    assert 1000 < sent(browser) < MOST_BYTES
+
+
+@pytest.mark.full
+@pytest.mark.skipif("ADYTON_AXE" not in os.environ, reason="ADYTON_AXE names no axe.min.js")
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("path", PAGES)
+def test_nobody_is_kept_out(shown, path, dark):
+    page = shown(path, 1280, dark)
+    page.evaluate(Path(os.environ["ADYTON_AXE"]).read_text(encoding="utf-8") + "; 0")
+    found = json.loads(str(page.evaluate("axe.run().then((said) => JSON.stringify(said.violations))")))
+    serious = [
+        (fault["id"], fault["help"], fault["nodes"][0]["html"][:200])
+        for fault in found
+        if fault["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
