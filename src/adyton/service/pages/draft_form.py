@@ -106,7 +106,7 @@ def drawn(columns: Sequence[ColumnFacts], typed: Typed, file: FileFormat = PLAIN
     >>> drawn([ColumnFacts("age", "text", "text")], ages).schema
     Schema(age: Integer(min=0, max=119))
     >>> drawn([ColumnFacts("age", "text", "text")], ages | {"c0-max": ["-1"]}).problems
-    {'c0-max': 'min is 0 and max is -1: min must not exceed max. Swap them?'}
+    {'c0-max': 'Min is 0 and max is -1: min must not exceed max. Swap them?'}
     """
     so_far = Drawn(columns)
     twice = Counter(column.name for column in columns)
