@@ -271,8 +271,8 @@ class Keeper:
     # ---- what is public ---------------------------------------------------------------------------------------------
 
     async def describe(self, caller: Caller) -> Message:
-        """The schema, who may fetch results, and the caller's budget; for an analyst also what was granted to them, for
-        a curator how many requests wait for consent."""
+        """The schema, who may fetch results, and the caller's budget. For an analyst also what was granted to them; for
+        a curator, how many requests wait for consent."""
         account = await asyncio.to_thread(self._account, caller.account)
         own: Message = {} if account.analyst is None else {"grant": self._grant(account.analyst)}
         if caller.curator:

@@ -309,7 +309,8 @@ class Alone(Visit):
         self.ledger = ledger
 
     def session(self, table):
-        return SimpleNamespace(budget=self.ledger.budget, unit="row", about={"waiting": 0})
+        kernel = SimpleNamespace(known_budget=self.ledger.budget)
+        return SimpleNamespace(kernel=kernel, unit="row", about={"waiting": 0})
 
     def ask(self, method, path, body=None):
         if path.endswith("/ledger"):
