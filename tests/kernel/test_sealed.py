@@ -41,3 +41,16 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False)
     assert done.stdout == "interrupted True True\n", done.stderr
+
+
+def test_no_thread_is_started_where_no_interrupt_can_come():
+    code = """
+import signal, threading
+from adyton.kernel.sealed import interruptible
+
+for handler in (signal.SIG_IGN, signal.default_int_handler):
+    signal.signal(signal.SIGINT, handler)
+    print(interruptible(threading.active_count, None), interruptible(lambda: exit(3), None))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False)
+    assert done.stdout == "1 None\n2 None\n", done.stderr

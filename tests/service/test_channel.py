@@ -188,3 +188,34 @@ def test_what_has_begun_is_completed_when_the_caller_hangs_up(tmp_path):
                 await completed.wait()
 
     asyncio.run(watched())
+
+
+def test_a_connection_is_used_again_only_after_its_reply(tmp_path):
+    path, idle = tmp_path / "keeper", []
+
+    async def answer(message):
+        await asyncio.sleep(message["seconds"])
+        return message["seconds"]
+
+    async def called(seconds):
+        return await channel.call(path, {"call": "ask", "seconds": seconds}, idle)
+
+    async def used():
+        async with await channel.serve(path, answer):
+            assert await called(0) == 0
+            (first,) = idle
+            assert await asyncio.gather(called(0.02), called(0.01)) == [0.02, 0.01]
+            assert first in idle
+            assert len(idle) == 2
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await called(5)
+            assert len(idle) == 1, "the reply of a call that was given up would be taken for the next"
+            assert await called(0.001) == 0.001
+        idle[0][1].transport.abort()  # as when the keeper has ended
+        await asyncio.sleep(0.01)
+        async with await channel.serve(path, answer):
+            assert await called(0) == 0
+            assert len(idle) == 1
+
+    asyncio.run(used())
