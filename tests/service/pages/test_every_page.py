@@ -16,7 +16,16 @@ from service.pages.driving import bridged
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium on this machine")
 MOST_BYTES = 300_000
-PAGES = ("/", "/words", "/tables/people", "/tables/nothing", "/nowhere")
+PAGES = (
+    "/",
+    "/words",
+    "/tables/people",
+    "/tables/people/ask",
+    "/tables/people/ask?question=each",
+    "/tables/people/ask?question=pairs&epsilon=no&where=age",
+    "/tables/nothing",
+    "/nowhere",
+)
 
 
 @pytest.fixture(scope="module")
