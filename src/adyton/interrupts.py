@@ -74,6 +74,11 @@ def termination_interrupts() -> Iterator[None]:
         yield
 
 
+def expected() -> bool:
+    """Whether an interrupt can come here: in the main thread, if a function handles one."""
+    return any(callable(handler) for handler in _handlers(_ENDING).values())
+
+
 def _handlers(numbers: tuple[int, ...]) -> dict[int, Any]:
     """The handlers of these signals; empty outside the main thread, since only that thread can change handlers."""
     main = threading.current_thread() is threading.main_thread()

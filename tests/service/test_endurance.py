@@ -1,6 +1,7 @@
 """Many clients at once while processes are killed: nobody overspends, nothing that was acknowledged is lost.
 
-``ADYTON_REQUESTS=100000 ADYTON_KILLS=200 pytest -m full tests/service/test_endurance.py -s`` is the long run.
+``ADYTON_REQUESTS=100000 ADYTON_KILLS=1000 pytest -m full tests/service/test_endurance.py -s`` is the long run, on a
+ledger in a file and on a server; ``-k file`` is one of them, and ``ADYTON_SECONDS`` ends it earlier.
 """
 
 import contextlib
@@ -9,21 +10,24 @@ import json
 import os
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from adyton.kernel.ledger import Ledger
-from kernel.engines.servers import running_postgres
+from kernel.engines.servers import restart_postgres, running_postgres
 from service.whole import Served
 
 pytestmark = pytest.mark.full
 REQUESTS, KILLS = int(os.environ.get("ADYTON_REQUESTS", "2000")), int(os.environ.get("ADYTON_KILLS", "20"))
+SECONDS = float(os.environ.get("ADYTON_SECONDS", "inf"))
 CLIENTS, EPSILON = 32, Fraction(1, 1000)
 NAMES = ("mara", "zoe", "ben")
 ANALYSTS = """
@@ -35,6 +39,19 @@ part = {part}
 [datasets.people.analysts.zoe]
 """
 PLACE = "/v1/datasets/people"
+PARTS = ["worker", "worker", "worker", "keeper", "keeper", "web", "web", "client", "client", "all"]
+"""What is killed, and how often each."""
+LOST_CLIENT = """
+import http.client, socket, sys
+path, token, body = sys.argv[1:]
+connection = http.client.HTTPConnection("localhost")
+connection.sock = socket.socket(socket.AF_UNIX)
+connection.sock.connect(path)
+head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+connection.request("POST", "/v1/datasets/people/requests", body, head)
+print("sent", flush=True)
+connection.getresponse().read()
+"""
 
 
 class Client(threading.Thread):
@@ -63,7 +80,6 @@ class Client(threading.Thread):
             assert status == 200, body
             assert hashlib.sha256(body).hexdigest() == digest, "other bytes for the same id"
             return
-        id = f"{self.number}-{self.random.getrandbits(64):x}"
         request = {"task": "count", "epsilon": str(EPSILON)}
         if lot < 0.08:
             request = {"task": "histogram", "attributes": ["ward"], "algorithm": "identity", "epsilon": str(EPSILON)}
@@ -71,6 +87,13 @@ class Client(threading.Thread):
             request = {"task": "count", "epsilon": "-1"}
         elif lot < 0.12:
             request["where"] = "age >= 30"
+        self.keep(self.new_id(), request)
+
+    def new_id(self):
+        return f"{self.number}-{self.random.getrandbits(64):x}"
+
+    def keep(self, id, request):
+        """Ask, and remember what was acknowledged."""
         status, body = self.until_answered(id, request)
         if status == 200:
             self.acknowledged[id] = (request, hashlib.sha256(body).hexdigest())
@@ -93,39 +116,57 @@ class Client(threading.Thread):
                 raise TimeoutError(id)
             time.sleep(0.05)
 
+    def lose(self):
+        """Ask in a process of its own, kill it while it waits for the reply, and ask again under the same id."""
+        id, request = self.new_id(), {"task": "count", "epsilon": str(EPSILON)}
+        given = [str(self.served.socket), self.served.tokens[self.who], json.dumps({"id": id, "request": request})]
+        command = [sys.executable, "-c", LOST_CLIENT, *given]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as client:
+            client.stdout.readline()  # it has sent its request, or could not
+            time.sleep(self.random.random() / 50)
+            client.kill()
+        self.keep(id, request)
+
 
 class Countdown:
-    """A number of requests that many threads share."""
+    """A number of requests that many threads share, until the time is up."""
 
     def __init__(self, count):
-        self.count, self._lock = count, threading.Lock()
+        self.count, self._lock, self.asked, self._end = count, threading.Lock(), 0, time.monotonic() + SECONDS
 
     def __next__(self):
         with self._lock:
-            if self.count <= 0:
+            if self.count <= 0 or time.monotonic() > self._end:
                 raise StopIteration
             self.count -= 1
+            self.asked += 1
             return self.count
 
 
-def killing(served, left, kills, done):
-    """Kill one of the processes, evenly over the requests."""
+def killing(served, left, kills, done, client, database):
+    """Kill one of the processes, evenly over the requests; *database* is the folder of the ledger's server."""
     draw, first = random.Random(1), left.count
+    parts = PARTS if database is None else [*PARTS, "database"]
     for number in range(kills):
         while left.count > first * (kills - number) / (kills + 1) and not done.is_set():
             time.sleep(0.01)
         if done.is_set():
             return
-        module = draw.choice(["worker", "worker", "keeper", "web", "all"])
-        if module == "all":
+        module = draw.choice(parts)
+        if module == "client":
+            client.lose()
+        elif module == "database":
+            restart_postgres(database)
+        elif module == "all":
             served.process.kill()  # its children end with it, or are ended with their pipes
             for part in ("web", "keeper", "worker"):
                 served.kill(part)
             served.process.wait()
             served.__enter__()
-        else:
+        elif not served.kill(module):  # it was just being started again
+            time.sleep(0.5)
             served.kill(module)
-        done.kills += 1
+        done.kills[module] += 1
 
 
 @pytest.mark.parametrize("place", ["file", "server"])
@@ -136,50 +177,59 @@ def test_many_clients_and_many_kills(place, tmp_path):
         folder = tmp_path
         if Path("/dev/shm").is_dir():
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/dev/shm")))
-        ledger = folder / "people.ledger"
+        ledger, socket = folder / "people.ledger", None
         if place == "server":
             socket, port = stack.enter_context(running_postgres())
             ledger = f"postgresql://adyton@/postgres?host={socket}&port={port}&schema=endurance"
         served = stack.enter_context(Served(folder, ledger=ledger, **options))
         left, done = Countdown(REQUESTS), threading.Event()
-        done.kills = 0
-        clients = [Client(served, number, left) for number in range(CLIENTS)]
-        killer = threading.Thread(target=killing, args=(served, left, KILLS, done), daemon=True)
+        done.kills = Counter()
+        clients, lost = [Client(served, number, left) for number in range(CLIENTS)], Client(served, CLIENTS, None)
+        killer = threading.Thread(target=killing, args=(served, left, KILLS, done, lost, socket), daemon=True)
         start = time.monotonic()
         for thread in (*clients, killer):
             thread.start()
         for thread in clients:
             thread.join()
         done.set()
-        killer.join(120)
+        killer.join(300)
         seconds = time.monotonic() - start
         served.wait()
+        clients.append(lost)
         problems = [problem for client in clients for problem in client.problems]
         assert not problems, problems[:5]
         report = Ledger.read(ledger)
         assert report.spent <= report.total
-        spent = {}
+        spent = Counter()
         for entry in report.entries:
-            spent[entry.analyst, entry.request] = spent.get((entry.analyst, entry.request), 0) + entry.amount
-        for client in clients:  # recorded >= released, and nothing is paid twice
-            for id in client.acknowledged:
-                assert spent[client.who, id] == EPSILON, id
-        for client in clients:
+            spent[entry.analyst, entry.request] += entry.amount
+        assert set(spent.values()) == {EPSILON}, "something was paid twice"
+        with Ledger.open(ledger, total=report.total, dataset="people") as kept:
+            for client in clients:  # recorded >= released, and nothing that was acknowledged is lost
+                for id, (_, digest) in client.acknowledged.items():
+                    assert spent[client.who, id] == EPSILON, id
+                    assert hashlib.sha256(kept.request(client.who, id).result.encode()).hexdigest() == digest, id
+        for client in clients:  # the same bytes, at no cost
             for id in client.random.sample(sorted(client.acknowledged), min(20, len(client.acknowledged))):
-                status, _, body = served.call("GET", f"{PLACE}/requests/{id}", who=client.who)
-                assert (status, hashlib.sha256(body).hexdigest()) == (200, client.acknowledged[id][1])
+                request, digest = client.acknowledged[id]
+                for status, _, body in (
+                    served.call("GET", f"{PLACE}/requests/{id}", who=client.who),
+                    served.ask(id, request, client.who),
+                ):
+                    assert (status, hashlib.sha256(body).hexdigest()) == (200, digest)
         assert served.connect("olga").spent == report.spent
         times = sorted(second for client in clients for second in client.seconds)
         figures = {
             "ledger": place,
-            "requests": REQUESTS,
+            "requests": left.asked,
             "acknowledged": sum(len(client.acknowledged) for client in clients),
             "refused": sum(client.refused for client in clients),
-            "kills": done.kills,
+            "clients": CLIENTS,
+            "kills": dict(done.kills),
             "spent": f"{float(report.spent):g} of {float(report.total):g}",
-            "requests a second": round(REQUESTS / seconds, 1),
+            "requests a second": round(left.asked / seconds, 1),
             "median seconds": round(statistics.median(times), 4),
             "99th percentile": round(times[int(0.99 * len(times))], 4),
         }
         sys.stdout.write(f"{json.dumps(figures)}\n")
-        assert done.kills >= KILLS * 0.9
+        assert done.kills.total() >= KILLS * 0.9 * left.asked / REQUESTS

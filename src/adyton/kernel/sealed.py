@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
-from adyton.interrupts import deferred
+from adyton.interrupts import deferred, expected
 
 Result = TypeVar("Result")
 
@@ -33,7 +33,7 @@ def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -
     """Like :func:`quietly`, in a separate thread, so that Ctrl-C takes effect at once: *stop* then ends the call.
 
     *stop* is called repeatedly until the call has ended: it may fall between two queries, or fail to reach the server.
-    A second Ctrl-C does not wait for that.
+    A second Ctrl-C does not wait for that. Where no interrupt can come, no thread is started.
     """
     results: list[Result] = []
     ended = threading.Event()  # an interrupted Thread.join assumes that the thread has ended
@@ -43,6 +43,9 @@ def interruptible(call: Callable[[], Result], stop: Callable[[], None] | None) -
             results.append(call())
         ended.set()
 
+    if not expected():
+        work()
+        return results[0] if results else None
     worker = threading.Thread(target=work, daemon=True)
     try:
         with deferred():

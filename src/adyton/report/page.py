@@ -410,13 +410,14 @@ _MAIL = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", re.ASCII)
 _PAGE = re.compile(r"https?://[\w.-]+(:\d+)?(/[\w./%~+#?=&;,-]*)?", re.ASCII)
 
 
-def render(result: Result) -> str:
-    """The whole page."""
-    schema, view = result.schema, result.view()
+def render(result: Result, view: View | None = None) -> str:
+    """The whole page; *view* is given if its content is known already."""
+    schema = result.schema
+    view = result.view() if view is None else view
     words = NO_WORDS if schema is None else schema.report
     page = templates().get_template("page.html.j2")
     return page.render(
-        **_facts(result),
+        **facts_of(result),
         view=view,
         words=words,
         contact_link=link_to(words.contact),
@@ -441,7 +442,7 @@ def to_html(result: Result) -> str:
     drawn = result.drawings(1)[:1]
     piece = templates().get_template("notebook.html.j2")
     return piece.render(
-        **_facts(result),
+        **facts_of(result),
         heading=sentence(str(result.task)),
         table=table_of(sheets.sheets[0], rate_of(sheets), most=_NOTEBOOK_LINES),
         note=sheets.note,
@@ -453,7 +454,7 @@ def to_html(result: Result) -> str:
     )
 
 
-def _facts(result: Result) -> dict[str, Any]:
+def facts_of(result: Result) -> dict[str, Any]:
     """What pages and notebooks have in common; amounts of the budget as exact decimals and as parts of the total."""
     receipt = result.receipt
     warnings = [] if result.misfits is None else [" ".join(result.misfits.warnings())]

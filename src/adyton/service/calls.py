@@ -42,6 +42,7 @@ class Service:
         self.tasks: set[asyncio.Task[None]] = set()
         self._lines: defaultdict[Key, Line] = defaultdict(Line)
         self._described: dict[Key, Any] = {}
+        self._idle: defaultdict[str, channel.Idle] = defaultdict(list)
 
     def granted(self, request: Request, name: str, *, curator: bool = False) -> Person:
         """Who is calling, if this person may use the data set."""
@@ -74,7 +75,7 @@ class Service:
     def _call(self, name: str, person: Person, call: str, fields: Mapping[str, Any]) -> Any:
         given = {field: value for field, value in fields.items() if value is not None}
         message = {"call": call, "analyst": person.name, "role": person.role, **given}
-        return channel.call(self.datasets[name].socket, message)
+        return channel.call(self.datasets[name].socket, message, self._idle[name])
 
     async def work(
         self,

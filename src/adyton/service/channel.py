@@ -7,8 +7,9 @@ The same frames pass through asyncio streams (:func:`send`, :func:`receive`) and
 (:func:`write`, :func:`read`). A frame that is malformed raises :class:`Malformed`, whatever its bytes are; the stream
 cannot be used afterwards, because nobody knows where the next frame begins.
 
-A call to a keeper takes a connection of its own, so that a long call delays no other, and a reply cannot be taken for
-that of another call. Closing the connection does not end the call at the keeper: a result is stored under its id.
+A call to a keeper has a connection to itself until its reply has come, so that a long call delays no other, and a reply
+cannot be taken for that of another call. Closing the connection does not end the call at the keeper: a result is stored
+under its id.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _LENGTH = struct.Struct(">I")
 Message: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[Message], Awaitable[object]]
 """What a server does with a call: it returns the value of ``ok``, or raises."""
+Idle: TypeAlias = list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
+"""Connections to a server that no call has."""
 
 
 class Malformed(AdytonError):
@@ -177,25 +180,34 @@ async def send(writer: asyncio.StreamWriter, message: Mapping[str, Any]) -> None
     await writer.drain()
 
 
-async def call(path: str | Path, message: Mapping[str, Any]) -> Any:
+async def call(path: str | Path, message: Mapping[str, Any], idle: Idle | None = None) -> Any:
     """Send one call to the socket at *path* and return what the reply says under ``ok``.
 
     An error of the other side is raised as :class:`Refused`; if nobody answers, :class:`Busy`. The caller limits the
-    time, with ``asyncio.timeout``.
+    time, with ``asyncio.timeout``. A connection is taken from those that are *idle*, and is left there after the reply.
     """
-    frame = pack(message)
-    try:
-        reader, writer = await asyncio.open_unix_connection(path, limit=2**16)
-    except OSError:
-        raise Busy("The data set is starting, or cannot be reached. Try again later.") from None
+    frame, reply = pack(message), None
+    while idle:
+        reader, writer = idle.pop()
+        if not (reader.at_eof() or writer.is_closing()):
+            break
+        writer.close()
+    else:
+        try:
+            reader, writer = await asyncio.open_unix_connection(path, limit=2**16)
+        except OSError:
+            raise Busy("The data set is starting, or cannot be reached. Try again later.") from None
     try:
         writer.write(frame)
         await writer.drain()
         reply = await receive(reader)
     except (OSError, Malformed):
-        reply = None
+        pass
     finally:
-        writer.close()
+        if reply is None or idle is None:
+            writer.close()
+        else:
+            idle.append((reader, writer))
     if reply is None:
         raise Busy("The data set was interrupted. Send the same request again, with its id: nothing is charged twice.")
     if "ok" in reply:

@@ -253,10 +253,11 @@ class Keeper:
     # ---- what is public ---------------------------------------------------------------------------------------------
 
     async def describe(self, caller: Caller) -> Message:
-        """The schema and the caller's budget."""
+        """The schema, who may fetch results, the caller's budget, and above what their requests wait for consent."""
+        public = {"dataset": self.name, **self.worker.public, "results": self.results}
         above = None if caller.curator else self.asked_above.get(caller.name)
         consent = {} if above is None else {"consent_above": str(above)}
-        return {"dataset": self.name, **self.worker.public, "budget": await self._budget(caller), **consent}
+        return {**public, "budget": await self._budget(caller), **consent}
 
     async def health(self, caller: Caller) -> Message:
         """Whether requests can be answered now."""
@@ -278,8 +279,8 @@ class Keeper:
         key, body = (caller.account, checked_id(id)), _canonical(request)
         flight = self._flights.get(key)
         if flight is None:
-            stored = await self._stored(key, body)
-            if stored is None and (limit := self.asked_above.get(caller.name)) is not None:
+            limit = self.asked_above.get(caller.name)
+            if limit is not None and await self._stored(key, body) is None:
                 checked = await self._in_turn(caller, {"call": "check", "request": request})
                 if Fraction(checked["epsilon"]) > limit:
                     begun = partial(self.ledger.begin_request, *key, body=body, status="waiting")
@@ -401,8 +402,7 @@ class Keeper:
                 raise
             finally:
                 self._spending.discard(key)
-        await self._anchored()
-        return {**told, "receipt": await self._receipt(key)}
+        return {**told, "receipt": await asyncio.to_thread(self._anchored, key)}
 
     def _may_take(self, row: StoredRequest) -> bool:
         """Whether the process that holds a request has ended, as far as can be known from here; or is this one, whose
@@ -435,9 +435,9 @@ class Keeper:
         """Forget a request, unless something was spent for it, or it was granted and has not been taken from here."""
         return await asyncio.to_thread(partial(self.ledger.cancel_request, *key, holder=self.holder))
 
-    async def _receipt(self, key: Key) -> Message:
+    def _receipt(self, key: Key) -> Message:
         """What a receipt says beside the result: the entries of the ledger that paid for it, and the day."""
-        paid = [entry for entry, _ in await asyncio.to_thread(self.ledger.answers, *key)]
+        paid = [entry for entry, _ in self.ledger.answers(*key)]
         return {"entries": [entry.number for entry in paid], "date": paid[0].time[:10] if paid else None}
 
     async def _told(self, row: StoredRequest) -> Message:
@@ -445,7 +445,7 @@ class Keeper:
         told: Message = {"id": row.id, "status": row.status}
         told |= {} if row.note is None else {"note": row.note}
         if row.result is not None:
-            told |= {"result": row.result, "receipt": await self._receipt((row.analyst, row.id))}
+            told |= {"result": row.result, "receipt": await asyncio.to_thread(self._receipt, (row.analyst, row.id))}
         return told
 
     def _line(self, row: StoredRequest, caller: Caller) -> Message:
@@ -466,13 +466,14 @@ class Keeper:
             except Died:
                 raise Busy("The process behind this data set was ended. Try again.") from None
 
-    async def _anchored(self) -> None:
-        """Write the head of the ledger to its place outside."""
+    def _anchored(self, key: Key) -> Message:
+        """Write the head of the ledger to its place outside; returns what the receipt of a request says."""
         if self.anchor is not None:
             try:
-                await asyncio.to_thread(_write_head, self.ledger, self.anchor)
+                _write_head(self.ledger, self.anchor)
             except (OSError, LedgerError) as error:  # what was asked is paid for, and is answered
                 _log(f"the anchor {self.anchor} was not written: {error}")
+        return self._receipt(key)
 
     # ---- the door ---------------------------------------------------------------------------------------------------
 
@@ -514,7 +515,7 @@ class Keeper:
         except AdytonError:
             await self._forgotten(key)
             raise
-        await self._anchored()
+        await asyncio.to_thread(self._anchored, key)
         return dict(told)
 
     async def _measured_by_the_dead(self, key: Key) -> Message:

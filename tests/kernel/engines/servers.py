@@ -61,8 +61,19 @@ def served(folder, binaries):
             wait_for(folder / "log", server)
             yield folder, port
         finally:
-            server.send_signal(2)  # a fast shutdown
+            control(folder, "stop", "-m", "fast")
             server.wait(20)
+
+
+def control(folder, *command):
+    """Let the server in a folder stop or start again, with the settings that it had."""
+    given = [*as_somebody(), str(postgres_binaries() / "pg_ctl"), "-D", str(folder / "data"), *command]
+    subprocess.run(given, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+
+
+def restart_postgres(folder):
+    """End a server at once, as a crash does, and start it again: connections are lost, and what was not committed."""
+    control(folder, "restart", "-m", "immediate", "-l", str(folder / "later.log"))
 
 
 def host_and_port(address):

@@ -139,7 +139,7 @@ def test_an_interrupted_debit_is_undone(ledger: Ledger, monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("adyton.kernel.ledger.ledger.read_account", interrupt)
+        patch.setattr("adyton.kernel.ledger.ledger.read_balance", interrupt)
         with pytest.raises(KeyboardInterrupt):
             spend(ledger, TWENTIETH)
     assert (ledger.spent, len(ledger.report().entries)) == (TWENTIETH, 1)

@@ -17,7 +17,7 @@ import pytest
 from ledger_spending import change, spend
 
 from adyton.errors import BadInput, LedgerError
-from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import Ledger, store
 
 TENTH = Fraction(1, 10)
 HAMMER = """
@@ -190,7 +190,7 @@ def test_a_commit_without_a_confirmation_is_refused_and_counts(proxy: Proxy, add
     assert Ledger.read(address).entries[-1].status == "debited"
 
 
-@pytest.mark.parametrize("moment", [b"FOR UPDATE", b"INSERT INTO entries", b"UPDATE ledger"])
+@pytest.mark.parametrize("moment", [b"INSERT INTO entries", b"UPDATE ledger"])
 def test_a_connection_lost_before_the_commit_leaves_nothing(proxy: Proxy, address: str, moment: bytes):
     with Ledger.open(through(proxy, address), total=1, dataset="visits") as ledger:
         spend(ledger, TENTH)
@@ -200,19 +200,43 @@ def test_a_connection_lost_before_the_commit_leaves_nothing(proxy: Proxy, addres
         assert (ledger.spent, len(ledger.report().entries), proxy.cuts) == (TENTH, 1, 1)
 
 
-def test_a_connection_lost_between_two_debits_is_made_again(proxy: Proxy, address: str):
+@pytest.mark.parametrize("passed_on", [True, False])
+def test_a_connection_lost_between_two_debits_is_made_again(proxy: Proxy, address: str, passed_on: bool):
     with Ledger.open(through(proxy, address), total=1, dataset="visits") as ledger:
         spend(ledger, TENTH)
-        proxy.cut_at, proxy.passed_on = b"BEGIN", False
+        proxy.cut_at, proxy.passed_on = b"FOR UPDATE", passed_on
         assert spend(ledger, TENTH) == 2
         assert proxy.cuts == 1
+
+
+def test_a_ledger_held_by_another_process_is_waited_for_once(address: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
+    psycopg, server = pytest.importorskip("psycopg"), pytest.importorskip("adyton.kernel.ledger.server")
+    where, schema, _ = server.parsed(address)
+    with Ledger.open(address, total=1, dataset="visits") as ledger, psycopg.connect(where) as other:
+        spend(ledger, TENTH)
+        other.execute(f"SELECT id FROM {schema}.ledger FOR UPDATE")
+        before = ledger._file._connection
+        with pytest.raises(LedgerError, match="held by another process"):
+            spend(ledger, TENTH)
+        other.rollback()
+        assert spend(ledger, TENTH) == 2
+        assert ledger._file._connection is before
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(5))
 def test_connections_lost_at_any_moment(proxy: Proxy, address: str, seed: int):
     chance, released = random.Random(seed), 0
-    words = [b"BEGIN", b"FOR UPDATE", b"max(number)", b"INSERT INTO entries", b"UPDATE ledger", b"COMMIT\0", b"answers"]
+    words = [
+        b"BEGIN",
+        b"FOR UPDATE",
+        b"ORDER BY number DESC",
+        b"INSERT INTO entries",
+        b"UPDATE ledger",
+        b"COMMIT\0",
+        b"answers",
+    ]
     with Ledger.open(through(proxy, address), total=100, dataset="visits") as ledger:
         for turn in range(200):
             if chance.random() < 0.5:

@@ -17,7 +17,7 @@ from adyton.errors import BadInput, BudgetExceeded
 from adyton.kernel import budget as budget_module
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger import Ledger
-from adyton.kernel.ledger.records import read_account, read_entries
+from adyton.kernel.ledger.records import account_of
 from adyton.kernel.mechanisms import (
     DeclaredFunction,
     DyadicPartition,
@@ -427,11 +427,10 @@ def test_a_ledger_in_memory_only_is_caught(monkeypatch):
 def test_float_sums_are_caught(monkeypatch):
     """Sums kept as floats: twenty twentieths are more than one."""
 
-    def as_float(connection):
-        account = read_account(connection)
-        return type(account)(account.dataset, account.total, F(sum(float(e.amount) for e in read_entries(connection))))
+    def as_float(balance, *whose):
+        return replace(account_of(balance, *whose), spent=F(sum([0.05] * int(balance.spent * 20))))
 
-    monkeypatch.setattr("adyton.kernel.ledger.ledger.read_account", as_float)
+    monkeypatch.setattr("adyton.kernel.ledger.ledger.account_of", as_float)
     assert broken(audit_exactness)
 
 

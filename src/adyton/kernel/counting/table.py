@@ -329,8 +329,8 @@ class PrivateTable(Sealed):
 
         Claim.  The result was computed from one state of the rows, that of the expected moment if there is one. No
         failure reveals anything about a row.
-        Proof.  A moment that is the same before and after the reading has not changed in between. Whatever fails, fails
-        in a separate thread, and is replaced by one and the same error.  ∎
+        Proof.  A moment that is the same before and after the reading has not changed in between. Whatever fails is
+        discarded, and replaced by one and the same error.  ∎
         """
         expected = self._moment.expected
         for _ in range(_READINGS):

@@ -111,7 +111,7 @@ class LedgerFile(Store):
         if self._absolute is None:
             assert isinstance(self._connection, sqlite3.Connection)
             return self._connection
-        status = examine(self._absolute, self.name)
+        status = examine(self._absolute, self.name, opening=self._connection is None)
         if self._identity not in (None, (status.st_dev, status.st_ino)):
             raise LedgerError(f"{self.name} was replaced while it was open. Put the first file back, or open it again.")
         if self._connection is None:
@@ -300,8 +300,9 @@ def reason(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
-def examine(path: str, name: str) -> os.stat_result:
-    """The ``stat`` of a file, or an error unless it is a regular file that is not empty."""
+def examine(path: str, name: str, *, opening: bool = True) -> os.stat_result:
+    """The ``stat`` of a file, or an error unless it is a regular file that is not empty. Whether it is a mount point is
+    looked up when it is opened: another file that is mounted over an open one has another identity."""
     try:
         status = os.stat(path)
     except FileNotFoundError:
@@ -316,7 +317,7 @@ def examine(path: str, name: str) -> os.stat_result:
         raise LedgerError(
             f"{name} has a second name (a hard link), under which others could spend unseen. Remove all names but one."
         )
-    if _is_mount_point(path):
+    if opening and _is_mount_point(path):
         raise LedgerError(
             f"{name} is itself a mount point, so others could spend unseen under its other path. Mount its directory."
         )

@@ -38,6 +38,7 @@ from adyton.kernel.ledger.records import (
     Debiting,
     Entry,
     Settled,
+    account_of,
     check_recent,
     checked_total,
     counted_for,
@@ -45,6 +46,7 @@ from adyton.kernel.ledger.records import (
     read_account,
     read_checked,
     read_entries,
+    read_name,
     read_names,
     read_terms,
     refusal,
@@ -200,14 +202,15 @@ class Ledger(Budgeted):
         analyst, request, _, body, holder = self._whose
         whose = Debiting(self._number, analyst, request)
         with self._file.transaction(write=True) as connection:
-            account = self._account(connection, analyst)
+            balance = read_balance(connection)
+            account = account_of(balance, read_name(connection, self._number), analyst)
             place = "the ledger in memory" if self.path is None else short_name(self.path)
             account.afford(asked, self.path, place=place)
-            if request is not None and body is not None:
-                write_request(connection, analyst, request, self._number, body, "begun", holder)
             if request is not None:
-                insist_begun(connection, analyst, request, account.dataset, holder)
-            balance = read_balance(connection)
+                about = self._number, account.dataset
+                new = body is not None and write_request(connection, analyst, request, about, body, "begun", holder)[1]
+                if not new:
+                    insist_begun(connection, analyst, request, account.dataset, holder)
             made = take_on(connection, self._file.name, self._number, terms, used=balance.spent > 0)
             return write_debit(connection, balance, asked, names, operator, whose, made)
 
@@ -295,7 +298,8 @@ class Ledger(Budgeted):
         whose, text = checked_id(request), checked_text(body, "body")
         with self._file.transaction(write=True) as connection:
             known_analyst(read_balance(connection).analysts, analyst, self._file.name)
-            return write_request(connection, analyst, whose, self._number, text, status, holder)
+            about = self._number, read_name(connection, self._number)
+            return write_request(connection, analyst, whose, about, text, status, holder)
 
     def take_request(self, analyst: str | None, request: str, holder: str) -> StoredRequest:
         """Take over a request that has begun: from now on, only this *holder* can spend for it, or finish it."""

@@ -195,10 +195,15 @@ class Contents(NamedTuple):
 
 def read_account(connection: Connection, dataset: int = 1, analyst: str | None = None) -> Account:
     """The current account of an analyst, or of the curator, for the data set with this number."""
+    return account_of(read_balance(connection), read_name(connection, dataset), analyst)
+
+
+def read_name(connection: Connection, dataset: int) -> str:
+    """The name of the data set with this number."""
     row = connection.execute("SELECT name FROM datasets WHERE number = ?", (dataset,)).fetchone()
     if row is None or not isinstance(row[0], str):
         raise DamagedError("the account is missing")
-    return account_of(read_balance(connection), row[0], analyst)
+    return row[0]
 
 
 def account_of(balance: Balance, dataset: str, analyst: str | None) -> Account:

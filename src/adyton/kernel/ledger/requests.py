@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from adyton.errors import BadInput
@@ -97,18 +97,19 @@ def write_request(
     connection: Connection,
     analyst: str | None,
     request: str,
-    dataset: int,
+    dataset: tuple[int, str],
     body: str,
     status: RequestStatus,
     holder: str | None = None,
 ) -> tuple[StoredRequest, bool]:
-    """Store a request, if its id is new; returns what is stored, and whether it is new."""
-    stored = read_request(connection, analyst, request)
+    """Store a request about a data set, by number and name, if its id is new; returns what is stored, and whether it is
+    new."""
+    stored, (number, name) = read_request(connection, analyst, request), dataset
     if stored is None:
-        row = {"analyst": analyst or "", "id": request, "dataset": dataset, "body": body, "status": status}
-        insert(connection, "requests", {**row, "made": now(), "holder": holder})
-        return needed(connection, analyst, request), True
-    (name,) = connection.execute("SELECT name FROM datasets WHERE number = ?", (dataset,)).fetchone()
+        row = {"analyst": analyst or "", "id": request, "dataset": number, "body": body, "status": status}
+        made = now()
+        insert(connection, "requests", {**row, "made": made, "holder": holder})
+        return StoredRequest(analyst, request, name, body, status, made, holder), True
     if (stored.body, stored.dataset) != (body, name):
         raise BadInput(f"the id {request} was used for another request. Choose a new id.")
     return stored, False
@@ -156,7 +157,7 @@ def write_status(
         "UPDATE requests SET status = ?, result = ?, note = ? WHERE analyst = ? AND id = ? AND status = ?",
         (status, result, note, stored.analyst or "", stored.id, stored.status),
     )
-    return needed(connection, stored.analyst, stored.id)
+    return replace(stored, status=status, result=result, note=note)
 
 
 def charged(connection: Connection, stored: StoredRequest) -> bool:

@@ -164,14 +164,19 @@ class LedgerServer(Store):
             "SET LOCAL statement_timeout TO 0",
             f"SET LOCAL lock_timeout TO {int(store.BUSY_SECONDS * 1000)}",
             f"SET LOCAL idle_in_transaction_session_timeout TO {_STALLED_SECONDS * 1000}",
+            *(["SELECT id FROM ledger FOR UPDATE"] if write and kept else []),
         )
         try:
-            connection.execute("; ".join(statements))
+            last = connection.execute("; ".join(statements))
         except (psycopg.OperationalError, psycopg.InterfaceError):
+            if connection.in_transaction:  # another process holds the account
+                raise
             self.disconnect()
             connection = self._connected()
-            connection.execute("; ".join(statements))
-        if write and kept and connection.execute("SELECT id FROM ledger FOR UPDATE").fetchall() != [(1,)]:
+            last = connection.execute("; ".join(statements))
+        while last.nextset():
+            pass
+        if write and kept and last.fetchall() != [(1,)]:
             self._undo(connection)
             raise DamagedError("the account is missing")
         return connection

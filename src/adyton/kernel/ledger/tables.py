@@ -153,10 +153,11 @@ def last(connection: Connection, table: str) -> int:
 
 def append(connection: Connection, table: str, row: dict[str, object], more: dict[str, object] | None = None) -> int:
     """Add the next row of *table* to its chain; *more* are values that the chain does not cover."""
-    number = last(connection, table)
+    before = connection.execute(f"SELECT number, chain FROM {table} ORDER BY number DESC LIMIT 1").fetchone()
+    number, previous = before or (0, origin(connection, table))
     columns = ENTRY if table == "entries" else EVENT
     whole = {"number": number + 1, **row}
-    chain = linked(chain_at(connection, table, number), (whole[name] for name in columns))
+    chain = linked(previous, (whole[name] for name in columns))
     insert(connection, table, {**whole, **(more or {}), "chain": chain})
     return number + 1
 

@@ -135,7 +135,8 @@ class ParquetReader(Reader):
         known = [column.name for column in self.columns if column.type == "string" and column.name != unit]
         texts = [name for name in known if name in wanted and listed(name)]
         with parquet.ParquetFile(self.files[0], read_dictionary=texts) as file:
-            for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=list(dict.fromkeys(wanted))):
+            columns, threads = list(dict.fromkeys(wanted)), rows > _ROWS_AT_A_TIME
+            for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=columns, use_threads=threads):
                 yield [batch.column(name) for name in wanted]
 
 

@@ -23,8 +23,8 @@ from adyton.schema import Schema
 from adyton.service.pages import outlooks, results
 from adyton.service.pages.drafts import COMPARISONS, Draft, read_draft
 from adyton.service.pages.lines import lines_for
-from adyton.service.pages.tasks_in_words import GIVEN, QUESTIONS, Form, Inputs, fields_of
 from adyton.service.pages.tables import budget_of, frame
+from adyton.service.pages.tasks_in_words import GIVEN, QUESTIONS, Form, Inputs, fields_of
 from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
@@ -78,8 +78,7 @@ def rehearse(visit: Visit, table: str) -> Page:
         except BadInput as problem:
             draft.problems[""] = str(problem)
             return _page(visit, session, table, draft, status=400)
-    back = path_to("tables", table, "ask", request=json.dumps(asked.to_dict()))
-    return results.show(visit, session, table, result, back=back)
+    return results.show(visit, session, table, result, request=asked.to_dict())
 
 
 def release(visit: Visit, table: str) -> Page:

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, unquote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import asking, entrance, tables, words
+from adyton.service.pages import asking, comparing, entrance, results, saved, tables, words
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
 
@@ -34,7 +34,15 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _MOST_FIELDS = 20_000
-_ROUTES: dict[tuple[str, str], View] = {**entrance.VIEWS, **tables.VIEWS, **asking.VIEWS, **words.VIEWS}
+_ROUTES: dict[tuple[str, str], View] = {
+    **entrance.VIEWS,
+    **tables.VIEWS,
+    **asking.VIEWS,
+    **words.VIEWS,
+    **results.VIEWS,
+    **comparing.VIEWS,
+    **saved.VIEWS,
+}
 """Every view, by method and path."""
 _STATUS = {BudgetExceeded: 409, Waiting: 202, NoSuchPage: 404, ServiceError: 503}
 

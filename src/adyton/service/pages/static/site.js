@@ -126,7 +126,12 @@
         try {
           const reply = await fetch(part.dataset.refresh, { headers: { "X-Fragment": "1" } });
           const next = reply.headers.get("Adyton-Next");
-          if (next || reply.redirected) { location.replace(next || location.href); return; }
+          if (next || reply.redirected) {
+            const there = new URL(next || location.href, location.href);
+            const here = there.pathname + there.search === location.pathname + location.search;
+            if (here) location.reload(); else location.replace(there.href);  // a fragment alone would load nothing
+            return;
+          }
           part.innerHTML = await reply.text();
           started(part);
         } catch (problem) { /* it is asked again */ }

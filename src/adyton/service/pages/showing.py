@@ -1,0 +1,294 @@
+"""What a page shows of a result: the pictures, numbers and words of its report, as much as fits on a page, and files.
+
+It is made once for a result, beside the calls that ask for it: the intervals of a large result take minutes, and its
+page is there at once. Whatever fails, what was paid for can be had: then the page says so, and offers the JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from markupsafe import Markup
+from pyarrow import csv, parquet
+
+from adyton.errors import AdytonError, BadInput
+from adyton.exact import display
+from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, render, sentence
+from adyton.result.folder import JSON, REPORT, for_spreadsheets
+from adyton.result.released import Released
+from adyton.result.result import Result
+from adyton.result.rows import MOST_ROWS, sampled_table
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Sheets
+from adyton.service.pages.fetched import PATIENCE, Job, Saved
+from adyton.service.pages.visits import NoSuchPage, Page, document, download, templates
+from adyton.tasks.request import AUTO, Request
+
+_ROOM = 150_000
+"""For how many characters of pictures and tables there is room on a page; the report has all of them."""
+_LARGEST = 45 * 2**20
+"""The most bytes of a file that a page can pass on."""
+MOST_VALUES = 2_000_000
+"""The most values of synthetic rows that are made for a download."""
+RECEIPT = "receipt.txt"
+_REPORT_LINK = "report-of-this-result"
+
+
+class File(NamedTuple):
+    """A file to save."""
+
+    name: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what is below it."""
+
+    anchor: str
+    title: str
+    html: Markup
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page shows of a result."""
+
+    heading: str
+    lead: str
+    figures: tuple[Fact, ...]
+    sections: tuple[Section, ...]
+    meaning: str
+    files: tuple[File, ...]
+    warnings: tuple[str, ...]
+    left_out: bool = False
+    """Whether the report shows more than there is room for."""
+    problem: str = ""
+    """Why there are no numbers and pictures, if there are none."""
+
+
+class Made(NamedTuple):
+    """What was made of a result: what its page shows, and its report."""
+
+    shown: Shown
+    report: str
+
+
+def made_of(saved: Saved) -> Job:
+    """What is made of a result; of a large one it takes minutes to find the intervals."""
+    return saved.job("page", lambda: _made(saved.result))
+
+
+def first_look(result: Result) -> Shown:
+    """What can be shown of a result at once."""
+    cost = (Fact("Privacy spent", f"ε = {display(result.epsilon)}"), Fact("Algorithm", result.algorithm))
+    lead = result.counted.after(result.asked_in_words())
+    return Shown(sentence(str(result.task)), lead, cost, (), "", (File(JSON, _WHAT[JSON]),), ())
+
+
+def _made(result: Result) -> Made:
+    try:
+        view = result.view()
+        sections, left_out = _fitted(view["short"])
+        shown = Shown(
+            heading=view["heading"],
+            lead=view["lead"],
+            figures=tuple(_then(fact, result) for fact in view["figures"]),
+            sections=sections,
+            meaning=view["meaning"] or (view["why_no_bounds"] and f"There are no intervals: {view['why_no_bounds']}"),
+            files=tuple(_files(result)),
+            warnings=tuple(facts_of(result)["warnings"]),
+            left_out=left_out,
+        )
+        return Made(shown, render(result, view))
+    except Exception as error:  # it was paid for: its page says what it is, and has its JSON
+        why = str(error) if isinstance(error, AdytonError) else type(error).__name__
+        problem = f"The numbers and pictures of this result cannot be shown ({why.rstrip('.')})."
+        return Made(replace(first_look(result), problem=problem), "")
+
+
+def _then(fact: Fact, result: Result) -> Fact:
+    """The price says what was left when it was paid: the page says above what is left now."""
+    receipt = result.receipt
+    now, then = (f"{display(receipt.remaining)} of {display(receipt.total)} {is_} left" for is_ in ("is", "was"))
+    return fact._replace(small=tuple(f"{then} then" if small == now else small for small in fact.small))
+
+
+def _fitted(sections: Sequence[Any]) -> tuple[tuple[Section, ...], bool]:
+    """As much of some sections as there is room for, and whether something is left out."""
+    room, every, left_out = _ROOM, [], False
+    for section in sections:
+        pieces: list[str] = []
+        for block in _with_links(section.blocks):
+            piece = _html(block) if room > 0 else ""
+            if piece and (len(piece) <= room or not pieces):
+                pieces.append(piece)
+                room -= len(piece)
+            elif isinstance(block, Picture) and block.narrow is not None and len(piece) <= 2 * room:
+                pieces.append(_html(replace(block, narrow=None)))  # it is as wide as the screen, in any case
+                room -= len(pieces[-1])
+            else:
+                left_out = True
+        every.append(Section(section.anchor, section.title, Markup("").join(map(Markup, pieces))))
+    return tuple(every), left_out or any(isinstance(block, Part) for part in sections for block in part.blocks)
+
+
+def _with_links(blocks: Sequence[Block]) -> Iterator[Block]:
+    """The blocks of a page that leaves single tables of many to the report: links to them lead there."""
+    gone = {block.anchor for block in blocks if isinstance(block, Part) and not block.first}
+    for block in blocks:
+        if isinstance(block, Part) and not block.first:
+            continue
+        if isinstance(block, Table) and gone & set(block.links.values()):
+            yield replace(block, links={name: at for name, at in block.links.items() if at not in gone})
+        elif isinstance(block, Picture) and gone:
+            yield replace(block, wide=_redirected(block.wide, gone))
+        else:
+            yield block
+
+
+def _redirected(drawing: Markup, gone: set[str]) -> Markup:
+    def there(match: re.Match[str]) -> str:
+        return f'href="{_REPORT_LINK}#{match[1]}"' if match[1] in gone else match[0]
+
+    return Markup(re.sub(r'href="#([\w-]+)"', there, str(drawing)))  # our own drawing
+
+
+def linked(html: Markup, report: str) -> Markup:
+    """The same with links to the report of a result."""
+    return Markup(str(html).replace(f'"{_REPORT_LINK}#', f'"{Markup.escape(report)}#'))
+
+
+def _html(block: Block) -> str:
+    parts = templates().get_template("blocks.html.j2").make_module({})
+    return str(parts.blocks([block]))  # type: ignore[attr-defined]
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+_WHAT = {
+    JSON: "Everything, as the service returned it: opens again here, in Python and in the shell",
+    REPORT: "The report: one page that opens anywhere, with what is protected, for readers and auditors",
+    RECEIPT: "The receipt that the service signed",
+}
+
+
+def _files(result: Result) -> Iterator[File]:
+    for number, sheets in enumerate(_all_sheets(result)):
+        stem = sheets.file.removesuffix(".csv")
+        what = "The numbers with their intervals" if number == 0 else f"More numbers: {stem}"
+        yield File(sheets.file, f"{what}, for spreadsheets")
+        yield File(f"{stem}.parquet", f"{what}, for programs")
+    yield File(REPORT, _WHAT[REPORT])
+    yield File(JSON, _WHAT[JSON])
+
+
+def _all_sheets(result: Result) -> tuple[Sheets, ...]:
+    return (result.sheets(AS_IT_IS, None), *result.more_sheets(AS_IT_IS, None))
+
+
+def _sheets_of(result: Result, name: str) -> Sheets:
+    """The sheets that a file holds, with bounds where they can be had, as ``save`` writes them."""
+    ways: list[Callable[[float | None], tuple[Sheets, ...]]] = [
+        lambda rate: (result.sheets(AS_IT_IS, rate),),
+        lambda rate: result.more_sheets(AS_IT_IS, rate),
+    ]
+    for way in ways:
+        if not any(sheets.file == name for sheets in way(None)):
+            continue
+        try:
+            return next(sheets for sheets in way(CONFIDENCE) if sheets.file == name)
+        except Exception:  # the numbers are there without bounds, too
+            return next(sheets for sheets in way(None) if sheets.file == name)
+    raise NoSuchPage(f"This result has no file {name!r}. Its page lists those that there are.")
+
+
+def file_of(saved: Saved, name: str) -> Page:
+    """A file of a result, as ``save`` writes it."""
+    stem, _, kind = name.rpartition(".")
+    if name == JSON:
+        return _passed(saved.data, name, "application/json")
+    if name == REPORT:
+        return _passed(_report(saved).encode("utf-8"), name, "text/html; charset=utf-8")
+    if kind not in KINDS:
+        raise NoSuchPage(f"This result has no file {name!r}. Its page lists those that there are.")
+    data = saved.job(name, lambda: table_data(_sheets_of(saved.result, f"{stem}.csv").to_arrow(), kind))
+    return _passed(data.value(PATIENCE), name, KINDS[kind])
+
+
+KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+"""The kinds of files of tables, by the endings of their names."""
+
+
+def table_data(table: pa.Table, kind: str) -> bytes:
+    """A table as CSV that spreadsheets can open safely, or as Parquet."""
+    out = io.BytesIO()
+    if kind == "csv":
+        csv.write_csv(for_spreadsheets(table), out)
+    else:
+        parquet.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+def _passed(data: bytes, name: str, kind: str) -> Page:
+    if len(data) > _LARGEST:
+        raise BadInput(
+            f"{name} has {len(data) / 2**20:,.0f} MB, and a page passes on at most {_LARGEST / 2**20:,.0f} MB. Fetch "
+            "the result in Python, and save it there: the page of the result has the line to copy."
+        )
+    return download(data, name, kind)
+
+
+def _report(saved: Saved) -> str:
+    made: Made = made_of(saved).value(PATIENCE)
+    if not made.report:
+        raise BadInput(f"There is no report. {made.shown.problem} Its JSON is among its files.")
+    return made.report
+
+
+def report_of(saved: Saved) -> Page:
+    """The report, as a page of its own."""
+    return document(_report(saved))
+
+
+# ---- synthetic rows --------------------------------------------------------------------------------------------------
+
+
+def most_rows(result: Result) -> int:
+    """How many synthetic rows can be made for a download; 0 if the result has none."""
+    if not isinstance(result, Released):
+        return 0
+    return min(MOST_ROWS, MOST_VALUES // len(result.schema.names))
+
+
+def rows_file(result: Result, count: int, kind: str) -> Page:
+    """Synthetic rows as a file."""
+    if not isinstance(result, Released):
+        raise NoSuchPage("Synthetic rows are made from counts and tables, and this result has none.")
+    said = result.counted.first(result.where)
+    table, _ = sampled_table(result.row_source, result.schema, count, None, said)
+    return _passed(table_data(table, kind), f"synthetic-rows.{kind}", KINDS[kind])
+
+
+# ---- what was asked --------------------------------------------------------------------------------------------------
+
+
+def request_of(result: Result) -> Request:
+    """The request that leads to a result like this one."""
+    named = getattr(result, "choice", None) is None
+    return Request(result.task, result.epsilon, result.where, result.algorithm if named else AUTO, dict(result.options))
+
+
+def request_in_words(plain: Any) -> tuple[str, Request | None]:
+    """What was asked, in words, and the request, if it is one that can be read."""
+    if isinstance(plain, Mapping) and "measure" in plain:
+        return "A measurement by a program of an analyst", None
+    try:
+        request = Request.from_dict(plain)
+        return sentence(str(request.task)), request
+    except Exception:  # an old or foreign request must not break a list
+        return "A request that this version cannot read", None
