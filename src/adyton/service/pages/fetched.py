@@ -198,7 +198,8 @@ def _problem(visit: Visit, place: Place, problem: AdytonError) -> Outcome:
     if (cancelled := _known(visit, "cancelled").get(place)) is not None:
         return Outcome("cancelled", cancelled.request)
     if (old := _known(visit, "sent").get(place)) is not None:
-        return Outcome("gone", old.request, str(problem))
+        refused = visit.person.kept.get("refused", {}).get((place.table, place.id))
+        return Outcome("gone", old.request, "" if refused is None else str(refused))
     raise NoSuchPage(str(problem))
 
 
