@@ -28,6 +28,15 @@ def harmless(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
+def printable(text: str) -> str:
+    """*text* with control characters spelled out, so that it cannot steer a terminal.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
 def span(low: float, high: float, write: Callable[[float], str], more: Callable[[float, int], str]) -> tuple[str, str]:
     """The ends of an interval as text: by *write* or, where they would look the same, with one, two, … *more* digits.
 

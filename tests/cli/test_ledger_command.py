@@ -155,6 +155,37 @@ def test_what_does_not_raise_a_total_is_refused(path: Path, words: list[str], co
     assert Ledger.read(path) == before
 
 
+def test_an_analyst_gives_up_what_is_left(path: Path):
+    """What they have spent stays spent, and the rest of what was set aside is there for others."""
+    with Ledger.open(path, total=2, dataset="visits") as ledger:
+        ledger.set_analyst("mara", part=1, aside=True, expires="2099-01-31")
+        with ledger.on_behalf("mara"):
+            ledger.debit(Fraction(1, 4), lineage=["root"], operator="count")
+        before = ledger.budget.remaining
+        assert run("ledger", "analyst", path, "mara", "--release").exit_code == 0
+        assert ledger.budget.remaining == before + Fraction(3, 4)
+        (mara,) = ledger.analysts()
+        assert (mara.part, mara.aside, mara.spent, mara.expires) == (0.25, False, 0.25, "2099-01-31")
+        with ledger.on_behalf("mara"), pytest.raises(BudgetExceeded):
+            ledger.debit(Fraction(1, 1024), lineage=["root"], operator="count")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["analyst", "FILE", "nora", "--release"], "no analyst 'nora'"),
+        (["analyst", "FILE", "mara", "--release", "--part", "1"], "Give it alone"),
+        (["FILE", "--release"], "belong to an analyst"),
+    ],
+)
+def test_what_gives_up_nothing_is_refused(path: Path, words: list[str], message: str):
+    before = Ledger.read(path)
+    done = run("ledger", *(path if word == "FILE" else word for word in words))
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert Ledger.read(path) == before
+
+
 def test_looking_at_a_ledger_raises_nothing(path: Path):
     result = run("ledger", path, "--total", "3")
     assert result.exit_code == 2

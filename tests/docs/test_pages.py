@@ -212,3 +212,17 @@ def test_links_between_pages_lead_somewhere():
     for page in ["README.md", *page_blocks.PAGES]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8")):
             assert (ROOT / Path(page).parent / target).exists(), f"{page} links to {target}"
+
+
+def test_the_table_of_dependencies_has_all():
+    """Those of the package and of every extra, but for tests and pages."""
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: wanted for name, wanted in project["optional-dependencies"].items() if name not in ("test", "docs")}
+    page = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
+    rows = [tuple(cell.strip(" `") for cell in line.split("|")[1:-1]) for line in page.splitlines() if line[:2] == "| "]
+    listed = {(name, extra) for name, extra, _, licence in rows[1:] if licence}
+    wanted = {(re.match(r"[\w.-]+", one)[0], "") for one in project["dependencies"]}
+    wanted |= {(re.match(r"[\w.-]+", one)[0], extra) for extra, some in extras.items() for one in some}
+    assert listed == wanted

@@ -68,6 +68,8 @@ class Keeper:
                 return await self._ask(who, identifier, self.results[who, identifier])
             case "list":
                 return [{"id": one, "analyst": of, "status": "done"} for of, one in self.results]
+            case "cancel" if (who, identifier) not in self.results:
+                raise NotFound("There is no such request.")
             case "measure":
                 self.runs[who, identifier] += 1
                 self.results[who, identifier] = {}

@@ -62,7 +62,7 @@ class Client(threading.Thread):
         self.served, self.number, self.left = served, number, left
         self.random = random.Random(number)
         self.who = NAMES[number % len(NAMES)]
-        self.acknowledged, self.refused, self.seconds, self.problems = {}, 0, [], []
+        self.acknowledged, self.refused, self.ended, self.seconds, self.problems = {}, 0, 0, [], []
 
     def run(self):
         while self.left and next(self.left, None) is not None:
@@ -108,13 +108,14 @@ class Client(threading.Thread):
         while True:
             start = time.monotonic()
             with contextlib.suppress(OSError, Exception):
-                status, _, body = self.served.ask(id, request, self.who, wait=30)
+                status, headers, body = self.served.ask(id, request, self.who, wait=30)
                 if status not in (202, 503):
+                    self.ended += headers.get("adyton-status") == "ended"
                     self.seconds.append(time.monotonic() - start)
                     return status, body
             if time.monotonic() > end:
                 raise TimeoutError(id)
-            time.sleep(0.05)
+            time.sleep(0.25)  # asking all the time would slow down what is starting
 
     def lose(self):
         """Ask in a process of its own, kill it while it waits for the reply, and ask again under the same id."""
@@ -223,6 +224,7 @@ def test_many_clients_and_many_kills(place, tmp_path):
             "ledger": place,
             "requests": left.asked,
             "acknowledged": sum(len(client.acknowledged) for client in clients),
+            "without an answer": sum(client.ended for client in clients),
             "refused": sum(client.refused for client in clients),
             "clients": CLIENTS,
             "kills": dict(done.kills),

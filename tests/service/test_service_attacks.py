@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,11 @@ def served(tmp_path_factory):
 def error(reply):
     status, _, body = reply
     return status, json.loads(body)["error"]
+
+
+def paid(served, id):
+    """The entries of the ledger for a request."""
+    return [entry for entry in Ledger.read(served.folder / "people.ledger").entries if entry.request == id]
 
 
 def ask(served, dataset, id, request=COUNT, who="mara"):
@@ -114,6 +120,17 @@ class TestRaces:
         assert len(done) == 1
         assert all(error(reply)[1]["kind"] == "BadInput" for reply in replies if reply[0] != 200)
 
+    def test_one_request_from_many(self, served):
+        """Over both data sets of the ledger: it is paid for once, by one of them, and all get the same bytes."""
+        places = ["people", "twin"] * 8
+        with ThreadPoolExecutor(16) as pool:
+            replies = list(pool.map(lambda place: ask(served, place, "shared"), places))
+        for name in ("people", "twin"):
+            found = {(status, body) for (status, _, body), place in zip(replies, places, strict=True) if place == name}
+            assert len(found) == 1, found
+        assert sorted(status for status, *_ in replies) == [200] * 8 + [400] * 8
+        assert [entry.amount for entry in paid(served, "shared")] == [Fraction(1, 1000)]
+
     def test_consent_and_cancel(self, served):
         """What is said to be cancelled has cost nothing, and what has cost something was not."""
         for number in range(6):
@@ -134,6 +151,68 @@ class TestRaces:
                 assert error(cancelled)[1]["kind"] == "UnderWay"
                 assert served.connect("ben").fetch(id).epsilon == served.connect("ben").spent - before
                 break
+
+
+class TestCapturedAndCut:
+    def test_a_captured_request_with_another_token(self, served):
+        """The same bytes from somebody else are a request of their own, and fetch nothing."""
+        place = "/v1/datasets/people/requests/captured"
+        mine = ask(served, "people", "captured", who="mara")
+        assert error(served.call("GET", place, who="zoe"))[0] == 404
+        assert error(served.call("DELETE", place, who="zoe"))[0] == 404
+        assert ask(served, "people", "captured", who="pat")[0] == 403
+        theirs = ask(served, "people", "captured", who="zoe")
+        assert (mine[0], theirs[0]) == (200, 200)
+        assert sorted(entry.analyst for entry in paid(served, "captured")) == ["mara", "zoe"]
+        assert served.call("GET", place, who="mara")[2] == mine[2]
+        assert served.call("GET", place, who="zoe")[2] == theirs[2]
+
+    @pytest.mark.parametrize("share", [0.3, 0.99, 1])
+    def test_a_connection_that_ends_within_a_request(self, served, share):
+        """Half a request is none; a whole one whose client is gone is carried out once, and its result kept."""
+        id = f"cut-{int(100 * share)}"
+        body = json.dumps({"id": id, "request": COUNT}).encode()
+        head = f"POST /v1/datasets/people/requests HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {served.tokens['mara']}"
+        whole = f"{head}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(served.socket))
+            connection.sendall(whole[: int(len(whole) * share)])
+        end = time.monotonic() + 20
+        while share == 1 and not paid(served, id) and time.monotonic() < end:
+            time.sleep(0.05)
+        status = served.ask(id, COUNT)[0]
+        assert status == 200
+        assert len(paid(served, id)) == 1
+
+
+DEEP = "(" * 4000 + "age > 3" + ")" * 4000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": "1e999999999"},
+        {"epsilon": "1e-999999999"},
+        {"epsilon": "1/" + "9" * 5000},
+        {"epsilon": {"exact": "1/" + "9" * 400_000, "float": 0.1}},
+        {"epsilon": int("9" * 100)},
+        {"where": DEEP},
+        {"where": "not " * 2400 + "age > 3"},
+        {"where": "age > 1e999999999"},
+        {"task": {"task": "marginals", "way": 10**30}},
+        {"task": {"task": "histogram", "attributes": ["ward"] * 10_000}},
+        {"task": {"task": "quantiles", "attribute": "age", "levels": [1e-300] * 10_000}},
+    ],
+)
+def test_numbers_and_texts_without_measure(served, change):
+    """They are refused at once, in a short sentence, and the worker lives on."""
+    workers = served.processes("worker")
+    before = time.monotonic()
+    status, said = error(served.ask("measureless", COUNT | change))
+    assert time.monotonic() - before < 10
+    assert (status, len(said["message"]) < 1000) == (400, True)
+    assert served.processes("worker") == workers
+    assert not paid(served, "measureless")
 
 
 class TestWhatAnalystsAreTold:
@@ -196,6 +275,28 @@ def test_nothing_shows_before_a_reply_may_leave(tmp_path):
         assert [seen("mara"), seen("olga")] == [("done", "1")] * 2
 
 
+def test_what_is_cancelled_in_the_queue_is_cancelled_at_the_keeper(tmp_path):
+    """A consent that waits for its turn is no more than that: the request behind it would stay."""
+    timing = {"on": True, "count": 1.0, "small": 1.0, "large": 1.0}
+    with serving.Keeper(tmp_path / "keeper.sock") as keeper, serving.Server(tmp_path, keeper, timing=timing) as server:
+        place = "/v1/datasets/visits/requests"
+        keeper.results["mara", "known"] = {"consent": True}
+        with ThreadPoolExecutor(5) as pool:
+            first = {"id": "first", "request": serving.COUNT}
+            asked = [pool.submit(server.ask, "POST", place, first)]
+            while not keeper.runs:
+                time.sleep(0.01)
+            asked.append(pool.submit(server.ask, "POST", place, {"id": "new", "request": serving.COUNT}))
+            consent = {"grant": True, "analyst": "mara"}
+            asked.append(pool.submit(server.ask, "POST", f"{place}/known/consent", consent, "olga"))
+            time.sleep(0.4)  # both are in the queue now
+            cancelled = list(pool.map(lambda id: server.ask("DELETE", f"{place}/{id}")[0], ("new", "known")))
+            assert [reply.result()[0] for reply in asked] == [200, 404, 404]
+        assert cancelled == [200, 200]
+        calls = sorted((call["call"], call["id"]) for call in keeper.calls)
+        assert calls == [("ask", "first"), ("cancel", "known"), ("cancel", "new")]
+
+
 def test_a_part_moves_from_one_to_another(tmp_path):
     """In any order of names, although less may be set aside than both parts of old and new together."""
     with Ledger.open(tmp_path / "l", total=10, dataset="d") as ledger:
@@ -205,6 +306,26 @@ def test_a_part_moves_from_one_to_another(tmp_path):
         assert [one.part for one in ledger.analysts()] == [9, 1]
         with pytest.raises(LedgerMismatch, match="cannot set aside"):
             set_all(ledger, {"ann": {"part": "9", "aside": True}, "bob": {"part": "2", "aside": True}})
+
+
+def test_a_part_of_somebody_who_was_taken_out(tmp_path, capsys):
+    """It stays set aside, because another service may let them ask; the curator reads how to give it up."""
+    worker = {"ledger": str(tmp_path / "l")}
+    settings = {"name": "d", "time_limit": 1, "results": "own", "anchor": None, "consent_above": {}, "worker": worker}
+    settings["analysts"] = {"bob": {"part": "2", "aside": True}}
+    with Ledger.open(tmp_path / "l", total=10, dataset="d") as ledger:
+        ledger.set_analyst("ann", part=7, aside=True)
+        with ledger.on_behalf("ann"):
+            ledger.debit(Fraction(3), lineage=["d"], operator="count")
+    said = {}
+    for granted in (["bob"], ["bob", "ann"], None):
+        with Keeper(settings | {"granted": granted})._opened() as ledger:
+            assert ledger.budget.remaining == 10 - 7 - 2
+        said[str(granted)] = capsys.readouterr().err
+    assert "4 of" in said["['bob']"]
+    assert "who is not in this configuration" in said["['bob']"]
+    assert f"adyton ledger analyst {tmp_path / 'l'} ann --release" in said["['bob']"]
+    assert said["['bob', 'ann']"] == said["None"] == ""
 
 
 class Broken:

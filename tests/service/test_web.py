@@ -242,6 +242,22 @@ def test_tokens(server):
     assert json.loads(server.ask("GET", "/v1/me", who=false)[2])["role"] == "analyst"
 
 
+@pytest.mark.parametrize("content", [None, b"", b"no database" * 100])
+def test_a_file_of_tokens_that_is_gone(server, content):
+    """Its disk failed: nobody comes in, nothing is said of it, and all goes on when it is back."""
+    file, away = server.folder / "access.sqlite", server.folder / "away.sqlite"
+    file.rename(away)
+    try:
+        if content is not None:
+            file.write_bytes(content)
+        status, error = server.error("GET", "/v1/me")
+    finally:
+        away.replace(file)
+    assert (status, error["kind"]) == (503, "Busy")
+    assert "sqlite" not in error["message"]
+    assert server.ask("GET", "/v1/me")[0] == 200
+
+
 def request_bytes(token, head, body=b""):
     return f"POST {ASK} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\n{head}\r\n\r\n".encode() + body
 

@@ -64,7 +64,9 @@ class Served:
     """A running service with the analysts mara (10 set aside), ben (up to 4, with consent above 1) and zoe, and the
     curator olga."""
 
-    def __init__(self, folder, *, more="", top="", timing=False, analysts=None, total=100, ledger=None, durations=""):
+    def __init__(
+        self, folder, *, more="", top="", timing=False, analysts=None, total=100, ledger=None, durations="", http=""
+    ):
         self.folder = Path(folder)
         data, schema = write_data(self.folder)
         ledger = ledger or self.folder / "people.ledger"
@@ -85,6 +87,7 @@ consent_above = 1
 listen = "unix:{self.socket}"
 audit = "audit.log"
 requests_per_minute = 1000000
+{http}
 [timing]
 on = {str(timing).lower()}
 {durations}

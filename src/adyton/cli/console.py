@@ -22,10 +22,11 @@ from rich.console import Console
 from rich.table import Table
 from typer import Abort
 
-from adyton import odds
+from adyton import messages, odds
 from adyton.errors import AdytonError, BadInput, LargeBudget, RowsChanged, UnfinishedRelease
 from adyton.interrupts import Terminated
 
+printable = messages.printable
 DONE, REFUSED, BAD_INPUT, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 _WIDTH_WITHOUT_TERMINAL = 120
@@ -119,15 +120,6 @@ def check_file(file: Path, used: Iterable[str | Path | None] = (), *, overwrite:
 def plain_table() -> Table:
     """A table with a line under its header and nothing else."""
     return Table(box=box.SIMPLE_HEAD, pad_edge=False)
-
-
-def printable(text: str) -> str:
-    """*text* with control characters spelled out, so that it cannot steer a terminal.
-
-    >>> printable("a\\x1b[2Jb")
-    'a\\\\x1b[2Jb'
-    """
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def complain(message: str) -> None:

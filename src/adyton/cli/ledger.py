@@ -3,15 +3,11 @@ more, with the owner's consent; ``adyton ledger analyst``: who may spend how muc
 
 from __future__ import annotations
 
-import itertools
 import os
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -19,16 +15,15 @@ from rich.console import Console
 from adyton.cli.console import accept_large, check_file, notes, out, plain_table, print_json, printable, remark
 from adyton.drafts import replaced
 from adyton.errors import BadInput
-from adyton.exact import as_number, display
-from adyton.kernel.ledger import Entry, Ledger, LedgerReport
+from adyton.exact import Rational, display
+from adyton.kernel.ledger import Ledger, LedgerReport
 from adyton.kernel.ledger.ledger import store_at
+from adyton.kernel.ledger.lines import Line, lines_of, moment, statement_lines
+from adyton.kernel.ledger.plain import report_as_json
 from adyton.kernel.ledger.records import checked_total
-from adyton.kernel.ledger.terms import Terms
+from adyton.messages import no_such
 
 _NARROW = 100
-_FEW = 3
-_PART = re.compile(r"(split\(.*?)(?: = .*\)|\)\[\d+\])")
-"""A step of a lineage: a split, and the part of it."""
 _RAISE, _ANALYST = "raise", "analyst"
 _ENDINGS = (".html", ".md")
 
@@ -51,6 +46,9 @@ def command(
     expires: Annotated[
         str | None, typer.Option(metavar="DATE", help="analyst: the last day on which they may spend.")
     ] = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="analyst: give up what they have not spent, so that others can spend it.")
+    ] = False,
     head: Annotated[
         bool, typer.Option("--head", help="Print how far it has come, to keep elsewhere and compare later.")
     ] = False,
@@ -70,7 +68,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with exact fractions.")] = False,
 ) -> None:
     """Show what was spent, on what, and how much is left; "adyton ledger raise FILE --total 2" raises the total;
-    "adyton ledger analyst FILE mara --part 1" lets mara spend at most 1 of it.
+    "adyton ledger analyst FILE mara --part 1" lets mara spend at most 1 of it, and --release nothing more.
 
     With --statement, write one page that says who is protected, what ε means for them, what was spent and published,
     under which terms, and what is not protected. It is made from the ledger alone.
@@ -87,9 +85,13 @@ def command(
         raise BadInput(f"{name} does not exist. Give the path of a ledger.")
     _check_statement(statement, out_file, Path(name), raising=raising or naming, overwrite=overwrite)
     if naming:
-        _set_analyst(file, words[2], part=part, aside=aside, expires=expires, consent=consent)
-    elif part is not None or aside or expires is not None:
-        raise BadInput(f"--part, --aside and --expires belong to an analyst: adyton ledger analyst {name} NAME.")
+        if release and (part is not None or aside or expires is not None):
+            raise BadInput("--release leaves nothing to spend. Give it alone, or --part, --aside and --expires.")
+        _set_analyst(file, words[2], part=part, aside=aside, expires=expires, consent=consent, release=release)
+    elif part is not None or aside or release or expires is not None:
+        raise BadInput(
+            f"--part, --aside, --release and --expires belong to an analyst: adyton ledger analyst {name} NAME."
+        )
     if raising:
         _raise(file, name, total, consent, yes)
     elif total is not None or (consent is not None and not naming):
@@ -100,7 +102,7 @@ def command(
     elif statement:
         _write_statement(report, name, out_file, as_json=as_json)
     elif as_json:
-        print_json(_as_json(report))
+        print_json(report_as_json(report))
     else:
         _print(report, out())
 
@@ -123,9 +125,21 @@ def _raise(file: str, name: str, total: str | None, consent: str | None, yes: bo
 
 
 def _set_analyst(
-    file: str, name: str, *, part: str | None, aside: bool, expires: str | None, consent: str | None
+    file: str,
+    name: str,
+    *,
+    part: Rational | None,
+    aside: bool,
+    expires: str | None,
+    consent: str | None,
+    release: bool,
 ) -> None:
     held = Ledger.read(file)
+    if release:
+        own = next((analyst for analyst in held.analysts if analyst.name == name), None)
+        if own is None:
+            raise BadInput(no_such("analyst", name, [analyst.name for analyst in held.analysts]))
+        part, expires = own.spent, own.expires  # if more is spent at this moment, it leaves them nothing as well
     with Ledger.open(file, total=held.total, dataset=held.dataset) as ledger:
         ledger.set_analyst(name, part=part, aside=aside, expires=expires, consent=consent)
 
@@ -148,11 +162,7 @@ def _check_statement(statement: bool, out_file: Path | None, ledger: Path, *, ra
 def _write_statement(report: LedgerReport, file: str, out_file: Path | None, *, as_json: bool) -> None:
     from adyton.report.statement import Statement  # loading pages takes three times as long as the rest
 
-    lines = [
-        (line.number, line.time[:10], _source(line.lineage, report), line.operator, line.status, line.amount)
-        for line in _lines(report.entries)
-    ]
-    page = Statement(report, lines, os.path.basename(file), datetime.now(UTC).date().isoformat())
+    page = Statement(report, statement_lines(report), os.path.basename(file), datetime.now(UTC).date().isoformat())
     if out_file is not None:
         text = page.to_html() if out_file.suffix.lower() == ".html" else page.to_markdown()
         try:
@@ -170,65 +180,9 @@ def _write_statement(report: LedgerReport, file: str, out_file: Path | None, *, 
         remark(f"The privacy statement is in {out_file}.")
 
 
-def _source(lineage: str, report: LedgerReport) -> str:
-    """Which rows and attributes, without the name of the data set."""
-    dataset = printable(report.dataset)
-    return "all rows" if lineage == dataset else lineage.removeprefix(f"{dataset} > ")
-
-
 def _plain(text: str) -> str:
     """The text without control characters, line by line."""
     return "\n".join(map(printable, text.split("\n")))
-
-
-def _terms(terms: Terms | None) -> dict[str, Any] | None:
-    """Terms as plain values; a column that was not recorded is None."""
-    return None if terms is None else {**terms.to_plain(), "column": terms.column or None}
-
-
-def _as_json(report: LedgerReport) -> dict[str, Any]:
-    return {
-        "path": report.path,
-        "dataset": report.dataset,
-        "total": as_number(report.total),
-        "spent": as_number(report.spent),
-        "remaining": as_number(report.remaining),
-        "terms": _terms(report.terms),
-        "further": [{"dataset": further.name, "terms": _terms(further.terms)} for further in report.further],
-        "aside": as_number(report.aside),
-        "analysts": [
-            {
-                "name": own.name,
-                "part": None if own.part is None else as_number(own.part),
-                "aside": own.aside,
-                "spent": as_number(own.spent),
-                "expires": own.expires,
-            }
-            for own in report.analysts
-        ],
-        "head": str(report.head),
-        "notes": list(report.notes),
-        "entries": [
-            {
-                "number": entry.number,
-                "time": entry.time,
-                "amount": as_number(entry.amount),
-                "spent_after": as_number(entry.spent_after),
-                "lineage": list(entry.lineage),
-                "operator": entry.operator,
-                "status": entry.status,
-                "process": entry.process,
-                "terms": _terms(entry.terms),
-                "dataset": entry.dataset,
-                "analyst": entry.analyst,
-                "request": entry.request,
-            }
-            for entry in report.entries
-        ],
-        "events": [
-            {name: value for name, value in asdict(event).items() if name != "number"} for event in report.events
-        ],
-    }
 
 
 def _print(report: LedgerReport, console: Console) -> None:
@@ -258,7 +212,7 @@ def _print(report: LedgerReport, console: Console) -> None:
     if not report.entries:
         console.print("No entries yet.")
     elif console.width < _NARROW:
-        for line in _lines(report.entries):
+        for line in lines_of(report.entries):
             _print_narrow(line, console)
     else:
         _print_table(report, console)
@@ -266,7 +220,7 @@ def _print(report: LedgerReport, console: Console) -> None:
         consent = f"; consent: {event.consent}" if event.consent else ""
         whose = f" of {event.dataset}" if event.dataset and report.further else ""
         change = f"{event.changed}{whose} changed from {event.old} to {event.new}{consent}"
-        console.print(Text(f"{_moment(event.time)}  {printable(change)}"))
+        console.print(Text(f"{moment(event.time)}  {printable(change)}"))
     for note in report.notes:
         console.print(Text(f"Note: {printable(note)}"))
 
@@ -284,13 +238,13 @@ def _print_table(report: LedgerReport, console: Console) -> None:
     table.add_column("status", no_wrap=True)
     if report.analysts:
         table.add_column("analyst", overflow="fold")
-    for line in _lines(report.entries):
+    for line in lines_of(report.entries):
         who = [Text(line.analyst)] if report.analysts else []
         table.add_row(*line[:4], Text(line.lineage), Text(line.operator), line.status, *who)
     console.print(table)
 
 
-def _print_narrow(line: _Line, console: Console) -> None:
+def _print_narrow(line: Line, console: Console) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -298,59 +252,3 @@ def _print_narrow(line: _Line, console: Console) -> None:
     for words in (line.time, line.lineage, f"{line.operator}, {line.status}", line.analyst):
         if words:
             console.print(Padding(Text(words, overflow="fold"), (0, 0, 0, 3)))
-
-
-class _Line(NamedTuple):
-    """What is shown of one entry, or of several together."""
-
-    number: str
-    time: str
-    amount: str
-    spent_after: str
-    lineage: str
-    operator: str
-    status: str
-    analyst: str
-
-
-def _lines(entries: Sequence[Entry]) -> Iterator[_Line]:
-    """A line for each entry, but a single line for consecutive entries that were free because they are in further parts
-    of one split: no row is in two parts, so the charge for the first part covers the others."""
-    for (split, _), some in itertools.groupby(entries, lambda entry: (_free_part(entry), entry.analyst)):
-        group = list(some)
-        if not split or len(group) < _FEW:
-            yield from map(_line, group)
-            continue
-        first, last = group[0], group[-1]
-        yield _line(first)._replace(
-            number=f"{first.number}–{last.number}",
-            lineage=printable(split),
-            operator=f"{len(group):,} measurements in further parts, which share no row",
-        )
-
-
-def _free_part(entry: Entry) -> str:
-    """The split of an entry that was answered free of charge in one of its parts; empty for other entries."""
-    if not entry.amount and entry.status == "answered":
-        for place, step in enumerate(entry.lineage):
-            if part := _PART.fullmatch(step):
-                return " > ".join((*entry.lineage[:place], f"{part[1]})"))
-    return ""
-
-
-def _line(entry: Entry) -> _Line:
-    return _Line(
-        str(entry.number),
-        _moment(entry.time),
-        display(entry.amount),
-        display(entry.spent_after),
-        printable(" > ".join(entry.lineage)),
-        printable(entry.operator),
-        entry.status,
-        printable(entry.analyst or ""),
-    )
-
-
-def _moment(time: str) -> str:
-    """An ISO time to the second, as people read it."""
-    return printable(time[:19].replace("T", " "))

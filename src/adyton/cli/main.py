@@ -37,6 +37,7 @@ COMMANDS = {
     "schema": "adyton.cli.schema:command",
     "check": "adyton.cli.schema:check",
     "ledger": "adyton.cli.ledger:command",
+    "open": "adyton.cli.open:command",
     "serve": "adyton.cli.serve:command",
     "combine": "adyton.cli.explain:combine",
     "explain": "adyton.cli.explain:command",

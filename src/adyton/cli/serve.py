@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import tempfile
 from dataclasses import replace
 from importlib.util import find_spec
@@ -17,8 +16,6 @@ from adyton.cli.options import LedgerFile, Table, Total
 from adyton.errors import BadInput
 from adyton.messages import listing
 from adyton.service import access, config, supervisor
-
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def command(
@@ -42,8 +39,7 @@ def command(
     With a configuration, all of its data sets. With one table, only you can ask: the command prints a token, and
     ad.connect("http://127.0.0.1:8472", token=…) opens a session.
     """
-    if missing := [name for name in ("fastapi", "uvicorn", "joserfc", "prometheus_client") if find_spec(name) is None]:
-        raise BadInput(f"the service needs {missing[0]}, which is not installed. Run pip install 'adyton[service]'.")
+    check_installed()
     single = schema is not None
     with tempfile.TemporaryDirectory(prefix="adyton-serve-") as folder:
         if single:
@@ -53,7 +49,7 @@ def command(
             plain |= {} if table is None else {"table": table}
             plain |= {} if total is None else {"total": total}
             stem = (table or "") if "://" in given[0] else Path(given[0]).stem  # an address may have a password
-            name = _NOT_IN_NAMES.sub("-", stem).strip("-._")[:64] or "table"
+            name = config.name_for(stem)
             files = {"access": str(Path(folder) / "access.sqlite"), "receipts": str(Path(folder) / "receipts.key")}
             everything = {"datasets": {name: plain}, "curators": {"names": [config.OWNER]}, "http": files}
             settings = config.Config.of(everything, Path.cwd())
@@ -87,3 +83,9 @@ def command(
 
         service = supervisor.Service(settings, remark)
         asyncio.run(service.run(ready))
+
+
+def check_installed() -> None:
+    """Refuse to start a service without the libraries that it needs."""
+    if missing := [name for name in ("fastapi", "uvicorn", "joserfc", "prometheus_client") if find_spec(name) is None]:
+        raise BadInput(f"the service needs {missing[0]}, which is not installed. Run pip install 'adyton[service]'.")

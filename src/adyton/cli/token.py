@@ -105,9 +105,7 @@ def _print(entries: list[TokenEntry], *, as_json: bool) -> None:
 
 
 def _validity(entry: TokenEntry) -> dict[str, str | None]:
-    expired = entry.expires is not None and entry.expires <= time.time()
-    state = "revoked" if entry.revoked is not None else "expired" if expired else "valid"
-    return {"expires": None if entry.expires is None else _day(entry.expires), "state": state}
+    return {"expires": None if entry.expires is None else _day(entry.expires), "state": entry.state}
 
 
 def _day(seconds: int) -> str:

@@ -86,14 +86,29 @@ def draft_schema(data: Any, *, header: bool = False, file: FileFormat = PLAIN) -
     # max = 100   # fill in
     <BLANKLINE>
     """
-    reader = reader_for(data, file=file)
-    if reader.doubtful and not header:
+    columns, text = column_facts(data, header=header, file=file)
+    if columns is None:
         raise SchemaError(
             "the first line of the file looks like a row of data, which a draft would publish. If it does name the "
             "columns, say so with --header (in Python header=True); if not, ask for a draft with --no-header."
         )
+    return draft(columns, text=text, file=file)
+
+
+def column_facts(data: Any, *, header: bool = False, file: FileFormat = PLAIN) -> tuple[list[ColumnFacts] | None, bool]:
+    """The columns of a table, and whether all of its values are texts. No row is read.
+
+    There are no columns where the first line of a CSV file looks like a row, unless *header* says that it is none.
+
+    >>> import pyarrow
+    >>> column_facts(pyarrow.table({"age": [34]}))
+    ([ColumnFacts(name='age', type='int64', kind='integer')], False)
+    """
+    reader = reader_for(data, file=file)
+    if reader.doubtful and not header:
+        return None, reader.is_text
     columns = [ColumnFacts(column.name, column.engine_type, column.kind) for column in reader.columns]
-    return draft(columns, text=reader.is_text, file=file)
+    return columns, reader.is_text
 
 
 def schema_of_table(data: Any, schema: Schema) -> Schema:

@@ -76,7 +76,7 @@ class Picture:
         """The picture of a drawing, at one or two widths."""
         from markupsafe import Markup
 
-        wide, *narrow = (Markup(drawing.svg(width)) for width in widths)
+        wide, *narrow = (Markup(drawing.svg(width)) for width in widths)  # nosec B704 # svg escapes its texts
         return cls(wide, drawing.caption, narrow[0] if narrow else None, drawing.title)
 
 
@@ -448,7 +448,10 @@ def to_html(result: Result) -> str:
         note=sheets.note,
         more=sheets.lines > min(sheets.sheets[0].lines, _NOTEBOOK_LINES),
         lines=sheets.lines,
-        pictures=[(Markup(drawing.svg(_NOTEBOOK_WIDTH)), f"{drawing.title}. {drawing.caption}") for drawing in drawn],
+        pictures=[
+            (Markup(drawing.svg(_NOTEBOOK_WIDTH)), f"{drawing.title}. {drawing.caption}")  # nosec B704 # svg escapes its texts
+            for drawing in drawn
+        ],
         remarks=result.remarks(),
         width=f"{_NOTEBOOK_WIDTH:g}",
     )

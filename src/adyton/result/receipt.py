@@ -23,7 +23,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger.ledger import short_name
-from adyton.kernel.ledger.records import LARGEST_TOTAL, Budgeted
+from adyton.kernel.ledger.records import LARGEST_TOTAL, Account, Budgeted
 from adyton.kernel.recorder import CHANGED, Debit
 from adyton.messages import shorten
 from adyton.schema.plain_values import as_amount, as_date, as_real, as_text, of_kind, part_of
@@ -134,11 +134,10 @@ class Receipt:
     """Whether a column names the unit of each row, so that rows of a unit beyond *rows_per_unit* were left out."""
 
     @classmethod
-    def opened(cls, kernel: Kernel[Any]) -> Receipt:
-        """The receipt, as far as it is known before anything is paid."""
-        ledger = kernel.ledger
-        account = ledger.budget
-        path = ledger.path
+    def opened(cls, kernel: Kernel[Any], account: Account | None = None) -> Receipt:
+        """The receipt, as far as it is known before anything is paid; *account* is the kernel's, if it was read."""
+        account = kernel.ledger.budget if account is None else account
+        path = kernel.ledger.path
         return cls(
             dataset=account.dataset,
             unit=kernel.terms.named_unit,

@@ -21,13 +21,14 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from adyton.errors import AdytonError, BadInput
 from adyton.messages import no_such, shorten
+from adyton.service.channel import Busy, report
 
 ROLES = ("analyst", "curator", "metrics")
 _TOKEN = re.compile(r"adyton_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
@@ -52,6 +53,8 @@ class Person:
 
     name: str
     role: str
+    token: str | None = field(default=None, compare=False)
+    """The id of the token that said so, if it is one of the file."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,13 @@ class TokenEntry:
     made: int
     expires: int | None
     revoked: int | None
+
+    @property
+    def state(self) -> str:
+        """Whether it is valid, revoked or expired."""
+        if self.revoked is not None:
+            return "revoked"
+        return "expired" if self.expires is not None and self.expires <= time.time() else "valid"
 
 
 class Access:
@@ -99,6 +109,13 @@ class Access:
                 (int(time.time()), name, name),
             ).rowcount
 
+    def revoke_token(self, identifier: str) -> TokenEntry | None:
+        """Revoke the token with this id, if there is one, and say what is known of it now."""
+        with self._changed() as database:
+            statement = "update tokens set revoked = ? where id = ? and revoked is null"
+            database.execute(statement, (int(time.time()), identifier))
+        return next((entry for entry in self.entries() if entry.id == identifier), None)
+
     def entries(self) -> list[TokenEntry]:
         """All tokens, the oldest first."""
         with self._changed() as database:
@@ -118,7 +135,7 @@ class Access:
         same = hmac.compare_digest(_hashed(match[2]), stored)
         if not same or revoked is not None or (expires is not None and expires <= time.time()):
             return None
-        return Person(name, role)
+        return Person(name, role, match[1])
 
     def create(self) -> None:
         """Make the file, if there is none."""
@@ -203,7 +220,7 @@ def _is_safe(address: str) -> bool:
 def _get(address: str) -> Any:
     if not isinstance(address, str) or not _is_safe(address):
         raise ValueError("an address that is not https")
-    with urllib.request.urlopen(address, timeout=_FETCH_SECONDS) as reply:  # nosec B310: https, or this machine
+    with urllib.request.urlopen(address, timeout=_FETCH_SECONDS) as reply:  # nosec B310 # https, or this machine
         return json.loads(reply.read(_FETCH_BYTES))
 
 
@@ -223,7 +240,11 @@ class Doorkeeper:
             raise Unauthorized("This needs a token: send it in the header Authorization: Bearer TOKEN.")
         person = None
         if len(token) <= _LONGEST_TOKEN:
-            person = self.access.person(token)
+            try:
+                person = self.access.person(token)
+            except sqlite3.Error as problem:  # its disk failed, or somebody took it away
+                report(problem)
+                raise Busy("Tokens cannot be checked at present. Tell the curator, and try again later.") from None
             if person is None and self._openid is not None and token.count(".") == 2:
                 name = await self._openid.name(token)
                 role = "curator" if name in self._curators else "analyst"
@@ -231,5 +252,5 @@ class Doorkeeper:
         if person is None:
             raise Unauthorized("This token is not valid. Ask the curator for a new one: adyton token.")
         if person.role == "curator" and person.name not in self._curators:
-            return Person(person.name, "analyst")
+            return Person(person.name, "analyst", person.token)
         return person

@@ -14,7 +14,7 @@ from fastapi import Request, Response
 
 from adyton.errors import BadInput, Unfinished
 from adyton.service import channel
-from adyton.service.access import Person
+from adyton.service.access import Access, Person
 from adyton.service.channel import Busy, Forbidden, NotFound
 from adyton.service.gate import Passage
 from adyton.service.limits import UnderWay
@@ -37,6 +37,7 @@ class Service:
         self.datasets = settings.datasets
         self.durations = Durations.of_seconds(**settings.timing.model_dump())
         self.key = signing_key(Path(settings.receipts))
+        self.access = Access(Path(settings.access))
         self.counted = UnderWay(settings.limits.under_way, settings.limits.under_way_each)
         self.works: dict[Key, Work] = {}
         self.tasks: set[asyncio.Task[None]] = set()
@@ -52,6 +53,13 @@ class Service:
         allowed = person.role == "curator" or (person.role == "analyst" and person.name in self.datasets[name].analysts)
         if not allowed or (curator and person.role != "curator"):
             raise Forbidden("Only a curator may do this." if allowed else "This data set was not granted to you.")
+        return person
+
+    def curator(self, request: Request) -> Person:
+        """Who is calling, if this is a curator."""
+        person: Person = self.passage(request).person  # type: ignore[assignment]
+        if person.role != "curator":
+            raise Forbidden("Only a curator may do this.")
         return person
 
     def shows_all(self, name: str) -> bool:

@@ -22,6 +22,7 @@ from adyton.messages import listing, shorten, suggestion
 OWNER = "owner"
 """The curator of a service that was started for one table."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z]+)", re.ASCII)
@@ -386,6 +387,20 @@ def _name(value: object, what: str) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise BadInput(f"the name of {what} has up to 64 letters, digits and . _ -, given {shorten(value)}.")
     return value
+
+
+def name_for(text: str) -> str:
+    """A name for a data set, made of that of its file or table.
+
+    >>> name_for("My visits (2024).csv")
+    'My-visits-2024-.csv'
+    """
+    return _NOT_IN_NAMES.sub("-", text).strip("-._")[:64] or "table"
+
+
+def is_name(text: str) -> bool:
+    """Whether a data set can have this name."""
+    return _NAME.fullmatch(text) is not None
 
 
 def _text(value: object) -> str:

@@ -84,6 +84,8 @@ class Passage:
     route: str = "unknown"
     request: str | None = None
     """The id of the request, checked."""
+    token: str | None = None
+    """The id of the token that the call is about, checked."""
     kind: str | None = None
     """The kind of the error."""
 
@@ -256,6 +258,7 @@ class Gate:
             route=passage.route,
             dataset=passage.dataset,
             request=passage.request,
+            token=passage.token,
             status=reply.status,
             kind=passage.kind,
             milliseconds=(self.clock.now() - passage.arrival) // 10**6,

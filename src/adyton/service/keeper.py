@@ -27,7 +27,9 @@ from typing import Any, TypeAlias
 
 from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput, KernelFailure, LedgerError, LedgerMismatch
-from adyton.kernel.ledger import Ledger, StoredRequest
+from adyton.exact import display
+from adyton.kernel.ledger import Analyst, Ledger, StoredRequest
+from adyton.kernel.ledger.plain import report_to_plain
 from adyton.kernel.ledger.records import Account
 from adyton.kernel.ledger.requests import checked_id
 from adyton.schema.plain_values import as_plain
@@ -110,6 +112,8 @@ class WorkerProcess:
         self._process: asyncio.subprocess.Process | None = None
         self.public: Mapping[str, Any] = {}
         """What the worker said about its table when it was opened."""
+        self.total = Fraction(0)
+        """The total of its ledger then."""
 
     @property
     def running(self) -> bool:
@@ -129,7 +133,8 @@ class WorkerProcess:
             stderr=asyncio.subprocess.DEVNULL,
         )
         try:
-            self.public = await self._exchange(self._settings, _SECONDS_TO_OPEN)
+            opened = await self._exchange(self._settings, _SECONDS_TO_OPEN)
+            self.public, self.total = opened["public"], Fraction(opened["total"])
         except Refused as problem:
             await self.kill()
             if not self.public:
@@ -214,18 +219,31 @@ class Keeper:
         self.ledger = await asyncio.to_thread(self._opened)
 
     def _opened(self) -> Ledger:
-        given = self._settings["worker"]
-        report = Ledger.read(given["ledger"])
-        ledger = Ledger.open(given["ledger"], total=report.total, dataset=self.name)
+        ledger = Ledger.open(self._settings["worker"]["ledger"], total=self.worker.total, dataset=self.name)
         if self.anchor is not None and self.anchor.exists():
             ledger.check_head(self.anchor.read_text(encoding="utf-8"))
+        else:
+            ledger.report()  # all entries are checked, once
         set_all(ledger, self._settings["analysts"])
+        self._say_what_nobody_asks_for(ledger)
         if self.anchor is not None:
             try:
                 _write_head(ledger, self.anchor)
             except OSError as error:
                 raise BadInput(f"the anchor {self.anchor} cannot be written ({error.strerror}).") from None
         return ledger
+
+    def _say_what_nobody_asks_for(self, ledger: Ledger) -> None:
+        """Tell the curator of parts that are set aside for people whom the configuration does not name. They are not
+        given up: the configuration of another service may name them."""
+        granted = self._settings["granted"]
+        for own in ledger.analysts() if granted is not None else ():
+            if own.aside and own.rest and own.name not in granted:
+                _log(
+                    f"{display(own.rest)} of {ledger.path} stays set aside for {own.name}, who is not in this "
+                    "configuration. If no other service lets them ask, give it up: "
+                    f"adyton ledger analyst {ledger.path} {own.name} --release"
+                )
 
     async def answer(self, message: Message) -> object:
         """The reply to a call of the HTTP process."""
@@ -253,20 +271,31 @@ class Keeper:
     # ---- what is public ---------------------------------------------------------------------------------------------
 
     async def describe(self, caller: Caller) -> Message:
-        """The schema, who may fetch results, the caller's budget, and above what their requests wait for consent."""
+        """The schema, who may fetch results, and the caller's budget; for an analyst also what was granted to them, for
+        a curator how many requests wait for consent."""
+        account = await asyncio.to_thread(self._account, caller.account)
+        own: Message = {} if account.analyst is None else {"grant": self._grant(account.analyst)}
+        if caller.curator:
+            own = {"waiting": await asyncio.to_thread(self.ledger.waiting)}
         public = {"dataset": self.name, **self.worker.public, "results": self.results}
-        above = None if caller.curator else self.asked_above.get(caller.name)
-        consent = {} if above is None else {"consent_above": str(above)}
-        return {**public, "budget": await self._budget(caller), **consent}
+        return {**public, "budget": _amounts(account), **own}
 
     async def health(self, caller: Caller) -> Message:
         """Whether requests can be answered now."""
         return {"worker": "ready" if self.worker.running else "starting", "queue": len(self.turns)}
 
+    def _grant(self, own: Analyst) -> Message:
+        """What was granted to an analyst, and above which ε their requests wait for consent."""
+        limit = self.asked_above.get(own.name)
+        return {
+            "part": None if own.part is None else str(own.part),
+            "aside": own.aside,
+            "expires": own.expires,
+            "consent_above": None if limit is None else str(limit),
+        }
+
     async def _budget(self, caller: Caller) -> dict[str, str]:
-        account = await asyncio.to_thread(self._account, caller.account)
-        amounts = {"total": account.total, "spent": account.spent, "remaining": account.remaining}
-        return {name: f"{amount.numerator}/{amount.denominator}" for name, amount in amounts.items()}
+        return _amounts(await asyncio.to_thread(self._account, caller.account))
 
     def _account(self, name: str | None) -> Account:
         with self.ledger.on_behalf(name):
@@ -533,13 +562,20 @@ class Keeper:
 
     async def account(self, caller: Caller) -> Message:
         """Everything in the ledger."""
-        report = await asyncio.to_thread(self.ledger.report)
-        return {**as_plain(asdict(report)), "path": None}
+        return await asyncio.to_thread(lambda: report_to_plain(self.ledger.report()))
 
     async def analysts(self, caller: Caller) -> list[Message]:
-        """Who may spend how much, and what they have spent."""
-        everybody = await asyncio.to_thread(self.ledger.analysts)
-        return [as_plain(asdict(analyst)) for analyst in everybody]
+        """Who may spend how much and what is left, what they have spent, and above which ε their requests wait."""
+        balance = await asyncio.to_thread(self.ledger.balance)
+        return [
+            {
+                **as_plain(asdict(own)),
+                **self._grant(own),
+                "left": str(balance.left(own)),
+                "granted": own.name in self._settings["analysts"],
+            }
+            for own in balance.analysts.values()
+        ]
 
 
 _MEASURE = "measure"
@@ -601,6 +637,11 @@ def _started(number: int) -> str:
     except PermissionError:
         pass
     return "running"
+
+
+def _amounts(account: Account) -> dict[str, str]:
+    amounts = {"total": account.total, "spent": account.spent, "remaining": account.remaining}
+    return {name: f"{amount.numerator}/{amount.denominator}" for name, amount in amounts.items()}
 
 
 def _text(value: object) -> str:

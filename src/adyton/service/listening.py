@@ -13,7 +13,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,6 +27,7 @@ from adyton.messages import shorten
 from adyton.service.observing import AuditLog, Metrics
 
 _MOST_HEAD = 2**15
+_LONGEST_LINE = 2**24
 _STALL_SECONDS, _STALL_BYTES = 10, 2**14
 """A client must read so many bytes in so many seconds."""
 
@@ -52,6 +53,8 @@ class Listener:
     """The process without which this one ends."""
     inside: str | None = None
     """A Unix socket at which processes of the service ask, without TLS."""
+    further: Callable[[str], None] | None = None
+    """What becomes of further lines on standard input."""
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then end what is under way."""
@@ -105,8 +108,21 @@ class _Server(uvicorn.Server):
                 )
             finally:
                 os.umask(mask)
-        sys.stdout.write(json.dumps({"ready": _told(self._listener, sockets[0])}) + "\n")
+        self._ready(sockets[0])
+        if self._listener.further is not None:
+            self._hearing = asyncio.create_task(self._hear(self._listener.further, sockets[0]))
+
+    def _ready(self, listening: socket.socket) -> None:
+        sys.stdout.write(json.dumps({"ready": _told(self._listener, listening)}) + "\n")
         sys.stdout.flush()
+
+    async def _hear(self, further: Callable[[str], None], listening: socket.socket) -> None:
+        """Take what the supervisor says later, line by line, and reply to each."""
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=_LONGEST_LINE)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := await reader.readline():
+            further(line.decode("utf-8"))
+            self._ready(listening)
 
     def _connected(self) -> asyncio.Protocol:
         make: Any = self.config.http_protocol_class

@@ -33,9 +33,13 @@ class AuditLog:
         return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def reopen(self) -> None:
-        """Go on in a new file, after the old one was renamed."""
+        """Go on in a new file, after the old one was renamed; in the old one, where none can be made."""
         if self._path is not None:
-            old, self._file = self._file, self._open()
+            try:
+                old, self._file = self._file, self._open()
+            except OSError:
+                self.failures += 1
+                return
             os.close(old)
 
     def write(self, **fields: Any) -> None:

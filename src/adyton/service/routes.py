@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.security import HTTPBearer
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from adyton.errors import AdytonError
-from adyton.service.access import Person
+from adyton.errors import AdytonError, BadInput
+from adyton.service.access import Person, TokenEntry
 from adyton.service.calls import Service, as_json, owner_of
-from adyton.service.channel import Forbidden
+from adyton.service.channel import Forbidden, NotFound, Refused
 from adyton.service.limits import check_json
 from adyton.service.receipts import public_text
 from adyton.service.settings import Strict
 
 NAME = r"^[A-Za-z0-9_-]{1,64}$"
 """Ids of requests and doors."""
+_CONSENT_SECONDS = 1
+"""How long a consent waits for its request: by then it is known whether there is such a request."""
 router = APIRouter()
 
 
@@ -69,6 +72,26 @@ class Forget(Strict):
     sources: Annotated[list[int | Annotated[str, Field(pattern=NAME)]], Field(max_length=10_000)]
 
 
+class Token(BaseModel):
+    """A token, without its secret; times in UTC."""
+
+    id: str
+    name: str
+    role: str
+    made: str
+    expires: str | None
+    state: str
+    """``valid``, ``revoked`` or ``expired``."""
+    own: bool
+    """Whether it is the token of this call."""
+
+
+class Tokens(BaseModel):
+    """All tokens, the oldest first."""
+
+    tokens: list[Token]
+
+
 class ErrorText(BaseModel):
     """What an error says."""
 
@@ -86,13 +109,80 @@ class ErrorBody(BaseModel):
 
 
 class Status(BaseModel):
-    """A request that has no result yet."""
+    """A request, and how far it is."""
 
     id: str
     status: str
 
 
+class Health(BaseModel):
+    """Whether the HTTP process runs."""
+
+    status: str
+
+
+class Me(BaseModel):
+    """Who is calling; for each data set, amounts as exact fractions, or nothing while it starts."""
+
+    name: str
+    role: str
+    datasets: dict[str, dict[str, str] | None]
+
+
+class Key(BaseModel):
+    """The public key of receipts, as base64url."""
+
+    algorithm: str
+    key: str
+
+
+class About(BaseModel):
+    """A data set. Of one that is starting, only its name and that."""
+
+    model_config = ConfigDict(extra="allow")
+
+    dataset: str
+    budget: dict[str, str] | None = None
+    status: str | None = None
+
+
+class Datasets(BaseModel):
+    """The data sets that were granted."""
+
+    datasets: list[About]
+
+
+class Line(Status):
+    """A request that was made; nobody's is the curators'."""
+
+    analyst: str | None
+    request: dict[str, Any]
+    made: str
+
+
+class Lines(BaseModel):
+    """Requests that were made."""
+
+    requests: list[Line]
+
+
+class Opened(BaseModel):
+    """A door, and what is public about its first source."""
+
+    door: str
+    facts: str
+
+
+class Measured(BaseModel):
+    """The answer of a measurement, as the kernel's wire writes it."""
+
+    status: str
+    result: str
+    budget: dict[str, str]
+
+
 Id = Annotated[str, Path(pattern=NAME)]
+TokenId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 Owner = Annotated[str | None, Query(max_length=100, description="Curators: whose request.")]
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 408, 409, 410, 413, 429, 500, 503)
@@ -112,6 +202,13 @@ _AUTHORIZED: dict[str, Any] = {
     "dependencies": [Depends(HTTPBearer(auto_error=False, description="A token of adyton token."))],
     "responses": _ERRORS,
 }
+
+
+def _returns(model: Any) -> dict[str, Any]:
+    """What a route says of its replies, where one without an error is of this model."""
+    return {**_AUTHORIZED, "responses": {**_ERRORS, 200: {"model": model}}}
+
+
 _RESULTS: dict[str, Any] = {**_AUTHORIZED, "responses": {**_ERRORS, **_RESULT}}
 
 
@@ -120,19 +217,24 @@ def _service(request: Request) -> Service:
     return service
 
 
-@router.get("/health", tags=["service"])
+@router.get("/health", tags=["service"], responses={200: {"model": Health}})
 async def health() -> Response:
     """Whether the HTTP process runs."""
     return as_json({"status": "ok"})
 
 
-@router.get("/metrics", tags=["service"], response_class=Response)
+@router.get(
+    "/metrics",
+    tags=["service"],
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}, 401: {"model": ErrorBody}, 403: {"model": ErrorBody}},
+)
 async def counted(request: Request) -> Response:
     """Counters for Prometheus: from this machine, or with a token of the role metrics."""
     return Response(request.app.state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@router.get("/v1/me", tags=["service"], **_AUTHORIZED)
+@router.get("/v1/me", tags=["service"], **_returns(Me))
 async def me(request: Request) -> Response:
     """Who is calling, and what they may still spend on each data set."""
     service = _service(request)
@@ -141,20 +243,20 @@ async def me(request: Request) -> Response:
     return as_json({"name": person.name, "role": person.role, "datasets": budgets})
 
 
-@router.get("/v1/key", tags=["service"], **_AUTHORIZED)
+@router.get("/v1/key", tags=["service"], **_returns(Key))
 async def key(request: Request) -> Response:
     """The public key that receipts are signed with."""
     service = _service(request)
     return as_json({"algorithm": "Ed25519", "key": public_text(service.key)})
 
 
-@router.get("/v1/datasets", tags=["data sets"], **_AUTHORIZED)
+@router.get("/v1/datasets", tags=["data sets"], **_returns(Datasets))
 async def datasets(request: Request) -> Response:
     """The data sets that were granted, with what is public about them."""
     return as_json({"datasets": await _all_described(request)})
 
 
-@router.get("/v1/datasets/{name}", tags=["data sets"], **_AUTHORIZED)
+@router.get("/v1/datasets/{name}", tags=["data sets"], **_returns(About))
 async def dataset(request: Request, name: str) -> Response:
     """What is public about a data set, and the budget."""
     service = _service(request)
@@ -179,7 +281,7 @@ async def ask(request: Request, name: str, body: Ask) -> Response:
     return service.outcome(name, person.name, identifier, outcome)
 
 
-@router.get("/v1/datasets/{name}/requests", tags=["requests"], **_AUTHORIZED)
+@router.get("/v1/datasets/{name}/requests", tags=["requests"], **_returns(Lines))
 async def requests(request: Request, name: str) -> Response:
     """The requests that this person may see."""
     service = _service(request)
@@ -218,7 +320,7 @@ async def consent(request: Request, name: str, id: Id, body: Consent) -> Respons
         "consent",
         (name, body.analyst, id),
         owner=body.analyst,
-        wait=0,
+        wait=_CONSENT_SECONDS,
         id=id,
         analyst_of=body.analyst,
         grant=body.grant,
@@ -227,17 +329,21 @@ async def consent(request: Request, name: str, id: Id, body: Consent) -> Respons
     return service.outcome(name, body.analyst, id, outcome)
 
 
-@router.delete("/v1/datasets/{name}/requests/{id}", tags=["requests"], **_AUTHORIZED)
+@router.delete("/v1/datasets/{name}/requests/{id}", tags=["requests"], **_returns(Status))
 async def cancel(request: Request, name: str, id: Id) -> Response:
     """Cancel a request from which nothing was charged yet."""
     service = _service(request)
     person = service.granted(request, name)
     service.passage(request).request = id
     work = service.works.get((name, owner_of(person), id))
-    if work is not None and not work.begun:
+    taken_out = work is not None and not work.begun
+    if work is not None and taken_out:  # what it was, the keeper may know of all the same: a consent, or asked again
         await work.cancel()
-    else:
+    try:
         await service.keeper(name, person, "cancel", id=id)
+    except Refused as refused:
+        if not taken_out or refused.kind != NotFound.__name__:
+            raise
     return as_json({"id": id, "status": "cancelled"})
 
 
@@ -255,7 +361,33 @@ async def analysts(request: Request, name: str) -> Response:
     return as_json(await service.keeper(name, service.granted(request, name, curator=True), "analysts"))
 
 
-@router.post("/v1/datasets/{name}/door", tags=["door"], **_AUTHORIZED)
+@router.get("/v1/tokens", tags=["curators"], **_returns(Tokens))
+async def tokens(request: Request) -> Response:
+    """Curators: the tokens of this service, without their secrets. ``adyton token`` makes them."""
+    service = _service(request)
+    person = service.curator(request)
+    entries = await asyncio.to_thread(service.access.entries)
+    return as_json({"tokens": [_token(entry, person).model_dump() for entry in entries]})
+
+
+@router.delete("/v1/tokens/{id}", tags=["curators"], **_returns(Token))
+async def revoke(request: Request, id: TokenId, own: bool = False) -> Response:
+    """Curators: revoke a token; it is refused from the next call on. The token of this call needs ``own=true``."""
+    service = _service(request)
+    person = service.curator(request)
+    service.passage(request).token = id
+    if id == person.token and not own:
+        raise BadInput(
+            "This is the token that you use: without it you are signed out. Add own=true if you mean it. "
+            "adyton token makes another."
+        )
+    entry = await asyncio.to_thread(service.access.revoke_token, id)
+    if entry is None:
+        raise NotFound("There is no token of this id. GET /v1/tokens lists them.")
+    return as_json(_token(entry, person).model_dump())
+
+
+@router.post("/v1/datasets/{name}/door", tags=["door"], **_returns(Opened))
 async def open_door(request: Request, name: str) -> Response:
     """Open a door to the kernel, for a program that runs at the client."""
     service = _service(request)
@@ -269,7 +401,7 @@ async def transform(request: Request, name: str, door: Id, body: Transform) -> R
     return await _at_door(request, name, "transform", door, body)
 
 
-@router.post("/v1/datasets/{name}/door/{door}/measure", tags=["door"], **_AUTHORIZED)
+@router.post("/v1/datasets/{name}/door/{door}/measure", tags=["door"], **_returns(Measured))
 async def measure(request: Request, name: str, door: Id, body: Measure) -> Response:
     """Measure a source. The same measurement with the same id is charged once."""
     service = _service(request)
@@ -295,6 +427,16 @@ async def close(request: Request, name: str, door: Id) -> Response:
     service = _service(request)
     service.granted(request, name)
     return as_json(await service.work(request, name, "close", door=door))
+
+
+def _token(entry: TokenEntry, person: Person) -> Token:
+    made, expires = (
+        None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+        for seconds in (entry.made, entry.expires)
+    )
+    assert made is not None
+    own = entry.id == person.token
+    return Token(id=entry.id, name=entry.name, role=entry.role, made=made, expires=expires, state=entry.state, own=own)
 
 
 async def _all_described(request: Request) -> list[dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 Only keepers know where data are, and with which credentials. The HTTP process gets the paths of their sockets, an
 environment without anything that was set for the data, and, if the service was started as root, a user of its own.
+
+A service for one person (:mod:`~adyton.service.workplace`) may begin without a data set, and open some while it runs.
 """
 
 from __future__ import annotations
@@ -13,27 +15,39 @@ import os
 import pwd
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import as_number
 from adyton.kernel.ledger.terms import ADD
+from adyton.service import channel
+from adyton.service.access import Access
+from adyton.service.channel import Message, Refused
 from adyton.service.config import Config, DataSet
+from adyton.service.receipts import signing_key
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """The variables of the environment that the HTTP process gets."""
 _LONGEST_PAUSE = 10.0
 _LONGEST_SOCKET = 100
 """The bytes of the path of a socket that every system allows."""
+_LONGEST_LINE = 2**24
 _SECONDS_TO_END = 90.0
 _INNER = "http"
 """The folder in which the HTTP process and that of the pages have their sockets."""
+_READABLE = (
+    "import os, sys; print(*(file + chr(0) for file in sys.argv[1:] if os.access(file, os.R_OK)), sep='', end='')"
+)
+_OWN = 0o077
+"""The umask of keepers and workers: a new ledger is for their user alone."""
 
 
 @dataclass
@@ -47,9 +61,26 @@ class Part:
     process: asyncio.subprocess.Process | None = None
     told: Mapping[str, Any] = field(default_factory=dict)
     """What it said when it was ready."""
+    listens: bool = False
+    """Whether it reads further settings, which replace the first."""
+    wanted: bool = True
+    """Whether it is started again when it ends."""
+    talking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def start(self) -> None:
         """Start it, and wait until it is ready; what it refuses is raised."""
+        async with self.talking:
+            await self._start()
+
+    async def change(self, settings: Mapping[str, Any]) -> None:
+        """Give it other settings, and wait until they hold; if it has just ended, it starts again with them."""
+        self.settings = settings
+        async with self.talking:
+            if self.process is not None and self.process.returncode is None:
+                await self._say()
+                await self._read()
+
+    async def _start(self) -> None:
         try:
             self.process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -57,22 +88,32 @@ class Part:
                 self.module,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
+                limit=_LONGEST_LINE,
                 **self.how,
             )
         except OSError as problem:  # such as a user that may not run this Python
-            raise NotReady(f"{self.name}: its user cannot run {sys.executable} ({problem.strerror}).") from None
+            why = f"its user cannot run {sys.executable} ({problem.strerror})."
+            raise NotReady(self.name, {"message": why}) from None
+        await self._say()
+        self.told = await self._read()
+        if "ready" not in self.told:
+            await self.process.wait()
+            raise NotReady(self.name, self.told.get("error", {"message": "It ended before it was ready."}))
+
+    async def _say(self) -> None:
+        assert self.process is not None
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         with suppress(ConnectionError):
             self.process.stdin.write(json.dumps(self.settings).encode() + b"\n")
             await self.process.stdin.drain()
-            self.process.stdin.close()
+            if not self.listens:
+                self.process.stdin.close()
+
+    async def _read(self) -> Mapping[str, Any]:
+        assert self.process is not None
+        assert self.process.stdout is not None
         said = await self.process.stdout.readline()
-        self.told = json.loads(said) if said else {}
-        if "ready" not in self.told:
-            await self.process.wait()
-            error = self.told.get("error", {"message": "It ended before it was ready."})
-            raise NotReady(f"{self.name}: {error['message']}")
+        return json.loads(said) if said else {}
 
     async def end(self) -> None:
         """Ask it to end, and wait; after a while, kill it."""
@@ -89,51 +130,118 @@ class Part:
 
 
 class NotReady(AdytonError):
-    """A part of the service could not be started."""
+    """A part of the service could not be started, with the error that it replied with."""
+
+    def __init__(self, name: str, error: Mapping[str, Any]) -> None:
+        super().__init__(f"{name}: {error['message']}")
+        self.error = Refused(error)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a service for one person has beside the others: calls of its pages that the supervisor itself answers."""
+
+    answer: Callable[[Service, Message], Awaitable[object]]
+    pages: Mapping[str, Any]
+    """Settings for the process of the pages."""
 
 
 class Service:
     """All processes of a service."""
 
-    def __init__(self, config: Config, say: Callable[[str], None]) -> None:
-        self._config, self._say = config, say
-        self._runtime: Path | None = None
+    def __init__(self, config: Config, say: Callable[[str], None], desk: Desk | None = None) -> None:
+        self._config, self._say, self._desk = config, say, desk
+        self._runtime = Path()
+        self._ended = asyncio.Event()
+        self._keepers: dict[str, Part] = {}
+        self._watching: set[asyncio.Task[None]] = set()
         self.parts: list[Part] = []
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serve until the process is asked to end."""
-        ended = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        ended, desk = self._ended, None
+        for number in (signal.SIGTERM, signal.SIGINT, *([] if self._desk is None else [signal.SIGHUP])):
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
-        folder = self._folder()
-        watching: list[asyncio.Task[None]] = []
+        folder = self._runtime = self._folder()
         try:
-            keepers = [self._keeper(dataset, folder) for dataset in self._config.datasets.values()]
-            self.parts = keepers
-            await asyncio.gather(*(part.start() for part in keepers))
-            pages = [self._pages(folder)] if self._config.http.pages else []
-            front = [*pages, self._web(folder, keepers)]
-            self.parts = [*keepers, *front]
+            self._keepers = {one.name: self._keeper(one, folder) for one in self._config.datasets.values()}
+            self.parts = [*self._keepers.values()]
+            await asyncio.gather(*(part.start() for part in self.parts))
+            if self._desk is not None:
+                desk = await channel.serve(self._place_of_desk(folder), partial(self._desk.answer, self))
+            web = self._web(folder)
+            front = [self._pages(folder), web] if self._config.http.pages else [web]
+            self.parts += front
             await asyncio.gather(*(part.start() for part in front))
+            self._stay(web)
+            for part in self.parts:
+                self._watch(part)
             ready()
-            watching = [asyncio.create_task(self._watch(part, ended)) for part in self.parts]
             await ended.wait()
         finally:
             ended.set()
+            if desk is not None:
+                desk.close()
             for part in reversed(self.parts):  # first the one that takes requests
                 await part.end()
-            for task in watching:
+            for task in self._watching:
                 task.cancel()
             if self._config.runtime is None:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    async def _watch(self, part: Part, ended: asyncio.Event) -> None:
+    @property
+    def address(self) -> str:
+        """Where the service listens, with the port that it was given."""
+        return str(self.parts[-1].told["ready"])
+
+    @property
+    def datasets(self) -> Mapping[str, DataSet]:
+        """The data sets that are served."""
+        return self._config.datasets
+
+    async def open(self, dataset: DataSet) -> None:
+        """Serve one more data set, or another of the same name instead; if it cannot be opened, nothing changes."""
+        served, before = self._config, self._keepers.get(dataset.name)
+        self._config = replace(served, datasets={**served.datasets, dataset.name: dataset})
+        part = self._keeper(dataset, self._runtime)
+        if before is not None:
+            before.wanted = False
+            await before.end()
+        self.parts.insert(0, part)
+        try:
+            await part.start()
+        except NotReady as problem:
+            self._config = served
+            self.parts.remove(part)
+            if before is not None:
+                before.wanted = True
+                self._watch(before)
+            raise problem.error from None
+        if before is not None:
+            self.parts.remove(before)
+        self._keepers[dataset.name] = part
+        self._watch(part)
+        await self.parts[-1].change({**self.parts[-1].settings, "datasets": self._datasets()})
+
+    @staticmethod
+    def _stay(web: Part) -> None:
+        """A port that the system chose is kept, should the HTTP process start again."""
+        listen = str(web.settings["listen"])
+        if listen.endswith(":0"):
+            web.settings = {**web.settings, "listen": str(web.told["ready"]).partition("://")[2]}
+
+    def _watch(self, part: Part) -> None:
+        task = asyncio.create_task(self._watched(part))
+        self._watching.add(task)
+        task.add_done_callback(self._watching.discard)
+
+    async def _watched(self, part: Part) -> None:
         """Start a part again whenever it ends."""
-        pause = 0.1
+        ended, pause = self._ended, 0.1
         while not ended.is_set():
             assert part.process is not None
             code = await part.process.wait()
-            if ended.is_set():
+            if ended.is_set() or not part.wanted:
                 return
             self._say(f"{part.name} ended ({code}) and is started again.")
             try:
@@ -160,9 +268,8 @@ class Service:
         inner.mkdir(mode=0o700, exist_ok=True)
         if self._user is not None:
             os.chown(inner, self._user.pw_uid, self._user.pw_gid)
-        longest = max(len(os.fsencode(self._socket(folder, one))) for one in self._config.datasets.values())
-        if longest > _LONGEST_SOCKET:
-            raise BadInput(f"the path {folder} is too long for sockets. Give a shorter one as runtime.")
+        for one in self._config.datasets.values():
+            self._socket(folder, one)
         return folder
 
     @property
@@ -203,6 +310,7 @@ class Service:
             "anchor": dataset.anchor,
             "consent_above": consent,
             "analysts": analysts,
+            "granted": [name for one in shared for name in one.analysts] if dataset is shared[0] else None,
             "worker": {
                 "name": dataset.name,
                 "data": dataset.data,
@@ -213,11 +321,64 @@ class Service:
                 "accept": [*dataset.accept, *joins],
             },
         }
-        return Part(f"the data set {dataset.name}", "adyton.service.keeper", settings, {"start_new_session": True})
+        return Part(
+            f"the data set {dataset.name}",
+            "adyton.service.keeper",
+            settings,
+            {"start_new_session": True, "umask": _OWN},
+        )
+
+    def _hand_over(self, user: pwd.struct_passwd) -> None:
+        """Make the files of the HTTP process, which may not do so in a folder of root, and give them to its user.
+
+        A link is refused: that user must not choose which file of root it becomes the owner of.
+        """
+        http = self._config.http
+        files = [file for file in (http.access, http.receipts, http.audit) if file is not None]
+        if links := [file for file in files if Path(file).is_symlink()]:
+            raise BadInput(f"{links[0]} is a link, and cannot be given to {user.pw_name}. Name the file itself.")
+        try:
+            Access(Path(http.access)).create()
+            signing_key(Path(http.receipts))
+            for file in files:
+                descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+                try:
+                    if os.fstat(descriptor).st_nlink > 1:
+                        raise BadInput(f"{file} has several names, and cannot be given to {user.pw_name}. Copy it.")
+                    os.fchown(descriptor, user.pw_uid, user.pw_gid)
+                finally:
+                    os.close(descriptor)
+        except OSError as error:
+            raise BadInput(f"{error.filename} cannot be given to {user.pw_name} ({error.strerror}).") from None
+        self._say_what_is_open(user)
+
+    def _say_what_is_open(self, user: pwd.struct_passwd) -> None:
+        """Tell the curator which data and ledgers the user of the HTTP process could read."""
+        files = [
+            file
+            for one in self._config.datasets.values()
+            for file in (*((one.data,) if isinstance(one.data, str) else one.data), one.ledger)
+            if "://" not in file
+        ]
+        how: dict[str, Any] = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": [], "cwd": "/"}
+        try:
+            command = [sys.executable, "-c", _READABLE, *dict.fromkeys(files)]
+            said = subprocess.run(command, check=False, capture_output=True, text=True, **how).stdout
+        except OSError:  # a user that may not run this Python cannot be started either
+            return
+        for file in said.split("\0")[:-1]:
+            self._say(f"{user.pw_name} can read {file}. Take it away from others: chmod o-r.")
 
     @staticmethod
     def _socket(folder: Path, dataset: DataSet) -> str:
-        return str(folder / f"{dataset.name}.sock")
+        path = str(folder / f"{dataset.name}.sock")
+        if len(os.fsencode(path)) > _LONGEST_SOCKET:
+            raise BadInput(f"the path {folder} is too long for sockets. Give a shorter one as runtime.")
+        return path
+
+    @staticmethod
+    def _place_of_desk(folder: Path) -> str:
+        return str(folder / _INNER / "desk.sock")
 
     def _apart(self, folder: Path) -> dict[str, Any]:
         """How a process is started that may know nothing of the data."""
@@ -226,36 +387,39 @@ class Service:
         return how | ({} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []})
 
     def _pages(self, folder: Path) -> Part:
-        settings = {
+        settings: dict[str, Any] = {
             "socket": str(folder / _INNER / "pages.sock"),
             "api": str(folder / _INNER / "api.sock"),
             "parent": os.getpid(),
         }
+        if self._desk is not None:
+            settings |= {**self._desk.pages, "workplace": self._place_of_desk(folder)}
         return Part("the process of the pages", "adyton.service.pages.process", settings, self._apart(folder))
 
-    def _web(self, folder: Path, keepers: Sequence[Part]) -> Part:
-        user, http, how = self._user, self._config.http, self._apart(folder)
-        if user is not None:
-            for file in (http.access, http.receipts, http.audit):
-                if file is not None and Path(file).exists():
-                    os.chown(file, user.pw_uid, user.pw_gid)
-        timing, openid = self._config.timing, self._config.openid
-        datasets = {
+    def _datasets(self) -> dict[str, Any]:
+        """What the HTTP process knows of the data sets."""
+        return {
             one.name: {
-                "socket": self._socket(folder, one),
+                "socket": self._socket(self._runtime, one),
                 "analysts": list(one.analysts),
                 "results": one.results,
-                "cells": keeper.told["ready"],
+                "cells": self._keepers[one.name].told["ready"],
             }
-            for one, keeper in zip(self._config.datasets.values(), keepers, strict=True)
+            for one in self._config.datasets.values()
         }
+
+    def _web(self, folder: Path) -> Part:
+        user, http, how = self._user, self._config.http, self._apart(folder)
+        if user is not None:
+            self._hand_over(user)
+        timing, openid = self._config.timing, self._config.openid
         limits = {"body": http.body, "requests_per_minute": http.requests_per_minute, "under_way": http.under_way}
         limits["shutdown_seconds"] = math.ceil(timing.large) + 10
         settings = {
             "listen": http.listen,
             "certificate": http.certificate,
             "certificate_key": http.key,
-            "datasets": datasets,
+            "datasets": self._datasets(),
             "curators": list(self._config.curators),
             "access": http.access,
             "audit": http.audit,
@@ -267,4 +431,4 @@ class Service:
             "timing": {**asdict(timing), "on": self._config.protects_timing},
             "openid": None if openid is None else asdict(openid),
         }
-        return Part("the HTTP process", "adyton.service.web", settings, how)
+        return Part("the HTTP process", "adyton.service.web", settings, how, listens=True)

@@ -1,7 +1,8 @@
 """The HTTP process of the service: ``python -m adyton.service.web``.
 
 It reads its :class:`~adyton.service.settings.Settings` as one line of JSON from standard input, writes
-``{"ready": address}`` to standard output, and serves until it is asked to end. It knows the sockets of keepers, who may
+``{"ready": address}`` to standard output, and serves until it is asked to end. Of further lines the data sets hold from
+then on. It knows the sockets of keepers, who may
 use which, hashes of tokens and the key of receipts; it has no rows, no ledger and no password of the data, and does not
 load the code that could open them.
 """
@@ -10,12 +11,15 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 import adyton
 from adyton.errors import AdytonError, BadInput
@@ -77,6 +81,12 @@ def _app(service: Service, metrics: Metrics) -> FastAPI:
     return app
 
 
+def replace_datasets(gate: Gate, text: str) -> None:
+    """Serve the data sets of other settings; everything else stays as it is."""
+    datasets = Settings.read(text).datasets
+    gate.service.datasets, gate.datasets = datasets, frozenset(datasets)
+
+
 async def _answered(request: Request, error: Exception) -> Response:
     """The reply for an error that a route raised."""
     if isinstance(error, RequestValidationError):
@@ -84,18 +94,28 @@ async def _answered(request: Request, error: Exception) -> Response:
     elif isinstance(error, HTTPException):
         error = _Unrouted(error)
     reply = error_reply(error, Service.passage(request))
+    if reply.status == HTTPStatus.METHOD_NOT_ALLOWED:
+        reply.headers.append((b"allow", _allowed(request)))
     response = Response(reply.body, reply.status)
     response.raw_headers = reply.headers
     return response
+
+
+def _allowed(request: Request) -> bytes:
+    """The methods that the path of a call has, in all of its routes."""
+    routes = (*router.routes, *request.app.routes)
+    found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    methods = {method for route in found for method in getattr(route, "methods", None) or ()}
+    return ", ".join(sorted(methods)).encode("ascii")
 
 
 class _Unrouted(channel.Refused):
     """A path or method that there is none."""
 
     def __init__(self, error: HTTPException) -> None:
-        if error.status_code == 405:
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             super().__init__({"kind": "MethodNotAllowed", "message": "This path has no such method."})
-        elif error.status_code == 404:
+        elif error.status_code == HTTPStatus.NOT_FOUND:
             super().__init__({"kind": "NotFound", "message": "There is no such path. See /openapi.json."})
         else:
             super().__init__({"kind": "BadInput", "message": "The body cannot be read."})
@@ -122,6 +142,7 @@ def main() -> None:
             shutdown_seconds=limits.shutdown_seconds,
             parent=settings.parent,
             inside=settings.api,
+            further=partial(replace_datasets, gate),
         ).run()
     except (AdytonError, OSError) as error:
         message = (

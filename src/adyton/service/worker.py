@@ -7,19 +7,15 @@ standard streams are closed, it cannot be inspected by other processes of the sa
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import re
-import resource
 import secrets
-import signal
 import sys
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from fractions import Fraction
-from io import FileIO
 from typing import Any, Literal
 
 from adyton.errors import BadInput, LargeBudget, RowsChanged, Unfinished, UnfinishedRelease
@@ -31,6 +27,7 @@ from adyton.plans.registry import ALGORITHMS
 from adyton.result.pending import Measurements, in_short
 from adyton.result.result import Result
 from adyton.service.channel import Gone, Message, error_of, read, write
+from adyton.service.sealing import seal
 from adyton.session import Session
 from adyton.session.run import admitted, resumed, run
 from adyton.session.wire import decode, decode_result, encode_facts, encode_result
@@ -39,7 +36,6 @@ from adyton.tasks.request import Request, sent_request
 MOST_DOORS, MOST_SOURCES = 256, 20_000
 """How many doors may be open at once, and how many sources each may hold."""
 _FRACTION = re.compile(r"([0-9]{1,2700})(?:/([0-9]{1,2700}))?", re.ASCII)
-_PARENT_DEATH, _DUMPABLE = 1, 4  # of prctl
 _SAID = (LargeBudget, RowsChanged, UnfinishedRelease)
 """The warnings that a reply repeats."""
 
@@ -268,21 +264,6 @@ def _fraction(value: object) -> Fraction:
     return Fraction(int(parts[1]), int(parts[2] or 1))
 
 
-def seal() -> FileIO:
-    """Close the process to the outside, but for the returned stream of replies."""
-    replies = FileIO(os.dup(1), "w")
-    silent = os.open(os.devnull, os.O_RDWR)
-    for number in (1, 2):
-        os.dup2(silent, number)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
-        libc.prctl(_PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
-        libc.prctl(_DUMPABLE, 0, 0, 0, 0)
-    return replies
-
-
 def main() -> None:
     """Serve the keeper that started this process, until it closes the pipe."""
     parent = os.getppid()
@@ -294,7 +275,7 @@ def main() -> None:
         return
     try:
         worker = Worker(settings)
-        opened = {"ok": worker.describe()}
+        opened = {"ok": {"public": worker.describe(), "total": str(worker.ledger.total)}}
     except Exception as problem:
         write(replies, {"error": error_of(problem)})
         return

@@ -44,6 +44,18 @@ class Gone(AdytonError):
     """A door of a process that has ended: what was derived behind it must be derived again."""
 
 
+class Unauthorized(ServiceError):
+    """The service does not know the token, or not any more."""
+
+
+class Forbidden(ServiceError):
+    """Something that whoever has this token may not do, or a request that the curator refused."""
+
+
+class NotFound(ServiceError):
+    """A data set, request or token that does not exist, or that whoever asks may not see."""
+
+
 class Unreached(ServiceError):
     """Nobody answered, however often it was tried; what was sent may have arrived."""
 
@@ -274,10 +286,15 @@ def _error(reply: Reply, address: str) -> AdytonError:
         return KernelFailure()
     if kind == "Gone" or reply.status == 410:
         return Gone(message)
-    known = getattr(errors, kind, None) if isinstance(kind, str) else None
+    own = _OWN.get(kind) if isinstance(kind, str) else None
+    known = getattr(errors, kind, None) if isinstance(kind, str) and own is None else own
     plainly = isinstance(known, type) and issubclass(known, AdytonError) and "__init__" not in vars(known)
     error_class: type[AdytonError] = known if plainly and known is not None else ServiceError
     return error_class(message)
+
+
+_OWN = {kind.__name__: kind for kind in (Unauthorized, Forbidden, NotFound)}
+"""Errors that only a service has."""
 
 
 def _raise(reply: Reply, address: str) -> NoReturn:

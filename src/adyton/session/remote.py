@@ -99,10 +99,12 @@ class RemoteSession(Session):
     def __init__(self, client: Client, dataset: str) -> None:
         self._client, self._path = client, f"/v1/datasets/{quote(_name(dataset), safe='')}"
         described = of_kind(dict, client.call("GET", self._path).plain(), "the description of a data set")
+        self.about: dict[str, Any] = described
+        """What the service said of the data set, and of what you may do with it, when this session began."""
         self.kernel = RemoteKernel(client, self._path, described)
         """The door of the service: :attr:`~adyton.session.remote_kernel.RemoteKernel.root` is the table."""
         self.schema = self.kernel.root.schema
-        above = described.get("consent_above")
+        above = (described.get("grant") or {}).get("consent_above")
         self.consent_above = None if above is None else exact(above, "consent_above", computed=True)
         """Your requests for more than this wait for the curator's consent; None if none does."""
         self.results: list[Result] = []

@@ -18,6 +18,7 @@ from adyton import odds
 from adyton.errors import BadInput
 from adyton.exact import Rational, display, share
 from adyton.kernel.kernel import Kernel
+from adyton.kernel.ledger.records import Account
 from adyton.kernel.recorder import Debit, Recorder
 from adyton.kernel.sources import TableSource
 from adyton.messages import shorten
@@ -57,8 +58,9 @@ def admitted(
 ) -> Callable[[Callable[[Any], None]], Result]:
     """Make all checks now; the returned function carries the request out."""
     program = program_of(request, kernel.root.schema) if program is None else program
-    kernel.budget.afford(request.epsilon, kernel.ledger.path)
-    work = planned(kernel, request, program)
+    account = kernel.budget
+    account.afford(request.epsilon, kernel.ledger.path)
+    work = planned(kernel, request, program, account)
     return lambda keep: carry_out(kernel, work, keep, request.epsilon)
 
 
@@ -72,8 +74,11 @@ def resumed(kernel: Kernel[Any], request: Request, recorder: Recorder, cause: Ba
     return pending.finish() or pending.measurements(cause)
 
 
-def planned(kernel: Kernel[Any], request: Request, program: Program | None = None) -> Callable[[Recorder], Result]:
-    """The function that measures and computes, after all checks but that of the budget."""
+def planned(
+    kernel: Kernel[Any], request: Request, program: Program | None = None, account: Account | None = None
+) -> Callable[[Recorder], Result]:
+    """The function that measures and computes, after all checks but that of the budget; *account* is the kernel's, if
+    it was read already."""
     root, amount = kernel.root, request.epsilon
     program = program_of(request, root.schema) if program is None else program
     table = root if request.where is None else root.where(request.where)
@@ -83,7 +88,7 @@ def planned(kernel: Kernel[Any], request: Request, program: Program | None = Non
     known = program.known_totals()
     measure = program.check(source, row_epsilon)
     odds.warn(amount, program.noun, kernel.terms.named_unit)
-    receipt = Receipt.opened(kernel)
+    receipt = Receipt.opened(kernel, account)
     if request.task.per_unit:  # each unit counts once, however many rows it has
         receipt = replace(receipt, rows_per_unit=1)
 

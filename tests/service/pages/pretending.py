@@ -10,7 +10,7 @@ from adyton.service.pages.visitors import Visitor
 from adyton.service.pages.visits import Visit
 from adyton.session.client import Reply
 
-BUDGET = SimpleNamespace(total=Fraction(10), spent=Fraction(1))
+BUDGET = SimpleNamespace(total=Fraction(10), spent=Fraction(1), remaining=Fraction(9))
 
 
 class Client:
@@ -39,5 +39,6 @@ def pretended(replies=None, *, who="mara", role="analyst", site=None, query=None
     visitor = Visitor("token", who, role)
     visit = Visit(method, "/", query or {}, form or {}, visitor, site)
     visit.__dict__["client"] = Client(replies or {})
-    visit.session = lambda table: SimpleNamespace(budget=BUDGET, unit="row")
+    kernel = SimpleNamespace(known_budget=BUDGET)
+    visit.session = lambda table: SimpleNamespace(budget=BUDGET, kernel=kernel, unit="row", about={})
     return visit

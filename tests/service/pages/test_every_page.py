@@ -20,9 +20,8 @@ PAGES = (
     "/",
     "/words",
     "/tables/people",
-    "/tables/people/ask",
-    "/tables/people/ask?question=each",
-    "/tables/people/ask?question=pairs&epsilon=no&where=age",
+    "/tables/people/ledger",
+    "/tables/people/people",
     "/tables/nothing",
     "/nowhere",
 )

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import threading
 import time
 from contextlib import contextmanager
 from fractions import Fraction
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import adyton as ad
-from adyton.errors import Unfinished
+from adyton.errors import BadInput, Unfinished
 from adyton.programs.base import result_in
 from adyton.service.pages import fetched, results, saved, showing
 from adyton.service.pages.fetched import Place
@@ -433,6 +434,8 @@ def test_a_request_that_was_dropped_when_it_was_its_turn():
     assert page.status == 404
     assert b"was not carried out, and nothing was spent" in page.body
     assert b"Number of rows" in page.body
+    visit.person.kept["refused"] = {("people", "y"): BadInput("only <i>2</i> are left.")}
+    assert b"only &lt;i&gt;2&lt;/i&gt; are left." in results.result(visit, "people", "y").body
 
 
 def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):
@@ -452,6 +455,28 @@ def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):
             break
         time.sleep(0.02)
     assert part.headers["adyton-next"] == f"{TABLE}/x"
+
+
+def test_a_large_picture_is_shown_without_intervals_first(asked, monkeypatch):
+    monkeypatch.setattr(showing, "QUICK", 1)
+    monkeypatch.setattr(results, "AT_ONCE", 0.0)
+    real, held = showing._made, threading.Event()
+    monkeypatch.setattr(showing, "_made", lambda result: held.wait(30) and real(result))
+    visit = of_reply(reply(asked["r-ages"].decode(), adyton_status="done"))
+    assert "pending=1" in results.result(visit, "people", "x").body.decode()
+    visit.query = {"pending": ["1"]}
+    for _ in range(300):
+        part = results.drawn(visit, "people", "x")
+        if "adyton-next" in part.headers:
+            break
+        time.sleep(0.02)
+    visit.query = {}
+    page = results.result(visit, "people", "x").body.decode()
+    held.set()
+    assert part.headers["adyton-next"] == f"{TABLE}/x"
+    assert "The estimate, still without intervals" in page
+    assert "pending=1" not in page
+    assert "numbers.csv" not in page
 
 
 # ---- rehearsed and saved ---------------------------------------------------------------------------------------------

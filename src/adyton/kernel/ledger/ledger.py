@@ -60,6 +60,7 @@ from adyton.kernel.ledger.requests import (
     StoredRequest,
     charged,
     checked_id,
+    count_waiting,
     insist_begun,
     insist_held,
     needed,
@@ -258,6 +259,10 @@ class Ledger(Budgeted):
         """Who has been given access to the total, what they may spend, and what they have spent."""
         return self._read(read_analysts)
 
+    def balance(self) -> Balance:
+        """The total, what was spent, and the analysts: it says what is left for whom."""
+        return self._read(read_balance)
+
     def set_analyst(
         self,
         name: str,
@@ -360,6 +365,10 @@ class Ledger(Budgeted):
     def requests(self) -> tuple[StoredRequest, ...]:
         """All requests, oldest first, without their results."""
         return self._read(read_requests)
+
+    def waiting(self) -> int:
+        """How many requests about this data set wait for consent."""
+        return self._read(lambda connection: count_waiting(connection, self._number))
 
     def answers(self, analyst: str | None, request: str) -> tuple[Answered, ...]:
         """The debits for a request and the stored answers to them, in order."""

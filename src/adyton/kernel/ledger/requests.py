@@ -87,6 +87,13 @@ def read_requests(connection: Connection) -> tuple[StoredRequest, ...]:
     return tuple(sorted(map(_stored, rows), key=lambda request: (request.made, request.analyst or "", request.id)))
 
 
+def count_waiting(connection: Connection, dataset: int) -> int:
+    """How many requests about the data set with this number wait for consent."""
+    query = "SELECT count(*) FROM requests WHERE status = 'waiting' AND dataset = ?"
+    (count,) = connection.execute(query, (dataset,)).fetchone()
+    return int(count)
+
+
 def _stored(row: tuple[str, ...]) -> StoredRequest:
     if row[4] not in get_args(RequestStatus) or not all(isinstance(text, str) for text in row[:6]):
         raise DamagedError("a request has a value of the wrong type")

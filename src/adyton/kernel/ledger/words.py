@@ -32,9 +32,14 @@ class LedgerReport(Account):
     head: Head | None = None
 
     @property
+    def balance(self) -> Balance:
+        """What a debit reads: it says what is left for whom."""
+        return Balance(self.total, self.spent, {own.name: own for own in self.analysts})
+
+    @property
     def aside(self) -> Fraction:
         """What is set aside for analysts, and not yet spent by them."""
-        return Balance(self.total, self.spent, {own.name: own for own in self.analysts}).committed - self.spent
+        return self.balance.committed - self.spent
 
     @property
     def notes(self) -> tuple[str, ...]:

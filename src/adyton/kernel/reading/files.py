@@ -66,7 +66,7 @@ def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileForm
     for place in places:
         if Path(place.path).stat().st_size == 0 and file.header:
             raise SchemaError(f"the file {place.path!r} is empty: a table has at least a header.")
-    kinds = {_kind(place.path) for place in places}
+    kinds = {kind_of_file(place.path) for place in places}
     if len(kinds) > 1:
         raise SchemaError(f"the files at {said!r} are not of one kind. Give CSV files only, or Parquet files only.")
     if None in kinds:
@@ -84,7 +84,7 @@ def file_reader(given: Sequence[str], *, multiline: bool = False, file: FileForm
 
 def _part(place: Place, multiline: bool, file: FileFormat) -> Part:
     reader: Reader
-    match _kind(place.path):
+    match kind_of_file(place.path):
         case "CSV":
             reader = CsvReader(place.path, multiline=multiline, file=file)
         case "Parquet":
@@ -211,7 +211,7 @@ def _repeated(text: str | None, rows: int) -> Any:
 def _places(text: str) -> list[Place]:
     """The files that a path or a pattern names, in the order of their names."""
     base, _, table = text.rpartition("#")
-    if not exists(text) and base and _kind(base) in _WITH_TABLES:
+    if not exists(text) and base and kind_of_file(base) in _WITH_TABLES:
         return [replace(place, table=table) for place in _places(base)]
     if any(character in text for character in "*?[") and not exists(text):
         matching = sorted(path for path in glob.glob(text, recursive=True) if not os.path.isdir(path))
@@ -228,7 +228,7 @@ def _places(text: str) -> list[Place]:
     every = sorted((path for path in Path(text).rglob("*") if path.is_file()), key=str)
     below = {str(path): path.relative_to(text).parts for path in every}
     seen = [path for path, parts in below.items() if not any(part.startswith(("_", ".")) for part in parts)]
-    own = next((paths for kind in _IN_FOLDERS if (paths := [path for path in seen if _kind(path) == kind])), [])
+    own = next((paths for kind in _IN_FOLDERS if (paths := [path for path in seen if kind_of_file(path) == kind])), [])
     if not own:
         raise SchemaError(f"{text!r} is a directory without Parquet, CSV or Excel files. {ADVICE}.")
     return [Place(path, fixed=_folder_values(below[path][:-1])) for path in own]
@@ -240,8 +240,8 @@ def _folder_values(folders: Sequence[str]) -> dict[str, str | None]:
     return {unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs}
 
 
-def _kind(name: str) -> str | None:
-    """The kind of a file, by its ending."""
+def kind_of_file(name: str) -> str | None:
+    """The kind of a file, by its ending; None if it is none that can be opened."""
     plain = without_ending(name)
     if plain != name.lower() and name.lower().endswith(".zip") and not Path(plain).suffix:
         return "CSV"

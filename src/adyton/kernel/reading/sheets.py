@@ -151,7 +151,7 @@ class _Workbook:
         """The elements of a part as they end, with their names; nothing if there is no such part."""
         if part is not None:
             with self._archive.open(part) as file:
-                for _, element in ElementTree.iterparse(file):
+                for _, element in ElementTree.iterparse(file):  # nosec B314 # opens no other file, and expat limits entities
                     yield _local(element.tag), element
 
     def _related(self, part: str) -> dict[str, tuple[str, str]]:

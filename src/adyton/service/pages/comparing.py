@@ -22,8 +22,7 @@ from adyton.result.figures import Lines
 from adyton.result.folder import for_spreadsheets
 from adyton.result.released import Released, combine
 from adyton.result.result import Result
-from adyton.service.pages.fetched import AT_ONCE, PATIENCE, Job, Place, Saved, lines, outcome, shelf_of
-from adyton.service.pages.results import key_of, owner_of, path_of
+from adyton.service.pages.fetched import AT_ONCE, PATIENCE, Job, Place, Saved, lines, outcome, owner_of, shelf_of
 from adyton.service.pages.showing import file_of, made_of, report_of, request_in_words
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, redirect
@@ -113,15 +112,14 @@ def drawn(visit: Visit, table: str) -> Page:
 
 def _side(visit: Visit, table: str, key: str) -> Side:
     """A result by its key; an error if there is none yet."""
-    id, _, owner = key.partition(":")
-    place = Place(table, id, owner or None)
+    place = Place.of_key(table, key)
     found = outcome(visit, place, PATIENCE)
     if found.saved is None:
-        raise BadInput(f"{id} has no result that can be compared: it is {found.state}. Choose another one.")
+        raise BadInput(f"{place.id} has no result that can be compared: it is {found.state}. Choose another one.")
     return Side(
         key,
         request_in_words(found.request)[0] if found.request else str(found.saved.result.task),
-        path_of(place),
+        place.path(),
         found.saved,
     )
 
@@ -137,7 +135,7 @@ def _choices(visit: Visit, table: str, keys: Mapping[str, str]) -> list[tuple[st
         where = f" where {request.where}" if request.where else ""
         whose = f", {place.owner}" if place.owner else ""
         about = f"{str(line['made'])[:10]}, ε = {display(request.epsilon)}{whose}, {place.id[:8]}"
-        own.append((key_of(place), f"{words}{where} ({about})"))
+        own.append((place.key, f"{words}{where} ({about})"))
     missing = [(key, key) for key in keys.values() if key and key not in dict(own[:_MOST_LISTED])]
     return own[:_MOST_LISTED] + missing
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from adyton.errors import AdytonError, BadInput
 from adyton.service.pages.visitors import SECONDS, cookie_name
-from adyton.service.pages.visits import Page, View, Visit, redirect
+from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 from adyton.session.client import Address, Client
 
 
@@ -16,10 +16,10 @@ def sign_in(visit: Visit) -> Page:
         links, local = visit.site.links, visit.site.settings.get("local_token")
         if links is None or local is None or not links.use(link):
             raise BadInput("This link was used before, or is too old. Press Enter in the terminal for a new one.")
-        return _entered(visit, local, "/")
+        return _entered(visit, local, _inside(visit.text("to", "/")))
     if visit.visitor is not None:
         return redirect("/")
-    return visit.page("enter.html.j2", to=_inside(visit.text("to", "/")), problem="")
+    return visit.page("enter.html.j2", to=_inside(visit.text("to", "/")), problem="", ended="ended" in visit.query)
 
 
 def signed_in(visit: Visit) -> Page:
@@ -28,14 +28,23 @@ def signed_in(visit: Visit) -> Page:
     try:
         return _entered(visit, visit.text("token"), to)
     except AdytonError as problem:
-        return visit.page("enter.html.j2", status=400, to=to, problem=str(problem))
+        return visit.page("enter.html.j2", status=400, to=to, problem=str(problem), ended=False)
 
 
 def sign_out(visit: Visit) -> Page:
     """Forget the visitor."""
+    return _left(visit, "/enter")
+
+
+def signed_out(visit: Visit) -> Page:
+    """The way back for a visitor whose token is not valid any more: sign in again, with the reason."""
+    return _left(visit, path_to("enter", to=visit.path if visit.method == "GET" else "/", ended=""))
+
+
+def _left(visit: Visit, location: str) -> Page:
     visit.site.visitors.leave(visit.cookie)
-    ended = f"{cookie_name(secure=visit.secure)}=; Path=/; Max-Age=0" + "; Secure" * visit.secure
-    return Page(b"", 303, headers={"location": "/enter", "set-cookie": ended})
+    ended = f"{cookie_name(secure=visit.secure, mark=visit.site.mark)}=; Path=/; Max-Age=0" + "; Secure" * visit.secure
+    return Page(b"", 303, headers={"location": location, "set-cookie": ended})
 
 
 def _entered(visit: Visit, token: str, to: str) -> Page:
@@ -46,7 +55,12 @@ def _entered(visit: Visit, token: str, to: str) -> Page:
     cookie = visit.site.visitors.enter(token, str(me["name"]), str(me["role"]))
     kind = f"Path=/; HttpOnly; SameSite=Strict; Max-Age={SECONDS}" + "; Secure" * visit.secure
     return Page(
-        b"", 303, headers={"location": to, "set-cookie": f"{cookie_name(secure=visit.secure)}={cookie}; {kind}"}
+        b"",
+        303,
+        headers={
+            "location": to,
+            "set-cookie": f"{cookie_name(secure=visit.secure, mark=visit.site.mark)}={cookie}; {kind}",
+        },
     )
 
 

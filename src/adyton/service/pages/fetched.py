@@ -21,7 +21,7 @@ from adyton.programs.base import result_in
 from adyton.result.pending import FORMAT as MEASUREMENTS
 from adyton.result.result import Result
 from adyton.schema.plain_values import as_text, part_of
-from adyton.service.pages.visits import NoSuchPage, Visit
+from adyton.service.pages.visits import NoSuchPage, Visit, path_to
 from adyton.session.client import Reply, Unreached
 from adyton.session.remote import verified
 
@@ -55,6 +55,21 @@ class Place:
         owner = visit.text("analyst") or None
         own = owner == visit.person.name and not visit.person.is_curator
         return cls(table, id, None if own else owner)
+
+    @classmethod
+    def of_key(cls, table: str, key: str) -> Place:
+        """The place that a :attr:`key` names."""
+        id, _, owner = key.partition(":")
+        return cls(table, id, owner or None)
+
+    @property
+    def key(self) -> str:
+        """The result as one text: its id and, if it is somebody else's, whose."""
+        return self.id if self.owner is None else f"{self.id}:{self.owner}"
+
+    def path(self, *more: str, **query: str) -> str:
+        """The path of its page, or of something below it."""
+        return path_to("tables", self.table, "results", self.id, *more, **query, **self.of)
 
     @property
     def of(self) -> dict[str, str]:
@@ -197,9 +212,10 @@ def _problem(visit: Visit, place: Place, problem: AdytonError) -> Outcome:
         raise problem
     if (cancelled := _known(visit, "cancelled").get(place)) is not None:
         return Outcome("cancelled", cancelled.request)
-    if (old := _known(visit, "sent").get(place)) is not None:
-        refused = visit.person.kept.get("refused", {}).get((place.table, place.id))
-        return Outcome("gone", old.request, "" if refused is None else str(refused))
+    why = visit.person.kept.get("refused", {}).get((place.table, place.id)) if place.owner is None else None
+    old = _known(visit, "sent").get(place)
+    if old is not None or why is not None:
+        return Outcome("gone", None if old is None else old.request, "" if why is None else str(why))
     raise NoSuchPage(str(problem))
 
 
@@ -278,6 +294,12 @@ def lines(visit: Visit, table: str) -> list[dict[str, Any]]:
     """What the service lists: the requests that this visitor may see, newest first."""
     listed: list[dict[str, Any]] = visit.ask("GET", f"/v1/datasets/{quote(table, safe='')}/requests")["requests"]
     return listed[::-1]
+
+
+def owner_of(visit: Visit, line: Mapping[str, Any]) -> str | None:
+    """Whose request a line of the list is, if it is not the visitor's own; empty for one of the curators."""
+    own = None if visit.person.is_curator else visit.person.name
+    return None if line.get("analyst") == own else str(line.get("analyst") or "")
 
 
 def line_of(visit: Visit, place: Place) -> dict[str, Any] | None:

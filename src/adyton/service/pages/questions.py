@@ -1,337 +1,591 @@
-"""Further questions to a result, which cost nothing: they are answered by what was published already.
+"""Questions in words: which a table can be asked, the fields of each, and the task that filled-in fields mean.
 
-A question comes as the fields of a form, and is answered on the page of the result, below the numbers.
+A question is shown where the schema has what it needs. :func:`fields_of` is the way back: from a request to the fields
+that ask it, so that every request can be asked again. One that no question has fields for, such as one with options of
+an algorithm, is kept as it is: then only its budget, its filter and the algorithm can be changed.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from adyton.errors import BadInput
+from adyton.exact import display
+from adyton.learning.classifier import Classifier
+from adyton.learning.registry import learners
+from adyton.marginals.program import NAMED
+from adyton.messages import shorten
+from adyton.plans.registry import algorithms
+from adyton.report.charts import spoken
+from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
+from adyton.schema.numbers import Latitude, Longitude, axes_of
+from adyton.service.pages.visits import Fields, whole_number
+from adyton.statistics.programs import PROGRAMS
+from adyton.tasks import (
+    Cdf,
+    Count,
+    Histogram,
+    Marginals,
+    Mean,
+    NumbersTask,
+    Quantiles,
+    Ranges,
+    RowsPerUnit,
+    Sum,
+    Summary,
+    Task,
+    Units,
+    Variance,
+)
+from adyton.tasks.numbers import parts_of
+from adyton.tasks.request import AUTO, Request, sent_request
 
-from adyton.errors import AdytonError, BadInput
-from adyton.exact import share
-from adyton.report.page import Table, rate_of, sentence, table_of
-from adyton.report.svg import people
-from adyton.result.comparing import Comparison
-from adyton.result.figures import Figure, has_numbers
-from adyton.result.intervals import Interval
-from adyton.result.released import Released
-from adyton.result.result import Result
-from adyton.result.sheets import Column, Sheet, Sheets
-from adyton.schema import Integer, Numeric, Schema
-from adyton.schema.attributes import Attribute
-from adyton.schema.misfits import accepts
-from adyton.schema.times import Times
-from adyton.service.pages.visits import Visit, whole_number
-from adyton.statistics.numbers_release import NumbersRelease
-from adyton.tasks.questions import as_boxes, question_in_words
-
-_TICKED = 12
-"""Up to how many levels are ticked; more are written, one in each line."""
-_MOST_GROUPS = 400
-_MOST_TOP, _MOST_CELLS, _MOST_SIDES = 200, 2_000, 3
-COUNTED = {
-    "count": "How many there are",
-    "share": "Which share they are of other rows",
-    "ratio": "How many times as many as other rows",
-    "difference": "How many more than other rows",
-}
-_STATISTICS = {"median": "Median", "mean": "Mean", "sum": "Sum", "quantile": "Quantile"}
-_COMPARED = {"difference": "The difference", "ratio": "The ratio"}
-
-
-@dataclass(frozen=True)
-class Field:
-    """The field, or the fields, in which the values of an attribute are named; with what was typed."""
-
-    name: str
-    key: str
-    accepts: str
-    levels: tuple[str, ...] = ()
-    """The levels to tick, if they are few."""
-    ordered: bool = False
-    """Whether a range is named, from and to."""
-    chosen: tuple[str, ...] = ()
-    low: str = ""
-    high: str = ""
-    text: str = ""
-    problem: str = ""
-
-    @property
-    def used(self) -> bool:
-        """Whether something was named."""
-        return bool(self.chosen or self.low or self.high or self.text or self.problem)
+_LARGEST = 10**12
+_MOST_CELLS = 10**6
 
 
-@dataclass(frozen=True)
-class Answer:
-    """An answer: a sentence, or a few lines of numbers, and what the bounds promise."""
+class Wrong(BadInput):
+    """A value of a field that is not allowed."""
 
-    question: str
-    said: str = ""
-    table: Table | None = None
-    meaning: str = ""
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
 
 
-@dataclass
 class Form:
-    """Everything that can be asked of a result, with what was typed, and the answer."""
+    """The fields of a form, as they were typed."""
 
-    kind: str = ""
-    """Which of the questions was asked."""
-    noun: str = "rows"
-    fields: list[Field] = field(default_factory=list)
-    others: list[Field] = field(default_factory=list)
-    attributes: list[str] = field(default_factory=list)
-    numbered: list[str] = field(default_factory=list)
-    statistics: list[str] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
-    tables: bool = False
-    typed: dict[str, str] = field(default_factory=dict)
-    ticked: list[str] = field(default_factory=list)
-    problems: dict[str, str] = field(default_factory=dict)
-    """What is wrong with a field, by its name; under the name of the question, with the question."""
-    answer: Answer | None = None
-    asked: bool = False
-    """Whether something was asked that can be answered."""
-    way: Callable[[Form, Any], Answer] | None = None
+    def __init__(self, fields: Fields) -> None:
+        self.fields = fields
 
-    @property
-    def wrong(self) -> bool:
-        """Whether something that was typed is wrong."""
-        return bool(self.problems) or any(field.problem for field in (*self.fields, *self.others))
+    def text(self, name: str, otherwise: str = "") -> str:
+        """The first value of a field, without blanks around it."""
+        values = self.fields.get(name)
+        return values[0].strip() if values else otherwise
 
+    def name(self, field: str, known: Sequence[str]) -> str:
+        """The attribute that is chosen in a field; empty if none is."""
+        return next(iter(self.names(field, known)), "")
 
-def form_of(visit: Visit, result: Result) -> Form | None:
-    """What can be asked of a result, with what was typed; None if nothing can."""
-    if isinstance(result, Released):
-        form = _of_counts(visit, result)
-    elif isinstance(result, NumbersRelease) and 1 < len(result.groups) <= _MOST_GROUPS:
-        form = _of_numbers(visit, result)
-    else:
-        return None
-    form.kind = visit.text("q")
-    form.typed = {name: visit.text(name) for name in ("what", "k", "of", "statistic", "part", "one", "other")}
-    form.ticked = visit.texts("by")
-    ways: Mapping[str, Callable[[Form, Any], Answer]] = {"groups": _compared}
-    if isinstance(result, Released):
-        ways = {"count": _counted, "top": _top, "figure": _figure, "table": _tabled}
-    form.asked = form.kind in ways and not form.wrong
-    form.way = ways.get(form.kind)
-    return form
+    def names(self, field: str, known: Sequence[str]) -> list[str]:
+        """The attributes that are chosen in a field. Browsers write line ends in their own way."""
+        by_text = {_unified(name): name for name in known}
+        return [by_text.get(_unified(text), text) for text in self.fields.get(field, ()) if text]
 
-
-def answered(form: Form, result: Result) -> tuple[Answer | None, dict[str, str]]:
-    """The answer to what was asked, and what is wrong with the fields; it may take time to compute."""
-    try:
-        return (form.way(form, result) if form.way is not None else None), form.problems
-    except AdytonError as problem:
-        form.problems.setdefault(form.kind, str(problem))
-    except Exception as defect:  # the result itself is shown in any case
-        form.problems[form.kind] = f"This could not be computed ({type(defect).__name__}). Ask something else."
-    return None, form.problems
-
-
-# ---- counts and tables -----------------------------------------------------------------------------------------------
-
-
-def _of_counts(visit: Visit, result: Released) -> Form:
-    schema = result.schema
-    asked = visit.text("q") == "count"
-    return Form(
-        noun=result.counted.noun,
-        fields=_fields(visit, schema, "a", asked=asked),
-        others=_fields(visit, schema, "b", asked=asked and visit.text("what") not in ("", "count")),
-        attributes=list(schema.names),
-        numbered=[name for name, attribute in schema.attributes.items() if has_numbers(attribute)],
-        tables=len(schema.names) > 1,
-    )
-
-
-def _fields(visit: Visit, schema: Schema, prefix: str, *, asked: bool) -> list[Field]:
-    """A field for each attribute; with what is wrong with what was typed, if this was *asked*."""
-    fields = []
-    for number, (name, attribute) in enumerate(schema.attributes.items()):
-        key = f"{prefix}{number}"
-        ordered = isinstance(attribute, Integer | Numeric | Times) and not getattr(attribute, "is_part", False)
-        labels = tuple(map(str, attribute.labels))
-        known = Field(
-            name,
-            key,
-            accepts(attribute),
-            levels=() if ordered or len(labels) > _TICKED else labels,
-            ordered=ordered,
-            chosen=tuple(visit.texts(key)),
-            low=visit.text(f"{key}.from"),
-            high=visit.text(f"{key}.to"),
-            text=visit.text(f"{key}.list"),
-        )
-        fields.append(_checked(schema, attribute, known) if asked else known)
-    return fields
-
-
-def _checked(schema: Schema, attribute: Attribute, known: Field) -> Field:
-    try:
-        part = _part(attribute, known)
-        if part is not None:
-            as_boxes(schema, {known.name: part})
-    except AdytonError as problem:
-        return replace(known, problem=str(problem))
-    return known
-
-
-def _part(attribute: Attribute, known: Field) -> Any:
-    """The values that a field names, as a part of a query; None if it names none."""
-    if known.ordered and (known.low or known.high):
-        return tuple(_value(attribute, end) if end else None for end in (known.low, known.high))
-    texts = [*known.chosen, *(line.strip() for line in known.text.splitlines() if line.strip())]
-    return [_value(attribute, text) for text in texts] or None
-
-
-def _value(attribute: Attribute, text: str) -> Any:
-    """A label of the attribute, or a number, or the text as it is."""
-    for label in attribute.labels:
-        if str(label) == text:
-            return label
-    for kind in (int, float):
+    def whole(self, field: str, what: str, most: int) -> int | None:
+        """The whole number in a field; None if it is empty."""
+        text = self.text(field).replace(",", "")
+        if not text:
+            return None
         try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+            return whole_number(text, what, 1, most)
+        except BadInput as problem:
+            raise Wrong(field, str(problem)) from None
+
+    def with_field(self, name: str, text: str) -> Form:
+        """The same with another text in a field."""
+        return Form({**self.fields, name: [text]})
+
+    def chosen(self, field: str, known: Sequence[str], what: str) -> str:
+        """The attribute that must be chosen in a field."""
+        name = self.name(field, known)
+        if not name:
+            raise Wrong(field, f"Choose {what}.")
+        return name
 
 
-def _query(schema: Schema, fields: Sequence[Field]) -> dict[str, Any]:
-    parts = {known.name: _part(schema.attributes[known.name], known) for known in fields}
-    return {name: part for name, part in parts.items() if part is not None}
+def _unified(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _counted(form: Form, result: Released) -> Answer:
-    """How many rows there are, or how they compare with others."""
-    asked, others = (_query(result.schema, some) for some in (form.fields, form.others))
-    what, words = form.typed["what"] or "count", question_in_words(asked)
-    if what not in COUNTED:
-        raise BadInput(f"choose one of: {', '.join(COUNTED.values())}.")
-    if what != "count":
-        compared: Comparison = getattr(result, what)(asked, others)
-        return _said(compared, f"{COUNTED[what]}: {words}, and {question_in_words(others)}")
-    interval: Interval = result.interval([asked])  # type: ignore[attr-defined]  # both kinds have it
-    return _table({"question": [words]}, interval, result, words)
+@dataclass(frozen=True)
+class Input:
+    """A field of a question, with what is in it."""
+
+    kind: str
+    """``select``, ``checks`` or ``text``."""
+    name: str
+    label: str
+    help: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    """Values with their words."""
+    chosen: tuple[str, ...] = ()
+    usual: str = ""
+    """What is in the field at first."""
 
 
-def _said(compared: Comparison, question: str) -> Answer:
-    """A comparison: its number and bounds, and what they mean."""
-    ends = [compared.estimate, compared.lower, compared.upper]
-    texts = [f"{end:,.4g}".replace("-", "−") if math.isfinite(end) else "–" for end in ends]
-    heads = ((compared.what, compared.kind if compared.kind != "exact" else ""), ("from", ""), ("to", ""))
-    cells = tuple((text, "") for text in texts)
-    table = Table((), heads, [((), cells)], f"From and to: the {100 * compared.confidence:g}% interval.")
-    note = compared.note if compared.note not in compared.meaning else ""
-    return Answer(question, sentence(compared.meaning), table, note)
+@dataclass(frozen=True)
+class Inputs:
+    """Makes the fields of a question from a form."""
+
+    form: Form
+    schema: Schema
+
+    def select(self, name: str, label: str, names: Sequence[str], none: str = "") -> Input:
+        """One of some attributes; *none* are the words for no attribute, where that is allowed."""
+        first = "" if none or not names else names[0]
+        options = [("", none)] * bool(none) + [(own, own) for own in names]
+        return Input("select", name, label, "", tuple(options), (self.form.name(name, names) or first,), first)
+
+    def checks(self, label: str, help: str) -> Input:
+        """Any of all attributes."""
+        known = names_of(self.schema)
+        chosen = tuple(self.form.names("attributes", known))
+        return Input("checks", "attributes", label, help, tuple((name, name) for name in known), chosen)
+
+    def text(self, name: str, label: str, help: str, usual: str = "") -> Input:
+        """A text, such as a number."""
+        return Input("text", name, label, help, (), (self.form.text(name),), usual)
+
+    def named(self, label: str, names: Sequence[str]) -> list[Input]:
+        """One to three attributes, the first of *names*."""
+        known = names_of(self.schema)
+        more = [self.select(name, "and each value of", known, "nothing else") for name in _AXES[1:]]
+        return [self.select(_AXES[0], label, names), *more]
+
+    def numbers(self, *more: Input) -> list[Input]:
+        """A number, and the groups that it is asked for."""
+        known = names_of(self.schema)
+        return [
+            self.select("number", "The number", numbers_of(self.schema)),
+            self.select("by", "For each value of", known, "all rows together"),
+            self.select("by2", "and each value of", known, "nothing else"),
+            *more,
+        ]
+
+    def rows(self) -> Input:
+        """The rows of a group."""
+        about = "Only to show the expected error beforehand. Never count them in the table."
+        return self.text("rows", "Rows of a group, if that is public", about)
 
 
-def _table(labels: Mapping[str, Sequence[str]], interval: Interval, result: Released, question: str) -> Answer:
-    """Counts with their intervals."""
-    lower, upper = (None if interval.missing else np.ravel(end) for end in (interval.lower, interval.upper))
-    column = Column("count", np.ravel(interval.estimate), lower, upper, kind=interval.kind, words=result.counted.what())
-    sheets = Sheets("answer.csv", (Sheet(labels, (column,)),), None if lower is None else interval.confidence)
-    return Answer(question, "", table_of(sheets.sheets[0], rate_of(sheets)), interval.missing or interval.meaning)
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A kind of question: its words, the fields that it needs, and what they mean."""
+
+    key: str
+    group: str
+    words: str
+    """As it is chosen: "How many rows of each …"."""
+    about: str
+    """What it is good for, in a sentence."""
+    field: str
+    """The field that a problem with the whole task belongs to."""
+    inputs: Callable[[Inputs], list[Input]] = lambda own: []
+    task: Callable[[Form, Schema], Task]
+    fields: Callable[[Any, Schema], Fields | None] = lambda task, schema: {}
+    """The fields that ask for a task; None if they cannot."""
+    kinds: tuple[type[Task], ...]
+    algorithms: Callable[[Schema], Sequence[str]] = lambda schema: ()
+    missing: Callable[[Schema], str] = lambda schema: ""
+    """Why the table cannot be asked this; empty if it can."""
+    misfits: bool = True
+    """Whether rows that do not match the schema can be counted."""
 
 
-def _top(form: Form, result: Released) -> Answer:
-    """The groups with the most rows."""
-    number = _at("k", form, lambda: whole_number(form.typed["k"] or "10", "The number of groups", 1, _MOST_TOP))
-    _check_names(form, result.schema)
-    if not form.ticked and not result.ranked_by:
-        form.problems["by"] = "Tick the attributes whose groups are ranked."
-        raise BadInput("Say which groups are meant.")
-    lines = result.top(number, *form.ticked)
-    names = list(lines.columns)[:-5]  # the count, its ends, whether it is certain, and how likely
-    rows = []
-    for line in lines:
-        *labels, count, low, high, certain, chance = line
-        ends = [people(end) if math.isfinite(end) else "–" for end in (low, high)]
-        likely = "certain" if certain else "unknown" if math.isnan(chance) else f"{100 * chance:.0f}%"
-        rows.append((" × ".join(map(str, labels)), people(count), *ends, likely))
-    heads = (" × ".join(names), result.counted.what(), "from", "to", f"among the {number}")
-    caption = f"From and to: the {100 * lines.confidence:g}% interval of all groups at once."
-    return Answer(
-        f"The {number} largest groups by {' × '.join(names)}", "", Table.plain(heads, rows, caption), lines.meaning
-    )
+# ---- what a schema offers -------------------------------------------------------------------------------------------
 
 
-def _figure(form: Form, result: Released) -> Answer:
-    """The median, mean, sum or a quantile of an attribute with numbers."""
-    name, statistic = form.typed["of"], form.typed["statistic"] or "median"
-    if statistic not in _STATISTICS:
-        form.problems["statistic"] = f"Choose one of: {', '.join(_STATISTICS.values())}."
-        raise BadInput("Say which number you want.")
-    if statistic == "quantile":
-        part = _at("part", form, lambda: share(form.typed["part"], "the part of the rows"))
-        found: Figure = result.quantile(part, name or None)
-    else:
-        found = getattr(result, statistic)(name or None)
-    return Answer(f"{sentence(found.what)} of {name}", str(found), None, found.meaning)
+def names_of(schema: Schema) -> list[str]:
+    """The attributes that can be counted; a point has one name."""
+    return [name for name in spoken(schema) if not isinstance(schema.attributes.get(name), Identifier)]
 
 
-def _tabled(form: Form, result: Released) -> Answer:
-    """The table of some attributes, summed over the others."""
-    _check_names(form, result.schema)
-    names = tuple(form.ticked)
-    labels = result.labels(names)
-    cells = math.prod(map(len, labels))
-    if not 1 <= len(names) <= _MOST_SIDES or cells > _MOST_CELLS:
-        form.problems["by"] = (
-            f"Tick 1 to {_MOST_SIDES} attributes whose table has at most {_MOST_CELLS:,} cells, "
-            f"given {len(names)} with {cells:,} cells."
-        )
-        raise BadInput("This table cannot be shown here. In Python, result.table(…) has it.")
-    table = result.table(*names)
-    rows = list(itertools.product(*labels))
-    queries = [{name: [label] for name, label in zip(names, row, strict=True)} for row in rows]
-    interval: Interval = result.interval(queries)  # type: ignore[attr-defined]  # both kinds have it
-    labelled = {name: [str(row[place]) for row in rows] for place, name in enumerate(names)}
-    answer = _table(labelled, replace(interval, estimate=table.counts), result, " × ".join(names))
-    return replace(answer, said=f"How it was obtained: {table.how}.")
+def ordered_of(schema: Schema) -> list[str]:
+    """Those with an order."""
+    return [name for name in names_of(schema) if schema.attributes[axes_of(name, schema.attributes)[0]].ordered]
 
 
-def _check_names(form: Form, schema: Schema) -> None:
-    if form.ticked:
-        _at("by", form, lambda: schema.check_names(tuple(form.ticked)))
+def lines_of(schema: Schema) -> list[str]:
+    """Those with one order, from the least to the greatest value."""
+    return [name for name in ordered_of(schema) if name in schema.attributes]
 
 
-def _at(name: str, form: Form, read: Callable[[], Any]) -> Any:
-    """What a field holds; what is wrong with it is said at the field."""
+def numbers_of(schema: Schema) -> list[str]:
+    """Those with numbers that can be added up."""
+    places = Longitude | Latitude
+    kinds = {name: schema.attributes[name] for name in names_of(schema) if name in schema.attributes}
+    return [name for name, own in kinds.items() if isinstance(own, Integer | Numeric) and not isinstance(own, places)]
+
+
+def labels_of(schema: Schema) -> list[str]:
+    """Those that a classifier can predict."""
+    return [name for name, own in schema.attributes.items() if isinstance(own, Categorical | Boolean)]
+
+
+def _lacks(names: Callable[[Schema], list[str]], what: str) -> Callable[[Schema], str]:
+    return lambda schema: "" if names(schema) else f"The schema has no attribute {what}."
+
+
+def _no_unit(schema: Schema) -> str:
+    return "" if schema.unit else "The schema does not say which column names the person or thing behind a row."
+
+
+# ---- counts ---------------------------------------------------------------------------------------------------------
+
+
+_AXES = ("first", "second", "third")
+
+
+def _histogram(form: Form, schema: Schema) -> Task:
+    known = names_of(schema)
+    first = form.chosen("first", known, "an attribute: the rows of each of its values are counted")
+    return Histogram(first, *_further(form, known, [first]))
+
+
+def _further(form: Form, known: Sequence[str], names: list[str], fields: Sequence[str] = _AXES[1:]) -> list[str]:
+    """The attributes of further fields, which may be empty."""
+    further: list[str] = []
+    for field in fields:
+        if name := form.name(field, known):
+            if name in (*names, *further):
+                raise Wrong(field, f"{name} is chosen already. Choose another attribute, or none.")
+            further.append(name)
+    return further
+
+
+def _named(task: Histogram | Ranges | Cdf, schema: Schema) -> Fields | None:
+    """The fields of up to three attributes; the axes of a point are the point."""
+    names, spoken_names = list(task.attributes), names_of(schema)
+    for name in spoken_names:
+        axes = list(axes_of(name, schema.attributes))
+        if len(axes) > 1 and names[: len(axes)] == axes:
+            names[: len(axes)] = [name]
+    fit = len(names) <= len(_AXES) and all(name in spoken_names for name in names)
+    return {field: [name] for field, name in zip(_AXES, names, strict=False)} if fit else None
+
+
+def _ranges(form: Form, schema: Schema) -> Task:
+    first = form.chosen("first", ordered_of(schema), "an attribute with an order")
+    return Ranges(first, *_further(form, names_of(schema), [first]))
+
+
+def _ordered_first(task: Ranges, schema: Schema) -> Fields | None:
+    fields = _named(task, schema)
+    return fields if fields and fields["first"][0] in ordered_of(schema) else None
+
+
+def _up_to(form: Form, schema: Schema) -> Task:
+    return Cdf(form.chosen("first", lines_of(schema), "an attribute with an order"))
+
+
+def _rows_per_unit(form: Form, schema: Schema) -> Task:
+    most = form.whole("most", "The last class", 100_000)
+    if most is None:
+        raise Wrong("most", "Give the number of rows of the last class, such as 20.")
+    return RowsPerUnit(most)
+
+
+def _own_class(task: RowsPerUnit, schema: Schema) -> Fields | None:
+    return {"most": [str(task.most)]} if task == RowsPerUnit(task.most) else None
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+def _number_task(kind: type[NumbersTask]) -> Callable[[Form, Schema], Task]:
+    def task(form: Form, schema: Schema) -> Task:
+        name = form.chosen("number", numbers_of(schema), "an attribute of numbers")
+        by = _further(form, names_of(schema), [name], ("by", "by2"))
+        rows = form.whole("rows", "The number of rows of a group", _LARGEST)
+        if kind is not Quantiles:
+            return kind(name, by=by, rows=rows)
+        text = form.text("at", "quartiles")
+        try:
+            parts = parts_of(text if text.isalpha() else [part.strip() for part in text.split(",")])
+        except BadInput as problem:
+            raise Wrong("at", str(problem)) from None
+        return Quantiles(name, parts, by=by, rows=rows)
+
+    return task
+
+
+def _of_number(task: NumbersTask, schema: Schema) -> Fields | None:
+    known = names_of(schema)
+    if task.attribute not in numbers_of(schema) or len(task.by) > 2 or not set(task.by) <= set(known):
+        return None
+    fields = {
+        "number": [task.attribute],
+        **{field: [name] for field, name in zip(("by", "by2"), task.by, strict=False)},
+    }
+    fields |= {} if task.rows is None else {"rows": [str(task.rows)]}
+    return fields | ({"at": [", ".join(map(display, task.quantiles))]} if isinstance(task, Quantiles) else {})
+
+
+def _of_numbers(schema: Schema) -> Sequence[str]:
+    return list(PROGRAMS)
+
+
+# ---- tables and classifiers -----------------------------------------------------------------------------------------
+
+
+def _pairs(form: Form, schema: Schema) -> Task:
+    names = form.names("attributes", names_of(schema)) or None
+    if names is not None and sum(len(axes_of(name, schema.attributes)) for name in names) < 2:
+        raise Wrong("attributes", "Choose at least two attributes, or none for all of them.")
+    return Marginals(way=2, attrs=names, cells=form.whole("cells", "The number of cells", _MOST_CELLS))
+
+
+def _of_pairs(task: Marginals, schema: Schema) -> Fields | None:
+    plain = Marginals(way=2, attrs=task.attrs, cells=task.cells)
+    if task != plain or not set(task.attrs or ()) <= set(names_of(schema)):
+        return None
+    cells = {} if task.cells is None else {"cells": [str(task.cells)]}
+    return {"attributes": list(task.attrs or ()), **cells}
+
+
+def _classifier(form: Form, schema: Schema) -> Task:
+    label = form.chosen("label", labels_of(schema), "what to predict")
+    names = form.names("attributes", names_of(schema)) or None
+    if names is not None and label in names:
+        raise Wrong("attributes", f"{label} is what is predicted. Leave it out here.")
+    method = form.text("method", AUTO) or AUTO
+    if method not in (AUTO, *learners()):
+        raise Wrong("method", f"There is no method {shorten(method)}. Choose one of the list, or auto.")
+    return Classifier(label, names, method)
+
+
+def _of_classifier(task: Classifier, schema: Schema) -> Fields | None:
+    if task.given or not set(task.attributes or ()) <= set(names_of(schema)):
+        return None
+    return {"label": [task.label], "attributes": list(task.attributes or ()), "method": [task.method]}
+
+
+def _two_axes(schema: Schema) -> str:
+    return "" if len([name for name in schema.names if name in _axes(schema)]) > 1 else "It needs two attributes."
+
+
+def _axes(schema: Schema) -> list[str]:
+    return [axis for name in names_of(schema) for axis in axes_of(name, schema.attributes)]
+
+
+def _predicts(schema: Schema) -> str:
+    if not labels_of(schema):
+        return "The schema has no attribute with levels that could be predicted."
+    return "" if len(names_of(schema)) > 1 else "There is no other attribute to predict it from."
+
+
+# ---- any other request ----------------------------------------------------------------------------------------------
+
+
+def given_request(form: Form) -> Request:
+    """The request that a form keeps as it is, without its budget, filter and algorithm."""
     try:
-        return read()
-    except AdytonError as problem:
-        form.problems[name] = str(problem)
-        raise
+        plain = json.loads(form.text("given"))
+        if not isinstance(plain, dict):
+            raise ValueError
+        return sent_request({"task": None, **plain, "epsilon": 1})
+    except (ValueError, RecursionError) as problem:
+        if isinstance(problem, BadInput):
+            raise
+        raise BadInput("This request cannot be read. Choose a question anew.") from None
 
 
-# ---- numbers by groups -----------------------------------------------------------------------------------------------
+def _any(schema: Schema) -> Sequence[str]:
+    return sorted({*algorithms(), *NAMED, *PROGRAMS})
 
 
-def _of_numbers(visit: Visit, result: NumbersRelease) -> Form:
-    return Form(
-        noun=result.counted.noun,
-        statistics=[figures.name for figures in result.figures() if figures.known],
-        groups=[" × ".join(map(str, group)) for group in result.groups],
+# ---- all questions --------------------------------------------------------------------------------------------------
+
+_COUNTS, _NUMBER, _MANY = "How many", "About a number", "Many at once"
+_NO_ORDER = "with an order, such as a number or a date"
+
+
+def _plans(schema: Schema) -> Sequence[str]:
+    return algorithms()
+
+
+def _lines(schema: Schema) -> Sequence[str]:
+    return algorithms(ndim=1)
+
+
+def _of_a_number(
+    key: str, kind: type[NumbersTask], words: str, about: str, inputs: Callable[[Inputs], list[Input]]
+) -> Question:
+    return Question(
+        key=key,
+        group=_NUMBER,
+        words=words,
+        about=about,
+        field="number",
+        inputs=inputs,
+        task=_number_task(kind),
+        fields=_of_number,
+        kinds=(kind,),
+        algorithms=_of_numbers,
+        missing=_lacks(numbers_of, "of numbers"),
     )
 
 
-def _compared(form: Form, result: NumbersRelease) -> Answer:
-    """A statistic of one group against that of another."""
-    what, most = form.typed["what"] or "difference", len(form.groups) - 1
-    one = _at("one", form, lambda: whole_number(form.typed["one"], "The group", 0, most))
-    other = _at("other", form, lambda: whole_number(form.typed["other"], "The group", 0, most))
-    if what not in _COMPARED or form.typed["statistic"] not in form.statistics:
-        form.problems["statistic"] = f"Choose one of: {', '.join(form.statistics)}."
-        raise BadInput("Say which number of the groups is compared.")
-    pair = [(form.typed["statistic"], *result.groups[place]) for place in (one, other)]
-    return _said(getattr(result, what)(*pair), f"{_COMPARED[what]} of {form.groups[one]} and {form.groups[other]}")
+GIVEN = Question(
+    key="given",
+    group="",
+    words="A request as it was written",
+    about="Its budget, its filter and the algorithm can be changed.",
+    field="",
+    task=lambda form, schema: given_request(form).task,
+    kinds=(),
+    algorithms=_any,
+)
+_EVERY = (
+    Question(
+        key="each",
+        group=_COUNTS,
+        words="How many rows of each …",
+        about="A bar for each value; with two attributes a cross table, an age pyramid or a map.",
+        field="first",
+        inputs=lambda own: own.named("For each value of", names_of(own.schema)),
+        task=_histogram,
+        fields=_named,
+        kinds=(Histogram,),
+        algorithms=_plans,
+        missing=_lacks(names_of, "that can be counted"),
+    ),
+    Question(
+        key="between",
+        group=_COUNTS,
+        words="How many from … to …",
+        about="Counts between any two bounds of an attribute with an order, such as ages from 20 to 29.",
+        field="first",
+        inputs=lambda own: own.named("Between two values of", ordered_of(own.schema)),
+        task=_ranges,
+        fields=_ordered_first,
+        kinds=(Ranges,),
+        algorithms=_plans,
+        missing=_lacks(ordered_of, _NO_ORDER),
+    ),
+    Question(
+        key="up-to",
+        group=_COUNTS,
+        words="How many up to …",
+        about="Counts up to every value: the median and other quantiles follow from them.",
+        field="first",
+        inputs=lambda own: [own.select("first", "Up to each value of", lines_of(own.schema))],
+        task=_up_to,
+        fields=_named,
+        kinds=(Cdf,),
+        algorithms=_lines,
+        missing=_lacks(lines_of, _NO_ORDER),
+    ),
+    Question(
+        key="all",
+        group=_COUNTS,
+        words="How many rows in all",
+        about="One number, for a small part of the budget.",
+        field="",
+        task=lambda form, schema: Count(),
+        kinds=(Count,),
+        misfits=False,
+    ),
+    Question(
+        key="people",
+        group=_COUNTS,
+        words="How many people",
+        about="The units behind the rows, each counted once, however many rows they have.",
+        field="",
+        task=lambda form, schema: Units(),
+        kinds=(Units,),
+        missing=_no_unit,
+        misfits=False,
+    ),
+    Question(
+        key="rows-of-people",
+        group=_COUNTS,
+        words="People by their number of rows",
+        about="How many have one row, two rows, and so on.",
+        field="most",
+        inputs=lambda own: [
+            own.text("most", "The last class", "People with this many rows or more are one class.", "20")
+        ],
+        task=_rows_per_unit,
+        fields=_own_class,
+        kinds=(RowsPerUnit,),
+        algorithms=_lines,
+        missing=_no_unit,
+        misfits=False,
+    ),
+    _of_a_number(
+        "summary",
+        Summary,
+        "Everything about a number",
+        "Count, mean, standard deviation and quartiles, from one budget.",
+        lambda own: own.numbers(),
+    ),
+    _of_a_number(
+        "mean", Mean, "The mean of …", "What is usual, with the number of rows.", lambda own: own.numbers(own.rows())
+    ),
+    _of_a_number("sum", Sum, "The sum of …", "All values added up, such as costs.", lambda own: own.numbers()),
+    _of_a_number(
+        "quantiles",
+        Quantiles,
+        "The median and other quantiles of …",
+        "The value that half of the rows do not exceed, or nine in ten.",
+        lambda own: own.numbers(
+            own.text("at", "Which", "median, quartiles, deciles, or parts such as 0.1, 0.5, 0.9.", "quartiles")
+        ),
+    ),
+    _of_a_number(
+        "deviation",
+        Variance,
+        "The standard deviation of …",
+        "How much the values vary, with mean and count.",
+        lambda own: own.numbers(own.rows()),
+    ),
+    Question(
+        key="pairs",
+        group=_MANY,
+        words="All tables of two attributes",
+        about="How attributes depend on each other. Synthetic rows can be drawn from the result.",
+        field="attributes",
+        inputs=lambda own: [
+            own.checks("Attributes", "None ticked: all of them."),
+            own.text("cells", "Cells of a number, at most", "Optional: numbers are read in fewer, wider cells."),
+        ],
+        task=_pairs,
+        fields=_of_pairs,
+        kinds=(Marginals,),
+        algorithms=lambda schema: [*NAMED, *algorithms()],
+        missing=_two_axes,
+    ),
+    Question(
+        key="classifier",
+        group=_MANY,
+        words="A classifier that predicts …",
+        about="Learns one attribute from the others; predictions cost nothing.",
+        field="label",
+        inputs=lambda own: [
+            own.select("label", "Predict", labels_of(own.schema)),
+            own.checks("From", "None ticked: all others."),
+            own.select("method", "Method", learners(), "auto: the most accurate on average"),
+        ],
+        task=_classifier,
+        fields=_of_classifier,
+        kinds=(Classifier,),
+        missing=_predicts,
+        misfits=False,
+    ),
+)
+QUESTIONS: Mapping[str, Question] = {question.key: question for question in _EVERY}
+"""All questions, in the order in which they are offered."""
+
+
+def fields_of(request: Request, schema: Schema) -> dict[str, list[str]]:
+    """The fields of the form that ask this request."""
+    common = {"epsilon": [display(request.epsilon)], "where": [request.where or ""]}
+    if common["epsilon"][0].startswith("≈"):
+        common["epsilon"] = [str(request.epsilon)]
+    common["algorithm"] = [request.algorithm]
+    common["misfits"] = ["" if request.misfits is None else str(request.misfits)]
+    if isinstance(request.misfits, bool):
+        common["misfits"] = ["yes" if request.misfits else "no"]
+    for question in QUESTIONS.values():
+        if type(request.task) in question.kinds and not request.options and request.known is None:
+            fields = question.fields(request.task, schema)
+            if fields is not None and question.task(Form(fields), schema) == request.task:
+                return {"question": [question.key], **common, **{name: list(own) for name, own in fields.items()}}
+    plain = request.to_dict()
+    kept = {key: plain[key] for key in ("task", "options", "known") if plain.get(key)}
+    return {"question": [GIVEN.key], **common, "given": [json.dumps(kept)]}

@@ -1,18 +1,18 @@
 """Results: what was asked before, and one result with its numbers, pictures, files and further questions.
 
-While a request is under way its page says what was asked and since when, which is public, and nothing else.
+The pages of requests without a result are in ``under_way.py``, what is shown of one in ``showing.py``.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from adyton.errors import AdytonError
 from adyton.exact import display
+from adyton.result.folder import JSON
 from adyton.result.result import Result
 from adyton.service.pages.fetched import (
     AT_ONCE,
@@ -21,18 +21,19 @@ from adyton.service.pages.fetched import (
     Outcome,
     Place,
     Saved,
-    cancel,
     lines,
     outcome,
-    seconds_since,
+    owner_of,
 )
+from adyton.service.pages.further import COUNTED, Form, answered, form_of
 from adyton.service.pages.lines import lines_for
-from adyton.service.pages.questions import COUNTED, Form, answered, form_of
 from adyton.service.pages.showing import (
     RECEIPT,
     File,
+    again_path,
     file_of,
     first_look,
+    glance_of,
     linked,
     made_of,
     most_rows,
@@ -42,6 +43,7 @@ from adyton.service.pages.showing import (
     rows_file,
 )
 from adyton.service.pages.tables import frame
+from adyton.service.pages.under_way import MEASUREMENTS, without_result
 from adyton.service.pages.visits import (
     NoSuchPage,
     Page,
@@ -49,17 +51,16 @@ from adyton.service.pages.visits import (
     Visit,
     download,
     path_to,
-    redirect,
     whole_number,
 )
-from adyton.service.timing import class_of
-from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
 
 _REHEARSALS = 8
+"""How many rehearsed results are kept for a visitor."""
+_PENDING = "pending"
+"""The field that says that a page has not even pictures without intervals."""
 _LINES = 100
 """How many requests a page lists."""
-_MEASUREMENTS = "measurements.json"
 STATES = {
     "done": "done",
     "begun": "under way",
@@ -69,11 +70,6 @@ STATES = {
     "ended": "ended early",
 }
 """What people read instead of the words of the ledger."""
-_CLASSES = {
-    "count": "It is a single count: the quickest kind of request.",
-    "small": "It is a small request, of few cells: usually a matter of seconds.",
-    "large": "It is a large request: it may take minutes.",
-}
 
 
 # ---- what was asked before -------------------------------------------------------------------------------------------
@@ -105,7 +101,7 @@ def _row(visit: Visit, table: str, line: Mapping[str, Any]) -> dict[str, Any]:
     made_at = str(line.get("made", ""))
     status = str(line.get("status"))
     return {
-        "path": "" if place.owner == "" else path_of(place),  # only curators open those of curators
+        "path": "" if place.owner == "" else place.path(),  # only curators open those of curators
         "words": words,
         "epsilon": "" if request is None else display(request.epsilon),
         "where": (request.where or "") if request is not None else "",
@@ -113,31 +109,10 @@ def _row(visit: Visit, table: str, line: Mapping[str, Any]) -> dict[str, Any]:
         "kind": status,
         "made": made_at[:16].replace("T", " ") if visit.person.is_curator else made_at[:10],
         "who": str(line.get("analyst") or "curators"),
-        "key": key_of(place),
+        "key": place.key,
         "again": "" if request is None else again_path(table, line["request"]),
         "done": status == "done" and request is not None and place.owner != "",
     }
-
-
-def owner_of(visit: Visit, line: Mapping[str, Any]) -> str | None:
-    """Whose request a line of the list is, if it is not the visitor's own; empty for one of the curators."""
-    own = None if visit.person.is_curator else visit.person.name
-    return None if line.get("analyst") == own else str(line.get("analyst") or "")
-
-
-def path_of(place: Place, *more: str, **query: str) -> str:
-    """The path of a result, or of something below it."""
-    return path_to("tables", place.table, "results", place.id, *more, **query, **place.of)
-
-
-def key_of(place: Place) -> str:
-    """A result as one text: its id and, if it is somebody else's, whose."""
-    return place.id if place.owner is None else f"{place.id}:{place.owner}"
-
-
-def again_path(table: str, request: Any) -> str:
-    """Where the same can be asked again."""
-    return path_to("tables", table, "ask", request=json.dumps(request, ensure_ascii=False))
 
 
 # ---- one request, or its result --------------------------------------------------------------------------------------
@@ -148,7 +123,7 @@ def result(visit: Visit, table: str, id: str) -> Page:
     place = Place.asked(visit, table, id)
     found = outcome(visit, place)
     if found.saved is None:
-        return _without_result(visit, place, found)
+        return without_result(visit, place, found)
     session = visit.session(table)
     return show(visit, session, table, found.saved.result, place=place, found=found)
 
@@ -158,26 +133,26 @@ def show(visit: Visit, session: RemoteSession | None, table: str, result: Result
 
     It may be a released one (*place* and *found*: where it is, and what the service says of it), one in a file (*saved*
     and *path*: where it is, without a session), or else a rehearsed one (*request*: the plain values of what was
-    rehearsed), which is kept for the visitor for a while.
+    rehearsed, or *back*: where its question is), which is kept for the visitor for a while.
     """
     place: Place | None = more.get("place")
     found: Outcome | None = more.get("found")
     saved: Saved | None = found.saved if found is not None else more.get("saved")
-    path = str(more.get("path") or (path_of(place) if place is not None else ""))
+    path = str(more.get("path") or (place.path() if place is not None else ""))
     request = more.get("request") or (found.request if found is not None else None)
     if saved is None:
-        saved, path = _keep_rehearsal(visit, table, result, request)
+        saved, path = _keep_rehearsal(visit, table, result, str(more.get("back") or ""), request)
     values = _values(visit, saved, path)
     if table:
         plain, asked = _request_of(result, request)
-        values["again"] = again_path(table, plain) if plain else ""
+        values["again"] = str(more.get("back") or (again_path(table, plain) if plain else ""))
         if asked is not None and result.receipt.private:
             values["where_else"] = lines_for(visit, table, asked)
     if place is not None and found is not None:
         described = visit.ask("GET", f"/v1/datasets/{quote(table, safe='')}")
         values |= {
             "signed": found.signed,
-            "compare": path_to("tables", table, "compare", a=key_of(place)),
+            "compare": path_to("tables", table, "compare", a=place.key),
             "who": _who_sees(visit, place, everybody=described.get("results") == "all"),
         }
         values["files"].append(File(RECEIPT, "The receipt that the service signed for exactly these bytes"))
@@ -192,7 +167,13 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
     base, _, query = path.partition("?")
     result, made = saved.result, made_of(saved)
     drawn = made.ready(AT_ONCE)
-    shown = made.value(0).shown if drawn else first_look(result)
+    pending = {_PENDING: "1"}
+    if drawn:
+        shown = made.value(0).shown
+    else:
+        glance, shown = glance_of(saved), first_look(result)
+        if glance.ready(AT_ONCE) and not glance.failed:
+            shown, pending = glance.value(0), {}
 
     def below(*parts: str, **fields: str) -> str:
         said = "&".join(filter(None, [query, urlencode(fields)]))
@@ -214,7 +195,7 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
         "files": list(shown.files),
         "below": below,
         "form": form,
-        "drawing": "" if drawn else f"{base}/drawn?{urlencode(list(_fields(visit)))}",
+        "drawing": "" if drawn else f"{base}/drawn?{urlencode([*_fields(visit), *pending.items()])}",
         "counted": COUNTED,
         "most_rows": most,
         "rows": visit.text("rows", f"{min(most, 1000)}"),
@@ -229,7 +210,7 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
 
 def _fields(visit: Visit) -> Iterator[tuple[str, str]]:
     """The fields of a query, one by one."""
-    return ((name, value) for name, values in visit.query.items() for value in values)
+    return ((name, value) for name, values in visit.query.items() if name != _PENDING for value in values)
 
 
 def _question(visit: Visit, saved: Saved, form: Form) -> Job:
@@ -242,7 +223,9 @@ def drawn_at(visit: Visit, saved: Saved, path: str) -> Page:
     """What is loaded anew until the pictures of a result are drawn, and a question is answered; then, where to go."""
     ready, made = made_of(saved).ready(AT_ONCE), made_of(saved)
     form = form_of(visit, saved.result) if ready and not made.value(0).shown.problem else None
-    if ready and (form is None or not form.asked or _question(visit, saved, form).ready(AT_ONCE)):
+    glance = glance_of(saved) if visit.text(_PENDING) and not ready else None
+    first = glance is not None and glance.ready(AT_ONCE) and not glance.failed and glance.value(0).sections
+    if first or (ready and (form is None or not form.asked or _question(visit, saved, form).ready(AT_ONCE))):
         base, fields = path.partition("?")[0], urlencode(list(_fields(visit)))
         fragment = "#answer" if form is not None and form.asked else ""
         return Page(b"", headers={"adyton-next": f"{base}?{fields}{fragment}" if fields else base})
@@ -252,33 +235,40 @@ def drawn_at(visit: Visit, saved: Saved, path: str) -> Page:
 # ---- rehearsed results -----------------------------------------------------------------------------------------------
 
 
-def _keep_rehearsal(visit: Visit, table: str, result: Result, request: Any) -> tuple[Saved, str]:
+class _Rehearsal(NamedTuple):
+    table: str
+    saved: Saved
+    back: str
+    request: Any
+
+
+def _keep_rehearsal(visit: Visit, table: str, result: Result, back: str, request: Any) -> tuple[Saved, str]:
     """Keep a rehearsed result, so that its page can be loaded again; where it is."""
-    known: dict[str, tuple[str, Saved, Any]] = visit.person.kept.setdefault("rehearsals", {})
+    known: dict[str, _Rehearsal] = visit.person.kept.setdefault("rehearsals", {})
     key, saved = secrets.token_urlsafe(12), Saved("", result)
-    known[key] = table, saved, request
+    known[key] = _Rehearsal(table, saved, back, request)
     while len(known) > _REHEARSALS:
         del known[next(iter(known))]
     return saved, path_to("tables", table, "rehearsals", key)
 
 
-def _rehearsal(visit: Visit, table: str, key: str) -> tuple[Saved, Any]:
-    named, saved, request = visit.person.kept.get("rehearsals", {}).get(key, ("", None, None))
-    if saved is None or named != table:
+def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
+    known: _Rehearsal | None = visit.person.kept.get("rehearsals", {}).get(key)
+    if known is None or known.table != table:
         raise NoSuchPage("This rehearsal is not kept any more. Rehearse again: it costs nothing.")
-    return saved, request
+    return known
 
 
 def rehearsed(visit: Visit, table: str, key: str) -> Page:
     """A result on made-up rows, once more."""
-    saved, request = _rehearsal(visit, table, key)
-    path = path_to("tables", table, "rehearsals", key)
-    return show(visit, visit.session(table), table, saved.result, saved=saved, path=path, request=request)
+    known, session = _rehearsal(visit, table, key), visit.session(table)
+    about = {"saved": known.saved, "back": known.back, "request": known.request}
+    return show(visit, session, table, known.saved.result, path=path_to("tables", table, "rehearsals", key), **about)
 
 
 def rehearsal_drawn(visit: Visit, table: str, key: str) -> Page:
     """The part of the page that is loaded anew until the pictures are drawn."""
-    return drawn_at(visit, _rehearsal(visit, table, key)[0], path_to("tables", table, "rehearsals", key))
+    return drawn_at(visit, _rehearsal(visit, table, key).saved, path_to("tables", table, "rehearsals", key))
 
 
 # ---- parts of the page -----------------------------------------------------------------------------------------------
@@ -316,79 +306,6 @@ def _who_sees(visit: Visit, place: Place, *, everybody: bool) -> str:
     return f"{whose} and the curators of this table may open it here, and nobody else."
 
 
-# ---- without a result ------------------------------------------------------------------------------------------------
-
-_TITLES = {
-    "under way": "Under way",
-    "waiting": "Waits for the curator's consent",
-    "refused": "Refused by the curator",
-    "ended": "Ended early, without a result",
-    "measured": "Ended early: what was measured",
-    "unread": "A result that cannot be shown",
-    "reading": "A result",
-    "cancelled": "Cancelled",
-    "gone": "Not carried out",
-}
-
-
-def _without_result(visit: Visit, place: Place, found: Outcome) -> Page:
-    """The page of a request that has no result: why, and what can be done."""
-    words, request = request_in_words(found.request)
-    values = {
-        **frame(visit.session(place.table), place.table),
-        "title": _TITLES[found.state],
-        "words": words if found.request is not None else "",
-        "asked": request,
-        "epsilon": "" if request is None else display(request.epsilon),
-        "said": found.said,
-        "again": again_path(place.table, found.request) if request is not None else "",
-        "json_path": path_of(place, "files", _MEASUREMENTS if found.state == "measured" else "release.json"),
-        "here": path_of(place),
-        "progress": path_of(place, "progress", state=found.state),
-        "cancel": path_of(place, "cancel") if place.owner is None else "",
-        "late": visit.text("cancel") == "late",
-        **_progress(visit, place, found),
-    }
-    return visit.page("request.html.j2", status=404 if found.state == "gone" else 200, **values)
-
-
-def _progress(visit: Visit, place: Place, found: Outcome) -> dict[str, Any]:
-    """What may be known of a request that is under way: since when, and its public class."""
-    seconds = seconds_since(visit, place)
-    cells = visit.person.kept.setdefault("cells", {})
-    if place.table not in cells:
-        described = visit.ask("GET", f"/v1/datasets/{quote(place.table, safe='')}")
-        cells[place.table] = described.get("cells", {})
-    kind = class_of("ask", found.request, cells[place.table])
-    minutes, rest = divmod(int(seconds), 60)
-    return {
-        "since": f"{minutes} min {rest:02d} s" if minutes else f"{rest} s",
-        "class_words": _CLASSES[kind] if found.request is not None else "",
-        "state": found.state,
-    }
-
-
-def progress(visit: Visit, table: str, id: str) -> Page:
-    """The part of the page that is loaded anew while a request is under way; at its end, where to go."""
-    place = Place.asked(visit, table, id)
-    found = outcome(visit, place)
-    if found.state != visit.text("state"):
-        return Page(b"", headers={"adyton-next": path_of(place)})
-    return visit.page("progress.html.j2", **_progress(visit, place, found))
-
-
-def cancelled(visit: Visit, table: str, id: str) -> Page:
-    """Cancel a request; where that is too late, its page says so."""
-    place = Place(table, id)
-    try:
-        cancel(visit, place)
-    except Unreached:
-        raise
-    except AdytonError:
-        return redirect(path_of(place, cancel="late"))
-    return redirect(path_of(place))
-
-
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
@@ -399,7 +316,7 @@ def file(visit: Visit, table: str, id: str, name: str) -> Page:
         return download(found.signed.text.encode("ascii", "replace"), name, "text/plain; charset=utf-8")
     if found.saved is not None:
         return file_of(found.saved, name)
-    if found.text and name in ("release.json", _MEASUREMENTS):
+    if found.text and name in (JSON, MEASUREMENTS):
         return download(found.text.encode("utf-8"), name, "application/json")
     raise NoSuchPage("This request has no result to save. Its page says what became of it.")
 
@@ -428,8 +345,8 @@ def drawn(visit: Visit, table: str, id: str) -> Page:
     place = Place.asked(visit, table, id)
     found = outcome(visit, place)
     if found.saved is None:
-        return Page(b"", headers={"adyton-next": path_of(place)})
-    return drawn_at(visit, found.saved, path_of(place))
+        return Page(b"", headers={"adyton-next": place.path()})
+    return drawn_at(visit, found.saved, place.path())
 
 
 def report(visit: Visit, table: str, id: str) -> Page:
@@ -443,8 +360,6 @@ def report(visit: Visit, table: str, id: str) -> Page:
 VIEWS: Mapping[tuple[str, str], View] = {
     ("GET", "/tables/{table}/results"): listed,
     ("GET", "/tables/{table}/results/{id}"): result,
-    ("GET", "/tables/{table}/results/{id}/progress"): progress,
-    ("POST", "/tables/{table}/results/{id}/cancel"): cancelled,
     ("GET", "/tables/{table}/results/{id}/drawn"): drawn,
     ("GET", "/tables/{table}/results/{id}/files/{name}"): file,
     ("GET", "/tables/{table}/results/{id}/rows"): rows,

@@ -7,6 +7,7 @@ page is there at once. Whatever fails, what was paid for can be had: then the pa
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,17 +20,20 @@ from pyarrow import csv, parquet
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
 from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, render, sentence
+from adyton.report.page import Section as Titled
 from adyton.result.folder import JSON, REPORT, for_spreadsheets
+from adyton.result.release import QUICK, Release
 from adyton.result.released import Released
 from adyton.result.result import Result
 from adyton.result.rows import MOST_ROWS, sampled_table
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Sheets
 from adyton.service.pages.fetched import PATIENCE, Job, Saved
-from adyton.service.pages.visits import NoSuchPage, Page, document, download, templates
+from adyton.service.pages.visits import NoSuchPage, Page, document, download, path_to, templates
 from adyton.tasks.request import AUTO, Request
 
 _ROOM = 150_000
 """For how many characters of pictures and tables there is room on a page; the report has all of them."""
+_GLANCE = 2
 _LARGEST = 45 * 2**20
 """The most bytes of a file that a page can pass on."""
 MOST_VALUES = 2_000_000
@@ -83,11 +87,21 @@ def made_of(saved: Saved) -> Job:
     return saved.job("page", lambda: _made(saved.result))
 
 
-def first_look(result: Result) -> Shown:
-    """What can be shown of a result at once."""
+def glance_of(saved: Saved) -> Job:
+    """What can be shown of a result while its intervals are being computed."""
+    return saved.job("glance", lambda: first_look(saved.result, pictures=True))
+
+
+def first_look(result: Result, *, pictures: bool = False) -> Shown:
+    """What can be shown of a result at once; with *pictures*, also those of many counts, without intervals."""
     cost = (Fact("Privacy spent", f"ε = {display(result.epsilon)}"), Fact("Algorithm", result.algorithm))
     lead = result.counted.after(result.asked_in_words())
-    return Shown(sentence(str(result.task)), lead, cost, (), "", (File(JSON, _WHAT[JSON]),), ())
+    sections: tuple[Section, ...] = ()
+    if pictures and isinstance(result, Release) and result.estimate.size > QUICK:
+        drawn = [Picture.of(drawing) for drawing in result.drawings(_GLANCE)]
+        sections, _ = _fitted([Titled("numbers", "The estimate, still without intervals", tuple(drawn))])
+    files = (File(JSON, _WHAT[JSON]),)
+    return Shown(sentence(str(result.task)), lead, cost, sections, "", files, ())
 
 
 def _made(result: Result) -> Made:
@@ -118,7 +132,7 @@ def _then(fact: Fact, result: Result) -> Fact:
     return fact._replace(small=tuple(f"{then} then" if small == now else small for small in fact.small))
 
 
-def _fitted(sections: Sequence[Any]) -> tuple[tuple[Section, ...], bool]:
+def _fitted(sections: Sequence[Titled]) -> tuple[tuple[Section, ...], bool]:
     """As much of some sections as there is room for, and whether something is left out."""
     room, every, left_out = _ROOM, [], False
     for section in sections:
@@ -292,3 +306,8 @@ def request_in_words(plain: Any) -> tuple[str, Request | None]:
         return sentence(str(request.task)), request
     except Exception:  # an old or foreign request must not break a list
         return "A request that this version cannot read", None
+
+
+def again_path(table: str, request: Any) -> str:
+    """Where the same can be asked again."""
+    return path_to("tables", table, "ask", request=json.dumps(request, ensure_ascii=False))

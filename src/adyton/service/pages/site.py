@@ -7,6 +7,7 @@ keep scripts, frames and addresses of others out.
 from __future__ import annotations
 
 import base64
+import hashlib
 import hmac
 import re
 from collections.abc import Mapping
@@ -18,9 +19,22 @@ from urllib.parse import parse_qs, unquote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import asking, comparing, entrance, results, saved, tables, words
+from adyton.service.pages import (
+    asking,
+    comparing,
+    drawing_up,
+    entrance,
+    owning,
+    people,
+    results,
+    saved,
+    tables,
+    under_way,
+    words,
+)
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
+from adyton.session.client import Forbidden, NotFound, Unauthorized
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; "
@@ -35,16 +49,19 @@ _HEADERS = {
 }
 _MOST_FIELDS = 20_000
 _ROUTES: dict[tuple[str, str], View] = {
-    **entrance.VIEWS,
-    **tables.VIEWS,
-    **asking.VIEWS,
-    **words.VIEWS,
-    **results.VIEWS,
-    **comparing.VIEWS,
-    **saved.VIEWS,
+    name: view
+    for chapter in (entrance, tables, asking, results, under_way, comparing, saved, owning, people, drawing_up, words)
+    for name, view in chapter.VIEWS.items()
 }
 """Every view, by method and path."""
-_STATUS = {BudgetExceeded: 409, Waiting: 202, NoSuchPage: 404, ServiceError: 503}
+_STATUS = {
+    BudgetExceeded: 409,
+    Waiting: 202,
+    NoSuchPage: 404,
+    Forbidden: 403,
+    NotFound: 404,
+    ServiceError: 503,
+}
 
 
 class Site:
@@ -55,6 +72,8 @@ class Site:
         self.visitors = Visitors()
         key = settings.get("links")
         self.links = Links(key) if key else None
+        self.mark = hashlib.sha256(key.encode()).hexdigest()[:8] if key else ""
+        """What tells the cookies of this service from those of others on the machine."""
         self.results: dict[Any, Any] = {}
         """Results that were read before, for views that show them again."""
 
@@ -73,7 +92,7 @@ class Site:
         visit.host = str(message.get("host", ""))
         try:
             visit.query = _fields(message.get("query", ""))
-            visit.cookie = _cookie(message)
+            visit.cookie = _cookie(message, self.mark)
             visit.visitor = self.visitors.find(visit.cookie)
             if visit.method == "POST":
                 visit.form = _form(message)
@@ -82,6 +101,8 @@ class Site:
             return view(visit, **parts)
         except SignIn:
             return redirect(path_to("enter", to=visit.path if visit.method == "GET" else "/"))
+        except Unauthorized:
+            return entrance.signed_out(visit)
         except AdytonError as problem:
             return self._problem(visit, problem)
         except Exception as defect:
@@ -103,6 +124,7 @@ class Site:
 
 
 _TITLES = {
+    403: "You may not do this",
     404: "There is no such page",
     409: "More than is left",
     503: "The service does not answer",
@@ -146,10 +168,10 @@ def _form(message: Message) -> Fields:
     return _fields(base64.b64decode(message.get("body", "")).decode("latin-1"))
 
 
-def _cookie(message: Message) -> str:
+def _cookie(message: Message, mark: str) -> str:
     try:
         jar = SimpleCookie(message.get("cookie", ""))
     except CookieError:
         return ""
-    own = jar.get(cookie_name(secure=bool(message.get("secure"))))
+    own = jar.get(cookie_name(secure=bool(message.get("secure")), mark=mark))
     return own.value if own else ""

@@ -9,6 +9,7 @@ from typing import Any
 from adyton.exact import display
 from adyton.schema import Schema
 from adyton.schema.misfits import accepts
+from adyton.service.pages.own import own_budget
 from adyton.service.pages.visits import Page, View, Visit
 from adyton.session.remote import RemoteSession
 
@@ -22,17 +23,15 @@ def home(visit: Visit) -> Page:
 def table(visit: Visit, table: str) -> Page:
     """What is public about a table, what may be spent on it, and what can be asked."""
     session = visit.session(table)
-    return visit.page("table.html.j2", **frame(session, table), attributes=_attributes(session.schema))
+    own = own_budget(visit, session, table)
+    return visit.page("table.html.j2", **frame(session, table), attributes=_attributes(session.schema), own=own)
 
 
 def frame(session: RemoteSession, table: str) -> dict[str, Any]:
     """What every page about a table shows: its name and its budget."""
-    account = session.kernel.known_budget  # as of the call that made the session
-    return {
-        "table": table,
-        "budget": budget_of(account.total, account.spent, left=account.remaining),
-        "unit": session.unit,
-    }
+    account, waiting = session.kernel.known_budget, session.about.get("waiting", 0)  # as the session began
+    budget = budget_of(account.total, account.spent, left=account.remaining)
+    return {"table": table, "budget": budget, "unit": session.unit, "waiting": waiting}
 
 
 def budget_of(

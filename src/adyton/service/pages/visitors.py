@@ -95,9 +95,13 @@ class Links:
         return hmac.new(self._key, said.encode(), hashlib.sha256).hexdigest()
 
 
-def cookie_name(*, secure: bool) -> str:
-    """The name of the cookie; over TLS one that no other site of the domain can set."""
-    return f"__Host-{COOKIE}" if secure else COOKIE
+def cookie_name(*, secure: bool, mark: str = "") -> str:
+    """The name of the cookie; over TLS one that no other site of the domain can set.
+
+    A *mark* tells the services of one person apart: browsers send the cookies of a machine to all of its ports.
+    """
+    name = f"{COOKIE}-{mark}" if mark else COOKIE
+    return f"__Host-{name}" if secure else name
 
 
 def _hashed(cookie: str) -> bytes:

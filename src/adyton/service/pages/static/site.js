@@ -40,7 +40,7 @@
     }
   }
 
-  // data-live="URL" data-into="#id" on a form: what URL says about the form as it is now
+  // data-live="URL" data-into="#id" on a form: what URL says about the form as it is now; data-send="post" for long forms
   function lives(root) {
     for (const form of all("form[data-live]", root)) {
       const place = document.querySelector(form.dataset.into);
@@ -48,10 +48,14 @@
       const load = async () => {
         const mine = ++asked;
         const fields = new URLSearchParams(new FormData(form));
-        fields.delete("form_key");
+        const posted = form.dataset.send === "post";
+        if (!posted) fields.delete("form_key");
         place.classList.add("busy");
         try {
-          const reply = await fetch(form.dataset.live + "?" + fields, { headers: { "X-Fragment": "1" } });
+          const headers = { "X-Fragment": "1" };
+          const reply = posted
+            ? await fetch(form.dataset.live, { method: "POST", headers, body: fields })
+            : await fetch(form.dataset.live + "?" + fields, { headers });
           const text = await reply.text();
           if (mine !== asked) return;
           if (reply.redirected) { location.reload(); return; }
@@ -104,14 +108,15 @@
     for (const part of all("[data-plain]", root)) part.hidden = true;
   }
 
-  // data-chooses="name" on a field: parts with data-if="name=value other" are shown for these values only
+  // data-if="name=value other" on a part of a form: it is shown for these values of a field only; * is any value
   function chooses(root) {
     for (const form of all("form", root)) {
       const show = () => {
+        const fields = new FormData(form);
         for (const part of all("[data-if]", form)) {
           const [name, values] = part.dataset.if.split("=");
-          const chosen = new FormData(form).getAll(name);
-          part.hidden = !values.split(" ").some((value) => chosen.includes(value));
+          const chosen = fields.getAll(name);
+          part.hidden = !values.split(" ").some((value) => (value === "*" ? chosen.some(Boolean) : chosen.includes(value)));
         }
       };
       form.addEventListener("change", show);

@@ -1,0 +1,103 @@
+"""A request that has no result, or none yet: what became of it, and what can be done.
+
+While it is under way its page says what was asked and since when, which is public, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from adyton.errors import AdytonError
+from adyton.exact import display
+from adyton.result.folder import JSON
+from adyton.service.pages.fetched import Outcome, Place, cancel, outcome, seconds_since
+from adyton.service.pages.showing import again_path, request_in_words
+from adyton.service.pages.tables import frame
+from adyton.service.pages.visits import Page, View, Visit, redirect
+from adyton.service.timing import class_of
+from adyton.session.client import Unreached
+
+MEASUREMENTS = "measurements.json"
+"""The file of what was measured for a request that ended early."""
+_CLASSES = {
+    "count": "It is a single count: the quickest kind of request.",
+    "small": "It is a small request, of few cells: usually a matter of seconds.",
+    "large": "It is a large request: it may take minutes.",
+}
+_TITLES = {
+    "under way": "Under way",
+    "waiting": "Waits for the curator's consent",
+    "refused": "Refused by the curator",
+    "ended": "Ended early, without a result",
+    "measured": "Ended early: what was measured",
+    "unread": "A result that cannot be shown",
+    "reading": "A result",
+    "cancelled": "Cancelled",
+    "gone": "Not carried out",
+}
+
+
+def without_result(visit: Visit, place: Place, found: Outcome) -> Page:
+    """The page of a request that has no result: why, and what can be done."""
+    words, request = request_in_words(found.request)
+    values = {
+        **frame(visit.session(place.table), place.table),
+        "title": _TITLES[found.state],
+        "words": words if found.request is not None else "",
+        "asked": request,
+        "epsilon": "" if request is None else display(request.epsilon),
+        "said": found.said,
+        "again": again_path(place.table, found.request) if request is not None else "",
+        "json_path": place.path("files", MEASUREMENTS if found.state == "measured" else JSON),
+        "here": place.path(),
+        "progress": place.path("progress", state=found.state),
+        "cancel": place.path("cancel") if place.owner is None else "",
+        "late": visit.text("cancel") == "late",
+        **_progress(visit, place, found),
+    }
+    return visit.page("request.html.j2", status=404 if found.state == "gone" else 200, **values)
+
+
+def _progress(visit: Visit, place: Place, found: Outcome) -> dict[str, Any]:
+    """What may be known of a request that is under way: since when, and its public class."""
+    seconds = seconds_since(visit, place)
+    cells = visit.person.kept.setdefault("cells", {})
+    if place.table not in cells:
+        described = visit.ask("GET", f"/v1/datasets/{quote(place.table, safe='')}")
+        cells[place.table] = described.get("cells", {})
+    kind = class_of("ask", found.request, cells[place.table])
+    minutes, rest = divmod(int(seconds), 60)
+    return {
+        "since": f"{minutes} min {rest:02d} s" if minutes else f"{rest} s",
+        "class_words": _CLASSES[kind] if found.request is not None else "",
+        "state": found.state,
+    }
+
+
+def progress(visit: Visit, table: str, id: str) -> Page:
+    """The part of the page that is loaded anew while a request is under way; at its end, where to go."""
+    place = Place.asked(visit, table, id)
+    found = outcome(visit, place)
+    if found.state != visit.text("state"):
+        return Page(b"", headers={"adyton-next": place.path()})
+    return visit.page("progress.html.j2", **_progress(visit, place, found))
+
+
+def cancelled(visit: Visit, table: str, id: str) -> Page:
+    """Cancel a request; where that is too late, its page says so."""
+    place = Place(table, id)
+    try:
+        cancel(visit, place)
+    except Unreached:
+        raise
+    except AdytonError:
+        return redirect(place.path(cancel="late"))
+    return redirect(place.path())
+
+
+VIEWS: Mapping[tuple[str, str], View] = {
+    ("GET", "/tables/{table}/results/{id}/progress"): progress,
+    ("POST", "/tables/{table}/results/{id}/cancel"): cancelled,
+}
