@@ -19,7 +19,7 @@ from adyton.programs.counts import CountsOutlook
 from adyton.schema import Schema
 from adyton.service.pages import asking, outlooks
 from adyton.service.pages.drafts import read_draft
-from adyton.service.pages.tasks_in_words import QUESTIONS, Form, Inputs, fields_of
+from adyton.service.pages.questions import QUESTIONS, Form, Inputs, fields_of
 from adyton.session.rehearsal import facts_of
 from adyton.session.session import Session
 from adyton.tasks.request import Request

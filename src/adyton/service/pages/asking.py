@@ -25,8 +25,8 @@ from adyton.service.pages.drafts import COMPARISONS, Draft, read_draft
 from adyton.service.pages.fetched import Place
 from adyton.service.pages.fetched import sent as remember
 from adyton.service.pages.lines import lines_for
+from adyton.service.pages.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
 from adyton.service.pages.tables import budget_of, frame
-from adyton.service.pages.tasks_in_words import GIVEN, QUESTIONS, Form, Inputs, fields_of
 from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
@@ -116,7 +116,7 @@ def _choices(visit: Visit, session: RemoteSession, table: str, problem: str = ""
         to = path_to("tables", table, "ask", question=question.key)
         own = {"words": question.words, "about": question.about, "to": to, "missing": question.missing(session.schema)}
         groups.setdefault(question.group, []).append(own)
-    return visit.page("choose_question.html.j2", **frame(session, table), groups=groups, problem=problem)
+    return visit.page("questions.html.j2", **frame(session, table), groups=groups, problem=problem)
 
 
 def _page(

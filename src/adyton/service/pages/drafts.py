@@ -16,7 +16,7 @@ from adyton.schema.attributes import Attribute
 from adyton.schema.predicates import Compare, IsNull, Not, Predicate, Scalar, check_predicate, parse_predicate
 from adyton.schema.times import Times
 from adyton.service.pages import outlooks
-from adyton.service.pages.tasks_in_words import GIVEN, QUESTIONS, Form, Question, Wrong, given_request
+from adyton.service.pages.questions import GIVEN, QUESTIONS, Form, Question, Wrong, given_request
 from adyton.session.remote import RemoteSession
 from adyton.tasks import Task
 from adyton.tasks.request import AUTO, Request
