@@ -28,8 +28,6 @@ from adyton.whole import SAFE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from adyton.report.pictures import Drawing
-
 
 LARGEST, SMALLEST = Fraction(LARGEST_TOTAL), Fraction(1, 10**6)
 EPSILONS = tuple(map(Fraction, ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5")))
@@ -233,27 +231,6 @@ def plot_errors(
 ) -> Figure:
     """A picture of the error against ε under a sentence: the typical error of each algorithm, and the half-width of the
     95% interval of the best one. *epsilon* is marked at the error *amount*, or else at its half-width."""
-    from adyton.report.plot import plot_curves  # loaded when a figure is made
+    from adyton.report.plot import errors_drawing, plot_curves  # loaded when a figure is made
 
-    return plot_curves(said, drawn_errors(task, outlook, budgets, epsilon, amount), path)
-
-
-def drawn_errors(
-    task: str, outlook: Outlook, budgets: Sequence[Fraction], epsilon: Fraction | None, amount: float | None
-) -> Drawing:
-    """The same as a drawing; refused where no error is known beforehand."""
-    from adyton.report.plot import curves_drawing  # as above
-
-    lines = outlook.curves(sorted({*budgets, *([] if epsilon is None else [epsilon])}))
-    if not lines:
-        raise BadInput("no algorithm here has an error in closed form: there is nothing to draw.")
-    mark = None
-    if epsilon is not None:
-        errors = dict([*lines.values()][-1])
-        mark = float(epsilon), errors.get(float(epsilon), 0.0) if amount is None else amount
-    names: dict[tuple[str, ...], list[str]] = {}
-    for name, line in lines.items():  # lines that hide each other are one
-        names.setdefault(tuple(f"{error:.3g}" for _, error in line), []).append(name)
-    lines = {", ".join(same): lines[same[0]] for same in names.values()}
-    title = f"{task}: {outlook.word}, and half-width of the 95% interval, against ε"
-    return curves_drawing(title, f"error of an answer{outlook.unit}", lines, mark)
+    return plot_curves(said, errors_drawing(task, outlook, budgets, epsilon, amount), path)

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from adyton.programs.base import Outlook
     from adyton.report.pictures import Drawing
     from adyton.result.result import Result
 
@@ -122,11 +124,26 @@ def plot_curves(said: str, drawing: Drawing, path: str | os.PathLike[str] | None
     return figure_of([drawing], wrapped(said, 540, 3), path)
 
 
-def curves_drawing(
-    title: str, unit: str, lines: Mapping[str, Sequence[tuple[float, float]]], mark: tuple[float, float] | None
+def errors_drawing(
+    task: str, outlook: Outlook, budgets: Sequence[Fraction], epsilon: Fraction | None, amount: float | None
 ) -> Drawing:
-    """Errors against ε, both on logarithmic axes, with a legend; *mark* is a point with lines to both axes."""
-    return Drawing(title, "", partial(_curves, title, unit, lines, mark))
+    """Errors against ε, both on logarithmic axes, with a legend: see :func:`adyton.programs.targets.plot_errors`.
+
+    Refused where no error is known beforehand.
+    """
+    lines = outlook.curves(sorted({*budgets, *([] if epsilon is None else [epsilon])}))
+    if not lines:
+        raise BadInput("no algorithm here has an error in closed form: there is nothing to draw.")
+    mark = None
+    if epsilon is not None:
+        errors = dict([*lines.values()][-1])
+        mark = float(epsilon), errors.get(float(epsilon), 0.0) if amount is None else amount
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, line in lines.items():  # lines that hide each other are one
+        names.setdefault(tuple(f"{error:.3g}" for _, error in line), []).append(name)
+    lines = {", ".join(same): lines[same[0]] for same in names.values()}
+    title = f"{task}: {outlook.word}, and half-width of the 95% interval, against ε"
+    return Drawing(title, "", partial(_curves, title, f"error of an answer{outlook.unit}", lines, mark))
 
 
 def _curves(

@@ -4,6 +4,7 @@ nothing is paid for twice."""
 import json
 import re
 import threading
+import time
 from fractions import Fraction
 from html import unescape
 from types import SimpleNamespace
@@ -12,8 +13,11 @@ from urllib.parse import urlencode
 import pytest
 
 import adyton as ad
+from adyton.errors import BudgetExceeded
 from adyton.kernel.ledger import Ledger
+from adyton.programs.counts import CountsOutlook
 from adyton.schema import Schema
+from adyton.service.pages import asking, outlooks
 from adyton.service.pages.drafts import read_draft
 from adyton.service.pages.questions import QUESTIONS, Form, Inputs, fields_of
 from adyton.session.rehearsal import facts_of
@@ -304,8 +308,8 @@ def test_the_same_form_pays_once_and_another_price_is_not_sent(served, visit):
 
 
 def test_two_visitors_who_want_the_rest_of_the_budget(served, visit):
-    one, other = visit("mara"), visit("mara")
-    left = served.connect().remaining
+    one, other = visit("zoe"), visit("zoe")
+    left = served.connect("zoe").remaining
     forms = [(person, fields_in(person.get(f"{ASK}?question=each"))) for person in (one, other)]
     most, pages = str(left * 2 / 3), []
 
@@ -321,8 +325,46 @@ def test_two_visitors_who_want_the_rest_of_the_budget(served, visit):
     assert (done.status, refused.status) in ((303, 409), (303, 400))  # 400: the budget was spent when the form arrived
     assert "is left" in problem_at(refused, "epsilon")
     assert "Ask for at most" in problem_at(refused, "epsilon")
-    served.connect().fetch(done.headers["location"].rpartition("/")[2])
-    assert served.connect().remaining == left / 3
+    served.connect("zoe").fetch(done.headers["location"].rpartition("/")[2])
+    assert served.connect("zoe").remaining == left / 3
+
+
+def test_what_the_service_refuses_later_is_kept_for_the_page_of_the_result(monkeypatch):
+    late, kept = threading.Event(), {}
+
+    class Slow:
+        def call(self, *sent):
+            late.wait(5)
+            raise BudgetExceeded("Too late.", asked=Fraction(1), left=Fraction(0), total=Fraction(1))
+
+    visit = SimpleNamespace(person=SimpleNamespace(kept=kept), client=Slow())
+    monkeypatch.setattr(asking, "_SECONDS_TO_SEE", 0.01)
+    assert asking._sent(visit, "people", "a", Request.of(ad.Count(), 1)) is None
+    assert ("people", "a") not in kept.get("refused", {})
+    late.set()
+    end = time.monotonic() + 5
+    while ("people", "a") not in kept.get("refused", {}) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert str(kept["refused"]["people", "a"]) == "Too late."
+
+
+def test_nothing_expensive_is_computed_twice(monkeypatch):
+    counted, half_width = [], CountsOutlook.half_width
+
+    def counting(self, epsilon):
+        counted.append(epsilon)
+        return half_width(self, epsilon)
+
+    monkeypatch.setattr(CountsOutlook, "half_width", counting)
+    asked = Request.of(ad.Cdf("day"), "0.33")
+    first = outlooks.expected(Desk(), asked)
+    assert len(counted) == len(set(counted)) > 1
+    seen = len(counted)
+    again = outlooks.expected(Desk(left="5"), asked)
+    assert (again.picture, again.preview.remaining) == (first.picture, 5)
+    assert len(counted) == seen
+    outlooks.expected(Desk(), Request.of(ad.Cdf("day"), "0.34"))
+    assert len(counted) == len(set(counted)) > seen
 
 
 def test_large_budgets_need_a_tick_and_consent_is_said_before(served, visit):
@@ -338,6 +380,7 @@ def test_large_budgets_need_a_tick_and_consent_is_said_before(served, visit):
     assert sent.status == 303
     waiting = served.call("GET", f"/v1/datasets/people/requests/{form['id']}", who="ben")
     assert (waiting[0], json.loads(waiting[2])["status"]) == (202, "waiting")
+    assert served.call("DELETE", f"/v1/datasets/people/requests/{form['id']}", who="ben")[0] == 200
     assert spent(served) == before
     assert "curator's consent" not in visit("mara").get(f"{ASK}?question=all&epsilon=3").words
 

@@ -22,6 +22,8 @@ from adyton.exact import budget, display
 from adyton.schema import Schema
 from adyton.service.pages import outlooks, results
 from adyton.service.pages.drafts import COMPARISONS, Draft, read_draft
+from adyton.service.pages.fetched import Place
+from adyton.service.pages.fetched import sent as remember
 from adyton.service.pages.lines import lines_for
 from adyton.service.pages.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
 from adyton.service.pages.tables import budget_of, frame
@@ -99,14 +101,9 @@ def release(visit: Visit, table: str) -> Page:
     problem = _sent(visit, table, id, draft.request)
     visit.person.kept.get("sessions", {}).pop(table, None)  # its budget is another now
     if problem is None or isinstance(problem, KernelFailure | Unfinished):  # these were charged: the ledger has them
+        remember(visit, Place(table, id), draft.request.to_dict())
         return redirect(path_to("tables", table, "results", id))
     return _refused(visit, table, draft, id, problem)
-
-
-def refused(visit: Visit, table: str, id: str) -> AdytonError | None:
-    """Why a request was refused after its form had led to the page of its result; None if that is not known."""
-    problem: AdytonError | None = visit.person.kept.get("refused", {}).get((table, id))
-    return problem
 
 
 # ---- what the pages show --------------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ from adyton.exact import display
 from adyton.learning.classifier import Classifier
 from adyton.programs.base import Outlook, least_known, program_of
 from adyton.programs.numbers import NumbersOutlook
-from adyton.programs.targets import EPSILONS, Epsilon, Target, drawn_errors, shown
+from adyton.programs.targets import EPSILONS, Epsilon, Target, shown
+from adyton.report.plot import errors_drawing
 from adyton.result.misfits import SHARE, unseen
 from adyton.schema import Boolean, Integer, Schema
 from adyton.session.remote import RemoteSession
@@ -157,7 +158,7 @@ def _expected(preview: Preview, request: Request, unit: str) -> Expected:
     budgets: Sequence[Fraction] = EPSILONS if time.monotonic() - began < _SLOW else EPSILONS[::_FEW]
     picture, instead = None, ""
     try:
-        drawing = drawn_errors(preview.task, outlook, budgets, epsilon, None)
+        drawing = errors_drawing(preview.task, outlook, budgets, epsilon, None)
         picture = Markup(drawing.svg(_WIDTH))  # made of our own elements; texts are escaped there
     except BadInput:
         instead = _no_picture(outlook, request)
