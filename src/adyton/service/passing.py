@@ -18,6 +18,18 @@ _MOST = 128
 _HEADERS = {b"cookie": "cookie", b"content-type": "content_type", b"sec-fetch-site": "fetch_site", b"host": "host"}
 """The headers that a page may depend on."""
 
+_PLAIN = [
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"retry-after", b"2"),
+]
+_LATER = """<!doctype html><html lang="en"><meta charset="utf-8"><title>One moment – Adyton</title>{}
+<h1>One moment</h1><p>The pages are starting, or very busy. {}</p></html>"""
+_RELOAD = '<meta http-equiv="refresh" content="3">'
+_SOON = "This page loads again by itself."
+_SEND_AGAIN = "Go back, and send the form again: the same form is never paid for twice."
+"""What a browser shows while no page can be made."""
+
 
 class Pages:
     """Passes calls of browsers on."""
@@ -41,11 +53,12 @@ class Pages:
             "body": base64.b64encode(body).decode("ascii"),
             **own,
         }
-        with self._calls.one_more("pages"):
-            try:
+        try:
+            with self._calls.one_more("pages"):
                 async with asyncio.timeout(_SECONDS):
                     page: MutableMapping[str, Any] = await channel.call(self._socket, message)
-            except TimeoutError:
-                raise Busy("The page could not be made in time. Try again later.") from None
+        except (Busy, channel.Refused, TimeoutError):
+            again = scope["method"] == "GET"
+            return 503, _PLAIN, _LATER.format(_RELOAD if again else "", _SOON if again else _SEND_AGAIN).encode()
         headers = [(name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in page["headers"]]
         return page["status"], headers, base64.b64decode(page["body"])

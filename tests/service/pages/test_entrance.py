@@ -1,8 +1,11 @@
 """Signing in: who gets in, with what, and what a form of another site reaches."""
 
+import asyncio
+
 import pytest
 
 from adyton.service.pages.visitors import SECONDS, Links, Visitors
+from adyton.service.passing import Pages
 from service.pages.visiting import Visiting
 
 
@@ -77,3 +80,15 @@ def test_a_link_signs_in_once_and_for_a_while():
     assert not links.use("")
     now[0] += 601
     assert not links.use(late)
+
+
+def test_while_no_page_can_be_made_a_browser_is_told_so(tmp_path):
+    pages = Pages(str(tmp_path / "nobody.sock"))
+    scope = {"headers": [], "raw_path": b"/", "query_string": b"", "method": "GET"}
+    status, headers, body = asyncio.run(pages.reply(scope, b""))
+    assert status == 503
+    assert b"loads again by itself" in body
+    assert dict(headers)[b"content-type"].startswith(b"text/html")
+    _, _, body = asyncio.run(pages.reply({**scope, "method": "POST"}, b""))
+    assert b"never paid for twice" in body
+    assert b"refresh" not in body

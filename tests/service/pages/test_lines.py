@@ -138,8 +138,10 @@ def test_the_address_is_the_one_that_the_browser_has(host, secure, url):
 
 
 def test_a_table_of_this_machine_is_opened_from_its_files():
-    site = SimpleNamespace(settings={"workplace": "s", "files": {"visits": {"data": "v.csv", "ledger": "own.ledger"}}})
-    visit = SimpleNamespace(host="127.0.0.1:1", secure=False, site=site)
+    site = SimpleNamespace(settings={"workplace": "s"})
+    place = {"file": "v.csv", "open": "visits", "schema": "visits.toml", "ledger": "own.ledger"}
+    visit = SimpleNamespace(host="127.0.0.1:1", secure=False, site=site, person=SimpleNamespace(is_curator=True))
+    visit.local = {"tables": {"tables": [{**place, "file": "w.csv", "open": None}, place]}}.get
     python, shell = (text for _, text in lines_for(visit, "visits", Request.of(ad.Count(), 1)))
     assert 'ad.Session("v.csv", schema="visits.toml", ledger="own.ledger", dataset="visits")' in python
     assert "release v.csv --schema visits.toml --count --epsilon 1 --ledger own.ledger" in shell

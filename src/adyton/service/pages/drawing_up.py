@@ -6,7 +6,6 @@ files (:mod:`~adyton.service.workplace`); this process sees no row, and only the
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +24,7 @@ from adyton.schema.files import ENCODINGS, PLAIN
 from adyton.schema.misfits import accepts
 from adyton.schema.numbers import UNITS, Duration
 from adyton.schema.times import Times
-from adyton.service import channel
-from adyton.service.channel import Forbidden, Refused
+from adyton.service.channel import Refused
 from adyton.service.pages.draft_form import (
     FIELDS,
     KINDS,
@@ -41,9 +39,8 @@ from adyton.service.pages.draft_form import (
     suits,
     typed_from,
 )
-from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, path_to, redirect
+from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 
-_SECONDS = 110
 WIDE = 25
 """With more columns than this, the needed ones are ticked first."""
 _MOST_CELLS = 1_000_000
@@ -86,15 +83,15 @@ def choose(visit: Visit) -> Page:
 def chosen(visit: Visit) -> Page:
     """Open a table that has everything already, or go on with one that is named by its path."""
     if visit.text("step") == "open":
-        return redirect(path_to("tables", _call(visit, "open", file=visit.text("file"))["name"]))
+        return redirect(path_to("tables", visit.local("open", file=visit.text("file"))["name"]))
     try:
-        return redirect(path_to("new", _call(visit, "elsewhere", path=visit.text("where"))["file"]))
+        return redirect(path_to("new", visit.local("elsewhere", path=visit.text("where"))["file"]))
     except AdytonError as problem:
         return _choices(visit, 400, str(problem))
 
 
 def _choices(visit: Visit, status: int = 200, problem: str = "") -> Page:
-    there = _call(visit, "tables")
+    there = visit.local("tables")
     return visit.page("new.html.j2", status=status, **there, where=visit.text("where"), problem=problem)
 
 
@@ -173,7 +170,7 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
     problems |= _problem_of_file(draft)
     text = f"{one(draft.typed, 'text')}\n" if own is None else own.text
     if not problems and (draft.fits != text or not opening):
-        problems = _problems_of_check(_call(visit, "check", file=about["file"], schema=text), own)
+        problems = _problems_of_check(visit.local("check", file=about["file"], schema=text), own)
         draft.fits = "" if problems else text
     if not problems and not opening:
         return _form(visit, about, draft, good="The table has all of these columns, with types that fit.")
@@ -182,7 +179,7 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
         replaced = bool(one(draft.typed, "replace"))
         given = {"schema": text, "total": total or None, "ledger": ledger or None, "replace": replaced}
         try:
-            name = _call(visit, "open", file=about["file"], **given)["name"]
+            name = visit.local("open", file=about["file"], **given)["name"]
         except Refused as problem:
             problems = {_field_of_opening(problem): str(problem)}
         else:
@@ -478,7 +475,7 @@ def _read(visit: Visit, file: str, draft: Draft, typed: Mapping[str, list[str]])
     if draft.read_as == (written, shown):
         return
     try:
-        found = _call(visit, "columns", file=file, written=written, header=shown)
+        found = visit.local("columns", file=file, written=written, header=shown)
     except Refused as problem:
         draft.columns, draft.unread = draft.columns or [], str(problem)
     else:
@@ -498,30 +495,8 @@ def _kinds(column: ColumnFacts) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _about(visit: Visit, file: str) -> dict[str, Any]:
-    about: dict[str, Any] = _call(visit, "table", file=file)
+    about: dict[str, Any] = visit.local("table", file=file)
     return about
-
-
-def _call(visit: Visit, call: str, **given: Any) -> Any:
-    """What the supervisor replies: to the curator of a service for one person, and to nobody else."""
-    place = visit.site.settings.get("workplace")
-    if place is None:
-        raise NoSuchPage("The tables of this service are in its configuration. Ask its curator to add one.")
-    if not visit.person.is_curator:
-        raise Forbidden("Only the curator may open tables. Ask for one to be opened for you.")
-    try:
-        return asyncio.run(_asked(place, {"call": call, **given}))
-    except TimeoutError:
-        raise BadInput("The table could not be opened in time. Try again, or look into the terminal.") from None
-    except Refused as problem:
-        if problem.kind == "NotFound":
-            raise NoSuchPage(str(problem)) from None
-        raise
-
-
-async def _asked(place: str, message: dict[str, Any]) -> Any:
-    async with asyncio.timeout(_SECONDS):
-        return await channel.call(place, message)
 
 
 VIEWS: Mapping[tuple[str, str], View] = {

@@ -50,10 +50,11 @@ def lines_for(visit: Visit, table: str, request: Request) -> list[tuple[str, str
 
 
 def _files(visit: Visit, table: str) -> dict[str, Any]:
-    """The files of a table of this machine, as they are opened."""
-    known = dict((visit.site.settings.get("files") or {}).get(table) or {})
-    usual = {"data": f"{table}.csv", "schema": f"{table}.toml", "ledger": f"{table}.ledger"}
-    return usual | {name: value for name, value in known.items() if value}
+    """The files of a table of this machine, as they are opened in its folder."""
+    usual: dict[str, Any] = {"file": f"{table}.csv", "schema": f"{table}.toml", "ledger": f"{table}.ledger"}
+    listed = visit.local("tables")["tables"] if visit.person.is_curator else []
+    known = next((own for own in listed if own["open"] == table), usual)
+    return {"data": known["file"], "schema": known["schema"], "ledger": known["ledger"]}
 
 
 def _url(visit: Visit) -> str:

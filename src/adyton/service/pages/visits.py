@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
+from adyton.service import channel
+from adyton.service.channel import Forbidden, Refused
 from adyton.service.pages.visitors import Visitor
 from adyton.session.client import Address, Client
 from adyton.session.remote import RemoteSession
@@ -22,6 +25,7 @@ Fields: TypeAlias = Mapping[str, list[str]]
 """The fields of a form or of a query, each with all of its values."""
 _PATIENCE = 5.0
 """For how many seconds a view waits for a service that is starting again."""
+_SECONDS = 110
 HTML = "text/html; charset=utf-8"
 
 
@@ -96,6 +100,22 @@ class Visit:
         listed: list[dict[str, Any]] = self.ask("GET", "/v1/datasets")["datasets"]
         return listed
 
+    def local(self, call: str, **given: Any) -> Any:
+        """What the supervisor replies: to the curator of a service for one person, and to nobody else."""
+        place = self.site.settings.get("workplace")
+        if place is None:
+            raise NoSuchPage("The tables of this service are in its configuration. Ask its curator to add one.")
+        if not self.person.is_curator:
+            raise Forbidden("Only the curator may open tables. Ask for one to be opened for you.")
+        try:
+            return asyncio.run(_called(place, {"call": call, **given}))
+        except TimeoutError:
+            raise BadInput("The table could not be opened in time. Try again, or look into the terminal.") from None
+        except Refused as problem:
+            if problem.kind == "NotFound":
+                raise NoSuchPage(str(problem)) from None
+            raise
+
     # ---- pages ------------------------------------------------------------------------------------------------------
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Page:
@@ -103,6 +123,11 @@ class Visit:
         own = {"visitor": self.visitor, "path": self.path, "local": self.site.settings.get("workplace") is not None}
         text = templates().get_template(template).render(**own, **values)
         return Page(text.encode("utf-8"), status)
+
+
+async def _called(place: str, message: dict[str, Any]) -> Any:
+    async with asyncio.timeout(_SECONDS):
+        return await channel.call(place, message)
 
 
 View: TypeAlias = Callable[..., Page]
