@@ -1,5 +1,7 @@
 """One service for all tests of pages; each test visits as somebody."""
 
+import time
+
 import pytest
 
 from service.pages.visiting import Visiting
@@ -9,6 +11,8 @@ from service.whole import Served
 @pytest.fixture(scope="session")
 def served(tmp_path_factory):
     with Served(tmp_path_factory.mktemp("pages")) as service:
+        while Visiting(service.socket).get("/enter").status == 503:  # the API answers before there are pages
+            time.sleep(0.1)
         yield service
 
 

@@ -1,11 +1,22 @@
 """People at a real browser: what they see, click and type, and that nothing goes wrong behind it."""
 
+import csv
+import json
+import shutil
+import time
+from fractions import Fraction
+from pathlib import Path
+
 import pytest
 
+from adyton.kernel.ledger import Ledger
 from browser import Browser, find_chromium
 from service.pages.driving import Person, bridged
+from service.pages.opened import Opened
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium on this machine")
+EXAMPLES = Path(__file__).parents[3] / "examples"
+DEPARTMENTS = "emergency, surgery, maternity, cardiology, oncology, eye"
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +31,24 @@ def address(served):
         yield place
 
 
+@pytest.fixture
+def person(browser, address, served):
+    """A function: somebody who has signed in."""
+
+    def signed_in(who):
+        browser.ask("Network.clearBrowserCookies")
+        sitting = Person(browser, address).goes("/enter").sees("Your token")
+        return sitting.types("Your token", served.tokens[who]).presses("Enter").sees("Tables", "people")
+
+    return signed_in
+
+
+def saved(person, name):
+    """The text of a file that a page offers."""
+    link = f"document.querySelector('a[href*=\"{name}\"]').href"
+    return str(person.evaluate(f"fetch({link}).then((reply) => reply.text())"))
+
+
 def test_somebody_signs_in_with_the_keyboard_alone(browser, address, served):
     mara = Person(browser, address).goes("/").sees("Sign in", "Your token")
     mara.types("Your token", "adyton_nonsense").presses("Enter").sees("This token is not valid")
@@ -29,3 +58,68 @@ def test_somebody_signs_in_with_the_keyboard_alone(browser, address, served):
     mara.clicks("Sign out").sees("Your token")
     assert mara.complaints == []
     assert mara.elsewhere == []
+
+
+def test_a_curator_goes_from_a_table_without_a_schema_to_a_saved_publication(browser, tmp_path):
+    shutil.copy(EXAMPLES / "visits.csv", tmp_path / "visits.csv")
+    with Opened(tmp_path, "visits.csv") as opened:
+        host = opened.link.partition("/enter")[0]
+        owner = Person(browser, host).goes(opened.link).sees("Schema of visits.csv", "department")
+        owner.chooses("What it is", "one of some levels (words or codes)", nth=2)
+        owner.types("Levels", "emergency, surgery, emergency").clicks("Open this table").sees("emergency")
+        assert owner.path == "/new/visits.csv", "a level that stands there twice"
+        owner.types("Levels", DEPARTMENTS)
+        owner.sees("one of 'emergency', 'surgery'")  # what it accepts, beside the form
+        owner.types("Total budget ε", "a lot").clicks("Open this table").sees("a lot")
+        owner.types("Total budget ε", "2").clicks("Open this table").sees("What is public about this table")
+        owner.clicks("Ask a question").clicks("How many rows of each …").sees("What to expect")
+        owner.types("Budget: ε", "none").sees("none")
+        owner.types("Budget: ε", "0.5").sees("Release for ε = 0.5", "19 times of 20")
+        owner.clicks("Rehearse, free").sees("made up", "nothing was spent")
+        assert Ledger.read(tmp_path / "visits.ledger").spent == 0
+        owner.clicks("Back to the question").sees("Release for ε = 0.5").clicks("Release for ε = 0.5")
+        owner.sees("Files to save", "emergency", "1.5 of 2 left", seconds=90)
+        whole = json.loads(saved(owner, "release.json"))
+        assert whole["task"] == {"task": "histogram", "attributes": ["department"]}
+        rows = csv.DictReader(saved(owner, "estimate.csv").splitlines())
+        counts = {row["department"]: round(float(row["count"])) for row in rows}
+        assert list(counts) == DEPARTMENTS.split(", ")
+        for name, count in counts.items():  # every number on the page is the one in the file
+            assert f"{name} {count:,}" in owner.words.replace("\t", " ")
+        owner.clicks("Ledger").sees("Over time", "ε = 0.5", "Privacy statement")
+        owner.goes("/").sees("1.5 of 2 left")
+        assert owner.complaints == []
+        assert owner.elsewhere == []
+    assert Ledger.read(tmp_path / "visits.ledger").spent == Fraction(1, 2)
+
+
+def test_an_analyst_asks_and_a_curator_decides(person, served):
+    ben = person("ben").goes("/tables/people/ask?question=each").sees("What to expect")
+    ben.chooses("For each value of", "ward").types("Budget: ε", "1.1").sees("wait for the curator's consent")
+    ben.clicks("Ask for consent: ε = 1.1").sees("consent")
+    place = ben.path
+    olga = person("olga").clicks("people").clicks("People").sees("ben", "ε = 1.1")
+    olga.clicks("Grant")
+    if "tick" in olga.words or "Say yes" in olga.words:
+        olga.clicks("[type=checkbox]").clicks("Grant")
+    olga.sees("No request waits")
+    ben = person("ben").goes(place).sees("Files to save", seconds=90)
+    assert ben.complaints == []
+    assert ben.elsewhere == []
+
+
+def test_two_tabs_that_spend_the_same_budget(person, served):
+    """The second one is told at the budget what is left; nothing is overspent."""
+    mara = person("mara").goes("/tables/people/ask?question=each").sees("What to expect")
+    left = Fraction(served.connect("mara").remaining)
+    amount = left * Fraction(3, 5)
+    text = str(float(amount))
+    mara.types("Budget: ε", text).sees(f"Release for ε = {text}")
+    if mara.evaluate("document.querySelector('#f-sure') !== null"):
+        mara.clicks("#f-sure").sees(f"Release for ε = {text}")
+    session = served.connect("mara")
+    session.count(amount)  # the other tab
+    time.sleep(0.1)
+    mara.clicks(f"Release for ε = {text}").sees("is left")
+    assert "/results/" not in mara.path
+    assert served.connect("mara").remaining == left - amount
