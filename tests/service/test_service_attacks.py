@@ -277,7 +277,7 @@ def test_nothing_shows_before_a_reply_may_leave(tmp_path):
 
 def test_what_is_cancelled_in_the_queue_is_cancelled_at_the_keeper(tmp_path):
     """A consent that waits for its turn is no more than that: the request behind it would stay."""
-    timing = {"on": True, "count": 1.0, "small": 1.0, "large": 1.0}
+    timing = {"on": True, "count": 3.0, "small": 3.0, "large": 3.0}
     with serving.Keeper(tmp_path / "keeper.sock") as keeper, serving.Server(tmp_path, keeper, timing=timing) as server:
         place = "/v1/datasets/visits/requests"
         keeper.results["mara", "known"] = {"consent": True}
@@ -289,7 +289,9 @@ def test_what_is_cancelled_in_the_queue_is_cancelled_at_the_keeper(tmp_path):
             asked.append(pool.submit(server.ask, "POST", place, {"id": "new", "request": serving.COUNT}))
             consent = {"grant": True, "analyst": "mara"}
             asked.append(pool.submit(server.ask, "POST", f"{place}/known/consent", consent, "olga"))
-            time.sleep(0.4)  # both are in the queue now
+            while b"adyton_under_way 4.0" not in server.ask("GET", "/metrics", who=None)[2]:
+                time.sleep(0.01)  # with this call there are four: two of them are in the queue, or will be at once
+            time.sleep(0.1)
             cancelled = list(pool.map(lambda id: server.ask("DELETE", f"{place}/{id}")[0], ("new", "known")))
             assert [reply.result()[0] for reply in asked] == [200, 404, 404]
         assert cancelled == [200, 200]
