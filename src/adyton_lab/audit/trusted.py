@@ -162,12 +162,16 @@ PASSED_ON = (
     "Sealed",
     "UNIT",
     "Utility",
+    "address_name",
+    "is_address",
+    "kind_of_file",
     "spread",
     "table_at",
 )
 """Names from inside that everybody may use: public numbers and values, and functions of what they are given."""
 OWNERS: Mapping[str, str] = {
     "kernel.checking": "adyton check: whether the columns of a table are there; which public rows do not match",
+    "cli.open": "adyton open: whether the address of a table names one",
     "cli.schema": "adyton schema: a draft from rows that their owner says are public",
     "kernel.counting.public_rows": "cells of rows that a person already has, for predictions and checks",
     "kernel.sources": "see above",
