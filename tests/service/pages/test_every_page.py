@@ -13,6 +13,7 @@ import pytest
 
 from browser import Browser, find_chromium
 from service.pages.driving import bridged
+from service.pages.opened import VISITS, Opened
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium on this machine")
 MOST_BYTES = 300_000
@@ -23,11 +24,23 @@ PAGES = (
     "/tables/people/ask",
     "/tables/people/ask?question=each",
     "/tables/people/ask?question=pairs&epsilon=no&where=age",
+    "/tables/people/results",
+    "/tables/people/results/every-page",
+    "/tables/people/results/every-page?q=count&a0=eye",
+    "/tables/people/results/nothing",
+    "/tables/people/compare",
+    "/tables/people/compare?a=every-page&b=every-other",
     "/tables/people/ledger",
     "/tables/people/people",
     "/tables/nothing",
     "/nowhere",
+    "local:/",
+    "local:/new",
+    "local:/new/visits.csv",
+    "local:/saved",
+    "local:/enter",
 )
+"""Those that begin with ``local:`` are of ``adyton open``."""
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +50,25 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def shown(browser, served, visit_as):
+def shown(browser, served, visit_as, tmp_path_factory):
     """A function: a page as the curator's browser shows it."""
-    olga = visit_as("olga")
-    with bridged(served.socket) as address:
-        for name, value in olga.cookies.items():
-            browser.ask("Network.setCookie", name=name, value=value, url=address)
-        yield lambda path, width=1280, dark=False: browser.open(address + path, width, dark=dark)
+    olga, folder = visit_as("olga"), tmp_path_factory.mktemp("local")
+    for id in ("every-page", "every-other"):
+        asked = {"task": "histogram", "attributes": ["ward"], "algorithm": "identity", "epsilon": "0.01"}
+        assert served.ask(id, asked, "olga")[0] == 200
+    (folder / "visits.csv").write_text(VISITS)
+    with bridged(served.socket) as address, Opened(folder) as opened:
+        owner, _ = opened.enter()
+        local = opened.link.partition("/enter")[0]
+        for visitor, place in ((olga, address), (owner, local)):
+            for name, value in visitor.cookies.items():
+                browser.ask("Network.setCookie", name=name, value=value, url=place)
+
+        def open_page(path, width=1280, dark=False):
+            place = local if path.startswith("local:") else address
+            return browser.open(place + path.removeprefix("local:"), width, dark=dark)
+
+        yield open_page
 
 
 def sent(browser):
