@@ -234,7 +234,7 @@ async def cancel(request: Request, name: str, id: Id) -> Response:
     person = service.granted(request, name)
     service.passage(request).request = id
     work = service.works.get((name, owner_of(person), id))
-    if work is not None and not work.begun:
+    if work is not None and not work.begun and work.subject.startswith('["ask"'):  # not a consent to it, or a fetch
         await work.cancel()
     else:
         await service.keeper(name, person, "cancel", id=id)
