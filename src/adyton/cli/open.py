@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import os
 import secrets
 import sys
 import tempfile
 import threading
+import time
 import webbrowser
 from contextlib import suppress
 from fractions import Fraction
@@ -33,6 +35,7 @@ from adyton.service.workplace import Place, Workplace, found
 
 _LARGEST_FORM = 1 << 24
 """In bytes: a form may hold long lists of levels."""
+_SECONDS_TO_SHOW = 60
 _CALLS = 100_000
 """Calls a minute: one person asks, and nobody is kept waiting."""
 
@@ -136,7 +139,7 @@ def _serve(
         with suppress(OSError, ValueError):  # standard input is a file, or closed
             asyncio.get_running_loop().add_reader(0, entered)
         if browser and _has_display():
-            threading.Thread(target=webbrowser.open, args=(link(),), daemon=True).start()
+            threading.Thread(target=_show, args=(private, link()), daemon=True).start()
 
     def entered() -> None:
         if os.read(0, 1024):
@@ -215,6 +218,16 @@ def _dataset(place: Place, total: Fraction | None) -> config.DataSet | None:
     return config.DataSet(
         name=place.name, data=place.data, schema=str(place.schema), ledger=str(place.ledger), total=total
     )
+
+
+def _show(private: Path, link: str) -> None:
+    """Open the browser at a page of this user alone that leads to the link: others can read command lines."""
+    page = private / "open.html"
+    page.touch(0o600)
+    page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={html.escape(link)}">', encoding="utf-8")
+    webbrowser.open(page.as_uri())
+    time.sleep(_SECONDS_TO_SHOW)
+    page.unlink(missing_ok=True)
 
 
 def _has_display() -> bool:

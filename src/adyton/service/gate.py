@@ -23,7 +23,7 @@ from adyton.service.access import Doorkeeper, Person
 from adyton.service.channel import Forbidden
 from adyton.service.limits import Rate, TooLarge, TooMany, TooSlow, UnderWay, check_json
 from adyton.service.observing import AuditLog, Metrics
-from adyton.service.passing import Pages
+from adyton.service.passing import HERE, Pages
 from adyton.service.timing import Clock, Durations, leaves_at
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -202,6 +202,8 @@ class Gate:
             if not isinstance(error, AdytonError):
                 channel.report(error)
             reply = error_reply(error, passage)
+            if self.pages is not None and self.pages.takes(scope["path"]):
+                reply = Reply(*self.pages.problem(reply.status, channel.error_of(error)["message"]))
         if closing:
             reply.headers.append((b"connection", b"close"))
         return reply
@@ -286,7 +288,8 @@ def _is_near(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
     if any(name in headers for name in (b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via")):
         return False
     client = scope.get("client")
-    return client is None or ip_address(client[0]).is_loopback
+    host = headers.get(b"host", b"localhost").decode("latin-1")
+    return client is None or (ip_address(client[0]).is_loopback and HERE.fullmatch(host) is not None)
 
 
 def _replayed(body: bytes) -> Receive:

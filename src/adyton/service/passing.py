@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import html
+import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
@@ -13,6 +15,8 @@ from adyton.service.limits import UnderWay
 
 _OWN = ("/v1", "/health", "/metrics", "/openapi.json")
 """Where the paths begin that are not for pages."""
+HERE = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])?(:[0-9]+)?")
+"""The names by which this machine calls itself; under any other, a page of others may be asking."""
 _SECONDS = 120
 _MOST = 128
 _HEADERS = {b"cookie": "cookie", b"content-type": "content_type", b"sec-fetch-site": "fetch_site", b"host": "host"}
@@ -25,6 +29,8 @@ _PLAIN = [
 ]
 _LATER = """<!doctype html><html lang="en"><meta charset="utf-8"><title>One moment – Adyton</title>{}
 <h1>One moment</h1><p>The pages are starting, or very busy. {}</p></html>"""
+_PROBLEM = """<!doctype html><html lang="en"><meta charset="utf-8"><title>That did not work – Adyton</title>
+<h1>That did not work</h1><p>{}</p></html>"""
 _RELOAD = '<meta http-equiv="refresh" content="3">'
 _SOON = "This page loads again by itself."
 _SEND_AGAIN = "Go back, and send the form again: the same form is never paid for twice."
@@ -36,6 +42,11 @@ class Pages:
 
     def __init__(self, socket: str) -> None:
         self._socket, self._calls = socket, UnderWay(_MOST, _MOST)
+
+    @staticmethod
+    def problem(status: int, message: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        """The page for what is refused before there is a page, such as a form that is too large."""
+        return status, _PLAIN, _PROBLEM.format(html.escape(message)).encode()
 
     @staticmethod
     def takes(path: str) -> bool:

@@ -4,7 +4,10 @@ import asyncio
 
 import pytest
 
+from adyton.errors import BadInput
+from adyton.service.pages.site import Site
 from adyton.service.pages.visitors import SECONDS, Links, Visitors
+from adyton.service.pages.visits import whole_number
 from adyton.service.passing import Pages
 from service.pages.visiting import Visiting
 
@@ -92,3 +95,51 @@ def test_while_no_page_can_be_made_a_browser_is_told_so(tmp_path):
     _, _, body = asyncio.run(pages.reply({**scope, "method": "POST"}, b""))
     assert b"never paid for twice" in body
     assert b"refresh" not in body
+
+
+@pytest.mark.parametrize("other", ['x={"a":1}', "flag", "a=1 2", "x=é", "expires=1", "x@y=1"])
+def test_cookies_of_others_sign_nobody_out(visit, other):
+    mara = visit("mara")
+    own = "; ".join(f"{name}={value}" for name, value in mara.cookies.items())
+    page = mara.get("/", follow=False, headers={"Cookie": f"{other}; {own}".encode().decode("latin-1")})
+    assert page.status == 200
+
+
+def test_one_person_pushes_out_their_own_sessions_only():
+    visitors = Visitors()
+    olga = visitors.enter("secret", "olga", "curator")
+    cookies = [visitors.enter("token", "ben", "analyst") for _ in range(30)]
+    assert visitors.find(olga) is not None
+    assert [visitors.find(cookie) is not None for cookie in cookies] == [False] * 10 + [True] * 20
+
+
+def test_after_a_lost_form_people_are_sent_to_what_was_asked(served):
+    nobody = Visiting(served.socket)
+    page = nobody.post("/tables/people/ask", epsilon="1")
+    assert "look at the results first" in page.words
+    assert page.field("to") == "/tables/people/results"
+    assert (
+        nobody.get("/tables/people/ask?question=each", follow=False)
+        .headers["location"]
+        .endswith("ask%3Fquestion%3Deach")
+    )
+
+
+def test_what_is_refused_before_there_is_a_page_is_one_all_the_same(visit):
+    page = visit("mara").post("/tables/people/ask", where="x" * 3_000_000)
+    assert page.status == 413
+    assert page.headers["content-type"].startswith("text/html")
+    assert "bytes" in page.words
+
+
+@pytest.mark.parametrize("text", ["00000000000000000001000000000", "9" * 5000, "-1", "1e3", "٣"])
+def test_numbers_of_fields_are_read_as_a_whole(text):
+    with pytest.raises(BadInput, match="whole number from 1 to 1,000"):
+        whole_number(text, "rows", 1, 1000)
+
+
+def test_a_service_of_one_machine_answers_under_its_own_name_only():
+    site = Site({"workplace": "/nowhere", "api": "/nowhere"})
+    message = {"method": "GET", "path": "/enter"}
+    assert site.answer({**message, "host": "evil.example"})["status"] == 400
+    assert site.answer({**message, "host": "127.0.0.1:8000"})["status"] == 200

@@ -270,7 +270,7 @@ def _keys(so_far: Drawn, typed: Typed, columns: Sequence[ColumnFacts]) -> dict[s
         return keys
     if whose == "column":
         unit = one(typed, "unit")
-        if not (unit.isascii() and unit.isdecimal() and int(unit[:9]) < len(columns)):
+        if not (unit.isascii() and unit.isdecimal() and len(unit) < 10 and int(unit) < len(columns)):
             so_far.problems["unit"] = "Choose the column that says whose row it is."
         else:
             keys["unit"] = columns[int(unit)].name

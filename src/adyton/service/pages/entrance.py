@@ -12,14 +12,21 @@ from adyton.session.client import Address, Client
 
 def sign_in(visit: Visit) -> Page:
     """The page with the field for a token; a link that was made for this signs in at once."""
-    if link := visit.text("link"):
+    link = visit.text("link") if visit.method == "GET" else ""  # whatever looks ahead does not use it up
+    if link:
         links, local = visit.site.links, visit.site.settings.get("local_token")
         if links is None or local is None or not links.use(link):
             raise BadInput("This link was used before, or is too old. Press Enter in the terminal for a new one.")
         return _entered(visit, local, _inside(visit.text("to", "/")))
     if visit.visitor is not None:
         return redirect("/")
-    return visit.page("enter.html.j2", to=_inside(visit.text("to", "/")), problem="", ended="ended" in visit.query)
+    return visit.page(
+        "enter.html.j2",
+        to=_inside(visit.text("to", "/")),
+        problem="",
+        ended="ended" in visit.query,
+        lost="lost" in visit.query,
+    )
 
 
 def signed_in(visit: Visit) -> Page:
@@ -28,7 +35,7 @@ def signed_in(visit: Visit) -> Page:
     try:
         return _entered(visit, visit.text("token"), to)
     except AdytonError as problem:
-        return visit.page("enter.html.j2", status=400, to=to, problem=str(problem), ended=False)
+        return visit.page("enter.html.j2", status=400, to=to, problem=str(problem), ended=False, lost=False)
 
 
 def sign_out(visit: Visit) -> Page:

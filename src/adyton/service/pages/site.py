@@ -12,7 +12,6 @@ import hmac
 import re
 from collections.abc import Mapping
 from functools import cache
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
@@ -34,6 +33,7 @@ from adyton.service.pages import (
 )
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
+from adyton.service.passing import HERE
 from adyton.session.client import Forbidden, NotFound, Unauthorized
 
 POLICY = (
@@ -91,6 +91,7 @@ class Site:
         visit = Visit(message["method"], message["path"], {}, {}, None, self, secure=bool(message.get("secure")))
         visit.host = str(message.get("host", ""))
         try:
+            self._check_host(visit)
             visit.query = _fields(message.get("query", ""))
             visit.cookie = _cookie(message, self.mark)
             visit.visitor = self.visitors.find(visit.cookie)
@@ -100,7 +101,7 @@ class Site:
             view, parts = _view(visit.method, visit.path)
             return view(visit, **parts)
         except SignIn:
-            return redirect(path_to("enter", to=visit.path if visit.method == "GET" else "/"))
+            return redirect(path_to("enter", **_way_back(visit, message)))
         except Unauthorized:
             return entrance.signed_out(visit)
         except AdytonError as problem:
@@ -108,6 +109,11 @@ class Site:
         except Exception as defect:
             channel.report(defect)
             return self._problem(visit, channel.Refused({"kind": "Defect"}))
+
+    def _check_host(self, visit: Visit) -> None:
+        """Refuse calls to a service of one machine under a foreign name, which only a page of others would use."""
+        if self.settings.get("workplace") is not None and not HERE.fullmatch(visit.host):
+            raise BadInput("This service is for this machine alone. Use the address that adyton open prints.")
 
     def _check_origin(self, visit: Visit, message: Message) -> None:
         """Refuse forms that do not come from our own pages."""
@@ -121,6 +127,15 @@ class Site:
     def _problem(self, visit: Visit, problem: AdytonError) -> Page:
         said, status = channel.error_of(problem), _status(problem)
         return visit.page("problem.html.j2", status=status, title=_TITLES.get(status, "That did not work"), said=said)
+
+
+def _way_back(visit: Visit, message: Message) -> dict[str, str]:
+    """Where a visitor goes after signing in: to the page that was asked for; after a lost form, to the results."""
+    if visit.method in ("GET", "HEAD"):
+        query = str(message.get("query", ""))
+        return {"to": f"{visit.path}?{query}" if query else visit.path}
+    table = re.match(r"/tables/[^/]+", visit.path)
+    return {"to": f"{table[0]}/results" if table else "/", "lost": ""}
 
 
 _TITLES = {
@@ -169,9 +184,7 @@ def _form(message: Message) -> Fields:
 
 
 def _cookie(message: Message, mark: str) -> str:
-    try:
-        jar = SimpleCookie(message.get("cookie", ""))
-    except CookieError:
-        return ""
-    own = jar.get(cookie_name(secure=bool(message.get("secure")), mark=mark))
-    return own.value if own else ""
+    """Our own cookie, whatever those of others look like."""
+    name = cookie_name(secure=bool(message.get("secure")), mark=mark)
+    pairs = (pair.strip().partition("=") for pair in str(message.get("cookie", "")).split(";"))
+    return next((value for key, _, value in pairs if key == name), "")

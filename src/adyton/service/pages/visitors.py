@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +15,8 @@ COOKIE = "adyton"
 SECONDS = 12 * 3600
 """How long a visitor who does nothing stays signed in."""
 _LINK_SECONDS = 600
-_MOST = 1000
+_MOST, _MOST_EACH = 1000, 20
+"""How many visitors are known at once, and how many times one person may be signed in."""
 
 
 @dataclass
@@ -41,16 +43,18 @@ class Visitors:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._known: dict[bytes, Visitor] = {}
-        self._clock = clock
+        self._clock, self._lock = clock, threading.Lock()
 
     def enter(self, token: str, name: str, role: str) -> str:
         """The cookie of a new visitor."""
-        now = self._clock()
-        self._known = {key: old for key, old in self._known.items() if now - old.seen < SECONDS}
-        while len(self._known) >= _MOST:
-            del self._known[min(self._known, key=lambda key: self._known[key].seen)]
-        cookie = secrets.token_urlsafe(32)
-        self._known[_hashed(cookie)] = Visitor(token, name, role, seen=now)
+        now, cookie = self._clock(), secrets.token_urlsafe(32)
+        with self._lock:
+            known = {key: old for key, old in self._known.items() if now - old.seen < SECONDS}
+            own = [key for key, old in known.items() if (old.name, old.role) == (name, role)]
+            crowd = own if len(own) >= _MOST_EACH else list(known) if len(known) >= _MOST else []
+            if crowd:
+                del known[min(crowd, key=lambda key: known[key].seen)]
+            self._known = {**known, _hashed(cookie): Visitor(token, name, role, seen=now)}
         return cookie
 
     def find(self, cookie: str) -> Visitor | None:
@@ -64,7 +68,8 @@ class Visitors:
 
     def leave(self, cookie: str) -> None:
         """Forget a visitor."""
-        self._known.pop(_hashed(cookie), None)
+        with self._lock:
+            self._known.pop(_hashed(cookie), None)
 
 
 class Links:
@@ -73,6 +78,7 @@ class Links:
     def __init__(self, key: str, clock: Callable[[], float] = time.time) -> None:
         self._key, self._clock = bytes.fromhex(key), clock
         self._used: dict[str, float] = {}
+        self._lock = threading.Lock()
 
     def make(self) -> str:
         """The secret part of a new link."""
@@ -85,10 +91,11 @@ class Links:
         until, now = said.partition("-")[0], self._clock()
         if not hmac.compare_digest(signature.encode(), self._signed(said).encode()) or float(until) < now:
             return False
-        self._used = {old: end for old, end in self._used.items() if end >= now}
-        if said in self._used:
-            return False
-        self._used[said] = float(until)
+        with self._lock:
+            self._used = {old: end for old, end in self._used.items() if end >= now}
+            if said in self._used:
+                return False
+            self._used[said] = float(until)
         return True
 
     def _signed(self, said: str) -> str:

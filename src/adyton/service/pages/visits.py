@@ -23,6 +23,7 @@ from adyton.session.remote import RemoteSession
 
 Fields: TypeAlias = Mapping[str, list[str]]
 """The fields of a form or of a query, each with all of its values."""
+_DIGITS = 15
 _PATIENCE = 5.0
 """For how many seconds a view waits for a service that is starting again."""
 _SECONDS = 110
@@ -169,7 +170,7 @@ def path_to(*parts: str, **query: str) -> str:
 
 def whole_number(text: str, what: str, least: int, most: int) -> int:
     """A whole number of a field."""
-    if not (text.isascii() and text.isdecimal() and least <= int(text[:20]) <= most):
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS and least <= int(text) <= most):
         raise BadInput(f"{what} is a whole number from {least:,} to {most:,}, given {text[:40]!r}.")
     return int(text)
 
