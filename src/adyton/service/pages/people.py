@@ -12,8 +12,8 @@ from urllib.parse import quote
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import display, exact
 from adyton.kernel.ledger.lines import moment
+from adyton.service.pages.ledger import report_of
 from adyton.service.pages.own import STATES, amount_of, in_json, question_of, result_path
-from adyton.service.pages.owning import report_of
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 from adyton.session.client import Unauthorized, Unreached

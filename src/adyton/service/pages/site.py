@@ -18,19 +18,11 @@ from urllib.parse import parse_qs, unquote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import (
-    asking,
-    comparing,
-    drawing_up,
-    entrance,
-    owning,
-    people,
-    results,
-    saved,
-    tables,
-    under_way,
-    words,
-)
+from adyton.service.pages import ledger, people, signing_in, tables, words
+from adyton.service.pages.asking import views as asking
+from adyton.service.pages.new_table import views as new_table
+from adyton.service.pages.results import comparing, saved, unfinished
+from adyton.service.pages.results import views as results
 from adyton.service.pages.visitors import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
 from adyton.service.passing import HERE
@@ -50,7 +42,7 @@ _HEADERS = {
 _MOST_FIELDS = 20_000
 _ROUTES: dict[tuple[str, str], View] = {
     name: view
-    for chapter in (entrance, tables, asking, results, under_way, comparing, saved, owning, people, drawing_up, words)
+    for chapter in (signing_in, tables, asking, results, unfinished, comparing, saved, ledger, people, new_table, words)
     for name, view in chapter.VIEWS.items()
 }
 """Every view, by method and path."""
@@ -103,7 +95,7 @@ class Site:
         except SignIn:
             return redirect(path_to("enter", **_way_back(visit, message)))
         except Unauthorized:
-            return entrance.signed_out(visit)
+            return signing_in.signed_out(visit)
         except AdytonError as problem:
             return self._problem(visit, problem)
         except Exception as defect:

@@ -12,8 +12,8 @@ from urllib.parse import quote
 from adyton.errors import AdytonError
 from adyton.exact import display
 from adyton.result.folder import JSON
-from adyton.service.pages.fetched import Outcome, Place, cancel, outcome, seconds_since
-from adyton.service.pages.showing import again_path, request_in_words
+from adyton.service.pages.results.content import again_path, request_in_words
+from adyton.service.pages.results.outcomes import Outcome, Place, cancel, outcome, seconds_since
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import Page, View, Visit, redirect
 from adyton.service.timing import class_of

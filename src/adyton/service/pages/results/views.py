@@ -14,20 +14,8 @@ from adyton.errors import AdytonError
 from adyton.exact import display
 from adyton.result.folder import JSON
 from adyton.result.result import Result
-from adyton.service.pages.fetched import (
-    AT_ONCE,
-    PATIENCE,
-    Job,
-    Outcome,
-    Place,
-    Saved,
-    lines,
-    outcome,
-    owner_of,
-)
-from adyton.service.pages.further import COUNTED, Form, answered, form_of
-from adyton.service.pages.lines import lines_for
-from adyton.service.pages.showing import (
+from adyton.service.pages.asking.scripts import lines_for
+from adyton.service.pages.results.content import (
     RECEIPT,
     File,
     again_path,
@@ -42,8 +30,20 @@ from adyton.service.pages.showing import (
     request_of,
     rows_file,
 )
+from adyton.service.pages.results.outcomes import (
+    AT_ONCE,
+    PATIENCE,
+    Job,
+    Outcome,
+    Place,
+    Saved,
+    lines,
+    outcome,
+    owner_of,
+)
+from adyton.service.pages.results.queries import COUNTED, Form, answered, form_of
+from adyton.service.pages.results.unfinished import MEASUREMENTS, without_result
 from adyton.service.pages.tables import frame
-from adyton.service.pages.under_way import MEASUREMENTS, without_result
 from adyton.service.pages.visits import (
     NoSuchPage,
     Page,

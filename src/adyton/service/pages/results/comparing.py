@@ -22,8 +22,18 @@ from adyton.result.figures import Lines
 from adyton.result.folder import for_spreadsheets
 from adyton.result.released import Released, combine
 from adyton.result.result import Result
-from adyton.service.pages.fetched import AT_ONCE, PATIENCE, Job, Place, Saved, lines, outcome, owner_of, shelf_of
-from adyton.service.pages.showing import file_of, made_of, report_of, request_in_words
+from adyton.service.pages.results.content import file_of, made_of, report_of, request_in_words
+from adyton.service.pages.results.outcomes import (
+    AT_ONCE,
+    PATIENCE,
+    Job,
+    Place,
+    Saved,
+    lines,
+    outcome,
+    owner_of,
+    shelf_of,
+)
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, redirect
 

@@ -13,8 +13,8 @@ from adyton.errors import AdytonError
 from adyton.kernel.ledger import Ledger
 from adyton.schema import FileFormat, Schema
 from adyton.schema.draft import ColumnFacts, presets
-from adyton.service.pages.draft_form import drawn, levels_in, ready_made, typed_from
-from adyton.service.pages.drawing_up import draw_up
+from adyton.service.pages.new_table.form import drawn, levels_in, ready_made, typed_from
+from adyton.service.pages.new_table.views import draw_up
 from adyton.service.pages.visitors import Visitor
 from adyton.service.pages.visits import Visit
 from service.pages.opened import CANARY, VISITS, Opened

@@ -27,7 +27,7 @@ from adyton.result.released import Released
 from adyton.result.result import Result
 from adyton.result.rows import MOST_ROWS, sampled_table
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Sheets
-from adyton.service.pages.fetched import PATIENCE, Job, Saved
+from adyton.service.pages.results.outcomes import PATIENCE, Job, Saved
 from adyton.service.pages.visits import NoSuchPage, Page, document, download, path_to, templates
 from adyton.tasks.request import AUTO, Request
 
