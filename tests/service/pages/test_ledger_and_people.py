@@ -16,7 +16,7 @@ from adyton.kernel.ledger.plain import report_to_plain
 from adyton.messages import harmless
 from adyton.service.access import Access
 from adyton.service.pages import ledger as ledger_pages
-from adyton.service.pages.own import question_of
+from adyton.service.pages.requests import question_of
 from adyton.service.pages.visitors import Visitor
 from adyton.service.pages.visits import Visit
 from service.pages.visiting import Visiting

@@ -21,9 +21,9 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, Unfinished
 from adyton.programs.base import result_in
+from adyton.service.pages.requests import Place, remember
 from adyton.service.pages.results import content, outcomes, saved
 from adyton.service.pages.results import views as results
-from adyton.service.pages.results.outcomes import Place
 from adyton.service.pages.site import Site
 from adyton.service.pages.visits import NoSuchPage
 from adyton.service.receipts import verify
@@ -111,7 +111,7 @@ def test_nobody_opens_the_results_of_others(visit, asked):
 
 def test_an_empty_list_says_what_to_do_first():
     visit = pretended({("GET", "/v1/datasets/people/requests"): reply({"requests": []})})
-    page = results.listed(visit, "people").body.decode()
+    page = results.results(visit, "people").body.decode()
     assert "Nothing was asked yet" in page
     assert 'href="/tables/people/ask"' in page
 
@@ -126,7 +126,7 @@ def test_a_line_that_cannot_be_read_breaks_no_list(request_):
         {"id": "two", "analyst": "mara", "request": {"task": "count", "epsilon": "1"}, "status": "new", "made": ""},
     ]
     visit = pretended({("GET", "/v1/datasets/people/requests"): reply({"requests": lines})})
-    page = results.listed(visit, "people").body.decode()
+    page = results.results(visit, "people").body.decode()
     assert "Number of rows" in page
     assert page.count("Ask again:") == 1
 
@@ -430,7 +430,7 @@ def test_a_request_that_was_dropped_when_it_was_its_turn():
     )
     with pytest.raises(NoSuchPage):
         results.result(visit, "people", "x")
-    outcomes.sent(visit, Place("people", "x"), {"task": {"task": "count"}, "epsilon": "1"})
+    remember(visit, Place("people", "x"), {"task": {"task": "count"}, "epsilon": "1"})
     page = results.result(visit, "people", "x")
     assert page.status == 404
     assert b"was not carried out, and nothing was spent" in page.body

@@ -24,8 +24,7 @@ from adyton.service.pages.asking import outlooks
 from adyton.service.pages.asking.drafts import COMPARISONS, Draft, read_draft
 from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
 from adyton.service.pages.asking.scripts import lines_for
-from adyton.service.pages.results.outcomes import Place
-from adyton.service.pages.results.outcomes import sent as remember
+from adyton.service.pages.requests import Place, remember
 from adyton.service.pages.results.views import show
 from adyton.service.pages.tables import budget_of, frame
 from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
