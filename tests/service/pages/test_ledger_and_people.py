@@ -17,8 +17,7 @@ from adyton.messages import harmless
 from adyton.service.access import Access
 from adyton.service.pages import ledger as ledger_pages
 from adyton.service.pages.requests import question_of
-from adyton.service.pages.visitors import Visitor
-from adyton.service.pages.visits import Visit
+from adyton.service.pages.visits import Visit, Visitor
 from service.pages.visiting import Visiting
 
 LEDGER, PEOPLE = "/tables/people/ledger", "/tables/people/people"
