@@ -85,7 +85,7 @@ def test_a_table_with_everything_beside_it_is_open_at_once(table):
         _, fresh = service.enter(service.next_link())
         assert fresh.path == "/tables/visits"
         processes = service.processes()
-        assert {"open", "web", "pages.process", "keeper", "worker"} == set(processes.values())
+        assert {"open", "web", "pages.site", "keeper", "worker"} == set(processes.values())
         private = [path for path in _folders(processes) if "adyton" in path]
         assert private
         assert not [path for path in private if stat.S_IMODE(os.stat(path).st_mode) & 0o077]

@@ -29,7 +29,7 @@ from adyton.messages import listing, shorten
 from adyton.schema import Schema
 from adyton.service import access, columns, config, supervisor
 from adyton.service.channel import Refused
-from adyton.service.pages.visitors import Links
+from adyton.service.pages.signing_in import Links
 from adyton.service.pages.visits import path_to
 from adyton.service.workplace import Place, Workplace, found
 

@@ -394,7 +394,7 @@ class Service:
         }
         if self._desk is not None:
             settings |= {**self._desk.pages, "workplace": self._place_of_desk(folder)}
-        return Part("the process of the pages", "adyton.service.pages.process", settings, self._apart(folder))
+        return Part("the process of the pages", "adyton.service.pages.site", settings, self._apart(folder))
 
     def _datasets(self) -> dict[str, Any]:
         """What the HTTP process knows of the data sets."""

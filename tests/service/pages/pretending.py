@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 from adyton.errors import ServiceError
 from adyton.service.pages.site import Site
-from adyton.service.pages.visitors import Visitor
-from adyton.service.pages.visits import Visit
+from adyton.service.pages.visits import Visit, Visitor
 from adyton.session.client import Reply
 
 BUDGET = SimpleNamespace(total=Fraction(10), spent=Fraction(1), remaining=Fraction(9))

@@ -17,9 +17,10 @@ from adyton.errors import BudgetExceeded
 from adyton.kernel.ledger import Ledger
 from adyton.programs.counts import CountsOutlook
 from adyton.schema import Schema
-from adyton.service.pages import asking, outlooks
-from adyton.service.pages.drafts import read_draft
-from adyton.service.pages.questions import QUESTIONS, Form, Inputs, fields_of
+from adyton.service.pages.asking import outlooks
+from adyton.service.pages.asking import views as asking
+from adyton.service.pages.asking.drafts import read_draft
+from adyton.service.pages.asking.questions import QUESTIONS, Form, Inputs, fields_of
 from adyton.session.rehearsal import facts_of
 from adyton.session.session import Session
 from adyton.tasks.request import Request

@@ -10,7 +10,7 @@ import pytest
 
 import adyton as ad
 from adyton.programs.base import result_in
-from adyton.service.pages import comparing
+from adyton.service.pages.results import comparing
 from service.pages.pretending import pretended, reply
 
 COMPARE = "/tables/people/compare"

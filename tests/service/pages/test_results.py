@@ -21,8 +21,9 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, Unfinished
 from adyton.programs.base import result_in
-from adyton.service.pages import fetched, results, saved, showing
-from adyton.service.pages.fetched import Place
+from adyton.service.pages.requests import Place, remember
+from adyton.service.pages.results import content, outcomes, saved
+from adyton.service.pages.results import views as results
 from adyton.service.pages.site import Site
 from adyton.service.pages.visits import NoSuchPage
 from adyton.service.receipts import verify
@@ -110,7 +111,7 @@ def test_nobody_opens_the_results_of_others(visit, asked):
 
 def test_an_empty_list_says_what_to_do_first():
     visit = pretended({("GET", "/v1/datasets/people/requests"): reply({"requests": []})})
-    page = results.listed(visit, "people").body.decode()
+    page = results.results(visit, "people").body.decode()
     assert "Nothing was asked yet" in page
     assert 'href="/tables/people/ask"' in page
 
@@ -125,7 +126,7 @@ def test_a_line_that_cannot_be_read_breaks_no_list(request_):
         {"id": "two", "analyst": "mara", "request": {"task": "count", "epsilon": "1"}, "status": "new", "made": ""},
     ]
     visit = pretended({("GET", "/v1/datasets/people/requests"): reply({"requests": lines})})
-    page = results.listed(visit, "people").body.decode()
+    page = results.results(visit, "people").body.decode()
     assert "Number of rows" in page
     assert page.count("Ask again:") == 1
 
@@ -429,7 +430,7 @@ def test_a_request_that_was_dropped_when_it_was_its_turn():
     )
     with pytest.raises(NoSuchPage):
         results.result(visit, "people", "x")
-    fetched.sent(visit, Place("people", "x"), {"task": {"task": "count"}, "epsilon": "1"})
+    remember(visit, Place("people", "x"), {"task": {"task": "count"}, "epsilon": "1"})
     page = results.result(visit, "people", "x")
     assert page.status == 404
     assert b"was not carried out, and nothing was spent" in page.body
@@ -441,8 +442,8 @@ def test_a_request_that_was_dropped_when_it_was_its_turn():
 def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):
     monkeypatch.setattr(results, "AT_ONCE", 0.0)
     visit = of_reply(reply(asked["r-rows"].decode(), adyton_status="done"))
-    real, begun = showing._made, time.monotonic()
-    monkeypatch.setattr(showing, "_made", lambda result: (time.sleep(0.4), real(result))[1])
+    real, begun = content._made, time.monotonic()
+    monkeypatch.setattr(content, "_made", lambda result: (time.sleep(0.4), real(result))[1])
     page = results.result(visit, "people", "x").body.decode()
     assert time.monotonic() - begun < 0.4
     assert "are being computed" in page
@@ -458,10 +459,10 @@ def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):
 
 
 def test_a_large_picture_is_shown_without_intervals_first(asked, monkeypatch):
-    monkeypatch.setattr(showing, "QUICK", 1)
+    monkeypatch.setattr(content, "QUICK", 1)
     monkeypatch.setattr(results, "AT_ONCE", 0.0)
-    real, held = showing._made, threading.Event()
-    monkeypatch.setattr(showing, "_made", lambda result: held.wait(30) and real(result))
+    real, held = content._made, threading.Event()
+    monkeypatch.setattr(content, "_made", lambda result: held.wait(30) and real(result))
     visit = of_reply(reply(asked["r-ages"].decode(), adyton_status="done"))
     assert "pending=1" in results.result(visit, "people", "x").body.decode()
     visit.query = {"pending": ["1"]}
@@ -568,7 +569,7 @@ def test_a_rehearsal_says_so_and_offers_no_files(asked):
 
 
 def test_the_shelf_has_room_for_so_many_results(asked):
-    shelf, texts = fetched.Shelf(results=2), [asked[id].decode() for id in ("r-wards", "r-mean", "r-rows")]
+    shelf, texts = outcomes.Shelf(results=2), [asked[id].decode() for id in ("r-wards", "r-mean", "r-rows")]
     first = shelf.read(texts[0])
     assert shelf.read(texts[0]) is first
     shelf.read(texts[1])

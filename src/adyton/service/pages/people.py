@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
-from urllib.parse import quote
 
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import display, exact
 from adyton.kernel.ledger.lines import moment
-from adyton.service.pages.own import STATES, amount_of, in_json, question_of, result_path
-from adyton.service.pages.owning import report_of
-from adyton.service.pages.tables import frame
+from adyton.service.pages.ledger import report_of
+from adyton.service.pages.requests import STATES, Place, Row, listed, question_of, row_of
+from adyton.service.pages.tables import amount_of, frame
 from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 from adyton.session.client import Unauthorized, Unreached
 
@@ -39,7 +39,7 @@ def decide(visit: Visit, table: str) -> Page:
     id, analyst, decision, word = (visit.text(name) for name in ("id", "analyst", "decision", "word"))
     if decision not in ("grant", "refuse"):
         raise BadInput("A decision is to grant or to refuse. Open the page of the people again, and press one of both.")
-    row = _request(visit, table, analyst, id)
+    row = row_of(visit, Place(table, id, analyst))
     if row is None:
         return _after(visit, table, "bad", "This request is not there any more: it was given up. Nothing was changed.")
     if row["status"] != "waiting":
@@ -64,7 +64,7 @@ def revoke(visit: Visit, table: str) -> Page:
     if own["own"] and not sure:
         problem = "Tick this to revoke the token that you use: you are signed out, and need another to come back."
         return _page(visit, table, status=400, revoking={"id": id, "problem": problem})
-    visit.ask("DELETE", f"/v1/tokens/{quote(id, safe='')}{'?own=true' if own['own'] else ''}")
+    visit.ask("DELETE", path_to("v1", "tokens", id, **({"own": "true"} if own["own"] else {})))
     words = f"The token {id} of {own['name']} is revoked. Whoever has it is signed out at the next click."
     return _after(visit, table, "good", words)
 
@@ -75,16 +75,15 @@ def revoke(visit: Visit, table: str) -> Page:
 def _decision(visit: Visit, table: str, row: Mapping[str, Any], *, grant: bool, word: str) -> tuple[str, str]:
     """Send a decision, and say what became of it."""
     id, analyst = str(row["id"]), str(row["analyst"])
-    place = f"/v1/datasets/{quote(table, safe='')}/requests/{quote(id, safe='')}/consent"
     body = {"grant": grant, "analyst": analyst} | ({"word": word} if word else {})
     problem: AdytonError | None = None
     try:
-        visit.ask("POST", place, body)
+        visit.ask("POST", path_to("v1", "datasets", table, "requests", id, "consent"), body)
     except (Unauthorized, Unreached):
         raise
     except AdytonError as trouble:
         problem = trouble
-    status = _settled(visit, table, analyst, id)
+    status = _settled(visit, Place(table, id, analyst))
     return _said(f"“{question_of(row['request'])}” of {analyst}", analyst, status, problem, grant=grant)
 
 
@@ -106,19 +105,14 @@ def _said(what: str, analyst: str, status: str | None, problem: AdytonError | No
     return "good", f"Granted: {what}. {ends.get(status, 'It is carried out now.')}"
 
 
-def _settled(visit: Visit, table: str, analyst: str, id: str) -> str | None:
+def _settled(visit: Visit, place: Place) -> str | None:
     """The status of a request after a decision, as far as it is known soon; None if the request was forgotten."""
     end = time.monotonic() + _PATIENCE
     while True:
-        row = _request(visit, table, analyst, id)
+        row = row_of(visit, place)
         if row is None or row["status"] not in _OPEN or time.monotonic() > end:
             return None if row is None else str(row["status"])
         time.sleep(0.05)
-
-
-def _request(visit: Visit, table: str, analyst: str, id: str) -> Mapping[str, Any] | None:
-    rows = visit.ask("GET", f"/v1/datasets/{quote(table, safe='')}/requests")["requests"]
-    return next((row for row in rows if (row["analyst"], row["id"]) == (analyst, id)), None)
 
 
 def _decided_before(analyst: str, status: str) -> str:
@@ -143,13 +137,11 @@ def _page(
     tried: Mapping[str, Any] | None = None,
     revoking: Mapping[str, Any] | None = None,
 ) -> Page:
-    session, place = visit.session(table), f"/v1/datasets/{quote(table, safe='')}"
-    analysts = visit.ask("GET", f"{place}/analysts")
-    rows = visit.ask("GET", f"{place}/requests")["requests"]
-    tokens = _tokens(visit)
+    session, rows, tokens = visit.session(table), listed(visit, table), _tokens(visit)
+    analysts = visit.ask("GET", path_to("v1", "datasets", table, "analysts"))
     valid = {own["name"] for own in tokens if own["state"] == "valid" and own["role"] != "metrics"}
     left = {own["name"]: exact(own["left"], "left", computed=True) for own in analysts}
-    waiting = [row for row in rows if row["status"] == "waiting"]
+    waiting = [row for row in reversed(rows) if row["status"] == "waiting"]
     return visit.page(
         "people.html.j2",
         status=status,
@@ -169,14 +161,14 @@ def _waiting(row: Mapping[str, Any], left: Mapping[str, Fraction], tried: Mappin
     """A request that waits, with its price, and what its analyst would have left."""
     question, analyst = question_of(row["request"]), str(row["analyst"])
     has = left.get(analyst, Fraction(0))
-    price = question.epsilon or Fraction(0)
+    price = question.request.epsilon if question.request else Fraction(0)
     mine = tried if tried.get("key") == (analyst, row["id"]) else {}
     return {
         "id": row["id"],
         "analyst": analyst,
         "question": question,
         "made": moment(str(row["made"])),
-        "json": in_json(row["request"]),
+        "json": json.dumps(row["request"], indent=2, ensure_ascii=False),
         "left": display(has),
         "after": display(max(Fraction(0), has - price)),
         "enough": price <= has,
@@ -200,7 +192,7 @@ def _analyst(own: Mapping[str, Any], has_token: bool) -> dict[str, Any]:
     }
 
 
-def _decisions(visit: Visit, table: str, rows: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _decisions(visit: Visit, table: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
     """What curators have granted and refused, the latest first, as the ledger has it."""
     asked = {(row["analyst"], row["id"]): row for row in rows}
     found = []
@@ -214,7 +206,7 @@ def _decisions(visit: Visit, table: str, rows: list[Mapping[str, Any]]) -> list[
                 "time": moment(event.time),
                 "analyst": said[2],
                 "question": question_of(row["request"]),
-                "path": result_path(table, row, None),
+                "path": Place(table, row["id"], row["analyst"]).path(),
                 "granted": said[3] == "begun",
                 "word": event.consent or "",
             }

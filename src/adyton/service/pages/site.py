@@ -1,37 +1,42 @@
-"""Finds the view of a path, and makes an error page of every error.
+"""The process that makes pages, ``python -m adyton.service.pages.site``: the view of each path, and what holds for all.
 
-What holds for all pages is here: who is signed in, that a form comes from one of our own pages, and the headers that
-keep scripts, frames and addresses of others out.
+It reads its settings as one line of JSON from standard input, writes ``{"ready": …}`` to standard output, and answers
+what the HTTP process passes on through a Unix socket. It asks the service with the tokens of visitors, and can do
+nothing that they could not do themselves.
+
+What holds for all pages is here: who is signed in, that a form comes from one of our own pages, the headers that keep
+scripts, frames and addresses of others out, and a page for every error.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
+import json
+import os
 import re
+import signal
+import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, Waiting
+from adyton.plans.registry import ALGORITHMS
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.pages import (
-    asking,
-    comparing,
-    drawing_up,
-    entrance,
-    owning,
-    people,
-    results,
-    saved,
-    tables,
-    under_way,
-    words,
-)
-from adyton.service.pages.visitors import Links, Visitors, cookie_name
+from adyton.service.limits import UnderWay
+from adyton.service.pages import ledger, people, signing_in, tables, words
+from adyton.service.pages.asking import views as asking
+from adyton.service.pages.new_table import views as new_table
+from adyton.service.pages.results import comparing, saved, unfinished
+from adyton.service.pages.results import views as results
+from adyton.service.pages.signing_in import Links, Visitors, cookie_name
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, SignIn, View, Visit, path_to, redirect, static
 from adyton.service.passing import HERE
 from adyton.session.client import Forbidden, NotFound, Unauthorized
@@ -48,9 +53,11 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _MOST_FIELDS = 20_000
+_MOST, _MOST_EACH = 64, 16
+"""How many pages are made at once, of all and for each browser."""
 _ROUTES: dict[tuple[str, str], View] = {
     name: view
-    for chapter in (entrance, tables, asking, results, under_way, comparing, saved, owning, people, drawing_up, words)
+    for chapter in (signing_in, tables, asking, results, unfinished, comparing, saved, ledger, people, new_table, words)
     for name, view in chapter.VIEWS.items()
 }
 """Every view, by method and path."""
@@ -103,7 +110,7 @@ class Site:
         except SignIn:
             return redirect(path_to("enter", **_way_back(visit, message)))
         except Unauthorized:
-            return entrance.signed_out(visit)
+            return signing_in.signed_out(visit)
         except AdytonError as problem:
             return self._problem(visit, problem)
         except Exception as defect:
@@ -188,3 +195,38 @@ def _cookie(message: Message, mark: str) -> str:
     name = cookie_name(secure=bool(message.get("secure")), mark=mark)
     pairs = (pair.strip().partition("=") for pair in str(message.get("cookie", "")).split(";"))
     return next((value for key, _, value in pairs if key == name), "")
+
+
+# ---- the process -----------------------------------------------------------------------------------------------------
+
+
+async def run(settings: dict[str, Any]) -> None:
+    """Answer until the process is asked to end, or its parent is gone."""
+    ALGORITHMS.own_only()  # nothing is imported because a form names it
+    site, ended = Site(settings), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_MOST))  # most of them wait for the service
+    calls = UnderWay(_MOST, _MOST_EACH)
+
+    async def answer(message: channel.Message) -> object:
+        with calls.one_more(str(message.get("cookie", ""))):
+            return await asyncio.to_thread(site.answer, message)
+
+    server = await channel.serve(settings["socket"], answer)
+    sys.stdout.write(json.dumps({"ready": True}) + "\n")
+    sys.stdout.flush()
+    while not ended.is_set() and os.getppid() == settings["parent"]:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), 1)
+    server.close()
+
+
+def main() -> None:
+    """Read the settings, and answer."""
+    asyncio.run(run(json.loads(sys.stdin.readline())))
+
+
+if __name__ == "__main__":
+    main()

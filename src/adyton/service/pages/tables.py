@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from adyton.exact import display
+from adyton.exact import display, exact
 from adyton.schema import Schema
 from adyton.schema.misfits import accepts
-from adyton.service.pages.own import own_budget
+from adyton.service.pages.requests import STATES, Place, listed, question_of
 from adyton.service.pages.visits import Page, View, Visit
 from adyton.session.remote import RemoteSession
+
+_LAST = 5
 
 
 def home(visit: Visit) -> Page:
@@ -23,8 +25,12 @@ def home(visit: Visit) -> Page:
 def table(visit: Visit, table: str) -> Page:
     """What is public about a table, what may be spent on it, and what can be asked."""
     session = visit.session(table)
-    own = own_budget(visit, session, table)
-    return visit.page("table.html.j2", **frame(session, table), attributes=_attributes(session.schema), own=own)
+    return visit.page(
+        "table.html.j2",
+        **frame(session, table),
+        attributes=_attributes(session.schema),
+        own=_own(visit, session, table),
+    )
 
 
 def frame(session: RemoteSession, table: str) -> dict[str, Any]:
@@ -48,6 +54,12 @@ def budget_of(
     return {name: display(amount) for name, amount in amounts.items()} | share | {"enough": cost <= left}
 
 
+def amount_of(plain: Mapping[str, Any], name: str) -> Fraction | None:
+    """An exact amount, if there is one."""
+    value = plain.get(name)
+    return None if value is None else exact(value, name, computed=True)
+
+
 def _card(described: Mapping[str, Any]) -> dict[str, Any]:
     name = str(described["dataset"])
     if "schema" not in described:
@@ -60,6 +72,32 @@ def _card(described: Mapping[str, Any]) -> dict[str, Any]:
         "budget": budget_of(Fraction(budget["total"]), Fraction(budget["spent"]), left=Fraction(budget["remaining"])),
         "attributes": names,
         "unit": described["unit"],
+    }
+
+
+def _own(visit: Visit, session: RemoteSession, table: str) -> dict[str, Any]:
+    """Under which terms the visitor asks, and their last requests, the latest first."""
+    grant = session.about.get("grant") or {}
+    limit, part = session.consent_above, amount_of(grant, "part")
+    who = None if visit.person.is_curator else visit.person.name
+    rows = [row for row in listed(visit, table) if row["analyst"] == who]
+    return {
+        "part": "" if part is None else display(part),
+        "aside": bool(grant.get("aside")),
+        "expires": grant.get("expires") or "",
+        "consent_above": "" if limit is None else display(limit),
+        "asked": len(rows),
+        "waiting": sum(row["status"] == "waiting" for row in rows),
+        "last": [
+            {
+                "question": question_of(row["request"]),
+                "status": row["status"],
+                "state": STATES.get(row["status"], row["status"]),
+                "made": str(row["made"])[:10],
+                "path": Place.of_row(visit, table, row).path(),
+            }
+            for row in rows[:_LAST]
+        ],
     }
 
 

@@ -1,9 +1,10 @@
-"""What a view gets and returns: a visit and a page. Both are values that know nothing of sockets."""
+"""What a view gets and returns: the visit of a visitor, and a page. They are values that know nothing of sockets."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +18,6 @@ from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
 from adyton.service import channel
 from adyton.service.channel import Forbidden, Refused
-from adyton.service.pages.visitors import Visitor
 from adyton.session.client import Address, Client
 from adyton.session.remote import RemoteSession
 
@@ -46,6 +46,25 @@ class Page:
     status: int = 200
     kind: str = HTML
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Visitor:
+    """Somebody who has signed in."""
+
+    token: str
+    name: str
+    role: str
+    form_key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    """What each form carries, so that other sites cannot send one in the visitor's name."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What views keep for this visitor, such as drafts."""
+    seen: float = 0.0
+
+    @property
+    def is_curator(self) -> bool:
+        """Whether the visitor decides about data sets."""
+        return self.role == "curator"
 
 
 @dataclass

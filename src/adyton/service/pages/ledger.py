@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
-from urllib.parse import quote
 
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
@@ -20,9 +19,9 @@ from adyton.messages import harmless, printable
 from adyton.report.page import Picture
 from adyton.report.spending import drawing_of
 from adyton.report.statement import Statement
-from adyton.service.pages.own import question_of, result_path
+from adyton.service.pages.requests import Place, listed, question_of
 from adyton.service.pages.tables import frame
-from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, document, download, whole_number
+from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, document, download, path_to, whole_number
 
 ROWS = 100
 """How many lines a page of the ledger has."""
@@ -94,7 +93,7 @@ def saved(visit: Visit, table: str, name: str) -> Page:
 
 def report_of(visit: Visit, table: str) -> LedgerReport:
     """The ledger as it is now; whoever is no curator is refused by the service."""
-    return report_from_plain(visit.ask("GET", f"/v1/datasets/{quote(table, safe='')}/ledger"))
+    return report_from_plain(visit.ask("GET", path_to("v1", "datasets", table, "ledger")))
 
 
 def spenders(report: LedgerReport) -> list[dict[str, Any]]:
@@ -161,7 +160,7 @@ def _questions(visit: Visit, tables: Iterable[str]) -> _Questions:
     found: dict[tuple[str, str | None, str], Mapping[str, Any]] = {}
     for name in tables:
         try:
-            rows = visit.ask("GET", f"/v1/datasets/{quote(name, safe='')}/requests")["requests"]
+            rows = listed(visit, name)
         except AdytonError:
             continue
         found |= {(name, row["analyst"], row["id"]): row for row in rows}
@@ -178,7 +177,7 @@ def _shown(line: Line, report: LedgerReport, questions: _Questions) -> dict[str,
         "who": line.analyst or "curators",
         "curators": entry.analyst is None,
         "question": "" if asked is None else question_of(asked["request"]),
-        "path": "" if asked is None else result_path(entry.dataset, asked, None),
+        "path": "" if asked is None else Place(entry.dataset, asked["id"], entry.analyst).path(),
         "source": source_in(line.lineage, report),
         "operator": line.operator,
         "amount": line.amount,

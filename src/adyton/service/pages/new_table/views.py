@@ -25,7 +25,7 @@ from adyton.schema.misfits import accepts
 from adyton.schema.numbers import UNITS, Duration
 from adyton.schema.times import Times
 from adyton.service.channel import Refused
-from adyton.service.pages.draft_form import (
+from adyton.service.pages.new_table.form import (
     FIELDS,
     KINDS,
     LIKE,

@@ -12,7 +12,6 @@ import numpy as np
 from pyarrow import csv
 
 from adyton.errors import AdytonError, BadInput
-from adyton.exact import display
 from adyton.report.charts import MOST_BARS, Panel
 from adyton.report.page import Picture, Table
 from adyton.report.pictures import Drawing
@@ -22,8 +21,16 @@ from adyton.result.figures import Lines
 from adyton.result.folder import for_spreadsheets
 from adyton.result.released import Released, combine
 from adyton.result.result import Result
-from adyton.service.pages.fetched import AT_ONCE, PATIENCE, Job, Place, Saved, lines, outcome, owner_of, shelf_of
-from adyton.service.pages.showing import file_of, made_of, report_of, request_in_words
+from adyton.service.pages.requests import Place, listed, question_of
+from adyton.service.pages.results.content import file_of, made_of, report_of
+from adyton.service.pages.results.outcomes import (
+    AT_ONCE,
+    PATIENCE,
+    Job,
+    Saved,
+    outcome,
+    shelf_of,
+)
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, redirect
 
@@ -118,7 +125,7 @@ def _side(visit: Visit, table: str, key: str) -> Side:
         raise BadInput(f"{place.id} has no result that can be compared: it is {found.state}. Choose another one.")
     return Side(
         key,
-        request_in_words(found.request)[0] if found.request else str(found.saved.result.task),
+        question_of(found.request).words if found.request else str(found.saved.result.task),
         place.path(),
         found.saved,
     )
@@ -127,15 +134,13 @@ def _side(visit: Visit, table: str, key: str) -> Side:
 def _choices(visit: Visit, table: str, keys: Mapping[str, str]) -> list[tuple[str, str]]:
     """The results that there are, each by its key and in words."""
     own = []
-    for line in lines(visit, table):
-        words, request = request_in_words(line["request"])
-        if line["status"] != "done" or request is None:
+    for row in listed(visit, table):
+        question, place = question_of(row["request"]), Place.of_row(visit, table, row)
+        if row["status"] != "done" or question.request is None:
             continue
-        place = Place(table, str(line["id"]), owner_of(visit, line))
-        where = f" where {request.where}" if request.where else ""
         whose = f", {place.owner}" if place.owner else ""
-        about = f"{str(line['made'])[:10]}, ε = {display(request.epsilon)}{whose}, {place.id[:8]}"
-        own.append((place.key, f"{words}{where} ({about})"))
+        about = f"{str(row['made'])[:10]}, ε = {question.price}{whose}, {place.id[:8]}"
+        own.append((place.key, f"{question} ({about})"))
     missing = [(key, key) for key in keys.values() if key and key not in dict(own[:_MOST_LISTED])]
     return own[:_MOST_LISTED] + missing
 

@@ -20,12 +20,12 @@ from urllib.parse import quote
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, Unfinished
 from adyton.exact import budget, display
 from adyton.schema import Schema
-from adyton.service.pages import outlooks, results
-from adyton.service.pages.drafts import COMPARISONS, Draft, read_draft
-from adyton.service.pages.fetched import Place
-from adyton.service.pages.fetched import sent as remember
-from adyton.service.pages.lines import lines_for
-from adyton.service.pages.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
+from adyton.service.pages.asking import outlooks
+from adyton.service.pages.asking.drafts import COMPARISONS, Draft, read_draft
+from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
+from adyton.service.pages.asking.scripts import lines_for
+from adyton.service.pages.requests import Place, remember
+from adyton.service.pages.results.views import show
 from adyton.service.pages.tables import budget_of, frame
 from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 from adyton.session.client import Unreached
@@ -80,7 +80,7 @@ def rehearse(visit: Visit, table: str) -> Page:
         except BadInput as problem:
             draft.problems[""] = str(problem)
             return _page(visit, session, table, draft, status=400)
-    return results.show(visit, session, table, result, request=asked.to_dict())
+    return show(visit, session, table, result, request=asked.to_dict())
 
 
 def release(visit: Visit, table: str) -> Page:

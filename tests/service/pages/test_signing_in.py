@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from adyton.errors import BadInput
+from adyton.service.pages.signing_in import SECONDS, Links, Visitors
 from adyton.service.pages.site import Site
-from adyton.service.pages.visitors import SECONDS, Links, Visitors
 from adyton.service.pages.visits import whole_number
 from adyton.service.passing import Pages
 from service.pages.visiting import Visiting

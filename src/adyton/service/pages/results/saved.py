@@ -9,9 +9,9 @@ from pathlib import Path
 
 from adyton.errors import AdytonError, BadInput
 from adyton.result.folder import file_in, says_so
-from adyton.service.pages.fetched import Saved, shelf_of
-from adyton.service.pages.results import drawn_at, show, synthetic
-from adyton.service.pages.showing import file_of, report_of
+from adyton.service.pages.results.content import file_of, report_of
+from adyton.service.pages.results.outcomes import Saved, shelf_of
+from adyton.service.pages.results.views import drawn_at, show, synthetic
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, path_to
 
 _MOST = 500

@@ -1,6 +1,6 @@
-"""Results: what was asked before, and one result with its numbers, pictures, files and further questions.
+"""The list of requests, and the page of one result with its numbers, pictures, files and queries.
 
-The pages of requests without a result are in ``under_way.py``, what is shown of one in ``showing.py``.
+The pages of requests without a result are in ``unfinished.py``; what is shown of a result is in ``content.py``.
 """
 
 from __future__ import annotations
@@ -11,26 +11,13 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from adyton.errors import AdytonError
-from adyton.exact import display
 from adyton.result.folder import JSON
 from adyton.result.result import Result
-from adyton.service.pages.fetched import (
-    AT_ONCE,
-    PATIENCE,
-    Job,
-    Outcome,
-    Place,
-    Saved,
-    lines,
-    outcome,
-    owner_of,
-)
-from adyton.service.pages.further import COUNTED, Form, answered, form_of
-from adyton.service.pages.lines import lines_for
-from adyton.service.pages.showing import (
+from adyton.service.pages.asking.scripts import lines_for
+from adyton.service.pages.requests import STATES, Place, Row, again_path, listed, question_of
+from adyton.service.pages.results.content import (
     RECEIPT,
     File,
-    again_path,
     file_of,
     first_look,
     glance_of,
@@ -38,12 +25,20 @@ from adyton.service.pages.showing import (
     made_of,
     most_rows,
     report_of,
-    request_in_words,
     request_of,
     rows_file,
 )
+from adyton.service.pages.results.outcomes import (
+    AT_ONCE,
+    PATIENCE,
+    Job,
+    Outcome,
+    Saved,
+    outcome,
+)
+from adyton.service.pages.results.queries import COUNTED, Form, answered, form_of
+from adyton.service.pages.results.unfinished import MEASUREMENTS, without_result
 from adyton.service.pages.tables import frame
-from adyton.service.pages.under_way import MEASUREMENTS, without_result
 from adyton.service.pages.visits import (
     NoSuchPage,
     Page,
@@ -61,57 +56,44 @@ _PENDING = "pending"
 """The field that says that a page has not even pictures without intervals."""
 _LINES = 100
 """How many requests a page lists."""
-STATES = {
-    "done": "done",
-    "begun": "under way",
-    "under way": "under way",
-    "waiting": "waits for consent",
-    "refused": "refused",
-    "ended": "ended early",
-}
-"""What people read instead of the words of the ledger."""
 
 
 # ---- what was asked before -------------------------------------------------------------------------------------------
 
 
-def listed(visit: Visit, table: str) -> Page:
+def results(visit: Visit, table: str) -> Page:
     """What was asked before, newest first."""
-    session, every = visit.session(table), lines(visit, table)
+    session, every = visit.session(table), listed(visit, table)
     last = max(0, (len(every) - 1) // _LINES)
     number = min(last, whole_number(visit.text("page", "0"), "The page", 0, 10**6))
     part = every[number * _LINES : (number + 1) * _LINES]
-    several = visit.person.is_curator or any(line["analyst"] != visit.person.name for line in every)
+    several = visit.person.is_curator or any(row["analyst"] != visit.person.name for row in every)
     return visit.page(
         "results.html.j2",
         **frame(session, table),
-        rows=[_row(visit, table, line) for line in part],
+        rows=[_row(visit, table, row) for row in part],
         count=len(every),
         several=several,
         newer=path_to("tables", table, "results", page=str(number - 1)) if number else "",
         older=path_to("tables", table, "results", page=str(number + 1)) if number < last else "",
-        comparable=sum(line["status"] == "done" for line in part) > 1,
+        comparable=sum(row["status"] == "done" for row in part) > 1,
     )
 
 
-def _row(visit: Visit, table: str, line: Mapping[str, Any]) -> dict[str, Any]:
+def _row(visit: Visit, table: str, row: Row) -> dict[str, Any]:
     """A line of the list; one that cannot be read says so."""
-    words, request = request_in_words(line.get("request"))
-    place = Place(table, str(line.get("id")), owner_of(visit, line))
-    made_at = str(line.get("made", ""))
-    status = str(line.get("status"))
+    question, place = question_of(row.get("request")), Place.of_row(visit, table, row)
+    made, status = str(row.get("made", "")), str(row.get("status"))
     return {
         "path": "" if place.owner == "" else place.path(),  # only curators open those of curators
-        "words": words,
-        "epsilon": "" if request is None else display(request.epsilon),
-        "where": (request.where or "") if request is not None else "",
+        "question": question,
         "status": STATES.get(status, status),
         "kind": status,
-        "made": made_at[:16].replace("T", " ") if visit.person.is_curator else made_at[:10],
-        "who": str(line.get("analyst") or "curators"),
+        "made": made[:16].replace("T", " ") if visit.person.is_curator else made[:10],
+        "who": str(row.get("analyst") or "curators"),
         "key": place.key,
-        "again": "" if request is None else again_path(table, line["request"]),
-        "done": status == "done" and request is not None and place.owner != "",
+        "again": again_path(table, row["request"]) if question.request else "",
+        "done": status == "done" and question.request is not None and place.owner != "",
     }
 
 
@@ -289,7 +271,7 @@ def _request_of(result: Result, given: Any) -> tuple[Any, Any]:
     """The request behind a result, as plain values and as it is: the one that was sent, if it is known."""
     try:
         if given is not None:
-            return given, request_in_words(given)[1]
+            return given, question_of(given).request
         request = request_of(result)
         return request.to_dict(), request
     except AdytonError:  # a request with objects in it
@@ -358,7 +340,7 @@ def report(visit: Visit, table: str, id: str) -> Page:
 
 
 VIEWS: Mapping[tuple[str, str], View] = {
-    ("GET", "/tables/{table}/results"): listed,
+    ("GET", "/tables/{table}/results"): results,
     ("GET", "/tables/{table}/results/{id}"): result,
     ("GET", "/tables/{table}/results/{id}/drawn"): drawn,
     ("GET", "/tables/{table}/results/{id}/files/{name}"): file,

@@ -7,11 +7,10 @@ page is there at once. Whatever fails, what was paid for can be had: then the pa
 from __future__ import annotations
 
 import io
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 from markupsafe import Markup
@@ -27,8 +26,8 @@ from adyton.result.released import Released
 from adyton.result.result import Result
 from adyton.result.rows import MOST_ROWS, sampled_table
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Sheets
-from adyton.service.pages.fetched import PATIENCE, Job, Saved
-from adyton.service.pages.visits import NoSuchPage, Page, document, download, path_to, templates
+from adyton.service.pages.results.outcomes import PATIENCE, Job, Saved
+from adyton.service.pages.visits import NoSuchPage, Page, document, download, templates
 from adyton.tasks.request import AUTO, Request
 
 _ROOM = 150_000
@@ -295,19 +294,3 @@ def request_of(result: Result) -> Request:
     """The request that leads to a result like this one."""
     named = getattr(result, "choice", None) is None
     return Request(result.task, result.epsilon, result.where, result.algorithm if named else AUTO, dict(result.options))
-
-
-def request_in_words(plain: Any) -> tuple[str, Request | None]:
-    """What was asked, in words, and the request, if it is one that can be read."""
-    if isinstance(plain, Mapping) and "measure" in plain:
-        return "A measurement by a program of an analyst", None
-    try:
-        request = Request.from_dict(plain)
-        return sentence(str(request.task)), request
-    except Exception:  # an old or foreign request must not break a list
-        return "A request that this version cannot read", None
-
-
-def again_path(table: str, request: Any) -> str:
-    """Where the same can be asked again."""
-    return path_to("tables", table, "ask", request=json.dumps(request, ensure_ascii=False))

@@ -13,10 +13,9 @@ from adyton.errors import AdytonError
 from adyton.kernel.ledger import Ledger
 from adyton.schema import FileFormat, Schema
 from adyton.schema.draft import ColumnFacts, presets
-from adyton.service.pages.draft_form import drawn, levels_in, ready_made, typed_from
-from adyton.service.pages.drawing_up import draw_up
-from adyton.service.pages.visitors import Visitor
-from adyton.service.pages.visits import Visit
+from adyton.service.pages.new_table.form import drawn, levels_in, ready_made, typed_from
+from adyton.service.pages.new_table.views import draw_up
+from adyton.service.pages.visits import Visit, Visitor
 from service.pages.opened import CANARY, VISITS, Opened
 
 SISE = "[attributes.sise]\ntype = 'boolean'\n"
@@ -233,7 +232,7 @@ def test_from_a_csv_to_an_open_table_by_forms_alone(opened):
     assert "ε = 1 of 1 left" in page.words
     assert Schema.from_toml(folder / "visits.toml").names == ("age", "sex", "ward")
     assert Ledger.read(folder / "visits.ledger").total == 1
-    public = [number for number, module in opened.processes().items() if module in ("open", "web", "pages.process")]
+    public = [number for number, module in opened.processes().items() if module in ("open", "web", "pages.site")]
     assert len(public) == 3
     assert not [number for number in public if _memory(number, CANARY.encode())]
     assert "Go to the table" in visitor.get("/new").words

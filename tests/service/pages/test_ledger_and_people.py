@@ -15,10 +15,9 @@ from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.plain import report_to_plain
 from adyton.messages import harmless
 from adyton.service.access import Access
-from adyton.service.pages import owning
-from adyton.service.pages.own import question_of
-from adyton.service.pages.visitors import Visitor
-from adyton.service.pages.visits import Visit
+from adyton.service.pages import ledger as ledger_pages
+from adyton.service.pages.requests import question_of
+from adyton.service.pages.visits import Visit, Visitor
 from service.pages.visiting import Visiting
 
 LEDGER, PEOPLE = "/tables/people/ledger", "/tables/people/people"
@@ -339,21 +338,21 @@ def hostile():
 def test_payloads_are_text(hostile):
     ledger, names = hostile
     for whose in ("", *names):
-        html = owning.ledger(Alone(ledger, analyst=whose), HOSTILE).body.decode()
+        html = ledger_pages.ledger(Alone(ledger, analyst=whose), HOSTILE).body.decode()
         assert "<script>alert" not in html
         assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7 * 7 }}" in html
         assert "\x1b" not in html
     for name in ("statement.html", "statement.md", "ledger.csv", "ledger.json"):
-        page = owning.saved(Alone(ledger), HOSTILE, name)
+        page = ledger_pages.saved(Alone(ledger), HOSTILE, name)
         assert "\x1b" not in page.body.decode()
         assert "<" not in page.headers["content-disposition"].split(";")[1]
-    assert "<script>alert" not in owning.saved(Alone(ledger), HOSTILE, "statement.html").body.decode()
-    assert "<script>alert" not in owning.statement(Alone(ledger), HOSTILE).body.decode()
+    assert "<script>alert" not in ledger_pages.saved(Alone(ledger), HOSTILE, "statement.html").body.decode()
+    assert "<script>alert" not in ledger_pages.statement(Alone(ledger), HOSTILE).body.decode()
 
 
 def test_no_spreadsheet_runs_an_entry(hostile):
     ledger, names = hostile
-    rows = list(csv.DictReader(io.StringIO(owning.saved(Alone(ledger), HOSTILE, "ledger.csv").body.decode())))
+    rows = list(csv.DictReader(io.StringIO(ledger_pages.saved(Alone(ledger), HOSTILE, "ledger.csv").body.decode())))
     assert [row["analyst"] for row in rows] == [harmless(name) for name in names]
     assert rows[0]["analyst"].startswith("'=")
     for row in rows:
@@ -366,7 +365,7 @@ def test_a_long_ledger_has_pages_and_none_is_long():
             ledger.debit(Fraction(1, 100), lineage=["visits"], operator="noisy count")
         seen = []
         for number in (1, 2, 3):
-            html = owning.ledger(Alone(ledger, page=str(number)), "visits").body.decode()
+            html = ledger_pages.ledger(Alone(ledger, page=str(number)), "visits").body.decode()
             seen.append(html.count("noisy count"))
             assert f"page {number} of 3" in html
             assert ("Earlier" in html, "Later" in html) == (number < 3, number > 1)
@@ -378,7 +377,7 @@ def test_tables_with_one_ledger_say_so(tmp_path):
         ledger.debit(Fraction(1), lineage=["visits"], operator="x")
     with Ledger.open(tmp_path / "both", total=2, dataset="stays", accept={"add dataset"}) as ledger:
         ledger.debit(Fraction(1, 2), lineage=["stays"], operator="x")
-        html = owning.ledger(Alone(ledger), "stays").body.decode()
+        html = ledger_pages.ledger(Alone(ledger), "stays").body.decode()
     assert "visits, stays share this ledger: one total holds for all of them together" in html
 
 

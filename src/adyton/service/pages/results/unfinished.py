@@ -5,17 +5,16 @@ While it is under way its page says what was asked and since when, which is publ
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from adyton.errors import AdytonError
-from adyton.exact import display
 from adyton.result.folder import JSON
-from adyton.service.pages.fetched import Outcome, Place, cancel, outcome, seconds_since
-from adyton.service.pages.showing import again_path, request_in_words
+from adyton.service.pages.requests import Place, again_path, asked_for, question_of, remember, remembered
+from adyton.service.pages.results.outcomes import Outcome, outcome
 from adyton.service.pages.tables import frame
-from adyton.service.pages.visits import Page, View, Visit, redirect
+from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 from adyton.service.timing import class_of
 from adyton.session.client import Unreached
 
@@ -41,15 +40,13 @@ _TITLES = {
 
 def without_result(visit: Visit, place: Place, found: Outcome) -> Page:
     """The page of a request that has no result: why, and what can be done."""
-    words, request = request_in_words(found.request)
+    question = None if found.request is None else question_of(found.request)
     values = {
         **frame(visit.session(place.table), place.table),
         "title": _TITLES[found.state],
-        "words": words if found.request is not None else "",
-        "asked": request,
-        "epsilon": "" if request is None else display(request.epsilon),
+        "question": question,
         "said": found.said,
-        "again": again_path(place.table, found.request) if request is not None else "",
+        "again": again_path(place.table, found.request) if question and question.request else "",
         "json_path": place.path("files", MEASUREMENTS if found.state == "measured" else JSON),
         "here": place.path(),
         "progress": place.path("progress", state=found.state),
@@ -62,10 +59,11 @@ def without_result(visit: Visit, place: Place, found: Outcome) -> Page:
 
 def _progress(visit: Visit, place: Place, found: Outcome) -> dict[str, Any]:
     """What may be known of a request that is under way: since when, and its public class."""
-    seconds = seconds_since(visit, place)
+    known = remembered(visit, place)
+    seconds = 0.0 if known is None else time.monotonic() - known.since
     cells = visit.person.kept.setdefault("cells", {})
     if place.table not in cells:
-        described = visit.ask("GET", f"/v1/datasets/{quote(place.table, safe='')}")
+        described = visit.ask("GET", path_to("v1", "datasets", place.table))
         cells[place.table] = described.get("cells", {})
     kind = class_of("ask", found.request, cells[place.table])
     minutes, rest = divmod(int(seconds), 60)
@@ -89,11 +87,13 @@ def cancelled(visit: Visit, table: str, id: str) -> Page:
     """Cancel a request; where that is too late, its page says so."""
     place = Place(table, id)
     try:
-        cancel(visit, place)
+        request = asked_for(visit, place)
+        visit.ask("DELETE", place.call)
     except Unreached:
         raise
     except AdytonError:
         return redirect(place.path(cancel="late"))
+    remember(visit, place, request, "cancelled")
     return redirect(place.path())
 
 

@@ -1,4 +1,4 @@
-"""Who has signed in: a cookie without meaning of its own stands for a token, which never goes to the browser."""
+"""Signing in and out. A cookie without meaning of its own stands for a token, which never goes to the browser."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import hmac
 import secrets
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+
+from adyton.errors import AdytonError, BadInput
+from adyton.service.pages.visits import Page, View, Visit, Visitor, path_to, redirect
+from adyton.session.client import Address, Client
 
 COOKIE = "adyton"
 SECONDS = 12 * 3600
@@ -19,23 +21,77 @@ _MOST, _MOST_EACH = 1000, 20
 """How many visitors are known at once, and how many times one person may be signed in."""
 
 
-@dataclass
-class Visitor:
-    """Somebody who has signed in."""
+# ---- the pages -------------------------------------------------------------------------------------------------------
 
-    token: str
-    name: str
-    role: str
-    form_key: str = field(default_factory=lambda: secrets.token_urlsafe(24))
-    """What each form carries, so that other sites cannot send one in the visitor's name."""
-    kept: dict[str, Any] = field(default_factory=dict)
-    """What views keep for this visitor, such as drafts."""
-    seen: float = 0.0
 
-    @property
-    def is_curator(self) -> bool:
-        """Whether the visitor decides about data sets."""
-        return self.role == "curator"
+def sign_in(visit: Visit) -> Page:
+    """The page with the field for a token; a link that was made for this signs in at once."""
+    link = visit.text("link") if visit.method == "GET" else ""  # whatever looks ahead does not use it up
+    if link:
+        links, local = visit.site.links, visit.site.settings.get("local_token")
+        if links is None or local is None or not links.use(link):
+            raise BadInput("This link was used before, or is too old. Press Enter in the terminal for a new one.")
+        return _entered(visit, local, _inside(visit.text("to", "/")))
+    if visit.visitor is not None:
+        return redirect("/")
+    return visit.page(
+        "enter.html.j2",
+        to=_inside(visit.text("to", "/")),
+        problem="",
+        ended="ended" in visit.query,
+        lost="lost" in visit.query,
+    )
+
+
+def signed_in(visit: Visit) -> Page:
+    """Sign in with the token of the form."""
+    to = _inside(visit.text("to", "/"))
+    try:
+        return _entered(visit, visit.text("token"), to)
+    except AdytonError as problem:
+        return visit.page("enter.html.j2", status=400, to=to, problem=str(problem), ended=False, lost=False)
+
+
+def sign_out(visit: Visit) -> Page:
+    """Forget the visitor."""
+    return _left(visit, "/enter")
+
+
+def signed_out(visit: Visit) -> Page:
+    """The way back for a visitor whose token is not valid any more: sign in again, with the reason."""
+    return _left(visit, path_to("enter", to=visit.path if visit.method == "GET" else "/", ended=""))
+
+
+def _left(visit: Visit, location: str) -> Page:
+    visit.site.visitors.leave(visit.cookie)
+    ended = f"{cookie_name(secure=visit.secure, mark=visit.site.mark)}=; Path=/; Max-Age=0" + "; Secure" * visit.secure
+    return Page(b"", 303, headers={"location": location, "set-cookie": ended})
+
+
+def _entered(visit: Visit, token: str, to: str) -> Page:
+    if not token:
+        raise BadInput("Paste your token. The curator of the table makes it: adyton token.")
+    client = Client(Address.of(f"unix:{visit.site.settings['api']}"), token, 5.0)
+    me = client.call("GET", "/v1/me").plain()
+    cookie = visit.site.visitors.enter(token, str(me["name"]), str(me["role"]))
+    kind = f"Path=/; HttpOnly; SameSite=Strict; Max-Age={SECONDS}" + "; Secure" * visit.secure
+    return Page(
+        b"",
+        303,
+        headers={
+            "location": to,
+            "set-cookie": f"{cookie_name(secure=visit.secure, mark=visit.site.mark)}={cookie}; {kind}",
+        },
+    )
+
+
+def _inside(path: str) -> str:
+    """A path of this site; anything else leads to the first page."""
+    ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if ours else "/"
+
+
+# ---- who has signed in -----------------------------------------------------------------------------------------------
 
 
 class Visitors:
@@ -113,3 +169,10 @@ def cookie_name(*, secure: bool, mark: str = "") -> str:
 
 def _hashed(cookie: str) -> bytes:
     return hashlib.sha256(cookie.encode()).digest()
+
+
+VIEWS: Mapping[tuple[str, str], View] = {
+    ("GET", "/enter"): sign_in,
+    ("POST", "/enter"): signed_in,
+    ("POST", "/leave"): sign_out,
+}

@@ -9,7 +9,7 @@ import typer
 
 import adyton as ad
 from adyton.cli.main import app
-from adyton.service.pages.lines import in_python, in_shell, lines_for
+from adyton.service.pages.asking.scripts import in_python, in_shell, lines_for
 from adyton.tasks.request import Request
 
 FILES = {"data": ["a b.csv", "-c.csv"], "schema": "s.toml", "ledger": "l.ledger"}

@@ -9,19 +9,18 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
-from urllib.parse import quote, urlencode
+from typing import Any, Literal, TypeAlias
 
 from adyton.errors import AdytonError, BadInput, ServiceError, Unfinished
 from adyton.programs.base import result_in
 from adyton.result.pending import FORMAT as MEASUREMENTS
 from adyton.result.result import Result
 from adyton.schema.plain_values import as_text, part_of
-from adyton.service.pages.visits import NoSuchPage, Visit, path_to
+from adyton.service.pages.requests import Place, asked_for, remember, remembered, row_of
+from adyton.service.pages.visits import NoSuchPage, Visit
 from adyton.session.client import Reply, Unreached
 from adyton.session.remote import verified
 
@@ -32,55 +31,12 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HEAD = 200
 """In how many characters a text says what it holds."""
 _MOST_RESULTS, _MOST_CHARACTERS = 64, 1 << 27
-_MOST_SENT = 200
 AT_ONCE, PATIENCE = 0.5, 100.0
 """For how many seconds a page waits for what is computed for it, before it is shown without; and a file."""
 _MOST_JOBS = 32
 """How many things are remembered that were computed from a result."""
 _AT_ONCE = threading.Semaphore(4)
 """How many things are computed at once."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a result is: its table, its id and, if it is somebody else's, whose."""
-
-    table: str
-    id: str
-    owner: str | None = None
-
-    @classmethod
-    def asked(cls, visit: Visit, table: str, id: str) -> Place:
-        """The place that a path and the field ``analyst`` name."""
-        owner = visit.text("analyst") or None
-        own = owner == visit.person.name and not visit.person.is_curator
-        return cls(table, id, None if own else owner)
-
-    @classmethod
-    def of_key(cls, table: str, key: str) -> Place:
-        """The place that a :attr:`key` names."""
-        id, _, owner = key.partition(":")
-        return cls(table, id, owner or None)
-
-    @property
-    def key(self) -> str:
-        """The result as one text: its id and, if it is somebody else's, whose."""
-        return self.id if self.owner is None else f"{self.id}:{self.owner}"
-
-    def path(self, *more: str, **query: str) -> str:
-        """The path of its page, or of something below it."""
-        return path_to("tables", self.table, "results", self.id, *more, **query, **self.of)
-
-    @property
-    def of(self) -> dict[str, str]:
-        """The part of a query that says whose it is."""
-        return {} if self.owner is None else {"analyst": self.owner}
-
-    @property
-    def call(self) -> str:
-        """Its path at the service."""
-        path = f"/v1/datasets/{quote(self.table, safe='')}/requests/{quote(self.id, safe='')}"
-        return f"{path}?{urlencode(self.of)}" if self.of else path
 
 
 class Job:
@@ -197,23 +153,23 @@ def outcome(visit: Visit, place: Place, patience: float = AT_ONCE) -> Outcome:
     if status in ("done", "ended"):
         return _arrived(visit, place, reply, patience)
     request = asked_for(visit, place)
-    sent(visit, place, request)
+    remember(visit, place, request)
     return Outcome("waiting" if status == "waiting" else "under way", request)
 
 
 def _problem(visit: Visit, place: Place, problem: AdytonError) -> Outcome:
     """A request that the service has no result of: it was refused, it ended early, or it is not there any more."""
-    line = line_of(visit, place)
-    if line is not None:
-        if line["status"] == "refused":
-            return Outcome("refused", line["request"], str(problem))
+    row = row_of(visit, place)
+    if row is not None:
+        if row["status"] == "refused":
+            return Outcome("refused", row["request"], str(problem))
         if isinstance(problem, Unfinished):
-            return Outcome("ended", line["request"], str(problem))
+            return Outcome("ended", row["request"], str(problem))
         raise problem
-    if (cancelled := _known(visit, "cancelled").get(place)) is not None:
+    if (cancelled := remembered(visit, place, "cancelled")) is not None:
         return Outcome("cancelled", cancelled.request)
     why = visit.person.kept.get("refused", {}).get((place.table, place.id)) if place.owner is None else None
-    old = _known(visit, "sent").get(place)
+    old = remembered(visit, place)
     if old is not None or why is not None:
         return Outcome("gone", None if old is None else old.request, "" if why is None else str(why))
     raise NoSuchPage(str(problem))
@@ -278,69 +234,3 @@ class Shelf:
 
     def _size(self) -> int:
         return sum(length + job.size for length, job in self._known.values())
-
-
-# ---- what was asked --------------------------------------------------------------------------------------------------
-
-
-class _Sent(NamedTuple):
-    """A request that a visitor's pages know of, and since when."""
-
-    since: float
-    request: Any
-
-
-def lines(visit: Visit, table: str) -> list[dict[str, Any]]:
-    """What the service lists: the requests that this visitor may see, newest first."""
-    listed: list[dict[str, Any]] = visit.ask("GET", f"/v1/datasets/{quote(table, safe='')}/requests")["requests"]
-    return listed[::-1]
-
-
-def owner_of(visit: Visit, line: Mapping[str, Any]) -> str | None:
-    """Whose request a line of the list is, if it is not the visitor's own; empty for one of the curators."""
-    own = None if visit.person.is_curator else visit.person.name
-    return None if line.get("analyst") == own else str(line.get("analyst") or "")
-
-
-def line_of(visit: Visit, place: Place) -> dict[str, Any] | None:
-    """The line of the list that is about a request, if there is one."""
-    owner = place.owner or (None if visit.person.is_curator else visit.person.name)
-    return next(
-        (line for line in lines(visit, place.table) if (line["analyst"], line["id"]) == (owner, place.id)), None
-    )
-
-
-def asked_for(visit: Visit, place: Place) -> Any:
-    """What was asked, as plain values; None if that is not known."""
-    known = _known(visit, "sent").get(place)
-    if known is not None and known.request is not None:
-        return known.request
-    line = line_of(visit, place)
-    return None if line is None else line["request"]
-
-
-def sent(visit: Visit, place: Place, request: Any) -> None:
-    """Remember for the visitor what was asked, and since when it has been under way."""
-    known = _known(visit, "sent")
-    old = known.get(place)
-    known[place] = _Sent(time.monotonic(), request) if old is None else _Sent(old.since, old.request or request)
-    while len(known) > _MOST_SENT:
-        del known[next(iter(known))]
-
-
-def seconds_since(visit: Visit, place: Place) -> float:
-    """For how long a request has been under way, as far as the visitor's own pages know."""
-    known = _known(visit, "sent").get(place)
-    return 0.0 if known is None else time.monotonic() - known.since
-
-
-def cancel(visit: Visit, place: Place) -> None:
-    """Cancel a request of the visitor's own from which nothing was charged yet; an error if that is too late."""
-    request = asked_for(visit, place)
-    visit.ask("DELETE", place.call)
-    _known(visit, "cancelled")[place] = _Sent(time.monotonic(), request)
-
-
-def _known(visit: Visit, name: str) -> dict[Place, _Sent]:
-    known: dict[Place, _Sent] = visit.person.kept.setdefault(name, {})
-    return known
