@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,7 +21,7 @@ from adyton.kernel.ledger import Ledger
 from adyton.service.channel import error_of
 from adyton.service.config import Config
 from adyton.service.keeper import Keeper, set_all
-from adyton.service.supervisor import NotReady, Part
+from adyton.service.supervisor import NotReady, Part, Service
 from service import serving
 from service.whole import Served, write_data
 
@@ -71,6 +72,9 @@ class TestOneLedgerForTwo:
         assert ask(served, "twin", "joined")[0] == 200
         report = Ledger.read(served.folder / "people.ledger")
         assert {report.dataset, *(one.name for one in report.further)} == {"people", "twin"}
+        service = Service(Config.read(served.config), print)
+        service._keepers = dict.fromkeys(service.datasets, SimpleNamespace(told={"ready": {}}))
+        assert [own["account"] for own in service._datasets().values()] == ["people", "people"]
 
     def test_one_part_for_both(self, served):
         budgets = json.loads(served.call("GET", "/v1/me", who="mara")[2])["datasets"]
@@ -273,6 +277,22 @@ def test_nothing_shows_before_a_reply_may_leave(tmp_path):
             assert not measured.done()
             assert measured.result()[0] == 200
         assert [seen("mara"), seen("olga")] == [("done", "1")] * 2
+
+
+def test_the_budget_of_a_data_set_shows_no_work_at_another_with_its_ledger(tmp_path):
+    """A call that would say what is left begins when the reply about the other data set has left."""
+    with serving.Keeper(tmp_path / "keeper.sock") as keeper:
+        one = {"socket": str(keeper.path), "analysts": ["mara"], "account": "visits"}
+        options = {"timing": {"on": True, "count": 0.3}, "datasets": {"visits": one, "twin": one}}
+        with serving.Server(tmp_path, keeper, **options) as server, ThreadPoolExecutor(1) as pool:
+            began = time.monotonic()
+            first = pool.submit(server.ask, "POST", "/v1/datasets/visits/requests", {"request": serving.COUNT})
+            while not keeper.runs:
+                time.sleep(0.01)
+            asked = {"source": 0, "epsilon": "1"}
+            assert server.ask("POST", "/v1/datasets/twin/door/d1/afford", asked)[0] == 200
+            assert time.monotonic() - began >= 0.6
+            assert first.result()[0] == 200
 
 
 def test_what_is_cancelled_in_the_queue_is_cancelled_at_the_keeper(tmp_path):

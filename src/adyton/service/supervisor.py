@@ -404,6 +404,7 @@ class Service:
                 "analysts": list(one.analysts),
                 "results": one.results,
                 "cells": self._keepers[one.name].told["ready"],
+                "account": self._config.sharing(one)[0].name,
             }
             for one in self._config.datasets.values()
         }
