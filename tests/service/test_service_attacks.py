@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ import adyton as ad
 from adyton.errors import AdytonError, LedgerError, LedgerMismatch
 from adyton.kernel.ledger import Ledger
 from adyton.service.channel import error_of
-from adyton.service.config import Config
+from adyton.service.config import Config, DataSet
 from adyton.service.keeper import Keeper, set_all
 from adyton.service.supervisor import NotReady, Part, Service
 from service import serving
@@ -112,6 +113,17 @@ def test_a_word_lets_a_data_set_join(tmp_path):
         ad.Session(data, schema=schema, ledger=ledger, dataset="b")
     with ad.Session(data, schema=schema, ledger=ledger, dataset="b", accept={"add dataset"}) as session:
         assert session.remaining == session.spent
+
+
+def test_a_data_set_that_cannot_be_opened_stands_in_nobodys_way(tmp_path):
+    """Here the folder of the sockets is too deep; the one before stays what is served."""
+    service = Service(Config(datasets={}), print)
+    service._runtime = tmp_path / ("deep" * 30)
+    dataset = DataSet(name="visits", data="visits.csv", schema="visits.toml", ledger="visits.ledger")
+    with pytest.raises(AdytonError, match="too long for sockets"):
+        asyncio.run(service.open(dataset))
+    assert not service.datasets
+    assert len(service._socket(tmp_path, replace(dataset, name="n" * 64))) < len(str(tmp_path)) + 32
 
 
 class TestRaces:

@@ -81,6 +81,9 @@ def test_a_link_signs_in_once_and_for_a_while():
     assert not links.use(link)
     assert not links.use(late + "0")
     assert not links.use("")
+    again = Links("ab" * 32, lambda: now[0] + 1)
+    assert not again.use(link)  # a process that was started again does not know that it was used
+    assert again.use(again.make())
     now[0] += 601
     assert not links.use(late)
 
