@@ -108,6 +108,16 @@ def test_cookies_of_others_sign_nobody_out(visit, other):
     assert page.status == 200
 
 
+def test_the_pages_of_one_person_are_counted_together():
+    """Whatever their browser sends beside its cookie, and in however many sessions."""
+    site = Site({"api": "/nowhere"})
+    first, second, other = (site.visitors.enter("t", name, "analyst") for name in ("mara", "mara", "ben"))
+    mara = {site.whose({"cookie": cookies.format(first, second)}) for cookies in ("adyton={}", "x=1; adyton={1}")}
+    assert len(mara) == 1
+    assert site.whose({"cookie": f"adyton={other}"}) not in mara
+    assert {site.whose({}), site.whose({"cookie": "adyton=x"}), site.whose({"cookie": "x=1"})} == {""}
+
+
 def test_one_person_pushes_out_their_own_sessions_only():
     visitors = Visitors()
     olga = visitors.enter("secret", "olga", "curator")

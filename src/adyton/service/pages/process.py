@@ -22,7 +22,7 @@ from adyton.service.limits import UnderWay
 from adyton.service.pages.site import Site
 
 _MOST, _MOST_EACH = 64, 16
-"""How many pages are made at once, of all and for each browser."""
+"""How many pages are made at once, of all and for each person."""
 
 
 async def run(settings: dict[str, Any]) -> None:
@@ -36,7 +36,7 @@ async def run(settings: dict[str, Any]) -> None:
     calls = UnderWay(_MOST, _MOST_EACH)
 
     async def answer(message: channel.Message) -> object:
-        with calls.one_more(str(message.get("cookie", ""))):
+        with calls.one_more(site.whose(message)):
             return await asyncio.to_thread(site.answer, message)
 
     server = await channel.serve(settings["socket"], answer)

@@ -87,6 +87,11 @@ class Site:
             "body": base64.b64encode(page.body).decode("ascii"),
         }
 
+    def whose(self, message: Message) -> str:
+        """Who asks, however many cookies or sessions they have; empty for all who have not signed in."""
+        visitor = self.visitors.find(_cookie(message, self.mark))
+        return "" if visitor is None else f"{visitor.role} {visitor.name}"
+
     def _page(self, message: Message) -> Page:
         visit = Visit(message["method"], message["path"], {}, {}, None, self, secure=bool(message.get("secure")))
         visit.host = str(message.get("host", ""))
