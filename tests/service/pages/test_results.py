@@ -579,9 +579,9 @@ def test_the_shelf_has_room_for_so_many_results(asked):
 
 
 def test_only_so_many_things_are_computed_from_a_result_at_once():
-    saved_result, go_on = fetched.Saved("", None), threading.Event()
+    saved_result, go_on = outcomes.Saved("", None), threading.Event()
     jobs = [saved_result.job(number, go_on.wait) for number in range(8)]
-    with pytest.raises(fetched.NotReady, match="in a minute"):
+    with pytest.raises(outcomes.NotReady, match="in a minute"):
         saved_result.job(8, go_on.wait)
     assert saved_result.job(7, go_on.wait) is jobs[7]
     go_on.set()
