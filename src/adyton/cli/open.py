@@ -125,7 +125,7 @@ def _serve(
         "local_token": tokens.make(config.OWNER, role="curator"),
         "folder": str(workplace.folder),
     }
-    service = supervisor.Service(settings, remark, supervisor.Desk(workplace.answer, pages))
+    service = supervisor.Service(settings, remark, supervisor.LocalCalls(workplace.answer, pages))
 
     def link() -> str:
         return f"{service.address}{path_to('enter', link=links.make(), to=first)}"

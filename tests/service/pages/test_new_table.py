@@ -13,8 +13,8 @@ from adyton.errors import AdytonError
 from adyton.kernel.ledger import Ledger
 from adyton.schema import FileFormat, Schema
 from adyton.schema.draft import ColumnFacts, presets
-from adyton.service.pages.new_table.form import drawn, levels_in, ready_made, typed_from
-from adyton.service.pages.new_table.views import draw_up
+from adyton.service.pages.new_table.form import fields_from, levels_in, read_fields, ready_made
+from adyton.service.pages.new_table.views import edit
 from adyton.service.pages.visits import Visit, Visitor
 from service.pages.opened import CANARY, VISITS, Opened
 
@@ -36,7 +36,7 @@ WHOLE = {
 
 
 def draw(typed, columns=PLAIN, **more):
-    return drawn(columns, {name: [value] for name, value in (typed | more).items()})
+    return read_fields(columns, {name: [value] for name, value in (typed | more).items()})
 
 
 # ---- what is typed, and what becomes of it ---------------------------------------------------------------------------
@@ -139,31 +139,31 @@ def test_everything_ready_made_is_a_schema_and_is_found_again():
     assert set(ready_made()) == set(presets())
     for name in ready_made():
         typed = {"c0-kind": [f"like:{name}"]}
-        own = drawn(PLAIN, typed)
+        own = read_fields(PLAIN, typed)
         assert own.problems == {}
-        assert typed_from(own.schema, PLAIN)["c0-kind"] == typed["c0-kind"]
+        assert fields_from(own.schema, PLAIN)["c0-kind"] == typed["c0-kind"]
 
 
 def test_a_schema_returns_to_the_form_or_is_left_as_text():
     own = draw(WHOLE, **{"c0-name": "years", "c1-missing": "NA, -99", "c3-edges": "0, 5, 90", "whose": "several"})
-    typed = typed_from(own.schema, PLAIN)
-    assert drawn(PLAIN, typed).schema == own.schema
+    typed = fields_from(own.schema, PLAIN)
+    assert read_fields(PLAIN, typed).schema == own.schema
     groups = '[attributes.sex]\ntype = "categorical"\nlevels = ["F", "M"]\ngroups = {"all" = ["F", "M"]}\n'
-    assert typed_from(Schema.from_toml(groups), PLAIN) is None
-    assert typed_from(Schema.from_toml('rows = 9\n[attributes.sex]\ntype = "boolean"\n'), PLAIN) is None
-    assert typed_from(Schema.from_toml('[attributes.other]\ntype = "boolean"\n'), PLAIN) is None
+    assert fields_from(Schema.from_toml(groups), PLAIN) is None
+    assert fields_from(Schema.from_toml('rows = 9\n[attributes.sex]\ntype = "boolean"\n'), PLAIN) is None
+    assert fields_from(Schema.from_toml('[attributes.other]\ntype = "boolean"\n'), PLAIN) is None
 
 
 def test_how_the_file_is_written_is_part_of_the_schema():
     file = FileFormat(delimiter=";", header=False, columns=["age"])
-    assert drawn([ColumnFacts("age", "text", "text")], {"c0-kind": ["boolean"]}, file).schema.file == file
+    assert read_fields([ColumnFacts("age", "text", "text")], {"c0-kind": ["boolean"]}, file).schema.file == file
 
 
 def test_analysts_open_no_tables():
     site = SimpleNamespace(settings={"workplace": "/nowhere"})
     visit = Visit("GET", "/new/x", {}, {}, Visitor("token", "mara", "analyst"), site)
     with pytest.raises(AdytonError, match="Only the curator"):
-        draw_up(visit, "x")
+        edit(visit, "x")
 
 
 def test_a_service_for_many_has_no_such_page(visit):

@@ -10,7 +10,7 @@ from pathlib import Path
 from adyton.errors import AdytonError, BadInput
 from adyton.result.folder import file_in, says_so
 from adyton.service.pages.results.content import file_of, report_of
-from adyton.service.pages.results.outcomes import Saved, shelf_of
+from adyton.service.pages.results.outcomes import Saved, cache_of
 from adyton.service.pages.results.views import drawn_at, show, synthetic
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, path_to
 
@@ -45,8 +45,7 @@ def _day(path: Path) -> str:
 
 def saved(visit: Visit, name: str) -> Page:
     """A saved result."""
-    opened = _opened(visit, name)
-    return show(visit, None, "", opened.result, saved=opened, path=path_to("saved", name))
+    return show(visit, _opened(visit, name), path_to("saved", name))
 
 
 def drawn(visit: Visit, name: str) -> Page:
@@ -62,8 +61,7 @@ def file(visit: Visit, name: str, file: str) -> Page:
 def rows(visit: Visit, name: str) -> Page:
     """Synthetic rows of a saved result; a wrong number is shown at its field."""
     opened = _opened(visit, name)
-    made = synthetic(visit, opened)
-    return made or show(visit, None, "", opened.result, saved=opened, path=path_to("saved", name))
+    return synthetic(visit, opened) or show(visit, opened, path_to("saved", name))
 
 
 def report(visit: Visit, name: str) -> Page:
@@ -102,7 +100,7 @@ def _opened(visit: Visit, name: str) -> Saved:
     try:
         if path.stat().st_size > _LARGEST:
             raise BadInput(f"{name} is larger than a result can be. Choose another one.")
-        return shelf_of(visit).read(path.read_text(encoding="utf-8"))
+        return cache_of(visit).read(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise BadInput(f"{name} cannot be read ({problem.strerror}). Choose another one.") from None
     except UnicodeDecodeError:
