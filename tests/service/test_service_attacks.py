@@ -9,8 +9,10 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,9 +20,9 @@ import adyton as ad
 from adyton.errors import AdytonError, LedgerError, LedgerMismatch
 from adyton.kernel.ledger import Ledger
 from adyton.service.channel import error_of
-from adyton.service.config import Config
+from adyton.service.config import Config, DataSet
 from adyton.service.keeper import Keeper, set_all
-from adyton.service.supervisor import NotReady, Part
+from adyton.service.supervisor import NotReady, Part, Service
 from service import serving
 from service.whole import Served, write_data
 
@@ -71,6 +73,9 @@ class TestOneLedgerForTwo:
         assert ask(served, "twin", "joined")[0] == 200
         report = Ledger.read(served.folder / "people.ledger")
         assert {report.dataset, *(one.name for one in report.further)} == {"people", "twin"}
+        service = Service(Config.read(served.config), print)
+        service._keepers = dict.fromkeys(service.datasets, SimpleNamespace(told={"ready": {}}))
+        assert [own["account"] for own in service._datasets().values()] == ["people", "people"]
 
     def test_one_part_for_both(self, served):
         budgets = json.loads(served.call("GET", "/v1/me", who="mara")[2])["datasets"]
@@ -108,6 +113,17 @@ def test_a_word_lets_a_data_set_join(tmp_path):
         ad.Session(data, schema=schema, ledger=ledger, dataset="b")
     with ad.Session(data, schema=schema, ledger=ledger, dataset="b", accept={"add dataset"}) as session:
         assert session.remaining == session.spent
+
+
+def test_a_data_set_that_cannot_be_opened_stands_in_nobodys_way(tmp_path):
+    """Here the folder of the sockets is too deep; the one before stays what is served."""
+    service = Service(Config(datasets={}), print)
+    service._runtime = tmp_path / ("deep" * 30)
+    dataset = DataSet(name="visits", data="visits.csv", schema="visits.toml", ledger="visits.ledger")
+    with pytest.raises(AdytonError, match="too long for sockets"):
+        asyncio.run(service.open(dataset))
+    assert not service.datasets
+    assert len(service._socket(tmp_path, replace(dataset, name="n" * 64))) < len(str(tmp_path)) + 32
 
 
 class TestRaces:
@@ -273,6 +289,22 @@ def test_nothing_shows_before_a_reply_may_leave(tmp_path):
             assert not measured.done()
             assert measured.result()[0] == 200
         assert [seen("mara"), seen("olga")] == [("done", "1")] * 2
+
+
+def test_the_budget_of_a_data_set_shows_no_work_at_another_with_its_ledger(tmp_path):
+    """A call that would say what is left begins when the reply about the other data set has left."""
+    with serving.Keeper(tmp_path / "keeper.sock") as keeper:
+        one = {"socket": str(keeper.path), "analysts": ["mara"], "account": "visits"}
+        options = {"timing": {"on": True, "count": 0.3}, "datasets": {"visits": one, "twin": one}}
+        with serving.Server(tmp_path, keeper, **options) as server, ThreadPoolExecutor(1) as pool:
+            asked = {"request": {**serving.COUNT, "seconds": 0.5}}
+            first = pool.submit(server.ask, "POST", "/v1/datasets/visits/requests", asked)
+            while not keeper.runs:
+                time.sleep(0.01)
+            assert not first.done()
+            afford = {"source": 0, "epsilon": "1"}
+            assert server.ask("POST", "/v1/datasets/twin/door/d1/afford", afford)[0] == 200
+            assert first.done()
 
 
 def test_what_is_cancelled_in_the_queue_is_cancelled_at_the_keeper(tmp_path):

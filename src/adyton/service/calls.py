@@ -42,7 +42,7 @@ class Service:
         self.works: dict[Key, Work] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self._lines: defaultdict[Key, Line] = defaultdict(Line)
-        self._described: dict[Key, Any] = {}
+        self._described: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
         self._idle: defaultdict[str, channel.Idle] = defaultdict(list)
 
     def granted(self, request: Request, name: str, *, curator: bool = False) -> Person:
@@ -112,12 +112,17 @@ class Service:
             work, key = None, None  # behind a consent to it, the keeper knows whether it is the same request
         if work is None:
             begin = partial(self._until_done, name, person, call, fields)
-            place = (name, owner or person.name)
+            place = self._place(name, owner or person.name)
             work = self._start(begin, key, person, place, passage.arrival, duration, subject)
         elif work.subject != subject:
             raise BadInput("Another request of yours has this id. Choose another one.")
         passage.leave, done = await work.reply(passage.arrival, None if wait is None else round(wait * SECOND))
         return work.outcome if done else None
+
+    def _place(self, name: str, who: str) -> tuple[str, str]:
+        """Where somebody waits for what they have asked: at the ledger. If they could ask one data set while another
+        one with the same ledger works, the budget would show each step of that work."""
+        return (self.datasets[name].account or name, who)
 
     def _start(
         self,
@@ -167,11 +172,11 @@ class Service:
         """
         if not self.durations.on:
             return await self.keeper(name, person, "describe")
-        key = (name, person.name)
-        if key not in self._described or not self.tasks:
-            async with self._lines[key].turn:
-                self._described[key] = await self.keeper(name, person, "describe")
-        return self._described[key]
+        place = self._place(name, person.name)
+        if name not in self._described[place] or not self.tasks:
+            async with self._lines[place].turn:
+                self._described[place][name] = await self.keeper(name, person, "describe")
+        return self._described[place][name]
 
     def outcome(self, name: str, owner: str, identifier: str, outcome: Any) -> Response:
         """The reply for what a keeper says of a request."""

@@ -27,6 +27,8 @@ class DataSet(Strict):
     """Who may fetch a result: the analyst who asked, or ``all``."""
     cells: dict[str, int] = {}
     """The number of cells of each attribute of the schema."""
+    account: str | None = None
+    """What data sets with one ledger have in common; None: it has its own."""
 
 
 class Limits(Strict):

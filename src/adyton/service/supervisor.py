@@ -9,6 +9,7 @@ A service for one person (:mod:`~adyton.service.workplace`) may begin without a 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import math
 import os
@@ -39,6 +40,7 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONPATH", "VIRTUAL_ENV"
 _LONGEST_PAUSE = 10.0
 _LONGEST_SOCKET = 100
 """The bytes of the path of a socket that every system allows."""
+_LONGEST_STEM = 24
 _LONGEST_LINE = 2**24
 _SECONDS_TO_END = 90.0
 _INNER = "http"
@@ -203,7 +205,11 @@ class Service:
         """Serve one more data set, or another of the same name instead; if it cannot be opened, nothing changes."""
         served, before = self._config, self._keepers.get(dataset.name)
         self._config = replace(served, datasets={**served.datasets, dataset.name: dataset})
-        part = self._keeper(dataset, self._runtime)
+        try:
+            part = self._keeper(dataset, self._runtime)
+        except AdytonError:
+            self._config = served
+            raise
         if before is not None:
             before.wanted = False
             await before.end()
@@ -371,7 +377,10 @@ class Service:
 
     @staticmethod
     def _socket(folder: Path, dataset: DataSet) -> str:
-        path = str(folder / f"{dataset.name}.sock")
+        name = dataset.name
+        if len(name) > _LONGEST_STEM:  # folders of macOS for what is temporary have long names, too
+            name = hashlib.sha256(name.encode()).hexdigest()[:_LONGEST_STEM]
+        path = str(folder / f"{name}.sock")
         if len(os.fsencode(path)) > _LONGEST_SOCKET:
             raise BadInput(f"the path {folder} is too long for sockets. Give a shorter one as runtime.")
         return path
@@ -404,6 +413,7 @@ class Service:
                 "analysts": list(one.analysts),
                 "results": one.results,
                 "cells": self._keepers[one.name].told["ready"],
+                "account": self._config.sharing(one)[0].name,
             }
             for one in self._config.datasets.values()
         }

@@ -576,3 +576,14 @@ def test_the_cache_has_room_for_so_many_results(asked):
     cache.read(texts[2])
     assert len(cache._known) == 2
     assert cache.read(texts[0]) is not first
+
+
+def test_only_so_many_things_are_computed_from_a_result_at_once():
+    saved_result, go_on = outcomes.Saved("", None), threading.Event()
+    jobs = [saved_result.job(number, go_on.wait) for number in range(8)]
+    with pytest.raises(outcomes.NotReady, match="in a minute"):
+        saved_result.job(8, go_on.wait)
+    assert saved_result.job(7, go_on.wait) is jobs[7]
+    go_on.set()
+    assert all(job.ready(10) for job in jobs)
+    assert saved_result.job(8, go_on.wait).ready(10)

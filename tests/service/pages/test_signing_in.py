@@ -81,6 +81,9 @@ def test_a_link_signs_in_once_and_for_a_while():
     assert not links.use(link)
     assert not links.use(late + "0")
     assert not links.use("")
+    again = Links("ab" * 32, lambda: now[0] + 1)
+    assert not again.use(link)  # a process that was started again does not know that it was used
+    assert again.use(again.make())
     now[0] += 601
     assert not links.use(late)
 
@@ -103,6 +106,16 @@ def test_cookies_of_others_sign_nobody_out(visit, other):
     own = "; ".join(f"{name}={value}" for name, value in mara.cookies.items())
     page = mara.get("/", follow=False, headers={"Cookie": f"{other}; {own}".encode().decode("latin-1")})
     assert page.status == 200
+
+
+def test_the_pages_of_one_person_are_counted_together():
+    """Whatever their browser sends beside its cookie, and in however many sessions."""
+    site = Site({"api": "/nowhere"})
+    first, second, other = (site.visitors.enter("t", name, "analyst") for name in ("mara", "mara", "ben"))
+    mara = {site.whose({"cookie": cookies.format(first, second)}) for cookies in ("adyton={}", "x=1; adyton={1}")}
+    assert len(mara) == 1
+    assert site.whose({"cookie": f"adyton={other}"}) not in mara
+    assert {site.whose({}), site.whose({"cookie": "adyton=x"}), site.whose({"cookie": "x=1"})} == {""}
 
 
 def test_one_person_pushes_out_their_own_sessions_only():

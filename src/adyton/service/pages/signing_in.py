@@ -129,10 +129,12 @@ class Visitors:
 
 
 class Links:
-    """Links that sign somebody in, once and for ten minutes: for the person at whose terminal they are printed."""
+    """Links that sign somebody in, once and for ten minutes: for the person at whose terminal they are printed. Those
+    that were made before are refused: whether they were used is not known, if the process has been started again."""
 
     def __init__(self, key: str, clock: Callable[[], float] = time.time) -> None:
         self._key, self._clock = bytes.fromhex(key), clock
+        self._first = int(clock())
         self._used: dict[str, float] = {}
         self._lock = threading.Lock()
 
@@ -145,7 +147,9 @@ class Links:
         """Whether this is a link that was not used before; from now on it was."""
         said, _, signature = link.rpartition("-")
         until, now = said.partition("-")[0], self._clock()
-        if not hmac.compare_digest(signature.encode(), self._signed(said).encode()) or float(until) < now:
+        if not hmac.compare_digest(signature.encode(), self._signed(said).encode()):
+            return False
+        if not max(now, self._first + _LINK_SECONDS) <= float(until):
             return False
         with self._lock:
             self._used = {old: end for old, end in self._used.items() if end >= now}

@@ -54,7 +54,7 @@ _HEADERS = {
 }
 _MOST_FIELDS = 20_000
 _MOST, _MOST_EACH = 64, 16
-"""How many pages are made at once, of all and for each browser."""
+"""How many pages are made at once, of all and for each person."""
 _ROUTES: dict[tuple[str, str], View] = {
     name: view
     for chapter in (signing_in, tables, asking, results, unfinished, comparing, saved, ledger, people, new_table, words)
@@ -93,6 +93,11 @@ class Site:
             "headers": [[name, value] for name, value in headers.items()],
             "body": base64.b64encode(page.body).decode("ascii"),
         }
+
+    def whose(self, message: Message) -> str:
+        """Who asks, however many cookies or sessions they have; empty for all who have not signed in."""
+        visitor = self.visitors.find(_cookie(message, self.mark))
+        return "" if visitor is None else f"{visitor.role} {visitor.name}"
 
     def _page(self, message: Message) -> Page:
         visit = Visit(message["method"], message["path"], {}, {}, None, self, secure=bool(message.get("secure")))
@@ -211,7 +216,7 @@ async def run(settings: dict[str, Any]) -> None:
     calls = UnderWay(_MOST, _MOST_EACH)
 
     async def answer(message: channel.Message) -> object:
-        with calls.one_more(str(message.get("cookie", ""))):
+        with calls.one_more(site.whose(message)):
             return await asyncio.to_thread(site.answer, message)
 
     server = await channel.serve(settings["socket"], answer)

@@ -35,6 +35,8 @@ AT_ONCE, PATIENCE = 0.5, 100.0
 """For how many seconds a page waits for what is computed for it, before it is shown without; and a file."""
 _MOST_JOBS = 32
 """How many things are remembered that were computed from a result."""
+_MOST_UNDER_WAY = 8
+"""How many of them may be under way."""
 _AT_ONCE = threading.Semaphore(4)
 """How many things are computed at once."""
 
@@ -102,6 +104,8 @@ class Saved:
     def job(self, name: Any, work: Callable[[], Any]) -> Job:
         """What is computed under a name; begun if it was not asked for before."""
         with self._lock:
+            if name not in self.jobs and sum(not job.ready(0) for job in self.jobs.values()) >= _MOST_UNDER_WAY:
+                raise NotReady("Several questions to this result are being computed. Ask this one again in a minute.")
             job = self.jobs.pop(name, None) or Job(work)
             while len(self.jobs) >= _MOST_JOBS:
                 del self.jobs[next(iter(self.jobs))]
