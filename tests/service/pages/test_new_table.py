@@ -5,8 +5,6 @@ import os
 import re
 from types import SimpleNamespace
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from adyton.errors import AdytonError
@@ -16,10 +14,9 @@ from adyton.schema.draft import ColumnFacts, presets
 from adyton.service.pages.new_table.form import fields_from, levels_in, read_fields, ready_made
 from adyton.service.pages.new_table.views import edit
 from adyton.service.pages.visits import Visit, Visitor
-from service.pages.opened import CANARY, VISITS, Opened
+from service.pages.opened import CANARY, HOSTILE
 
 SISE = "[attributes.sise]\ntype = 'boolean'\n"
-HOSTILE = ["<script>alert(1)</script>", "{{ 7*7 }}", "=1+2", "a\"b' c", "q*"]
 PLAIN = [ColumnFacts(name, "text", "text") for name in ("age", "sex", "when", "long")]
 AGE = {"c0-kind": "integer", "c0-min": "0", "c0-max": "119"}
 WHOLE = {
@@ -175,25 +172,6 @@ def test_a_service_for_many_has_no_such_page(visit):
 # ---- the whole way, with all processes -------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mine")
-    (folder / "elsewhere").mkdir()
-    for place in ("visits.csv", "second.csv", "elsewhere/far.csv"):
-        (folder / place).write_text(VISITS)
-    (folder / "rows.csv").write_text(f"34,F,{CANARY}\n51,M,{CANARY}\n")
-    (folder / "hostile <b>&.csv").write_text(",".join(HOSTILE[:3]) + "\n1,2,3\n")
-    (folder / "broken.parquet").write_text("no table")
-    (folder / "notes.txt").write_text("no table")
-    (folder / "secret.key").write_text("no table")
-    (folder / "wide.csv").write_text(",".join(f"q{number}" for number in range(400)) + "\n")
-    pq.write_table(pa.table({"age": [3], "place": pa.array([[1]])}), folder / "typed.parquet")
-    with Opened(folder) as service:
-        service.visitor, service.first = service.enter()
-        yield service
-    assert service.complaints == ""
-
-
 FORM = {
     "c0-kind": "integer", "c0-min": "0", "c0-max": "119", "c1-kind": "like:sex", "c2-kind": "categorical",
     "c2-levels": "eye, ear", "whose": "row", "rows_per_unit": "1", "total": "1",
@@ -232,6 +210,8 @@ def test_from_a_csv_to_an_open_table_by_forms_alone(opened):
     assert "ε = 1 of 1 left" in page.words
     assert Schema.from_toml(folder / "visits.toml").names == ("age", "sex", "ward")
     assert Ledger.read(folder / "visits.ledger").total == 1
+    assert visitor.get("/saved").status == 200  # looks for results in the folder, and into no table
+    assert visitor.get("/saved/visits.csv").status == 404
     public = [number for number, module in opened.processes().items() if module in ("open", "web", "pages.site")]
     assert len(public) == 3
     assert not [number for number in public if _memory(number, CANARY.encode())]

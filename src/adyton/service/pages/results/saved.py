@@ -78,15 +78,14 @@ def _folder(visit: Visit) -> Path:
 
 
 def _inside(folder: Path, name: str) -> bool:
-    """Whether a name is that of a plain folder or file directly in the folder: no way out, and no link."""
+    """Whether a name is that of a plain folder or JSON file directly in the folder: no way out, no link, no table."""
     if not name or name in (".", "..") or "/" in name or "\\" in name or "\0" in name:
         return False
     path = folder / name
     try:
-        kinds = [path.lstat().st_mode, file_in(path).lstat().st_mode]
-        return all(stat.S_ISDIR(kind) or stat.S_ISREG(kind) for kind in kinds) and file_in(
-            path
-        ).resolve().is_relative_to(folder)
+        file = file_in(path)
+        plain = all(stat.S_ISDIR(kind) or stat.S_ISREG(kind) for kind in (path.lstat().st_mode, file.lstat().st_mode))
+        return plain and file.suffix.lower() == ".json" and file.resolve().is_relative_to(folder)
     except OSError:
         return False
 
