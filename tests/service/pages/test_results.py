@@ -396,10 +396,10 @@ def test_a_number_that_was_changed_is_noticed(asked):
     assert "its digest does not fit" in page
 
 
-def test_a_receipt_of_somebody_else_is_not_believed(asked):
+def test_a_receipt_of_somebody_else_is_refused(asked):
     visit = of_reply(reply(asked["r-rows"].decode(), adyton_status="done", adyton_receipt="eyJ4IjoxfQ"))
     page = results.result(visit, "people", "x").body.decode()
-    assert "is not believed" in page
+    assert "could not be verified" in page
 
 
 def test_a_page_that_cannot_be_made_offers_what_was_paid_for(asked, monkeypatch):

@@ -281,7 +281,7 @@ def _again(text: str, schema: Schema) -> dict[str, list[str]]:
         return fields_of(sent_request(json.loads(text)), schema)
     except (ValueError, RecursionError) as problem:
         said = str(problem) if isinstance(problem, BadInput) else "It is not JSON."
-        raise BadInput(f"This request cannot be asked again: {said} Choose a question anew.") from None
+        raise BadInput(f"This request cannot be asked again: {said} Choose a question from the list.") from None
 
 
 def _with_usual(fields: Mapping[str, list[str]], session: RemoteSession) -> dict[str, list[str]]:

@@ -83,7 +83,6 @@ _FEWEST = 6
 class Reading:
     """What the fields say: a schema if all is well, and otherwise the problem of each field."""
 
-    columns: Sequence[ColumnFacts]
     attributes: dict[str, Attribute] = field(default_factory=dict)
     """The attributes that are complete, by name."""
     places: dict[str, int] = field(default_factory=dict)
@@ -108,13 +107,15 @@ def read_fields(columns: Sequence[ColumnFacts], typed: Typed, file: FileFormat =
     >>> read_fields([ColumnFacts("age", "text", "text")], ages | {"c0-max": ["-1"]}).problems
     {'c0-max': 'Min is 0 and max is -1: min must not exceed max. Swap them?'}
     """
-    so_far = Reading(columns)
+    so_far = Reading()
     twice = Counter(column.name for column in columns)
     for place, column in enumerate(columns):
         if kind_of(typed, place) and twice[column.name] == 1:
             _add(so_far, place, column, typed)
     if not so_far.attributes and not so_far.problems:
-        so_far.problems["columns"] = "Say of at least one column what it is: what is left out cannot be asked about."
+        so_far.problems["columns"] = (
+            "Choose what at least one column is: what is left out cannot be asked about."
+        )
     keys = _keys(so_far, typed, columns)
     if not so_far.problems:
         try:

@@ -1,4 +1,4 @@
-"""Opening a table: pick it, draw up its schema column by column, set the total.
+"""Opening a table: pick it, write its schema column by column, set the total.
 
 Everything here is public: what a person types, and the names and types of the columns. The supervisor answers for the
 files (:mod:`~adyton.service.workplace`); this process sees no row, and only the curator of this machine gets here.

@@ -110,7 +110,7 @@ def _ready(job: Job, way: str) -> bool:
 
 
 def drawn(visit: Visit, table: str) -> Page:
-    """The part of the page that is loaded anew until it is known what it shows; then, where to go."""
+    """The part of the page that is loaded again until it is known what it shows; then, where to go."""
     keys, way = {name: visit.text(name) for name in ("a", "b")}, visit.text("way")
     if _ready(_job(visit, table, keys, way)[1], way):
         return Page(b"", headers={"adyton-next": path_to("tables", table, "compare", **keys, way=way)})

@@ -1,6 +1,6 @@
 """What the service has for an id: how far the request is, or its result.
 
-The service decides anew, at every visit, who may see what. What is remembered here, beside the text of a result, is
+At every visit the service decides who may see what. What is remembered here, beside the text of a result, is
 only what follows from it: its parts, which are read like a file that nobody trusts, and what its page shows.
 """
 
@@ -105,7 +105,9 @@ class Saved:
         """What is computed under a name; begun if it was not asked for before."""
         with self._lock:
             if name not in self.jobs and sum(not job.ready(0) for job in self.jobs.values()) >= _MOST_UNDER_WAY:
-                raise NotReady("Several questions to this result are being computed. Ask this one again in a minute.")
+                raise NotReady(
+                    "Several queries of this result are being computed. Ask this one again in a minute."
+                )
             job = self.jobs.pop(name, None) or Job(work)
             while len(self.jobs) >= _MOST_JOBS:
                 del self.jobs[next(iter(self.jobs))]

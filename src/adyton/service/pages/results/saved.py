@@ -49,7 +49,7 @@ def saved(visit: Visit, name: str) -> Page:
 
 
 def drawn(visit: Visit, name: str) -> Page:
-    """The part of the page that is loaded anew until the pictures are drawn."""
+    """The part of the page that is loaded again until the pictures are drawn."""
     return drawn_at(visit, _opened(visit, name), path_to("saved", name))
 
 

@@ -197,7 +197,7 @@ def _question(visit: Visit, saved: Saved, form: Form) -> Job:
 
 
 def drawn_at(visit: Visit, saved: Saved, path: str) -> Page:
-    """What is loaded anew until the pictures of a result are drawn, and a question is answered; then, where to go."""
+    """What is loaded again until the pictures of a result are drawn, and a question is answered; then, where to go."""
     ready, made = rendering_of(saved).ready(AT_ONCE), rendering_of(saved)
     form = form_of(visit, saved.result) if ready and not made.value(0).content.problem else None
     glance = preview_of(saved) if visit.text(_PENDING) and not ready else None
@@ -242,7 +242,7 @@ def rehearsed(visit: Visit, table: str, key: str) -> Page:
 
 
 def rehearsal_drawn(visit: Visit, table: str, key: str) -> Page:
-    """The part of the page that is loaded anew until the pictures are drawn."""
+    """The part of the page that is loaded again until the pictures are drawn."""
     return drawn_at(visit, _rehearsal(visit, table, key).saved, path_to("tables", table, "rehearsals", key))
 
 
@@ -317,7 +317,7 @@ def synthetic(visit: Visit, saved: Saved) -> Page | None:
 
 
 def drawn(visit: Visit, table: str, id: str) -> Page:
-    """The part of the page that is loaded anew until the pictures are drawn."""
+    """The part of the page that is loaded again until the pictures are drawn."""
     place = Place.asked(visit, table, id)
     found = outcome(visit, place)
     if found.saved is None:
