@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -157,11 +156,6 @@ View: TypeAlias = Callable[..., Page]
 def redirect(path: str) -> Page:
     """Send the browser to another page, with GET."""
     return Page(b"", 303, headers={"location": path})
-
-
-def json_page(value: object, status: int = 200) -> Page:
-    """Values for the script of a page."""
-    return Page(json.dumps(value, allow_nan=False).encode("ascii"), status, "application/json")
 
 
 def download(data: bytes, name: str, kind: str) -> Page:
