@@ -11,7 +11,7 @@ from typing import Any
 from adyton.errors import BadInput
 from adyton.exact import display, exact
 from adyton.report.page import sentence
-from adyton.service.pages.visits import Visit, path_to
+from adyton.service.pages.visits import Visit, path_to, readable
 from adyton.session.remote import RemoteSession
 from adyton.tasks.request import AUTO, Request
 
@@ -87,9 +87,9 @@ def own_budget(visit: Visit, session: RemoteSession, table: str) -> dict[str, An
     rows = [row for row in reversed(session.requests()) if row["analyst"] == who]
     waiting = sum(row["status"] == "waiting" for row in rows)
     return {
-        "total": display(exact(budget["total"], "total", computed=True)),
-        "spent": display(exact(budget["spent"], "spent", computed=True)),
-        "left": display(exact(budget["remaining"], "remaining", computed=True)),
+        "total": readable(exact(budget["total"], "total", computed=True)),
+        "spent": readable(exact(budget["spent"], "spent", computed=True)),
+        "left": readable(exact(budget["remaining"], "remaining", computed=True)),
         "part": "" if part is None else display(part),
         "aside": bool(grant.get("aside")),
         "expires": grant.get("expires") or "",

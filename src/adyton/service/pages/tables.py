@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from adyton.exact import display
 from adyton.schema import Schema
 from adyton.schema.misfits import accepts
 from adyton.service.pages.own import own_budget
-from adyton.service.pages.visits import Page, View, Visit
+from adyton.service.pages.visits import Page, View, Visit, readable
 from adyton.session.remote import RemoteSession
 
 
@@ -45,7 +44,7 @@ def budget_of(
         for name, amount in {"spent_share": spent, "cost_share": min(cost, max(Fraction(0), left))}.items()
     }
     amounts = {"total": total, "spent": spent, "left": left, "cost": cost}
-    return {name: display(amount) for name, amount in amounts.items()} | share | {"enough": cost <= left}
+    return {name: readable(amount) for name, amount in amounts.items()} | share | {"enough": cost <= left}
 
 
 def _card(described: Mapping[str, Any]) -> dict[str, Any]:
