@@ -374,7 +374,7 @@ def test_measurements_of_a_request_that_ended_early_can_be_saved():
     visit = of_reply(reply(text, adyton_status="ended"))
     page = results.result(visit, "people", "x").body.decode()
     assert "what was measured" in page
-    assert "it &lt;i&gt;ended" in page
+    assert "It &lt;i&gt;ended" in page
     assert results.file(visit, "people", "x", "measurements.json").body.decode() == text
 
 
@@ -444,7 +444,7 @@ def test_a_request_that_was_dropped_when_it_was_its_turn():
     assert b"was not carried out, and nothing was spent" in page.body
     assert b"Number of rows" in page.body
     visit.person.kept["refused"] = {("people", "y"): BadInput("only <i>2</i> are left.")}
-    assert b"only &lt;i&gt;2&lt;/i&gt; are left." in results.result(visit, "people", "y").body
+    assert b"Only &lt;i&gt;2&lt;/i&gt; are left." in results.result(visit, "people", "y").body
 
 
 def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import AdytonError, BadInput
-from adyton.exact import display
 from adyton.kernel.ledger import Entry, LedgerReport
 from adyton.kernel.ledger.lines import Line, lines_of, moment, source_in, statement_lines
 from adyton.kernel.ledger.plain import report_as_json, report_from_plain
@@ -21,7 +20,17 @@ from adyton.report.spending import drawing_of
 from adyton.report.statement import Statement
 from adyton.service.pages.requests import Place, listed, question_of
 from adyton.service.pages.tables import frame
-from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, document, download, path_to, whole_number
+from adyton.service.pages.visits import (
+    NoSuchPage,
+    Page,
+    View,
+    Visit,
+    document,
+    download,
+    path_to,
+    readable,
+    whole_number,
+)
 
 ROWS = 100
 """How many lines a page of the ledger has."""
@@ -104,7 +113,7 @@ def spenders(report: LedgerReport) -> list[dict[str, Any]]:
         {
             "key": key,
             "name": name,
-            "spent": display(spent),
+            "spent": readable(spent),
             "share": float(100 * spent / report.total),
             "percent": f"{float(100 * spent / report.total):.1f}",
         }
@@ -181,7 +190,7 @@ def _shown(line: Line, report: LedgerReport, questions: _Questions) -> dict[str,
         "source": source_in(line.lineage, report),
         "operator": line.operator,
         "amount": line.amount,
-        "spent_after": line.spent_after,
+        "spent_after": readable(line.first.spent_after),
         "status": entry.status,
         "state": "charged when the terms changed" if entry.recount else _STATUS[entry.status],
     }

@@ -26,7 +26,7 @@ from adyton.service.pages.asking.scripts import lines_for
 from adyton.service.pages.requests import Place, remember
 from adyton.service.pages.results.views import show_rehearsal
 from adyton.service.pages.tables import budget_of, frame
-from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
+from adyton.service.pages.visits import Page, View, Visit, path_to, readable, redirect
 from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
 from adyton.tasks.request import Request, sent_request
@@ -154,7 +154,7 @@ def _expectation(visit: Visit, session: RemoteSession, table: str, draft: Draft)
     return shown | {
         "price": display(asked.epsilon),
         "cost": budget_of(account.total, account.spent, asked.epsilon, left=account.remaining),
-        "after": display(max(Fraction(0), account.remaining - asked.epsilon)),
+        "after": readable(max(Fraction(0), account.remaining - asked.epsilon)),
         "affordable": asked.epsilon <= account.remaining,
         "consent": "" if above is None or asked.epsilon <= above else display(above),
         "sure": draft.form.text("sure") == display(asked.epsilon),
