@@ -14,8 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adyton.errors import BadInput, BudgetExceeded
-from adyton.service import channel
+from adyton.kernel.mechanisms import VectorLaplace
+from adyton.queries import Identity
+from adyton.service import channel, worker
 from adyton.service.channel import Malformed
+from adyton.service.pages import showing
+from adyton.session.wire import encode
+from adyton.tasks import Histogram, Mean
+from adyton.tasks.request import Request
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -85,6 +91,12 @@ def test_a_body_that_is_no_object(body):
         channel.unpack(body)
 
 
+@pytest.fixture
+def short_frames(monkeypatch):
+    monkeypatch.setattr(channel, "LIMIT", 1 << 20)
+
+
+@pytest.mark.usefixtures("short_frames")
 def test_a_frame_too_long_is_refused_before_it_is_read():
     with pytest.raises(Malformed, match="announced"):
         channel.read(io.BytesIO(struct.pack(">I", channel.LIMIT + 1)))
@@ -94,9 +106,39 @@ def test_a_frame_too_long_is_refused_before_it_is_read():
         channel.pack({"number": float("nan")})
 
 
+@pytest.mark.usefixtures("short_frames")
 def test_a_frame_of_the_largest_size():
     text = "a" * (channel.LIMIT - len('{"text": ""}'))
     assert channel.read(io.BytesIO(channel.pack({"text": text}))) == {"text": text}
+
+
+def test_what_can_be_paid_for_fits_into_a_frame():
+    """Floats at their longest, with what is between them; also as base64, from the pages."""
+    longest = len(f"{-1 / 3e-105!r}, ") * worker.MOST_LINES
+    assert longest < showing._LARGEST < 0.75 * channel.LIMIT - 2**20
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_paid(tmp_path):
+    side = "\n".join(f'[attributes.{name}]\ntype = "integer"\nmin = 0\nmax = 4095' for name in "ab")
+    place = {"name": "t", "data": str(tmp_path / "t.csv"), "schema": str(tmp_path / "t.toml"), "accept": []}
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "t.toml").write_text(side)
+    own = worker.Worker({**place, "table": None, "ledger": str(tmp_path / "t.ledger"), "total": "1"})
+    for task in (Histogram("a", "b"), Mean("a", by=["b"])):
+        asked = json.dumps(Request.of(task, 1).to_dict())
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(worker, "MOST_GROUPS", 1 << 10)
+            with pytest.raises(BadInput, match="lines, and a service returns at most"):
+                own.ask(None, task.kind, "me", asked)
+            with pytest.raises(BadInput, match="at most"):
+                own.check(None, json.loads(asked))
+    door = own.open(None)["door"]
+    source = own.kernel.root.vectorize()
+    own.doors[door].sources[1] = source
+    asked = {"source": 1, "operator": encode(VectorLaplace(Identity(1 << 24))), "epsilon": "1"}
+    with pytest.raises(BadInput, match="16,777,216"):
+        own.measure(None, "m", "me", "{}", door, asked)
+    assert own.ledger.budget.spent == 0
 
 
 def test_blocking_sockets():
@@ -119,6 +161,7 @@ async def keeper(message):
     return {"lost": [1 / 0]}
 
 
+@pytest.mark.usefixtures("short_frames")
 def test_calls_and_errors_of_a_server(tmp_path, capfd):
     path = tmp_path / "keeper"
 

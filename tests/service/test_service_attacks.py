@@ -354,7 +354,7 @@ def test_a_part_of_somebody_who_was_taken_out(tmp_path, capsys):
     said = {}
     for granted in (["bob"], ["bob", "ann"], None):
         keeper = Keeper(settings | {"granted": granted})
-        keeper.worker.total = Fraction(10)
+        keeper.worker.total = Fraction(10)  # as its worker says when it has opened the table
         with keeper._opened() as ledger:
             assert ledger.budget.remaining == 10 - 7 - 2
         said[str(granted)] = capsys.readouterr().err

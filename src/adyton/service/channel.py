@@ -27,8 +27,8 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 
 from adyton.errors import AdytonError, BudgetExceeded
 
-LIMIT = 64 * 2**20
-"""The most bytes that the body of a frame may have."""
+LIMIT = 1 << 28
+"""The most bytes that the body of a frame may have: more than the largest result that a worker lets anybody pay for."""
 
 _LENGTH = struct.Struct(">I")
 Message: TypeAlias = dict[str, Any]

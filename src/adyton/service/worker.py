@@ -24,6 +24,7 @@ from adyton.kernel.ledger import Ledger
 from adyton.kernel.recorder import Debit, Recorded, Recorder
 from adyton.kernel.sources import Source
 from adyton.plans.registry import ALGORITHMS
+from adyton.programs.base import Program, program_of
 from adyton.result.pending import Measurements, in_short
 from adyton.result.result import Result
 from adyton.service.channel import Gone, Message, error_of, read, write
@@ -31,10 +32,14 @@ from adyton.service.sealing import seal
 from adyton.session import Session
 from adyton.session.run import admitted, resumed, run
 from adyton.session.wire import decode, decode_result, encode_facts, encode_result
+from adyton.tasks import NumbersTask
 from adyton.tasks.request import Request, sent_request
 
 MOST_DOORS, MOST_SOURCES = 256, 20_000
 """How many doors may be open at once, and how many sources each may hold."""
+MOST_LINES, MOST_GROUPS = 7_000_000, 1_000_000
+"""The most numbers of a result, and the most groups of which it has several numbers: what is paid for must fit into a
+message, however long its numbers are."""
 _FRACTION = re.compile(r"([0-9]{1,2700})(?:/([0-9]{1,2700}))?", re.ASCII)
 _SAID = (LargeBudget, RowsChanged, UnfinishedRelease)
 """The warnings that a reply repeats."""
@@ -100,8 +105,19 @@ class Worker:
         """Make all checks of a request that need no row; nothing is spent."""
         asked = sent_request(request)
         with self._behalf(analyst):
-            admitted(self.kernel, asked)
+            admitted(self.kernel, asked, self._fitting(asked))
         return {"epsilon": str(asked.epsilon), "words": str(asked), **self._cells(asked)}
+
+    def _fitting(self, asked: Request) -> Program:
+        """The program for a request whose result fits into a message; other requests are refused, and cost nothing."""
+        program = program_of(asked, self.kernel.root.schema)
+        most = MOST_GROUPS if isinstance(asked.task, NumbersTask) else MOST_LINES
+        if program.lines > most:
+            raise BadInput(
+                f"the result would have {program.lines:,} lines, and a service returns at most {most:,}. Choose fewer "
+                "attributes, or declare fewer levels or bins."
+            )
+        return program
 
     def _cells(self, asked: Request) -> Message:
         return {"kind": asked.task.kind}
@@ -111,7 +127,7 @@ class Worker:
         asked, kept = sent_request(json.loads(body)), list[Any]()
         with self._behalf(analyst, id, body=body, holder=holder):
             try:
-                result = run(self.kernel, asked, kept.append)
+                result = run(self.kernel, asked, kept.append, self._fitting(asked))
             except Exception as problem:
                 return self._ended(analyst, id, body, problem)
             return self._done(analyst, id, result)
@@ -194,6 +210,9 @@ class Worker:
         """Run a mechanism; it is charged before rows are counted, and its answer is stored under the id."""
         source = self._door(analyst, door).source(asked.get("source"))
         mechanism, amount = decode(_text(asked.get("operator"))), _fraction(asked.get("epsilon"))
+        answers = getattr(getattr(mechanism, "queries", None), "count", 0)
+        if answers > MOST_LINES:
+            raise BadInput(f"a service returns at most {MOST_LINES:,} answers of a measurement, given {answers:,}.")
         with self._behalf(analyst, id, body=body, holder=holder):
             answer = self.kernel.measure(source, mechanism, amount)
             return self._finished(analyst, id, "done", encode_result(answer))

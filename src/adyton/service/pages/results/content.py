@@ -32,8 +32,8 @@ from adyton.service.pages.visits import NoSuchPage, Page, document, download, te
 _ROOM = 150_000
 """For how many characters of pictures and tables there is room on a page; the report has all of them."""
 _MOST_PREVIEWED = 2
-_LARGEST = 45 * 2**20
-"""The most bytes of a file that a page can pass on."""
+_LARGEST = 190 * 2**20
+"""The most bytes of a file that a page can pass on: they grow by a third on their way."""
 MOST_VALUES = 2_000_000
 """The most values of synthetic rows that are made for a download."""
 RECEIPT = "receipt.txt"
