@@ -113,9 +113,7 @@ def read_fields(columns: Sequence[ColumnFacts], typed: Typed, file: FileFormat =
         if kind_of(typed, place) and twice[column.name] == 1:
             _add(so_far, place, column, typed)
     if not so_far.attributes and not so_far.problems:
-        so_far.problems["columns"] = (
-            "Choose what at least one column is: what is left out cannot be asked about."
-        )
+        so_far.problems["columns"] = "Choose what at least one column is: what is left out cannot be asked about."
     keys = _keys(so_far, typed, columns)
     if not so_far.problems:
         try:

@@ -105,9 +105,7 @@ class Saved:
         """What is computed under a name; begun if it was not asked for before."""
         with self._lock:
             if name not in self.jobs and sum(not job.ready(0) for job in self.jobs.values()) >= _MOST_UNDER_WAY:
-                raise NotReady(
-                    "Several queries of this result are being computed. Ask this one again in a minute."
-                )
+                raise NotReady("Several queries of this result are being computed. Ask this one again in a minute.")
             job = self.jobs.pop(name, None) or Job(work)
             while len(self.jobs) >= _MOST_JOBS:
                 del self.jobs[next(iter(self.jobs))]
