@@ -21,6 +21,7 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, Unfinished
 from adyton.programs.base import result_in
+from adyton.result.folder import signed
 from adyton.service.pages.requests import Place, remember
 from adyton.service.pages.results import content, outcomes, saved
 from adyton.service.pages.results import views as results
@@ -387,6 +388,13 @@ def test_a_result_that_was_changed_is_not_shown_and_not_lost(asked, spoil):
     assert "A result that cannot be shown" in page
     assert "not lost" in page
     assert results.file(visit, "people", "x", "release.json").body.decode() == text
+
+
+@pytest.mark.parametrize("change", [{"format": []}, {"format": {}}, {"kind": "model"}, {"kind": "=x"}])
+def test_a_result_of_no_known_kind_is_not_lost(asked, change):
+    body = {name: part for name, part in json.loads(asked["r-wards"]).items() if name != "digest"} | change
+    visit = of_reply(reply(json.dumps(signed(body)), adyton_status="done"))
+    assert "A result that cannot be shown" in results.result(visit, "people", "x").body.decode()
 
 
 def test_a_number_that_was_changed_is_noticed(asked):
