@@ -68,7 +68,6 @@ def ledger(visit: Visit, table: str) -> Page:
         whose=whose,
         curators=CURATORS,
         lines=[_shown(line, report, questions) for line in shown],
-        count=len(lines),
         number=number,
         pages=pages,
         changes=_changes(report),

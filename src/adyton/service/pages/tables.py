@@ -51,7 +51,7 @@ def budget_of(
         for name, amount in {"spent_share": spent, "cost_share": min(cost, max(Fraction(0), left))}.items()
     }
     amounts = {"total": total, "spent": spent, "left": left, "cost": cost}
-    return {name: readable(amount) for name, amount in amounts.items()} | share | {"enough": cost <= left}
+    return {name: readable(amount) for name, amount in amounts.items()} | share
 
 
 def amount_of(plain: Mapping[str, Any], name: str) -> Fraction | None:

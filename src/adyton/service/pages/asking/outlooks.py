@@ -58,7 +58,6 @@ class Expected:
     head: tuple[str, ...]
     candidates: tuple[tuple[str, ...], ...]
     """The algorithms that could run, below a header."""
-    about_candidates: str
     notes: tuple[str, ...]
     odds: str
     large: str
@@ -173,7 +172,6 @@ def _expected(preview: Preview, request: Request, unit: str) -> Expected:
         instead=instead,
         head=head,
         candidates=tuple(lines),
-        about_candidates=outlook.head(epsilon) if lines else "",
         notes=_notes(preview),
         odds=odds.in_words(epsilon, unit),
         large=odds.remark(epsilon, "A release", unit) or "",

@@ -108,14 +108,14 @@ def release(visit: Visit, table: str) -> Page:
 # ---- what the pages show --------------------------------------------------------------------------------------------
 
 
-def _choices(visit: Visit, session: RemoteSession, table: str, problem: str = "") -> Page:
+def _choices(visit: Visit, session: RemoteSession, table: str) -> Page:
     outlooks.warm_up()
     groups: dict[str, list[dict[str, str]]] = {}
     for question in QUESTIONS.values():
         to = path_to("tables", table, "ask", question=question.key)
         own = {"words": question.words, "about": question.about, "to": to, "missing": question.missing(session.schema)}
         groups.setdefault(question.group, []).append(own)
-    return visit.page("questions.html.j2", **frame(session, table), groups=groups, problem=problem)
+    return visit.page("questions.html.j2", **frame(session, table), groups=groups)
 
 
 def _page(

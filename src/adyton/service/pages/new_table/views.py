@@ -112,7 +112,7 @@ def submit(visit: Visit, file: str) -> Page:
     _keep(visit, draft)
     step = visit.text("step")
     if step == "text":
-        own = _reading(draft, about)
+        own = _reading(draft)
         draft.typed |= {"as": ["text"], "text": [draft.typed.get("text", [""])[0] if own is None else own.text]}
     elif step == "form":
         return _to_form(visit, about, draft)
@@ -123,9 +123,10 @@ def submit(visit: Visit, file: str) -> Page:
 
 def preview(visit: Visit, file: str) -> Page:
     """What the form says so far, and what could be asked: a part of the page."""
-    about, draft = _about(visit, file), _draft(visit, file, again=False)
+    _about(visit, file)  # refuses a name that is none of a table
+    draft = _draft(visit, file, again=False)
     _keep(visit, draft)
-    return visit.page("new_look.html.j2", **_outlook(draft, about))
+    return visit.page("new_look.html.j2", **_outlook(draft))
 
 
 def _begin(visit: Visit, about: Mapping[str, Any], draft: Draft) -> None:
@@ -164,7 +165,7 @@ def _show(visit: Visit, about: Mapping[str, Any], draft: Draft, text: str) -> bo
 
 def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bool) -> Page:
     """Check everything; then open the table."""
-    own = _reading(draft, about)
+    own = _reading(draft)
     problems = _problems_of_text(draft) if own is None else dict(own.problems)
     problems |= _problems_of_total(draft, about) if opening else {}
     problems |= _problem_of_file(draft)
@@ -228,16 +229,16 @@ def _form(
         encodings=[("", "UTF-8, the usual one"), *((name, name) for name in ENCODINGS if name != "utf-8")],
         periods=_PERIODS,
         measures=[(name, name) for name in UNITS],
-        **_outlook(draft, about),
+        **_outlook(draft),
     )
 
 
 # ---- what it says so far ---------------------------------------------------------------------------------------------
 
 
-def _outlook(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
+def _outlook(draft: Draft) -> dict[str, Any]:
     """What the form says so far, and what could be asked."""
-    own, schema, said = _reading(draft, about), None, ""
+    own, schema, said = _reading(draft), None, ""
     attributes: Mapping[str, Attribute] = {}
     if own is not None:
         schema, attributes = own.schema, own.attributes
@@ -251,7 +252,6 @@ def _outlook(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
     celled = {name: own for name, own in attributes.items() if isinstance(own, CelledAttribute)}
     pending = [] if own is None else _labels(draft.columns or [], own.problems)
     return {
-        "file": about["file"],
         "described": [
             (name, _accepts(attribute, facts.get(attribute.column or name))) for name, attribute in attributes.items()
         ],
@@ -416,7 +416,7 @@ def _labels(columns: Sequence[ColumnFacts], problems: Mapping[str, str]) -> list
 _FORMAT = ("header", "names", "delimiter", "encoding")
 
 
-def _reading(draft: Draft, about: Mapping[str, Any]) -> Reading | None:
+def _reading(draft: Draft) -> Reading | None:
     """What the fields say; None where the schema is edited as text."""
     if text_of(draft.typed, "as") == "text":
         return None

@@ -48,7 +48,6 @@ def without_result(visit: Visit, place: Place, found: Outcome) -> Page:
         "said": found.said,
         "again": again_path(place.table, found.request) if question and question.request else "",
         "json_path": place.path("files", MEASUREMENTS if found.state == "measured" else JSON),
-        "here": place.path(),
         "progress": place.path("progress", state=found.state),
         "cancel": place.path("cancel") if place.owner is None else "",
         "late": visit.text("cancel") == "late",

@@ -152,9 +152,8 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
         if glance.ready(AT_ONCE) and not glance.failed:
             shown, pending = glance.value(0), {}
 
-    def below(*parts: str, **fields: str) -> str:
-        said = "&".join(filter(None, [query, urlencode(fields)]))
-        return "/".join([base, *(quote(part, safe="") for part in parts)]) + (f"?{said}" if said else "")
+    def below(*parts: str) -> str:
+        return "/".join([base, *(quote(part, safe="") for part in parts)]) + (f"?{query}" if query else "")
 
     form = form_of(visit, result) if drawn and not shown.problem else None
     if form is not None and form.asked:
@@ -191,14 +190,15 @@ def _fields(visit: Visit) -> Iterator[tuple[str, str]]:
 
 
 def _question(visit: Visit, saved: Saved, form: Form) -> Job:
-    """The answer to a further question, computed once."""
+    """The answer to a query, computed once."""
     asked = tuple(sorted(_fields(visit)))
     return saved.job(("question", asked), lambda: answered(form, saved.result))
 
 
 def drawn_at(visit: Visit, saved: Saved, path: str) -> Page:
     """What is loaded again until the pictures of a result are drawn, and a question is answered; then, where to go."""
-    ready, made = rendering_of(saved).ready(AT_ONCE), rendering_of(saved)
+    made = rendering_of(saved)
+    ready = made.ready(AT_ONCE)
     form = form_of(visit, saved.result) if ready and not made.value(0).content.problem else None
     glance = preview_of(saved) if visit.text(_PENDING) and not ready else None
     first = glance is not None and glance.ready(AT_ONCE) and not glance.failed and glance.value(0).sections
