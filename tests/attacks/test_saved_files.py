@@ -24,6 +24,7 @@ from adyton.choice.checked_file import FOLDERS, named_format
 from adyton.errors import BadInput, LedgerError
 from adyton.kernel.ledger import Ledger
 from adyton.learning.model import Model
+from adyton.programs.base import result_in
 from adyton.result.folder import says_so
 from earlier_ledgers import THIRD
 from fixtures.make import chooser
@@ -105,6 +106,15 @@ def test_a_release_has_a_digest(release, tmp_path):
     file.write_text(json.dumps(plain), "utf-8")
     with pytest.raises(BadInput, match="was changed after it was written"):
         ad.Release.load(file)
+
+
+@pytest.mark.parametrize("before", [0, 7, 9_970, 25_000])
+def test_ten_thousand_blanks_in_a_row_are_refused_wherever_they_stand(before, release):
+    head, rest = release.to_text().split(",\n", 1)
+    padded = f'{{"padding": "{"x" * before}",{head[1:]},'
+    for blanks, why in ((9_999, "digest does not fit"), (10_000, "blanks in a row")):
+        with pytest.raises(BadInput, match=why):
+            result_in(f"{padded}{' ' * blanks}{rest.lstrip()}", "this")
 
 
 def test_older_releases_need_no_digest(tmp_path):

@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
 from adyton.drafts import replaced
@@ -20,7 +21,8 @@ _MOST_BYTES = 1 << 30
 _SMALL = 1 << 20
 """The most characters that the parts which are never long, and the blanks between parts, may have in total."""
 _HEAD = 4096
-_BLANK, _BLANKS = re.compile(r"[ \t\r\n]*"), re.compile(r"[ \t\r\n]{10000}")
+_RUN = 10_000
+_BLANK, _BLANKS = re.compile(r"[ \t\r\n]*"), re.compile(rf"[ \t\r\n]{{{_RUN}}}")
 _MARK = re.compile(r'"format": ?"(adyton [a-z ]+)"')
 FOLDERS = ("release.json", "tables.json", "numbers.json", "classifier.json", "measurements.json")
 """The files that say what a folder holds."""
@@ -83,7 +85,7 @@ class FileKind:
         try:
             if os.path.getsize(path) > _MOST_BYTES:
                 raise BadInput(f"{path} is not {self.holds}: it has more than {_MOST_BYTES:,} bytes. {self.writer}")
-            plain = _parts_of(Path(path).read_text(encoding="utf-8"), self.long)
+            plain, texts = _parts_of(Path(path).read_text(encoding="utf-8"), self.long)
         except OSError as error:
             why = "it does not exist" if isinstance(error, FileNotFoundError) else error.strerror or error
             raise BadInput(f"{path} cannot be read: {why}. {self.other(Path(path)) or self.writer}") from None
@@ -96,17 +98,17 @@ class FileKind:
             raise BadInput(f"{path} is not {self.holds}: it is not a JSON file. {other}") from None
         if isinstance(plain, dict) and plain.get("format") not in self.marks and self.other(Path(path)):
             raise BadInput(f"{path} is not {self.holds}. {self.other(Path(path))}")
-        return self.made(plain, str(path), made)
+        return self.made(plain, str(path), made, texts)
 
     def parsed(self, text: str, name: str, made: Callable[[dict[str, Any]], Content]) -> Content:
         """As :meth:`read`, from the content of such a file, which messages call *name*."""
         try:
-            plain = _parts_of(text, self.long)
+            plain, texts = _parts_of(text, self.long)
         except BadInput as problem:
             raise BadInput(f"{name} is not {self.holds}: {problem}") from None
         except WRONG:
             raise BadInput(f"{name} is not {self.holds}: it is not JSON, or is nested too deeply.") from None
-        return self.made(plain, name, made)
+        return self.made(plain, name, made, texts)
 
     def other(self, path: Path) -> str:
         """A sentence that says what a file or folder holds instead, if it has the mark of another kind."""
@@ -121,7 +123,17 @@ class FileKind:
         """A checksum of the body, which reveals accidental changes."""
         return digest_of(body)
 
-    def made(self, plain: Any, path: str, made: Callable[[dict[str, Any]], Content]) -> Content:
+    def fits(self, digest: object, body: dict[str, Any], texts: Mapping[str, str]) -> bool:
+        """Whether this is the digest of the body; *texts* are what its long parts were read from."""
+        return digest == self.digest(body)
+
+    def made(
+        self,
+        plain: Any,
+        path: str,
+        made: Callable[[dict[str, Any]], Content],
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> Content:
         """As :meth:`read`, from values that are already parsed; messages name *path* as their origin."""
         if not isinstance(plain, dict) or plain.get("format") != self.format:
             raise BadInput(f"{path} is not {self.holds}. {self.writer}")
@@ -131,7 +143,7 @@ class FileKind:
         try:
             plain = dict(plain)
             digest = plain.pop("digest", None)
-            if not (self.unsigned and digest is None) and digest != self.digest(plain):
+            if not (self.unsigned and digest is None) and not self.fits(digest, plain, texts):
                 raise BadInput(f"{path} was changed after it was written: its digest does not fit. {self.cure}")
             return made(plain)
         except BadInput:
@@ -164,11 +176,14 @@ def named_format(file: Path, *, whole: bool = False) -> str | None:
     return mark if isinstance(mark, str) else None
 
 
-def _parts_of(text: str, long: Collection[str]) -> Any:
-    """The object in a JSON text, read part by part: a part that is too long is refused before it is decoded."""
+def _parts_of(text: str, long: Collection[str]) -> tuple[Any, dict[str, str]]:
+    """The object in a JSON text, read part by part: a part that is too long is refused before it is decoded. And the
+    texts of its long parts."""
     decoder, place, taken = json.JSONDecoder(parse_constant=_refuse), _blanks(text, 0), 0
     parts: dict[str, Any] = {}
-    if _BLANKS.search(text):
+    texts: dict[str, str] = {}
+    sampled = range(0, len(text), _RUN)  # none of so many blanks in a row is missed
+    if any(_BLANKS.search(text, max(0, at - _RUN), at + _RUN) for at in sampled if text[at].isspace()):
         raise BadInput("it has thousands of blanks in a row.")
 
     def short() -> tuple[Any, int]:
@@ -182,7 +197,7 @@ def _parts_of(text: str, long: Collection[str]) -> Any:
         return value, place + end
 
     if not text.startswith("{", place):
-        return short()[0]
+        return short()[0], texts
     while not parts or text.startswith(",", place):
         place = _blanks(text, place + 1)
         name, place = short()
@@ -192,6 +207,7 @@ def _parts_of(text: str, long: Collection[str]) -> Any:
         place = start = _blanks(text, place + 1)
         if name in long:
             parts[name], place = decoder.raw_decode(text, place)
+            texts[name] = text[start:place]
             taken += place - start
         else:
             parts[name], place = short()
@@ -200,7 +216,7 @@ def _parts_of(text: str, long: Collection[str]) -> Any:
         raise ValueError("no object")
     if len(text) - taken > _SMALL:
         raise BadInput("it is longer than such a file can be.")
-    return parts
+    return parts, texts
 
 
 def _blanks(text: str, place: int) -> int:

@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adyton import drafts
@@ -224,12 +225,23 @@ class _ResultFile(FileKind):
         """The current format, and the earlier ones."""
         return {self.format, *EARLIER}
 
-    def made(self, plain: Any, path: str, made: Callable[[dict[str, Any]], Any]) -> Any:
+    def fits(self, digest: object, body: dict[str, Any], texts: Mapping[str, str]) -> bool:
+        """The same; texts that are as they were written need not be written again."""
+        written = {name: _checksum(part, texts.get(name) or json_text(part)) for name, part in body.items()}
+        return digest == digest_of(written) or super().fits(digest, body, texts)
+
+    def made(
+        self,
+        plain: Any,
+        path: str,
+        made: Callable[[dict[str, Any]], Any],
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> Any:
         """The same, also for files of earlier versions, which have other digests, and for the output of ``--json``."""
         if isinstance(plain, dict) and plain.get("version") == self.version:
             plain = {name: part for name, part in plain.items() if name != _PRINTED}
         if not isinstance(plain, dict) or not is_earlier(plain):
-            return super().made(plain, path, made)
+            return super().made(plain, path, made, texts)
         try:
             if not _is_whole(plain):
                 raise BadInput(f"{path} was changed after it was written: its digest does not fit. {self.cure}")

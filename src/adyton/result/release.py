@@ -741,7 +741,8 @@ def _estimate(plain: object, shape: tuple[int, ...], name: str = "the estimate")
         if not all(isinstance(cell, list) and len(cell) == side for cell in cells):
             raise BadInput(f"{name} must be numbers in the shape {shape}, and is not.")
         cells = list(itertools.chain.from_iterable(cells))
-    if not set(map(type, cells)) <= {int, float} or not all(-SAFE <= cell <= SAFE for cell in cells):
+    numbers = set(map(type, cells)) <= {int, float}
+    if not numbers or max(map(abs, cells), default=0) > SAFE or any(map(math.isnan, cells)):
         raise BadInput(f"{name} must be numbers in the shape {shape}, none of them beyond ±2^62.")
     estimate = np.array(cells, dtype=np.float64).reshape(shape)
     if np.abs(estimate).sum() > SAFE:

@@ -505,7 +505,9 @@ def result_from(given: dict[str, Any], kind_of: KindOf) -> Result:
     result = kind.from_plain(plain, _common(plain, task))
     own = result._body(complete=False)
     for part, value in plain.items():
-        if part in own and part not in kind.bulky and len(json_text(value)) > 8 * len(json_text(own[part])) + _ROOM:
+        if part not in own or part in kind.bulky or value == own[part]:
+            continue
+        if len(json_text(value)) > 8 * len(json_text(own[part])) + _ROOM:
             raise BadInput(f"its part {part!r} is longer than what it can hold.")
     return result
 
