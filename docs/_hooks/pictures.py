@@ -27,7 +27,7 @@ from service.pages.opened import Opened  # noqa: E402
 
 
 def main() -> None:
-    """Draw up the schema, ask, release, and take a picture of each page on the way."""
+    """Write the schema, ask, release, and take a picture of each page on the way."""
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
         shutil.copy(EXAMPLE, Path(folder) / "visits.csv")
         with Opened(folder, "visits.csv") as opened:

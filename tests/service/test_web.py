@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import io
 import json
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import time
 import pytest
 from serving import COUNT, RESULT, Keeper, Server, within
 
+from adyton.service import web
 from adyton.service.access import Access
 from adyton.service.receipts import BadReceipt, verify
 
@@ -428,11 +430,17 @@ def test_calls_a_minute(tmp_path, keeper):
 @pytest.mark.parametrize(
     "change", [{"listen": "nowhere"}, {"data": "visits.csv"}, {"limits": {"body": 1}}, {"receipts": "/no/folder/key"}]
 )
-def test_settings_that_are_refused(tmp_path, keeper, change):
-    server = Server(tmp_path, keeper)
-    text = json.dumps({**server.settings, **change})
-    done = subprocess.run(
-        [sys.executable, "-m", "adyton.service.web"], input=text, capture_output=True, text=True, check=False
-    )
+def test_settings_that_are_refused(tmp_path, keeper, change, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps({**Server(tmp_path, keeper).settings, **change})))
+    with pytest.raises(SystemExit) as ended:
+        web.main()
+    said = capsys.readouterr()
+    assert (ended.value.code, said.err) == (2, "")
+    assert list(json.loads(said.out)["error"]) == ["message"]
+
+
+def test_the_process_says_why_it_does_not_start():
+    command = [sys.executable, "-m", "adyton.service.web"]
+    done = subprocess.run(command, input="{}", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "")
     assert list(json.loads(done.stdout)["error"]) == ["message"]

@@ -67,7 +67,7 @@ def command(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the link, and open no browser.")] = False,
     yes: Yes = False,
 ) -> None:
-    """Open a table in the browser: draw up its schema, ask, see what it costs, and download the results.
+    """Open a table in the browser: write its schema, ask, see what it costs, and download the results.
 
     The pages are served on this machine, for you alone: the command prints a link that signs you in once, and opens
     it. Press Enter for a new link, and Ctrl-C to end. A table that has a schema and a ledger beside it, or is given
@@ -125,7 +125,7 @@ def _serve(
         "local_token": tokens.make(config.OWNER, role="curator"),
         "folder": str(workplace.folder),
     }
-    service = supervisor.Service(settings, remark, supervisor.Desk(workplace.answer, pages))
+    service = supervisor.Service(settings, remark, supervisor.LocalCalls(workplace.answer, pages))
 
     def link() -> str:
         return f"{service.address}{path_to('enter', link=links.make(), to=first)}"
@@ -207,7 +207,7 @@ def _table_of(schema: Path) -> str:
 
 
 def _dataset(place: Place, total: Fraction | None) -> config.DataSet | None:
-    """The data set to open at once; None where its schema or its total is to be drawn up first."""
+    """The data set to open at once; None where its schema or its total is not given yet."""
     if not place.schema.is_file():
         if total is not None:
             remark(f"There is no schema {place.schema.name} yet: the browser asks for it, and for the total.")

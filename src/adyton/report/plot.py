@@ -141,7 +141,10 @@ def errors_drawing(
     names: dict[tuple[str, ...], list[str]] = {}
     for name, line in lines.items():  # lines that hide each other are one
         names.setdefault(tuple(f"{error:.3g}" for _, error in line), []).append(name)
-    lines = {", ".join(same): lines[same[0]] for same in names.values()}
+    lines = {
+        ", ".join(same) if len(same) < 3 else f"{same[0]} and {len(same) - 1} more": lines[same[0]]
+        for same in names.values()
+    }
     title = f"{task}: {outlook.word}, and half-width of the 95% interval, against ε"
     return Drawing(title, "", partial(_curves, title, f"error of an answer{outlook.unit}", lines, mark))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
@@ -60,7 +59,7 @@ def spent_over_time(report: LedgerReport) -> Curve:
     first = _beginning(report)
     times = (first, *(_seconds(entry.time) for entry in report.entries))
     return Curve(
-        tuple(map(max, times, (first,) * len(times))), (0.0, *(_real(own.spent_after) for own in report.entries))
+        tuple(map(max, times, (first,) * len(times))), (0.0, *(float(own.spent_after) for own in report.entries))
     )
 
 
@@ -69,10 +68,10 @@ def total_over_time(report: LedgerReport) -> Curve:
     changes: list[tuple[float, float]] = []
     first, amount = _beginning(report), report.total
     for event in reversed([event for event in report.events if event.changed == "total"]):
-        changes.insert(0, (_seconds(event.time), _real(amount)))
+        changes.insert(0, (_seconds(event.time), float(amount)))
         with suppress(BadInput):  # an amount of many digits was cut off in the event
             amount = exact(event.old, "total", computed=True)
-    return Curve((first, *(when for when, _ in changes)), (_real(amount), *(after for _, after in changes)))
+    return Curve((first, *(when for when, _ in changes)), (float(amount), *(after for _, after in changes)))
 
 
 def _beginning(report: LedgerReport) -> float:
@@ -83,10 +82,6 @@ def _beginning(report: LedgerReport) -> float:
 def _seconds(time: str) -> float:
     when = datetime.fromisoformat(time)
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-
-
-def _real(amount: Fraction) -> float:
-    return float(amount)
 
 
 # ---- drawn -----------------------------------------------------------------------------------------------------------

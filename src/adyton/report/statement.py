@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from adyton import __version__, odds
 from adyton.exact import as_number, display
 from adyton.kernel.ledger import Entry, LedgerReport, Terms
+from adyton.kernel.ledger.plain import analyst_as_json
 from adyton.kernel.ledger.records import counted_for
 from adyton.kernel.ledger.terms import NOT_RECORDED
 from adyton.report.page import Block, Fact, Section, Table, Words, factor, templates
@@ -240,16 +241,7 @@ class Statement:
                 }
                 for event in report.events
             ],
-            "analysts": [
-                {
-                    "name": own.name,
-                    "part": None if own.part is None else as_number(own.part),
-                    "aside": own.aside,
-                    "spent": as_number(own.spent),
-                    "expires": own.expires,
-                }
-                for own in report.analysts
-            ],
+            "analysts": [analyst_as_json(own) for own in report.analysts],
             "notes": list(report.notes),
             "not_protected": [f"{lead} {text}" for lead, text in limits(report)],
             "checklist": [check._asdict() for check in checklist(report)],

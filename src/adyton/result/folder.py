@@ -302,7 +302,7 @@ def _checksum(part: Any, text: str) -> str:
 
 def is_earlier(plain: Mapping[str, Any]) -> bool:
     """Whether a file has an earlier format."""
-    return plain.get("format") in EARLIER and plain.get("version") == 1
+    return plain.get("format") in tuple(EARLIER) and plain.get("version") == 1  # it may be anything, also a list
 
 
 def _is_whole(plain: dict[str, Any]) -> bool:

@@ -479,7 +479,7 @@ def read_result(path: str | os.PathLike[str], kind_of: KindOf, holds: str) -> Re
         try:
             return result_from(plain, kind_of)
         except _OtherKind as other:
-            raise BadInput(f"{path} is not {holds}. It holds {other}: open it with ad.load.") from None
+            raise BadInput(f"{path} is not {holds}. It holds {other.holds}: open it with ad.load.") from None
         except BadInput as problem:
             why = str(problem).rstrip(".")
             raise BadInput(f"{file} is not {holds} that can be used: {why}. {reader.writer}") from None
@@ -487,8 +487,12 @@ def read_result(path: str | os.PathLike[str], kind_of: KindOf, holds: str) -> Re
     return reader.read(file, usable)
 
 
-class _OtherKind(Exception):
-    """A file holds another kind of result, which the message names."""
+class _OtherKind(BadInput):
+    """A file holds another kind of result."""
+
+    def __init__(self, holds: str) -> None:
+        super().__init__(f"it holds {holds}, which does not belong to its task.")
+        self.holds = holds
 
 
 def result_from(given: dict[str, Any], kind_of: KindOf) -> Result:

@@ -1,6 +1,6 @@
 """What is public about the columns of a table: ``python -m adyton.service.columns``, a process for one question.
 
-A person who draws up a schema is shown the names and types of columns, and whether a schema fits them. Finding that out
+A person who writes a schema is shown the names and types of columns, and whether a schema fits them. Finding that out
 opens the file of the table, so it is done in a process that reads one message, replies and ends; whoever asks never
 holds the table. No row is read, and the process is closed to the outside like a worker.
 """

@@ -53,8 +53,8 @@ class Listener:
     """The process without which this one ends."""
     inside: str | None = None
     """A Unix socket at which processes of the service ask, without TLS."""
-    further: Callable[[str], None] | None = None
-    """What becomes of further lines on standard input."""
+    change: Callable[[str], None] | None = None
+    """What is done with each further line of standard input."""
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT, then end what is under way."""
@@ -109,19 +109,19 @@ class _Server(uvicorn.Server):
             finally:
                 os.umask(mask)
         self._ready(sockets[0])
-        if self._listener.further is not None:
-            self._hearing = asyncio.create_task(self._hear(self._listener.further, sockets[0]))
+        if self._listener.change is not None:
+            self._hearing = asyncio.create_task(self._hear(self._listener.change, sockets[0]))
 
     def _ready(self, listening: socket.socket) -> None:
         sys.stdout.write(json.dumps({"ready": _told(self._listener, listening)}) + "\n")
         sys.stdout.flush()
 
-    async def _hear(self, further: Callable[[str], None], listening: socket.socket) -> None:
+    async def _hear(self, change: Callable[[str], None], listening: socket.socket) -> None:
         """Take what the supervisor says later, line by line, and reply to each."""
         loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=_LONGEST_LINE)
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         while line := await reader.readline():
-            further(line.decode("utf-8"))
+            change(line.decode("utf-8"))
             self._ready(listening)
 
     def _connected(self) -> asyncio.Protocol:

@@ -140,7 +140,7 @@ class NotReady(AdytonError):
 
 
 @dataclass(frozen=True)
-class Desk:
+class LocalCalls:
     """What a service for one person has beside the others: calls of its pages that the supervisor itself answers."""
 
     answer: Callable[[Service, Message], Awaitable[object]]
@@ -151,8 +151,8 @@ class Desk:
 class Service:
     """All processes of a service."""
 
-    def __init__(self, config: Config, say: Callable[[str], None], desk: Desk | None = None) -> None:
-        self._config, self._say, self._desk = config, say, desk
+    def __init__(self, config: Config, say: Callable[[str], None], local: LocalCalls | None = None) -> None:
+        self._config, self._say, self._local = config, say, local
         self._runtime = Path()
         self._ended = asyncio.Event()
         self._keepers: dict[str, Part] = {}
@@ -161,16 +161,16 @@ class Service:
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serve until the process is asked to end."""
-        ended, desk = self._ended, None
-        for number in (signal.SIGTERM, signal.SIGINT, *([] if self._desk is None else [signal.SIGHUP])):
+        ended, local = self._ended, None
+        for number in (signal.SIGTERM, signal.SIGINT, *([] if self._local is None else [signal.SIGHUP])):
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
         folder = self._runtime = self._folder()
         try:
             self._keepers = {one.name: self._keeper(one, folder) for one in self._config.datasets.values()}
             self.parts = [*self._keepers.values()]
             await asyncio.gather(*(part.start() for part in self.parts))
-            if self._desk is not None:
-                desk = await channel.serve(self._place_of_desk(folder), partial(self._desk.answer, self))
+            if self._local is not None:
+                local = await channel.serve(self._local_socket(folder), partial(self._local.answer, self))
             web = self._web(folder)
             front = [self._pages(folder), web] if self._config.http.pages else [web]
             self.parts += front
@@ -182,8 +182,8 @@ class Service:
             await ended.wait()
         finally:
             ended.set()
-            if desk is not None:
-                desk.close()
+            if local is not None:
+                local.close()
             for part in reversed(self.parts):  # first the one that takes requests
                 await part.end()
             for task in self._watching:
@@ -386,8 +386,8 @@ class Service:
         return path
 
     @staticmethod
-    def _place_of_desk(folder: Path) -> str:
-        return str(folder / _INNER / "desk.sock")
+    def _local_socket(folder: Path) -> str:
+        return str(folder / _INNER / "local.sock")
 
     def _apart(self, folder: Path) -> dict[str, Any]:
         """How a process is started that may know nothing of the data."""
@@ -401,8 +401,8 @@ class Service:
             "api": str(folder / _INNER / "api.sock"),
             "parent": os.getpid(),
         }
-        if self._desk is not None:
-            settings |= {**self._desk.pages, "workplace": self._place_of_desk(folder)}
+        if self._local is not None:
+            settings |= {**self._local.pages, "workplace": self._local_socket(folder)}
         return Part("the process of the pages", "adyton.service.pages.site", settings, self._apart(folder))
 
     def _datasets(self) -> dict[str, Any]:

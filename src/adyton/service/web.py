@@ -1,10 +1,9 @@
 """The HTTP process of the service: ``python -m adyton.service.web``.
 
 It reads its :class:`~adyton.service.settings.Settings` as one line of JSON from standard input, writes
-``{"ready": address}`` to standard output, and serves until it is asked to end. Of further lines the data sets hold from
-then on. It knows the sockets of keepers, who may
-use which, hashes of tokens and the key of receipts; it has no rows, no ledger and no password of the data, and does not
-load the code that could open them.
+``{"ready": address}`` to standard output, and serves until it is asked to end. Later lines replace its data sets. It
+knows the sockets of keepers, who may use which, hashes of tokens and the key of receipts; it has no rows, no ledger and
+no password of the data, and does not load the code that could open them.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ def main() -> None:
             shutdown_seconds=limits.shutdown_seconds,
             parent=settings.parent,
             inside=settings.api,
-            further=partial(replace_datasets, gate),
+            change=partial(replace_datasets, gate),
         ).run()
     except (AdytonError, OSError) as error:
         message = (

@@ -295,7 +295,7 @@ def _written(file: Path, text: str | None, *, replace: bool) -> str | None:
     before = file.read_text(encoding="utf-8") if file.is_file() else None
     if text is None:
         if before is None:
-            raise BadInput(f"{file.name} does not exist. Draw up the schema first.")
+            raise BadInput(f"{file.name} does not exist. Write the schema first.")
         return before
     if before is not None and before.strip() == text.strip():
         return before

@@ -1,9 +1,14 @@
-"""One service for all tests of pages; each test visits as somebody."""
+"""One service, one ``adyton open`` and one browser for all tests of pages; each test visits as somebody."""
 
 import time
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from browser import Browser
+from service.pages.driving import bridged
+from service.pages.opened import CANARY, HOSTILE, VISITS, Opened
 from service.pages.visiting import Visiting
 from service.whole import Served
 
@@ -32,3 +37,44 @@ def visit_as(served):
 def visit(visit_as):
     """The same, for a single test."""
     return visit_as
+
+
+@pytest.fixture(scope="session")
+def address(served):
+    """Where a browser finds the service."""
+    with bridged(served.socket) as place:
+        yield place
+
+
+@pytest.fixture(scope="session")
+def opened(tmp_path_factory):
+    """A folder of tables that nobody has opened yet, and some files that are no tables."""
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "elsewhere").mkdir()
+    for place in ("visits.csv", "second.csv", "elsewhere/far.csv"):
+        (folder / place).write_text(VISITS)
+    (folder / "rows.csv").write_text(f"34,F,{CANARY}\n51,M,{CANARY}\n")
+    (folder / "hostile <b>&.csv").write_text(",".join(HOSTILE[:3]) + "\n1,2,3\n")
+    (folder / "broken.parquet").write_text("no table")
+    (folder / "notes.txt").write_text("no table")
+    (folder / "secret.key").write_text("no table")
+    (folder / "wide.csv").write_text(",".join(f"q{number}" for number in range(400)) + "\n")
+    pq.write_table(pa.table({"age": [3], "place": pa.array([[1]])}), folder / "typed.parquet")
+    with Opened(folder) as service:
+        service.visitor, service.first = service.enter()
+        yield service
+    assert service.complaints == ""
+
+
+@pytest.fixture(scope="session")
+def _chromium():
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def browser(_chromium):
+    """A browser in which nobody has signed in."""
+    yield _chromium
+    _chromium.ask("Network.clearBrowserCookies")
+    _chromium.ask("Network.setCacheDisabled", cacheDisabled=False)

@@ -16,6 +16,8 @@ VISITS = """age,sex,ward,joined,name
 34,F,eye,2024-03-01,QUOKKA-1
 51,M,ear,2024-04-01,QUOKKA-2
 """
+HOSTILE = ["<script>alert(1)</script>", "{{ 7*7 }}", "=1+2", "a\"b' c", "q*"]
+"""Names of columns."""
 SCHEMA = """
 [attributes.age]
 type = "integer"

@@ -401,7 +401,7 @@ def test_any_request_can_be_asked_again(visit):
     for text in ("{", "[]", '{"task": {"task": "tuning"}}', json.dumps(asked | {"known": "/etc/passwd"})):
         page = mara.get(f"{ASK}?{urlencode({'request': text})}")
         assert page.status == 400
-        assert "Choose a question anew" in page.words
+        assert "Choose a question from the list" in page.words
 
 
 def test_what_a_visitor_may_not_see_is_not_there(served, visit):

@@ -81,9 +81,9 @@ def test_both_as_one_is_what_combine_says(visit, asked, tmp_path):
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ("a=c-all&b=c-sexes", "changes are of the same attributes"),
-        ("a=c-all&b=c-all", "the same release is given twice"),
-        ("a=c-all&b=c-women&way=combine", "only releases of the same rows are combined"),
+        ("a=c-all&b=c-sexes", "Changes are of the same attributes"),
+        ("a=c-all&b=c-all", "The same release is given twice"),
+        ("a=c-all&b=c-women&way=combine", "Only releases of the same rows are combined"),
         ("a=c-all&b=c-women&way=<b>", "Choose what to do with the two results"),
     ],
 )

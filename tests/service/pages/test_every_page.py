@@ -11,9 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from browser import Browser, find_chromium
-from service.pages.driving import bridged
-from service.pages.opened import VISITS, Opened
+from browser import find_chromium
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium on this machine")
 MOST_BYTES = 300_000
@@ -44,31 +42,22 @@ PAGES = (
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with Browser() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def shown(browser, served, visit_as, tmp_path_factory):
+def shown(browser, served, address, visit_as, opened):
     """A function: a page as the curator's browser shows it."""
-    olga, folder = visit_as("olga"), tmp_path_factory.mktemp("local")
+    olga = visit_as("olga")
     for id in ("every-page", "every-other"):
         asked = {"task": "histogram", "attributes": ["ward"], "algorithm": "identity", "epsilon": "0.01"}
         assert served.ask(id, asked, "olga")[0] == 200
-    (folder / "visits.csv").write_text(VISITS)
-    with bridged(served.socket) as address, Opened(folder) as opened:
-        owner, _ = opened.enter()
-        local = opened.link.partition("/enter")[0]
-        for visitor, place in ((olga, address), (owner, local)):
-            for name, value in visitor.cookies.items():
-                browser.ask("Network.setCookie", name=name, value=value, url=place)
+    local = opened.link.partition("/enter")[0]
+    for visitor, place in ((olga, address), (opened.visitor, local)):
+        for name, value in visitor.cookies.items():
+            browser.ask("Network.setCookie", name=name, value=value, url=place)
 
-        def open_page(path, width=1280, dark=False):
-            place = local if path.startswith("local:") else address
-            return browser.open(place + path.removeprefix("local:"), width, dark=dark)
+    def open_page(path, width=1280, dark=False):
+        place = local if path.startswith("local:") else address
+        return browser.open(place + path.removeprefix("local:"), width, dark=dark)
 
-        yield open_page
+    return open_page
 
 
 def sent(browser):

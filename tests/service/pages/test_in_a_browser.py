@@ -11,25 +11,13 @@ import pytest
 
 from adyton.exact import display
 from adyton.kernel.ledger import Ledger
-from browser import Browser, find_chromium
-from service.pages.driving import Person, bridged
+from browser import find_chromium
+from service.pages.driving import Person
 from service.pages.opened import Opened
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason="there is no Chromium on this machine")
 EXAMPLES = Path(__file__).parents[3] / "examples"
 DEPARTMENTS = "emergency, surgery, maternity, cardiology, oncology, eye"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def address(served):
-    with bridged(served.socket) as place:
-        yield place
 
 
 @pytest.fixture

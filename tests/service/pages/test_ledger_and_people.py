@@ -17,7 +17,7 @@ from adyton.messages import harmless
 from adyton.service.access import Access
 from adyton.service.pages import ledger as ledger_pages
 from adyton.service.pages.requests import question_of
-from adyton.service.pages.visits import Visit, Visitor
+from adyton.service.pages.visits import Visit, Visitor, readable
 from service.pages.visiting import Visiting
 
 LEDGER, PEOPLE = "/tables/people/ledger", "/tables/people/people"
@@ -72,7 +72,7 @@ def test_an_owners_day(served, visit):
     left = Fraction(account["remaining"])
     assert "Number of rows where ward = 'eye' and age >= 18" in page.words
     assert (
-        f"It spends ε = 1.1 . ben has {display(left)} left, and {display(left - Fraction('1.1'))} after it"
+        f"It spends ε = 1.1 . ben has {readable(left)} left, and {readable(left - Fraction('1.1'))} after it"
         in page.words
     )
     assert "Spend ε = 1.1 for ben" in page.words
@@ -238,15 +238,15 @@ def test_every_number_is_that_of_the_service(served, visit):
     olga, plain = visit("olga"), ledger_of(served)
     page = olga.get(LEDGER).words
     for name in ("total", "spent"):
-        assert f"ε = {display(Fraction(plain[name]))}" in page
+        assert f"ε = {readable(Fraction(plain[name]))}" in page
     for entry in plain["entries"][-5:]:
         assert f"{entry['time'][:19].replace('T', ' ')}" in page
         assert (
-            f"{display(Fraction(entry['amount']))} {display(Fraction(entry['spent_after']))} {entry['status']}" in page
+            f"{display(Fraction(entry['amount']))} {readable(Fraction(entry['spent_after']))} {entry['status']}" in page
         )
     for own in plain["analysts"]:
         if Fraction(own["spent"]):
-            assert f"{own['name']} {display(Fraction(own['spent']))}" in page
+            assert f"{own['name']} {readable(Fraction(own['spent']))}" in page
     rows = list(csv.DictReader(io.StringIO(olga.get(f"{LEDGER}/files/ledger.csv").html)))
     assert [(row["epsilon_exact"], float(row["epsilon"])) for row in rows] == [
         (entry["amount"], float(Fraction(entry["amount"]))) for entry in plain["entries"]
@@ -258,11 +258,11 @@ def test_every_number_is_that_of_the_service(served, visit):
     people = json.loads(served.call("GET", "/v1/datasets/people/analysts")[2])
     shown = olga.get(PEOPLE).words
     for own in people:
-        spent, left = display(Fraction(own["spent"])), display(Fraction(own["left"]))
+        spent, left = readable(Fraction(own["spent"])), readable(Fraction(own["left"]))
         assert f"{spent} {left} {own['expires'] or 'no end'}" in shown
     described = json.loads(served.call("GET", "/v1/datasets/people", who="mara")[2])
     mine = visit("mara").get("/tables/people").words
-    assert f"Left ε = {display(Fraction(described['budget']['remaining']))}" in mine
+    assert f"Left ε = {readable(Fraction(described['budget']['remaining']))}" in mine
     assert "set aside for you" in mine
     assert described["grant"] == {"part": "10", "aside": True, "expires": None, "consent_above": None}
     assert "waiting" not in described

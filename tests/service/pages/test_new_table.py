@@ -5,21 +5,18 @@ import os
 import re
 from types import SimpleNamespace
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from adyton.errors import AdytonError
 from adyton.kernel.ledger import Ledger
 from adyton.schema import FileFormat, Schema
 from adyton.schema.draft import ColumnFacts, presets
-from adyton.service.pages.new_table.form import drawn, levels_in, ready_made, typed_from
-from adyton.service.pages.new_table.views import draw_up
+from adyton.service.pages.new_table.form import fields_from, levels_in, read_fields, ready_made
+from adyton.service.pages.new_table.views import edit
 from adyton.service.pages.visits import Visit, Visitor
-from service.pages.opened import CANARY, VISITS, Opened
+from service.pages.opened import CANARY, HOSTILE
 
 SISE = "[attributes.sise]\ntype = 'boolean'\n"
-HOSTILE = ["<script>alert(1)</script>", "{{ 7*7 }}", "=1+2", "a\"b' c", "q*"]
 PLAIN = [ColumnFacts(name, "text", "text") for name in ("age", "sex", "when", "long")]
 AGE = {"c0-kind": "integer", "c0-min": "0", "c0-max": "119"}
 WHOLE = {
@@ -37,7 +34,7 @@ WHOLE = {
 
 
 def draw(typed, columns=PLAIN, **more):
-    return drawn(columns, {name: [value] for name, value in (typed | more).items()})
+    return read_fields(columns, {name: [value] for name, value in (typed | more).items()})
 
 
 # ---- what is typed, and what becomes of it ---------------------------------------------------------------------------
@@ -140,7 +137,7 @@ def test_levels_are_split_where_a_person_would():
         assert set(draw(WHOLE, **asked).problems) == {"c1-levels"}
         said = draw(WHOLE, **asked, **{"c1-lines": "yes"})
         assert said.schema.attributes["sex"].levels == tuple(levels.splitlines())
-        assert drawn(PLAIN, typed_from(said.schema, PLAIN)).schema == said.schema
+        assert read_fields(PLAIN, fields_from(said.schema, PLAIN)).schema == said.schema
     assert draw(WHOLE, **{"c1-levels": "Smith, John; Doe"}).problems == {}
 
 
@@ -154,32 +151,32 @@ def test_everything_ready_made_is_a_schema_and_is_found_again():
     assert set(ready_made()) == set(presets())
     for name in ready_made():
         typed = {"c0-kind": [f"like:{name}"], "whose": ["row"]}
-        own = drawn(PLAIN, typed)
+        own = read_fields(PLAIN, typed)
         assert own.problems == {}
-        assert typed_from(own.schema, PLAIN)["c0-kind"] == typed["c0-kind"]
+        assert fields_from(own.schema, PLAIN)["c0-kind"] == typed["c0-kind"]
 
 
 def test_a_schema_returns_to_the_form_or_is_left_as_text():
     own = draw(WHOLE, **{"c0-name": "years", "c1-missing": "NA, -99", "c3-edges": "0, 5, 90", "whose": "several"})
-    typed = typed_from(own.schema, PLAIN)
-    assert drawn(PLAIN, typed).schema == own.schema
+    typed = fields_from(own.schema, PLAIN)
+    assert read_fields(PLAIN, typed).schema == own.schema
     groups = '[attributes.sex]\ntype = "categorical"\nlevels = ["F", "M"]\ngroups = {"all" = ["F", "M"]}\n'
-    assert typed_from(Schema.from_toml(groups), PLAIN) is None
-    assert typed_from(Schema.from_toml('rows = 9\n[attributes.sex]\ntype = "boolean"\n'), PLAIN) is None
-    assert typed_from(Schema.from_toml('[attributes.other]\ntype = "boolean"\n'), PLAIN) is None
+    assert fields_from(Schema.from_toml(groups), PLAIN) is None
+    assert fields_from(Schema.from_toml('rows = 9\n[attributes.sex]\ntype = "boolean"\n'), PLAIN) is None
+    assert fields_from(Schema.from_toml('[attributes.other]\ntype = "boolean"\n'), PLAIN) is None
 
 
 def test_how_the_file_is_written_is_part_of_the_schema():
     file = FileFormat(delimiter=";", header=False, columns=["age"])
     typed = {"c0-kind": ["boolean"], "whose": ["row"]}
-    assert drawn([ColumnFacts("age", "text", "text")], typed, file).schema.file == file
+    assert read_fields([ColumnFacts("age", "text", "text")], typed, file).schema.file == file
 
 
 def test_analysts_open_no_tables():
     site = SimpleNamespace(settings={"workplace": "/nowhere"})
     visit = Visit("GET", "/new/x", {}, {}, Visitor("token", "mara", "analyst"), site)
     with pytest.raises(AdytonError, match="Only the curator"):
-        draw_up(visit, "x")
+        edit(visit, "x")
 
 
 def test_a_service_for_many_has_no_such_page(visit):
@@ -189,25 +186,6 @@ def test_a_service_for_many_has_no_such_page(visit):
 
 
 # ---- the whole way, with all processes -------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mine")
-    (folder / "elsewhere").mkdir()
-    for place in ("visits.csv", "second.csv", "elsewhere/far.csv"):
-        (folder / place).write_text(VISITS)
-    (folder / "rows.csv").write_text(f"34,F,{CANARY}\n51,M,{CANARY}\n")
-    (folder / "hostile <b>&.csv").write_text(",".join(HOSTILE[:3]) + "\n1,2,3\n")
-    (folder / "broken.parquet").write_text("no table")
-    (folder / "notes.txt").write_text("no table")
-    (folder / "secret.key").write_text("no table")
-    (folder / "wide.csv").write_text(",".join(f"q{number}" for number in range(400)) + "\n")
-    pq.write_table(pa.table({"age": [3], "place": pa.array([[1]])}), folder / "typed.parquet")
-    with Opened(folder) as service:
-        service.visitor, service.first = service.enter()
-        yield service
-    assert service.complaints == ""
 
 
 FORM = {
@@ -260,6 +238,8 @@ def test_from_a_csv_to_an_open_table_by_forms_alone(opened):
     assert "ε = 1 of 1 left" in page.words
     assert Schema.from_toml(folder / "visits.toml").names == ("age", "sex", "ward")
     assert Ledger.read(folder / "visits.ledger").total == 1
+    assert visitor.get("/saved").status == 200  # looks for results in the folder, and into no table
+    assert visitor.get("/saved/visits.csv").status == 404
     public = [number for number, module in opened.processes().items() if module in ("open", "web", "pages.site")]
     assert len(public) == 3
     assert not [number for number in public if _memory(number, CANARY.encode())]

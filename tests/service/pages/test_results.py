@@ -21,6 +21,7 @@ import pytest
 import adyton as ad
 from adyton.errors import BadInput, Unfinished
 from adyton.programs.base import result_in
+from adyton.result.folder import signed
 from adyton.service.pages.requests import Place, remember
 from adyton.service.pages.results import content, outcomes, saved
 from adyton.service.pages.results import views as results
@@ -373,7 +374,7 @@ def test_measurements_of_a_request_that_ended_early_can_be_saved():
     visit = of_reply(reply(text, adyton_status="ended"))
     page = results.result(visit, "people", "x").body.decode()
     assert "what was measured" in page
-    assert "it &lt;i&gt;ended" in page
+    assert "It &lt;i&gt;ended" in page
     assert results.file(visit, "people", "x", "measurements.json").body.decode() == text
 
 
@@ -389,6 +390,13 @@ def test_a_result_that_was_changed_is_not_shown_and_not_lost(asked, spoil):
     assert results.file(visit, "people", "x", "release.json").body.decode() == text
 
 
+@pytest.mark.parametrize("change", [{"format": []}, {"format": {}}, {"kind": "model"}, {"kind": "=x"}])
+def test_a_result_of_no_known_kind_is_not_lost(asked, change):
+    body = {name: part for name, part in json.loads(asked["r-wards"]).items() if name != "digest"} | change
+    visit = of_reply(reply(json.dumps(signed(body)), adyton_status="done"))
+    assert "A result that cannot be shown" in results.result(visit, "people", "x").body.decode()
+
+
 def test_a_number_that_was_changed_is_noticed(asked):
     text = re.sub(r'("estimate": \[)(-?\d+)', lambda match: f"{match[1]}{int(match[2]) + 1}", asked["r-wards"].decode())
     assert text != asked["r-wards"].decode()
@@ -396,10 +404,10 @@ def test_a_number_that_was_changed_is_noticed(asked):
     assert "its digest does not fit" in page
 
 
-def test_a_receipt_of_somebody_else_is_not_believed(asked):
+def test_a_receipt_of_somebody_else_is_refused(asked):
     visit = of_reply(reply(asked["r-rows"].decode(), adyton_status="done", adyton_receipt="eyJ4IjoxfQ"))
     page = results.result(visit, "people", "x").body.decode()
-    assert "is not believed" in page
+    assert "could not be verified" in page
 
 
 def test_a_page_that_cannot_be_made_offers_what_was_paid_for(asked, monkeypatch):
@@ -436,14 +444,14 @@ def test_a_request_that_was_dropped_when_it_was_its_turn():
     assert b"was not carried out, and nothing was spent" in page.body
     assert b"Number of rows" in page.body
     visit.person.kept["refused"] = {("people", "y"): BadInput("only <i>2</i> are left.")}
-    assert b"only &lt;i&gt;2&lt;/i&gt; are left." in results.result(visit, "people", "y").body
+    assert b"Only &lt;i&gt;2&lt;/i&gt; are left." in results.result(visit, "people", "y").body
 
 
 def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):
     monkeypatch.setattr(results, "AT_ONCE", 0.0)
     visit = of_reply(reply(asked["r-rows"].decode(), adyton_status="done"))
-    real, begun = content._made, time.monotonic()
-    monkeypatch.setattr(content, "_made", lambda result: (time.sleep(0.4), real(result))[1])
+    real, begun = content._rendered, time.monotonic()
+    monkeypatch.setattr(content, "_rendered", lambda result: (time.sleep(0.4), real(result))[1])
     page = results.result(visit, "people", "x").body.decode()
     assert time.monotonic() - begun < 0.4
     assert "are being computed" in page
@@ -461,8 +469,8 @@ def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):
 def test_a_large_picture_is_shown_without_intervals_first(asked, monkeypatch):
     monkeypatch.setattr(content, "QUICK", 1)
     monkeypatch.setattr(results, "AT_ONCE", 0.0)
-    real, held = content._made, threading.Event()
-    monkeypatch.setattr(content, "_made", lambda result: held.wait(30) and real(result))
+    real, held = content._rendered, threading.Event()
+    monkeypatch.setattr(content, "_rendered", lambda result: held.wait(30) and real(result))
     visit = of_reply(reply(asked["r-ages"].decode(), adyton_status="done"))
     assert "pending=1" in results.result(visit, "people", "x").body.decode()
     visit.query = {"pending": ["1"]}
@@ -551,7 +559,7 @@ def test_a_rehearsal_says_so_and_offers_no_files(asked):
     made = session.rehearse(ad.Histogram("ward"), epsilon=0.5, algorithm="identity")
     visit = pretended(site=Site({"api": "/nowhere"}))
     request = {"task": {"task": "histogram", "attributes": ["ward"]}, "epsilon": "0.5"}
-    page = results.show(visit, visit.session("people"), "people", made, request=request).body.decode()
+    page = results.show_rehearsal(visit, visit.session("people"), "people", made, request).body.decode()
     assert "these rows are made up, and nothing was spent" in page
     assert "Files to save" not in page
     assert "/files/" not in page
@@ -568,14 +576,14 @@ def test_a_rehearsal_says_so_and_offers_no_files(asked):
     assert BUDGET.spent == 1
 
 
-def test_the_shelf_has_room_for_so_many_results(asked):
-    shelf, texts = outcomes.Shelf(results=2), [asked[id].decode() for id in ("r-wards", "r-mean", "r-rows")]
-    first = shelf.read(texts[0])
-    assert shelf.read(texts[0]) is first
-    shelf.read(texts[1])
-    shelf.read(texts[2])
-    assert len(shelf._known) == 2
-    assert shelf.read(texts[0]) is not first
+def test_the_cache_has_room_for_so_many_results(asked):
+    cache, texts = outcomes.ResultCache(results=2), [asked[id].decode() for id in ("r-wards", "r-mean", "r-rows")]
+    first = cache.read(texts[0])
+    assert cache.read(texts[0]) is first
+    cache.read(texts[1])
+    cache.read(texts[2])
+    assert len(cache._known) == 2
+    assert cache.read(texts[0]) is not first
 
 
 def test_only_so_many_things_are_computed_from_a_result_at_once():

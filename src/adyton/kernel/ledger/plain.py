@@ -3,7 +3,7 @@ save it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -44,7 +44,6 @@ def report_from_plain(plain: object) -> LedgerReport:
     >>> report_from_plain(report_to_plain(report)) == report
     True
     """
-    head = _optional(plain, "head", _head)
     return LedgerReport(
         _text(plain, "dataset"),
         _amount(plain, "total"),
@@ -56,13 +55,8 @@ def report_from_plain(plain: object) -> LedgerReport:
         terms=_optional(plain, "terms", _terms),
         further=_all(plain, "further", _further),
         analysts=_all(plain, "analysts", _analyst),
-        head=head,
+        head=_optional(plain, "head", _head),
     )
-
-
-def analyst_from_plain(plain: object) -> Analyst:
-    """An analyst, and what they may spend, from unchecked values."""
-    return _analyst(plain)
 
 
 def report_as_json(report: LedgerReport) -> dict[str, Any]:
@@ -76,16 +70,7 @@ def report_as_json(report: LedgerReport) -> dict[str, Any]:
         "terms": _terms_as_json(report.terms),
         "further": [{"dataset": further.name, "terms": _terms_as_json(further.terms)} for further in report.further],
         "aside": as_number(report.aside),
-        "analysts": [
-            {
-                "name": own.name,
-                "part": None if own.part is None else as_number(own.part),
-                "aside": own.aside,
-                "spent": as_number(own.spent),
-                "expires": own.expires,
-            }
-            for own in report.analysts
-        ],
+        "analysts": [analyst_as_json(own) for own in report.analysts],
         "head": str(report.head),
         "notes": list(report.notes),
         "entries": [
@@ -108,6 +93,17 @@ def report_as_json(report: LedgerReport) -> dict[str, Any]:
         "events": [
             {name: value for name, value in asdict(event).items() if name != "number"} for event in report.events
         ],
+    }
+
+
+def analyst_as_json(own: Analyst) -> dict[str, Any]:
+    """An analyst as people save it."""
+    return {
+        "name": own.name,
+        "part": None if own.part is None else as_number(own.part),
+        "aside": own.aside,
+        "spent": as_number(own.spent),
+        "expires": own.expires,
     }
 
 
@@ -225,7 +221,7 @@ def _as_whole(value: object, name: str) -> int:
     return value
 
 
-def _amount(plain: Mapping[str, Any] | object, key: str) -> Fraction:
+def _amount(plain: object, key: str) -> Fraction:
     amount = exact(part_of(plain, key), key, computed=True)
     if amount < 0:
         raise BadInput(f"{key} must be at least 0, given {shorten(amount)}.")

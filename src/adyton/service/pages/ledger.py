@@ -21,7 +21,17 @@ from adyton.report.spending import drawing_of
 from adyton.report.statement import Statement
 from adyton.service.pages.requests import Place, listed, question_of
 from adyton.service.pages.tables import frame
-from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, document, download, path_to, whole_number
+from adyton.service.pages.visits import (
+    NoSuchPage,
+    Page,
+    View,
+    Visit,
+    document,
+    download,
+    path_to,
+    readable,
+    whole_number,
+)
 
 ROWS = 100
 """How many questions a page of the ledger has, and how many measurements are shown of each."""
@@ -103,7 +113,7 @@ def spenders(report: LedgerReport) -> list[dict[str, Any]]:
         {
             "key": key,
             "name": name,
-            "spent": display(spent),
+            "spent": readable(spent),
             "share": float(100 * spent / report.total),
             "percent": f"{float(100 * spent / report.total):.1f}",
         }
@@ -191,7 +201,7 @@ def _shown(lines: Sequence[Line], report: LedgerReport, questions: _Questions) -
         "measured": [(own.number, own.operator, source_in(own.lineage, report), own.amount) for own in lines[:ROWS]],
         "hidden": max(0, len(lines) - ROWS),
         "amount": display(sum((own.first.amount for own in lines), Fraction(0))),
-        "spent_after": lines[-1].spent_after,
+        "spent_after": readable(lines[-1].first.spent_after),
         "state": ", ".join(dict.fromkeys(states)),
     }
 

@@ -15,7 +15,7 @@ from adyton.kernel.ledger.lines import moment
 from adyton.service.pages.ledger import report_of
 from adyton.service.pages.requests import STATES, Place, Row, listed, question_of, row_of
 from adyton.service.pages.tables import amount_of, frame
-from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
+from adyton.service.pages.visits import Page, View, Visit, path_to, readable, redirect
 from adyton.session.client import Unauthorized, Unreached
 
 LONGEST_WORD = 500
@@ -169,8 +169,8 @@ def _waiting(row: Mapping[str, Any], left: Mapping[str, Fraction], tried: Mappin
         "question": question,
         "made": moment(str(row["made"])),
         "json": json.dumps(row["request"], indent=2, ensure_ascii=False),
-        "left": display(has),
-        "after": display(max(Fraction(0), has - price)),
+        "left": readable(has),
+        "after": readable(max(Fraction(0), has - price)),
         "enough": price <= has,
         "word": mine.get("word", ""),
         "problems": {"word": "", "sure": "", **mine.get("problems", {})},
@@ -183,8 +183,8 @@ def _analyst(own: Mapping[str, Any], has_token: bool) -> dict[str, Any]:
         "name": own["name"],
         "part": "" if part is None else display(part),
         "aside": own["aside"],
-        "spent": display(amount_of(own, "spent") or Fraction(0)),
-        "left": display(amount_of(own, "left") or Fraction(0)),
+        "spent": readable(amount_of(own, "spent") or Fraction(0)),
+        "left": readable(amount_of(own, "left") or Fraction(0)),
         "expires": own["expires"] or "",
         "consent_above": "" if limit is None else display(limit),
         "granted": own["granted"],

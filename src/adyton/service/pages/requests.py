@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 from adyton.exact import display
@@ -75,6 +76,12 @@ def question_of(plain: Any) -> Question:
         return Question(sentence(str(request.task)), request)
     except Exception:  # an old or foreign request must not break a list
         return Question("A request that this version cannot put into words")
+
+
+def typed(epsilon: Fraction) -> str:
+    """A budget as it is typed: exactly, however long it is."""
+    shown = display(epsilon)
+    return str(epsilon) if shown.startswith("≈") else shown
 
 
 def again_path(table: str, plain: Any) -> str:

@@ -134,7 +134,9 @@ class Site:
         if site not in ("same-origin", "none") or (
             visit.visitor is not None and not hmac.compare_digest(visit.text("form_key").encode(), key.encode())
         ):
-            raise BadInput("This form is too old, or was sent from another page. Open the page again and send it anew.")
+            raise BadInput(
+                "This form is too old, or was sent from another page. Open the page again, and send it again."
+            )
 
     def _problem(self, visit: Visit, problem: AdytonError) -> Page:
         said, status = channel.error_of(problem), _status(problem)
@@ -185,13 +187,13 @@ def _fields(text: str) -> Fields:
     try:
         return parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
     except ValueError:
-        raise BadInput("This form cannot be read. Open the page again and send it anew.") from None
+        raise BadInput("This form cannot be read. Open the page again, and send it again.") from None
 
 
 def _form(message: Message) -> Fields:
     kind = str(message.get("content_type", "")).partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise BadInput("This form cannot be read. Open the page again and send it anew.")
+        raise BadInput("This form cannot be read. Open the page again, and send it again.")
     return _fields(base64.b64decode(message.get("body", "")).decode("latin-1"))
 
 

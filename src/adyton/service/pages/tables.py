@@ -10,7 +10,7 @@ from adyton.exact import display, exact
 from adyton.schema import Schema
 from adyton.schema.misfits import accepts
 from adyton.service.pages.requests import STATES, Place, listed, question_of
-from adyton.service.pages.visits import Page, View, Visit
+from adyton.service.pages.visits import Page, View, Visit, readable
 from adyton.session.remote import RemoteSession
 
 _LAST = 5
@@ -51,7 +51,7 @@ def budget_of(
         for name, amount in {"spent_share": spent, "cost_share": min(cost, max(Fraction(0), left))}.items()
     }
     amounts = {"total": total, "spent": spent, "left": left, "cost": cost}
-    return {name: display(amount) for name, amount in amounts.items()} | share | {"enough": cost <= left}
+    return {name: readable(amount) for name, amount in amounts.items()} | share | {"enough": cost <= left}
 
 
 def amount_of(plain: Mapping[str, Any], name: str) -> Fraction | None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_DOWN, Context, Decimal
+from fractions import Fraction
 from functools import cached_property
 from importlib.resources import files
 from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
+from adyton.report.page import sentence
 from adyton.service import channel
 from adyton.service.channel import Forbidden, Refused
 from adyton.session.client import Address, Client
@@ -24,6 +27,8 @@ from adyton.session.remote import RemoteSession
 Fields: TypeAlias = Mapping[str, list[str]]
 """The fields of a form or of a query, each with all of its values."""
 _DIGITS = 15
+_LONGEST_RATIO = 5
+_FIRST_DIGITS = Context(prec=6, rounding=ROUND_DOWN)
 _PATIENCE = 5.0
 """For how many seconds a view waits for a service that is starting again."""
 _SECONDS = 110
@@ -159,11 +164,6 @@ def redirect(path: str) -> Page:
     return Page(b"", 303, headers={"location": path})
 
 
-def json_page(value: object, status: int = 200) -> Page:
-    """Values for the script of a page."""
-    return Page(json.dumps(value, allow_nan=False).encode("ascii"), status, "application/json")
-
-
 def download(data: bytes, name: str, kind: str) -> Page:
     """A file that the browser saves under a name."""
     plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in name)
@@ -194,6 +194,23 @@ def whole_number(text: str, what: str, least: int, most: int) -> int:
     return int(text)
 
 
+def readable(amount: Fraction) -> str:
+    """An amount to be compared with others: exact where that is short, else its first six digits.
+
+    >>> readable(Fraction(1, 3)), readable(Fraction(6791, 375))
+    ('1/3', '18.1093…')
+    """
+    shown = display(amount)
+    if not shown.startswith("≈") and ("/" not in shown or len(shown) <= _LONGEST_RATIO):
+        return shown
+    return f"{_FIRST_DIGITS.divide(Decimal(amount.numerator), Decimal(amount.denominator)):f}…"
+
+
+def breakable(name: str) -> Markup:
+    """A name that may be broken into lines after its underscores."""
+    return escape(name).replace("_", Markup("_<wbr>"))
+
+
 _environment: list[Environment] = []
 
 
@@ -208,7 +225,7 @@ def templates() -> Environment:
             lstrip_blocks=True,
         )
         own.globals |= {"path_to": path_to}
-        own.filters |= {"exact": display}
+        own.filters |= {"exact": display, "readable": readable, "sentence": sentence, "breakable": breakable}
         _environment.append(own)
     return _environment[0]
 

@@ -22,6 +22,7 @@ from adyton.plans.registry import algorithms
 from adyton.report.charts import spoken
 from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
 from adyton.schema.numbers import Latitude, Longitude, axes_of
+from adyton.service.pages.requests import typed
 from adyton.service.pages.visits import Fields, whole_number
 from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import (
@@ -381,7 +382,7 @@ def given_request(form: Form) -> Request:
     except (ValueError, RecursionError) as problem:
         if isinstance(problem, BadInput):
             raise
-        raise BadInput("This request cannot be read. Choose a question anew.") from None
+        raise BadInput("This request cannot be read. Choose a question from the list.") from None
 
 
 def _any(schema: Schema) -> Sequence[str]:
@@ -574,13 +575,11 @@ QUESTIONS: Mapping[str, Question] = {question.key: question for question in _EVE
 
 def fields_of(request: Request, schema: Schema) -> dict[str, list[str]]:
     """The fields of the form that ask this request."""
-    common = {"epsilon": [display(request.epsilon)], "where": [request.where or ""]}
-    if common["epsilon"][0].startswith("≈"):
-        common["epsilon"] = [str(request.epsilon)]
-    common["algorithm"] = [request.algorithm]
-    common["misfits"] = ["" if request.misfits is None else str(request.misfits)]
+    misfits = "" if request.misfits is None else str(request.misfits)
     if isinstance(request.misfits, bool):
-        common["misfits"] = ["yes" if request.misfits else "no"]
+        misfits = "yes" if request.misfits else "no"
+    common = {"epsilon": [typed(request.epsilon)], "where": [request.where or ""]}
+    common |= {"algorithm": [request.algorithm], "misfits": [misfits]}
     for question in QUESTIONS.values():
         if type(request.task) in question.kinds and not request.options and request.known is None:
             fields = question.fields(request.task, schema)

@@ -15,8 +15,8 @@ from pathlib import PurePath
 from typing import Any
 
 from adyton.errors import AdytonError
-from adyton.exact import display
 from adyton.learning.classifier import Classifier
+from adyton.service.pages.requests import typed
 from adyton.service.pages.visits import Visit
 from adyton.tasks import (
     Cdf,
@@ -81,7 +81,7 @@ def in_python(request: Request, table: str, url: str, files: Mapping[str, Any] |
 
 
 def _asked(request: Request) -> str:
-    arguments = [f'epsilon="{_epsilon(request.epsilon)}"']
+    arguments = [f'epsilon="{typed(request.epsilon)}"']
     arguments += [f"where={_text(request.where)}"] if request.where is not None else []
     if isinstance(request.task, Classifier):
         return f"model = session.fit({_task(request.task)}, {', '.join(arguments)})"
@@ -152,12 +152,6 @@ def _value(value: Any) -> str:
     return repr(value)
 
 
-def _epsilon(epsilon: Fraction) -> str:
-    """The budget, exactly."""
-    shown = display(epsilon)
-    return str(epsilon) if shown.startswith("≈") else shown
-
-
 def _named_so(files: Mapping[str, Any], table: str) -> bool:
     """Whether the data set has the name that its file gives it."""
     data = files["data"]
@@ -204,7 +198,7 @@ def _words(request: Request) -> list[tuple[str, ...]] | None:
     task = _options(request.task)
     if task is None or request.known is not None or isinstance(request.misfits, Fraction | str):
         return None
-    words = [*task, ("--epsilon", _epsilon(request.epsilon))]
+    words = [*task, ("--epsilon", typed(request.epsilon))]
     words += [("--where", request.where)] if request.where is not None else []
     if request.algorithm != AUTO:
         words.append(("--algorithm", request.algorithm))

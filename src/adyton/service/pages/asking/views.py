@@ -15,7 +15,6 @@ from fractions import Fraction
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Thread
 from typing import Any
-from urllib.parse import quote
 
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, Unfinished
 from adyton.exact import budget, display
@@ -25,9 +24,9 @@ from adyton.service.pages.asking.drafts import COMPARISONS, Draft, read_draft
 from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
 from adyton.service.pages.asking.scripts import lines_for
 from adyton.service.pages.requests import Place, remember
-from adyton.service.pages.results.views import show
+from adyton.service.pages.results.views import show_rehearsal
 from adyton.service.pages.tables import budget_of, frame
-from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
+from adyton.service.pages.visits import Page, View, Visit, path_to, readable, redirect
 from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
 from adyton.tasks.request import Request, sent_request
@@ -80,7 +79,7 @@ def rehearse(visit: Visit, table: str) -> Page:
         except BadInput as problem:
             draft.problems[""] = str(problem)
             return _page(visit, session, table, draft, status=400)
-    return show(visit, session, table, result, request=asked.to_dict())
+    return show_rehearsal(visit, session, table, result, asked.to_dict())
 
 
 def release(visit: Visit, table: str) -> Page:
@@ -155,7 +154,7 @@ def _expectation(visit: Visit, session: RemoteSession, table: str, draft: Draft)
     return shown | {
         "price": display(asked.epsilon),
         "cost": budget_of(account.total, account.spent, asked.epsilon, left=account.remaining),
-        "after": display(max(Fraction(0), account.remaining - asked.epsilon)),
+        "after": readable(max(Fraction(0), account.remaining - asked.epsilon)),
         "affordable": asked.epsilon <= account.remaining,
         "consent": "" if above is None or asked.epsilon <= above else display(above),
         "sure": draft.form.text("sure") == display(asked.epsilon),
@@ -228,7 +227,7 @@ def _refused(visit: Visit, table: str, draft: Draft, id: str, problem: AdytonErr
 
 def _exists(visit: Visit, table: str, id: str) -> bool:
     try:
-        visit.client.call("GET", f"/v1/datasets/{quote(table, safe='')}/requests/{id}?wait=0")
+        visit.client.call("GET", path_to("v1", "datasets", table, "requests", id, wait="0"))
     except AdytonError:
         return False
     return True
@@ -258,7 +257,7 @@ def _sent(visit: Visit, table: str, id: str, request: Request) -> AdytonError | 
 
     def call() -> None:
         try:
-            client.call("POST", f"/v1/datasets/{quote(table, safe='')}/requests", body)
+            client.call("POST", path_to("v1", "datasets", table, "requests"), body)
         except AdytonError as problem:
             known = {**person.kept.get("refused", {}), (table, id): problem}
             person.kept["refused"] = dict(list(known.items())[-_MOST_REFUSED:])
@@ -282,7 +281,7 @@ def _again(text: str, schema: Schema) -> dict[str, list[str]]:
         return fields_of(sent_request(json.loads(text)), schema)
     except (ValueError, RecursionError) as problem:
         said = str(problem) if isinstance(problem, BadInput) else "It is not JSON."
-        raise BadInput(f"This request cannot be asked again: {said} Choose a question anew.") from None
+        raise BadInput(f"This request cannot be asked again: {said} Choose a question from the list.") from None
 
 
 def _with_usual(fields: Mapping[str, list[str]], session: RemoteSession) -> dict[str, list[str]]:

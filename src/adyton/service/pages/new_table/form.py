@@ -80,10 +80,9 @@ _FEWEST = 6
 
 
 @dataclass
-class Drawn:
+class Reading:
     """What the fields say: a schema if all is well, and otherwise the problem of each field."""
 
-    columns: Sequence[ColumnFacts]
     attributes: dict[str, Attribute] = field(default_factory=dict)
     """The attributes that are complete, by name."""
     places: dict[str, int] = field(default_factory=dict)
@@ -99,22 +98,22 @@ class Drawn:
         return ""
 
 
-def drawn(columns: Sequence[ColumnFacts], typed: Typed, file: FileFormat = PLAIN) -> Drawn:
+def read_fields(columns: Sequence[ColumnFacts], typed: Typed, file: FileFormat = PLAIN) -> Reading:
     """The schema that the fields describe.
 
     >>> ages = {"c0-kind": ["integer"], "c0-min": ["0"], "c0-max": ["119"], "whose": ["row"]}
-    >>> drawn([ColumnFacts("age", "text", "text")], ages).schema
+    >>> read_fields([ColumnFacts("age", "text", "text")], ages).schema
     Schema(age: Integer(min=0, max=119))
-    >>> drawn([ColumnFacts("age", "text", "text")], ages | {"c0-max": ["-1"]}).problems
+    >>> read_fields([ColumnFacts("age", "text", "text")], ages | {"c0-max": ["-1"]}).problems
     {'c0-max': 'The smallest value (0) must not exceed the largest value (-1).'}
     """
-    so_far = Drawn(columns)
+    so_far = Reading()
     twice = Counter(column.name for column in columns)
     for place, column in enumerate(columns):
         if kind_of(typed, place) and twice[column.name] == 1:
             _add(so_far, place, column, typed)
     if not so_far.attributes and not so_far.problems:
-        so_far.problems["columns"] = "Say of at least one column what it is: what is left out cannot be asked about."
+        so_far.problems["columns"] = "Choose what at least one column is: what is left out cannot be asked about."
     keys = _keys(so_far, typed, columns)
     if not so_far.problems:
         try:
@@ -126,10 +125,10 @@ def drawn(columns: Sequence[ColumnFacts], typed: Typed, file: FileFormat = PLAIN
 
 def kind_of(typed: Typed, place: int) -> str:
     """The chosen kind of a column."""
-    return one(typed, f"c{place}-kind")
+    return text_of(typed, f"c{place}-kind")
 
 
-def one(typed: Typed, name: str, otherwise: str | None = None) -> str:
+def text_of(typed: Typed, name: str, otherwise: str | None = None) -> str:
     """The value of a field; what is filled in already, if it was not typed."""
     values = typed.get(name)
     usual = _FIRST.get(name.partition("-")[2] or name, "") if otherwise is None else otherwise
@@ -139,9 +138,9 @@ def one(typed: Typed, name: str, otherwise: str | None = None) -> str:
 # ---- one column ------------------------------------------------------------------------------------------------------
 
 
-def _add(so_far: Drawn, place: int, column: ColumnFacts, typed: Typed) -> None:
+def _add(so_far: Reading, place: int, column: ColumnFacts, typed: Typed) -> None:
     """Read the fields of a column."""
-    kind, name = kind_of(typed, place), one(typed, f"c{place}-name") or column.name
+    kind, name = kind_of(typed, place), text_of(typed, f"c{place}-name") or column.name
     entry, problems = _entry(kind, place, column, typed)
     if name in so_far.attributes:
         problems[f"c{place}-name"] = f"Another column is called {shorten(name)} already. Choose another name."
@@ -172,11 +171,11 @@ def _entry(kind: str, place: int, column: ColumnFacts, typed: Typed) -> tuple[di
         return {}, {f"c{place}-kind": f"Choose what the column is, given {shorten(kind)}."}
     entry, problems = dict[str, Any](type=kind), dict[str, str]()
     for name, (key, kinds, what) in FIELDS.items():
-        text = one(typed, f"c{place}-{name}")
+        text = text_of(typed, f"c{place}-{name}")
         if kind not in kinds or not text:
             continue
         try:
-            value = _value(name, text, column, what, whole_lines=bool(one(typed, f"c{place}-lines")))
+            value = _value(name, text, column, what, whole_lines=bool(text_of(typed, f"c{place}-lines")))
         except ValueError as problem:
             said = str(problem)
             problems[f"c{place}-{name}"] = said[0].upper() + said[1:]
@@ -288,20 +287,20 @@ def _field(said: str, kind: str) -> str:
 # ---- the table as a whole --------------------------------------------------------------------------------------------
 
 
-def _keys(so_far: Drawn, typed: Typed, columns: Sequence[ColumnFacts]) -> dict[str, Any]:
+def _keys(so_far: Reading, typed: Typed, columns: Sequence[ColumnFacts]) -> dict[str, Any]:
     """Whom the schema protects."""
-    whose, keys = one(typed, "whose"), dict[str, Any]()
+    whose, keys = text_of(typed, "whose"), dict[str, Any]()
     if whose not in ("row", "column", "several"):
         so_far.problems["whose"] = "Choose how many rows one person can have. If you do not know, ask the data owner."
     if whose not in ("column", "several"):
         return keys
     if whose == "column":
-        unit = one(typed, "unit")
+        unit = text_of(typed, "unit")
         if not (unit.isascii() and unit.isdecimal() and len(unit) < 10 and int(unit) < len(columns)):
             so_far.problems["unit"] = "Choose the column that says whose row it is."
         else:
             keys["unit"] = columns[int(unit)].name
-    most = one(typed, "rows_per_unit")
+    most = text_of(typed, "rows_per_unit")
     if re.fullmatch(r"\d{1,9}", most, re.ASCII) and int(most) >= 1:
         keys["rows_per_unit"] = int(most)
     else:
@@ -309,7 +308,7 @@ def _keys(so_far: Drawn, typed: Typed, columns: Sequence[ColumnFacts]) -> dict[s
     return keys
 
 
-def _field_of_schema(said: str, so_far: Drawn) -> str:
+def _field_of_schema(said: str, so_far: Reading) -> str:
     """The field that a message about the whole schema belongs to."""
     if said.startswith("attributes"):
         names = [name for name in so_far.attributes if repr(name) in said]
@@ -367,7 +366,7 @@ def is_like(preset: str, column: ColumnFacts) -> bool:
 # ---- back to fields --------------------------------------------------------------------------------------------------
 
 
-def typed_from(schema: Schema, columns: Sequence[ColumnFacts]) -> dict[str, list[str]] | None:
+def fields_from(schema: Schema, columns: Sequence[ColumnFacts]) -> dict[str, list[str]] | None:
     """The fields that describe a schema; None where it says more than the form can show."""
     names = [column.name for column in columns]
     if any(schema.column_of(name) not in names for name in schema.names):
@@ -385,7 +384,7 @@ def typed_from(schema: Schema, columns: Sequence[ColumnFacts]) -> dict[str, list
     typed["whose"] = [several if schema.unit is None else "column"]
     typed["rows_per_unit"] = [str(schema.rows_per_unit)]
     typed |= {} if schema.unit is None else {"unit": [str(names.index(schema.unit))]}
-    again = drawn(columns, typed, schema.file).schema
+    again = read_fields(columns, typed, schema.file).schema
     plain = schema.to_dict() | {"report": None}
     same = again is not None and _sorted(again.to_dict() | {"report": None}) == _sorted(plain)
     return typed if same and "report" not in schema.to_dict() else None

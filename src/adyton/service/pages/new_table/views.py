@@ -1,4 +1,4 @@
-"""Opening a table: pick it, draw up its schema column by column, set the total.
+"""Opening a table: pick it, write its schema column by column, set the total.
 
 Everything here is public: what a person types, and the names and types of the columns. The supervisor answers for the
 files (:mod:`~adyton.service.workplace`); this process sees no row, and only the curator of this machine gets here.
@@ -29,15 +29,15 @@ from adyton.service.pages.new_table.form import (
     FIELDS,
     KINDS,
     LIKE,
-    Drawn,
-    drawn,
+    Reading,
+    fields_from,
     is_like,
     kind_of,
     levels_in,
-    one,
+    read_fields,
     ready_made,
     suits,
-    typed_from,
+    text_of,
 )
 from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 
@@ -82,7 +82,7 @@ def choose(visit: Visit) -> Page:
     return _choices(visit)
 
 
-def chosen(visit: Visit) -> Page:
+def open_table(visit: Visit) -> Page:
     """Open a table that has everything already, or go on with one that is named by its path."""
     if visit.text("step") == "open":
         return redirect(path_to("tables", visit.local("open", file=visit.text("file"))["name"]))
@@ -100,7 +100,7 @@ def _choices(visit: Visit, status: int = 200, problem: str = "") -> Page:
 # ---- its schema ------------------------------------------------------------------------------------------------------
 
 
-def draw_up(visit: Visit, file: str) -> Page:
+def edit(visit: Visit, file: str) -> Page:
     """The form for the schema of a table, as far as it is filled in."""
     about, draft = _about(visit, file), _draft(visit, file)
     if not draft.typed:
@@ -108,13 +108,13 @@ def draw_up(visit: Visit, file: str) -> Page:
     return _form(visit, about, draft, _problem_of_file(draft))
 
 
-def drawn_up(visit: Visit, file: str) -> Page:
+def submit(visit: Visit, file: str) -> Page:
     """Keep what was typed; then do what the button says."""
     about, draft = _about(visit, file), _draft(visit, file)
     _keep(visit, draft)
     step = visit.text("step")
     if step == "text":
-        own = _drawn(draft, about)
+        own = _reading(draft, about)
         draft.typed |= {"as": ["text"], "text": [draft.typed.get("text", [""])[0] if own is None else own.text]}
     elif step == "form":
         return _to_form(visit, about, draft)
@@ -123,7 +123,7 @@ def drawn_up(visit: Visit, file: str) -> Page:
     return redirect(path_to("new", file))
 
 
-def look(visit: Visit, file: str) -> Page:
+def preview(visit: Visit, file: str) -> Page:
     """What the form says so far, and what could be asked: a part of the page."""
     about, draft = _about(visit, file), _draft(visit, file, again=False)
     _keep(visit, draft)
@@ -142,7 +142,7 @@ def _to_form(visit: Visit, about: Mapping[str, Any], draft: Draft) -> Page:
     if problems := _problems_of_text(draft):
         return _form(visit, about, draft, problems)
     kept: dict[str, list[str]] = {name: draft.typed[name] for name in ("total", "ledger") if name in draft.typed}
-    if not _show(visit, about, draft, one(draft.typed, "text")):
+    if not _show(visit, about, draft, text_of(draft.typed, "text")):
         return _form(visit, about, draft, {"text": "The form cannot show all of this schema. Go on with the text."})
     draft.typed |= kept
     return redirect(path_to("new", about["file"]))
@@ -159,18 +159,18 @@ def _show(visit: Visit, about: Mapping[str, Any], draft: Draft, text: str) -> bo
         return False
     draft.typed = {"as": ["form"], **fields}
     _read(visit, about["file"], draft, draft.typed)
-    typed = typed_from(schema, draft.columns or [])
+    typed = fields_from(schema, draft.columns or [])
     draft.typed = before if typed is None else {**draft.typed, **typed}
     return typed is not None
 
 
 def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bool) -> Page:
     """Check everything; then open the table."""
-    own = _drawn(draft, about)
+    own = _reading(draft, about)
     problems = _problems_of_text(draft) if own is None else dict(own.problems)
-    problems |= _problems_of_total(draft, about) if opening or one(draft.typed, "total") else {}
+    problems |= _problems_of_total(draft, about) if opening or text_of(draft.typed, "total") else {}
     problems |= _problem_of_file(draft)
-    text = f"{one(draft.typed, 'text')}\n" if own is None else own.text
+    text = f"{text_of(draft.typed, 'text')}\n" if own is None else own.text
     if not problems and (draft.fits != text or not opening):
         problems = _problems_of_check(visit.local("check", file=about["file"], schema=text), own)
         draft.fits = "" if problems else text
@@ -179,8 +179,8 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
         good = f"The table has all columns that are described here{fitting}."
         return _form(visit, about, draft, good=f"{good} No values were read: levels and bounds were not checked.")
     if not problems:
-        total, ledger = one(draft.typed, "total"), one(draft.typed, "ledger")
-        replaced = bool(one(draft.typed, "replace"))
+        total, ledger = text_of(draft.typed, "total"), text_of(draft.typed, "ledger")
+        replaced = bool(text_of(draft.typed, "replace"))
         given = {"schema": text, "total": total or None, "ledger": ledger or None, "replace": replaced}
         try:
             name = visit.local("open", file=about["file"], **given)["name"]
@@ -219,12 +219,12 @@ def _form(
         shown=shown,
         shown_places={own["place"] for own in shown},
         wide=wide,
-        as_text=one(typed, "as") == "text",
-        typed=lambda name, otherwise=None: one(typed, name, otherwise),
+        as_text=text_of(typed, "as") == "text",
+        typed=lambda name, otherwise=None: text_of(typed, name, otherwise),
         problems=problems,
         labels=_labels(columns, problems),
         good=good,
-        asks_large=_is_very_large(one(typed, "total")),
+        asks_large=_is_very_large(text_of(typed, "total")),
         unit_options=[("", "choose a column"), *((str(place), own.name) for place, own in enumerate(columns))],
         is_text=draft.is_text,
         unread=draft.unread,
@@ -241,13 +241,13 @@ def _form(
 
 def _outlook(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
     """What the form says so far, and what could be asked."""
-    own, schema, said = _drawn(draft, about), None, ""
+    own, schema, said = _reading(draft, about), None, ""
     attributes: Mapping[str, Attribute] = {}
     if own is not None:
         schema, attributes = own.schema, own.attributes
     else:
         try:
-            schema = Schema.from_toml(f"{one(draft.typed, 'text')}\n")
+            schema = Schema.from_toml(f"{text_of(draft.typed, 'text')}\n")
             attributes = schema.attributes
         except SchemaError as problem:
             said = str(problem)
@@ -255,7 +255,7 @@ def _outlook(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
     celled = {name: own for name, own in attributes.items() if isinstance(own, CelledAttribute)}
     places = [place for place, _ in enumerate(draft.columns or ()) if kind_of(draft.typed, place)]
     problems = dict(own.problems) if own is not None and places else {}
-    problems |= _problems_of_total(draft, about) if one(draft.typed, "total") else {}
+    problems |= _problems_of_total(draft, about) if text_of(draft.typed, "total") else {}
     pending = _labels(draft.columns or [], problems)
     return {
         "file": about["file"],
@@ -264,18 +264,18 @@ def _outlook(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "cells": math.prod(attribute.size for attribute in celled.values()) if celled else 0,
         "questions": _questions(celled, schema),
-        "wrong": [label for label in pending if one(draft.typed, label[0].removeprefix("f-"), "")],
-        "missing": [label for label in pending if not one(draft.typed, label[0].removeprefix("f-"), "")],
+        "wrong": [label for label in pending if text_of(draft.typed, label[0].removeprefix("f-"), "")],
+        "missing": [label for label in pending if not text_of(draft.typed, label[0].removeprefix("f-"), "")],
         "levels": {place: _levels(draft.typed, place) for place in places},
         "said": said,
         "toml": own.text if own is not None else "",
-        "chance": _chance(one(draft.typed, "total")),
+        "chance": _chance(text_of(draft.typed, "total")),
     }
 
 
 def _levels(typed: Mapping[str, Sequence[str]], place: int) -> str:
     """How many levels were typed for a column, and which."""
-    levels = levels_in(one(typed, f"c{place}-levels"), whole_lines=bool(one(typed, f"c{place}-lines")))
+    levels = levels_in(text_of(typed, f"c{place}-levels"), whole_lines=bool(text_of(typed, f"c{place}-lines")))
     shown = [level if len(level) <= 40 else f"{level[:39]}…" for level in levels[:_SHOWN]]
     shown += [f"{len(levels) - _SHOWN} more"] if len(levels) > _SHOWN else []
     return f"{len(levels):,} {'level' if len(levels) == 1 else 'levels'}: {' · '.join(shown)}" if levels else ""
@@ -338,7 +338,7 @@ def _chance(total: str) -> str:
 
 def _problems_of_text(draft: Draft) -> dict[str, str]:
     try:
-        Schema.from_toml(f"{one(draft.typed, 'text')}\n")
+        Schema.from_toml(f"{text_of(draft.typed, 'text')}\n")
     except SchemaError as problem:
         return {"text": str(problem)}
     return {}
@@ -346,7 +346,7 @@ def _problems_of_text(draft: Draft) -> dict[str, str]:
 
 def _problem_of_file(draft: Draft) -> dict[str, str]:
     """Why the columns cannot be read, at the field that says how the file is written."""
-    if not draft.unread or one(draft.typed, "as") == "text":
+    if not draft.unread or text_of(draft.typed, "as") == "text":
         return {}
     words = {"delimiter": ("delimiter",), "encoding": ("encoding", " text. Say which"), "names": ("columns", "header")}
     name = next((name for name, own in words.items() if any(word in draft.unread for word in own)), "columns")
@@ -355,7 +355,7 @@ def _problem_of_file(draft: Draft) -> dict[str, str]:
 
 def _problems_of_total(draft: Draft, about: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with the total, or what somebody must agree to."""
-    total, ledger = one(draft.typed, "total"), one(draft.typed, "ledger") or about["ledger"]
+    total, ledger = text_of(draft.typed, "total"), text_of(draft.typed, "ledger") or about["ledger"]
     if not total:
         known = about["has_ledger"] or ledger != about["ledger"]  # of others the supervisor knows
         return {} if known else {"total": "Say what may be spent on this table in all; 1 is a good start."}
@@ -363,12 +363,12 @@ def _problems_of_total(draft: Draft, about: Mapping[str, Any]) -> dict[str, str]
         amount = budget(total, "The total")
     except BadInput as problem:
         return {"total": str(problem)}
-    if amount > Fraction(odds.VERY_LARGE) and not one(draft.typed, "large"):
+    if amount > Fraction(odds.VERY_LARGE) and not text_of(draft.typed, "large"):
         return {"total": f"{odds.remark(amount, 'A total')} Type less, or tick below that this is intended."}
     return {}
 
 
-def _problems_of_check(checked: Mapping[str, Any], own: Drawn | None) -> dict[str, str]:
+def _problems_of_check(checked: Mapping[str, Any], own: Reading | None) -> dict[str, str]:
     """What does not fit the table, at the column."""
     if checked["ok"]:
         return {}
@@ -434,23 +434,23 @@ def _labels(columns: Sequence[ColumnFacts], problems: Mapping[str, str]) -> list
 _FORMAT = ("header", "names", "delimiter", "encoding")
 
 
-def _drawn(draft: Draft, about: Mapping[str, Any]) -> Drawn | None:
+def _reading(draft: Draft, about: Mapping[str, Any]) -> Reading | None:
     """What the fields say; None where the schema is edited as text."""
-    if one(draft.typed, "as") == "text":
+    if text_of(draft.typed, "as") == "text":
         return None
     try:
         file = FileFormat(**_format(draft.typed)) if draft.is_text else PLAIN
     except SchemaError:
         file = PLAIN  # the field has its problem
-    return drawn(draft.columns or [], draft.typed, file)
+    return read_fields(draft.columns or [], draft.typed, file)
 
 
 def _format(typed: Mapping[str, list[str]]) -> dict[str, Any]:
     """How the file is written, as the form says."""
-    delimiter = {"tab": "\t"}.get(one(typed, "delimiter"), one(typed, "delimiter"))
-    plain = {"delimiter": delimiter, "encoding": one(typed, "encoding")}
+    delimiter = {"tab": "\t"}.get(text_of(typed, "delimiter"), text_of(typed, "delimiter"))
+    plain = {"delimiter": delimiter, "encoding": text_of(typed, "encoding")}
     written: dict[str, Any] = {key: value for key, value in plain.items() if value}
-    if one(typed, "header") == "none" and (names := levels_in(one(typed, "names"))):
+    if text_of(typed, "header") == "none" and (names := levels_in(text_of(typed, "names"))):
         written |= {"header": False, "columns": names}
     return written
 
@@ -489,7 +489,7 @@ def _draft(visit: Visit, file: str, *, again: bool = True) -> Draft:
 
 def _read(visit: Visit, file: str, draft: Draft, typed: Mapping[str, list[str]]) -> None:
     """Find out what is public about the columns, unless that is known."""
-    written, shown = _format(typed), one(typed, "header") == "shown"
+    written, shown = _format(typed), text_of(typed, "header") == "shown"
     if draft.read_as == (written, shown):
         return
     try:
@@ -519,8 +519,8 @@ def _about(visit: Visit, file: str) -> dict[str, Any]:
 
 VIEWS: Mapping[tuple[str, str], View] = {
     ("GET", "/new"): choose,
-    ("POST", "/new"): chosen,
-    ("GET", "/new/{file}"): draw_up,
-    ("POST", "/new/{file}"): drawn_up,
-    ("POST", "/new/{file}/look"): look,
+    ("POST", "/new"): open_table,
+    ("GET", "/new/{file}"): edit,
+    ("POST", "/new/{file}"): submit,
+    ("POST", "/new/{file}/look"): preview,
 }

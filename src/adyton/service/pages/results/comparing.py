@@ -22,14 +22,14 @@ from adyton.result.folder import for_spreadsheets
 from adyton.result.released import Released, combine
 from adyton.result.result import Result
 from adyton.service.pages.requests import Place, listed, question_of
-from adyton.service.pages.results.content import file_of, made_of, report_of
+from adyton.service.pages.results.content import file_of, rendering_of, report_of
 from adyton.service.pages.results.outcomes import (
     AT_ONCE,
     PATIENCE,
     Job,
     Saved,
+    cache_of,
     outcome,
-    shelf_of,
 )
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, redirect
@@ -91,7 +91,7 @@ def _compared(visit: Visit, table: str, keys: Mapping[str, str], way: str) -> di
         return {"sides": sides, "drawn": path_to("tables", table, "compare", "drawn", **keys, way=way)}
     value = job.value(0)
     if way == "combine":
-        return {"sides": sides, "shown": made_of(value).value(0).shown}
+        return {"sides": sides, "shown": rendering_of(value).value(0).content}
     return {"sides": sides, "found": value, "picture": _picture(value), "lines": _table(value)}
 
 
@@ -106,11 +106,11 @@ def _job(visit: Visit, table: str, keys: Mapping[str, str], way: str) -> tuple[t
 
 def _ready(job: Job, way: str) -> bool:
     """Whether everything is computed that the page shows."""
-    return job.ready(AT_ONCE) and (job.failed or way != "combine" or made_of(job.value(0)).ready(AT_ONCE))
+    return job.ready(AT_ONCE) and (job.failed or way != "combine" or rendering_of(job.value(0)).ready(AT_ONCE))
 
 
 def drawn(visit: Visit, table: str) -> Page:
-    """The part of the page that is loaded anew until it is known what it shows; then, where to go."""
+    """The part of the page that is loaded again until it is known what it shows; then, where to go."""
     keys, way = {name: visit.text(name) for name in ("a", "b")}, visit.text("way")
     if _ready(_job(visit, table, keys, way)[1], way):
         return Page(b"", headers={"adyton-next": path_to("tables", table, "compare", **keys, way=way)})
@@ -203,7 +203,7 @@ def _combined(visit: Visit, one: Side, other: Side) -> Saved:
                 f"{side.words}: this is {side.result.holds}. Only releases of counts and of tables are combined."
             )
         releases.append(side.result)
-    return shelf_of(visit).read(combine(releases).to_text(complete=False))
+    return cache_of(visit).read(combine(releases).to_text(complete=False))
 
 
 def file(visit: Visit, table: str, name: str) -> Page:

@@ -19,7 +19,7 @@ from pyarrow import csv, parquet
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
 from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, render, sentence
-from adyton.report.page import Section as Titled
+from adyton.report.page import Section as ReportSection
 from adyton.result.folder import JSON, REPORT, for_spreadsheets
 from adyton.result.release import QUICK, Release
 from adyton.result.released import Released
@@ -28,11 +28,10 @@ from adyton.result.rows import MOST_ROWS, sampled_table
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Sheets
 from adyton.service.pages.results.outcomes import PATIENCE, Job, Saved
 from adyton.service.pages.visits import NoSuchPage, Page, document, download, templates
-from adyton.tasks.request import AUTO, Request
 
 _ROOM = 150_000
 """For how many characters of pictures and tables there is room on a page; the report has all of them."""
-_GLANCE = 2
+_MOST_PREVIEWED = 2
 _LARGEST = 45 * 2**20
 """The most bytes of a file that a page can pass on."""
 MOST_VALUES = 2_000_000
@@ -58,7 +57,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Content:
     """What a page shows of a result."""
 
     heading: str
@@ -74,64 +73,65 @@ class Shown:
     """Why there are no numbers and pictures, if there are none."""
 
 
-class Made(NamedTuple):
-    """What was made of a result: what its page shows, and its report."""
+class Rendering(NamedTuple):
+    """What was computed from a result: what its page shows, and its report."""
 
-    shown: Shown
+    content: Content
     report: str
 
 
-def made_of(saved: Saved) -> Job:
-    """What is made of a result; of a large one it takes minutes to find the intervals."""
-    return saved.job("page", lambda: _made(saved.result))
+def rendering_of(saved: Saved) -> Job:
+    """The rendering of a result; for a large one it takes minutes to compute the intervals."""
+    return saved.job("page", lambda: _rendered(saved.result))
 
 
-def glance_of(saved: Saved) -> Job:
+def preview_of(saved: Saved) -> Job:
     """What can be shown of a result while its intervals are being computed."""
-    return saved.job("glance", lambda: first_look(saved.result, pictures=True))
+    return saved.job("preview", lambda: preview(saved.result, pictures=True))
 
 
-def first_look(result: Result, *, pictures: bool = False) -> Shown:
+def preview(result: Result, *, pictures: bool = False) -> Content:
     """What can be shown of a result at once; with *pictures*, also those of many counts, without intervals."""
     cost = (Fact("Privacy spent", f"ε = {display(result.epsilon)}"), Fact("Algorithm", result.algorithm))
     lead = result.counted.after(result.asked_in_words())
     sections: tuple[Section, ...] = ()
     if pictures and isinstance(result, Release) and result.estimate.size > QUICK:
-        drawn = [Picture.of(drawing) for drawing in result.drawings(_GLANCE)]
-        sections, _ = _fitted([Titled("numbers", "The estimate, still without intervals", tuple(drawn))])
+        drawn = [Picture.of(drawing) for drawing in result.drawings(_MOST_PREVIEWED)]
+        sections, _ = _fitted([ReportSection("numbers", "The estimate, still without intervals", tuple(drawn))])
     files = (File(JSON, _WHAT[JSON]),)
-    return Shown(sentence(str(result.task)), lead, cost, sections, "", files, ())
+    return Content(sentence(str(result.task)), lead, cost, sections, "", files, ())
 
 
-def _made(result: Result) -> Made:
+def _rendered(result: Result) -> Rendering:
     try:
         view = result.view()
         sections, left_out = _fitted(view["short"])
-        shown = Shown(
+        content = Content(
             heading=view["heading"],
             lead=view["lead"],
-            figures=tuple(_then(fact, result) for fact in view["figures"]),
+            figures=tuple(_left_then(fact, result) for fact in view["figures"]),
             sections=sections,
             meaning=view["meaning"] or (view["why_no_bounds"] and f"There are no intervals: {view['why_no_bounds']}"),
             files=tuple(_files(result)),
             warnings=tuple(facts_of(result)["warnings"]),
             left_out=left_out,
         )
-        return Made(shown, render(result, view))
+        return Rendering(content, render(result, view))
     except Exception as error:  # it was paid for: its page says what it is, and has its JSON
         why = str(error) if isinstance(error, AdytonError) else type(error).__name__
         problem = f"The numbers and pictures of this result cannot be shown ({why.rstrip('.')})."
-        return Made(replace(first_look(result), problem=problem), "")
+        return Rendering(replace(preview(result), problem=problem), "")
 
 
-def _then(fact: Fact, result: Result) -> Fact:
+def _left_then(fact: Fact, result: Result) -> Fact:
     """The price says what was left when it was paid: the page says above what is left now."""
     receipt = result.receipt
-    now, then = (f"{display(receipt.remaining)} of {display(receipt.total)} {is_} left" for is_ in ("is", "was"))
-    return fact._replace(small=tuple(f"{then} then" if small == now else small for small in fact.small))
+    now = f"{display(receipt.remaining)} of {display(receipt.total)} is left"
+    then = now.replace(" is left", " was left then")
+    return fact._replace(small=tuple(then if small == now else small for small in fact.small))
 
 
-def _fitted(sections: Sequence[Titled]) -> tuple[tuple[Section, ...], bool]:
+def _fitted(sections: Sequence[ReportSection]) -> tuple[tuple[Section, ...], bool]:
     """As much of some sections as there is room for, and whether something is left out."""
     room, every, left_out = _ROOM, [], False
     for section in sections:
@@ -257,9 +257,9 @@ def _passed(data: bytes, name: str, kind: str) -> Page:
 
 
 def _report(saved: Saved) -> str:
-    made: Made = made_of(saved).value(PATIENCE)
+    made: Rendering = rendering_of(saved).value(PATIENCE)
     if not made.report:
-        raise BadInput(f"There is no report. {made.shown.problem} Its JSON is among its files.")
+        raise BadInput(f"There is no report. {made.content.problem} Its JSON is among its files.")
     return made.report
 
 
@@ -285,12 +285,3 @@ def rows_file(result: Result, count: int, kind: str) -> Page:
     said = result.counted.first(result.where)
     table, _ = sampled_table(result.row_source, result.schema, count, None, said)
     return _passed(table_data(table, kind), f"synthetic-rows.{kind}", KINDS[kind])
-
-
-# ---- what was asked --------------------------------------------------------------------------------------------------
-
-
-def request_of(result: Result) -> Request:
-    """The request that leads to a result like this one."""
-    named = getattr(result, "choice", None) is None
-    return Request(result.task, result.epsilon, result.where, result.algorithm if named else AUTO, dict(result.options))

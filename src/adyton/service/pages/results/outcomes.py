@@ -1,6 +1,6 @@
 """What the service has for an id: how far the request is, or its result.
 
-The service decides anew, at every visit, who may see what. What is remembered here, beside the text of a result, is
+At every visit the service decides who may see what. What is remembered here, beside the text of a result, is
 only what follows from it: its parts, which are read like a file that nobody trusts, and what its page shows.
 """
 
@@ -105,7 +105,7 @@ class Saved:
         """What is computed under a name; begun if it was not asked for before."""
         with self._lock:
             if name not in self.jobs and sum(not job.ready(0) for job in self.jobs.values()) >= _MOST_UNDER_WAY:
-                raise NotReady("Several questions to this result are being computed. Ask this one again in a minute.")
+                raise NotReady("Several queries of this result are being computed. Ask this one again in a minute.")
             job = self.jobs.pop(name, None) or Job(work)
             while len(self.jobs) >= _MOST_JOBS:
                 del self.jobs[next(iter(self.jobs))]
@@ -119,7 +119,7 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Signed:
+class Receipt:
     """The receipt of a result: the fields that the service signed, or why they are not believed."""
 
     text: str
@@ -139,7 +139,7 @@ class Outcome:
     text: str = ""
     """The JSON that was paid for."""
     saved: Saved | None = None
-    signed: Signed | None = None
+    signed: Receipt | None = None
 
 
 def outcome(visit: Visit, place: Place, patience: float = AT_ONCE) -> Outcome:
@@ -187,7 +187,7 @@ def _arrived(visit: Visit, place: Place, reply: Reply, patience: float) -> Outco
         ended = as_text(part_of(reply.plain(), "ended"), "ended")
         return Outcome("measured", asked_for(visit, place), ended, text, None, signed)
     try:
-        saved = shelf_of(visit).read(text, patience)
+        saved = cache_of(visit).read(text, patience)
     except NotReady:
         return Outcome("reading", asked_for(visit, place), "", text, None, signed)
     except AdytonError as problem:
@@ -195,7 +195,7 @@ def _arrived(visit: Visit, place: Place, reply: Reply, patience: float) -> Outco
     return Outcome("done", asked_for(visit, place), "", text, saved, signed)
 
 
-def _signed(visit: Visit, place: Place, reply: Reply) -> Signed:
+def _signed(visit: Visit, place: Place, reply: Reply) -> Receipt:
     header = reply.headers.get("adyton-receipt", "")
     try:
         if not header:
@@ -205,17 +205,17 @@ def _signed(visit: Visit, place: Place, reply: Reply) -> Signed:
         if (fields.get("request"), fields.get("dataset")) != (place.id, place.table):
             raise BadInput("it is that of another request.")
     except AdytonError as problem:
-        return Signed(header, doubt=str(problem))
-    return Signed(header, fields)
+        return Receipt(header, doubt=str(problem))
+    return Receipt(header, fields)
 
 
-def shelf_of(visit: Visit) -> Shelf:
+def cache_of(visit: Visit) -> ResultCache:
     """The results that were read before, by anybody."""
-    shelf: Shelf = visit.site.results.setdefault("shelf", Shelf())
-    return shelf
+    cache: ResultCache = visit.site.results.setdefault("cache", ResultCache())
+    return cache
 
 
-class Shelf:
+class ResultCache:
     """Results that were read before, by their digest: as many as there is room for, those that were used last."""
 
     def __init__(self, results: int = _MOST_RESULTS, characters: int = _MOST_CHARACTERS) -> None:

@@ -1,6 +1,6 @@
-"""Further questions to a result, which cost nothing: they are answered by what was published already.
+"""Queries: questions about a result, which cost nothing, because they are answered by what was published already.
 
-A question comes as the fields of a form, and is answered on the page of the result, below the numbers.
+A query comes as the fields of a form, and is answered on the page of the result, below the numbers.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 from adyton.errors import AdytonError, BadInput
 from adyton.result.folder import file_in, says_so
 from adyton.service.pages.results.content import file_of, report_of
-from adyton.service.pages.results.outcomes import Saved, shelf_of
+from adyton.service.pages.results.outcomes import Saved, cache_of
 from adyton.service.pages.results.views import drawn_at, show, synthetic
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, path_to
 
@@ -45,12 +45,11 @@ def _day(path: Path) -> str:
 
 def saved(visit: Visit, name: str) -> Page:
     """A saved result."""
-    opened = _opened(visit, name)
-    return show(visit, None, "", opened.result, saved=opened, path=path_to("saved", name))
+    return show(visit, _opened(visit, name), path_to("saved", name))
 
 
 def drawn(visit: Visit, name: str) -> Page:
-    """The part of the page that is loaded anew until the pictures are drawn."""
+    """The part of the page that is loaded again until the pictures are drawn."""
     return drawn_at(visit, _opened(visit, name), path_to("saved", name))
 
 
@@ -62,8 +61,7 @@ def file(visit: Visit, name: str, file: str) -> Page:
 def rows(visit: Visit, name: str) -> Page:
     """Synthetic rows of a saved result; a wrong number is shown at its field."""
     opened = _opened(visit, name)
-    made = synthetic(visit, opened)
-    return made or show(visit, None, "", opened.result, saved=opened, path=path_to("saved", name))
+    return synthetic(visit, opened) or show(visit, opened, path_to("saved", name))
 
 
 def report(visit: Visit, name: str) -> Page:
@@ -80,15 +78,14 @@ def _folder(visit: Visit) -> Path:
 
 
 def _inside(folder: Path, name: str) -> bool:
-    """Whether a name is that of a plain folder or file directly in the folder: no way out, and no link."""
+    """Whether a name is that of a plain folder or JSON file directly in the folder: no way out, no link, no table."""
     if not name or name in (".", "..") or "/" in name or "\\" in name or "\0" in name:
         return False
     path = folder / name
     try:
-        kinds = [path.lstat().st_mode, file_in(path).lstat().st_mode]
-        return all(stat.S_ISDIR(kind) or stat.S_ISREG(kind) for kind in kinds) and file_in(
-            path
-        ).resolve().is_relative_to(folder)
+        file = file_in(path)
+        plain = all(stat.S_ISDIR(kind) or stat.S_ISREG(kind) for kind in (path.lstat().st_mode, file.lstat().st_mode))
+        return plain and file.suffix.lower() == ".json" and file.resolve().is_relative_to(folder)
     except OSError:
         return False
 
@@ -102,7 +99,7 @@ def _opened(visit: Visit, name: str) -> Saved:
     try:
         if path.stat().st_size > _LARGEST:
             raise BadInput(f"{name} is larger than a result can be. Choose another one.")
-        return shelf_of(visit).read(path.read_text(encoding="utf-8"))
+        return cache_of(visit).read(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise BadInput(f"{name} cannot be read ({problem.strerror}). Choose another one.") from None
     except UnicodeDecodeError:

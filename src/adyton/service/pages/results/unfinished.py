@@ -75,7 +75,7 @@ def _progress(visit: Visit, place: Place, found: Outcome) -> dict[str, Any]:
 
 
 def progress(visit: Visit, table: str, id: str) -> Page:
-    """The part of the page that is loaded anew while a request is under way; at its end, where to go."""
+    """The part of the page that is loaded again while a request is under way; at its end, where to go."""
     place = Place.asked(visit, table, id)
     found = outcome(visit, place)
     if found.state != visit.text("state"):

@@ -19,13 +19,12 @@ from adyton.service.pages.results.content import (
     RECEIPT,
     File,
     file_of,
-    first_look,
-    glance_of,
     linked,
-    made_of,
     most_rows,
+    preview,
+    preview_of,
+    rendering_of,
     report_of,
-    request_of,
     rows_file,
 )
 from adyton.service.pages.results.outcomes import (
@@ -49,6 +48,7 @@ from adyton.service.pages.visits import (
     whole_number,
 )
 from adyton.session.remote import RemoteSession
+from adyton.tasks.request import AUTO, Request
 
 _REHEARSALS = 8
 """How many rehearsed results are kept for a visitor."""
@@ -104,56 +104,51 @@ def result(visit: Visit, table: str, id: str) -> Page:
     """A result; or how far its request is, or what became of it."""
     place = Place.asked(visit, table, id)
     found = outcome(visit, place)
-    if found.saved is None:
-        return without_result(visit, place, found)
-    session = visit.session(table)
-    return show(visit, session, table, found.saved.result, place=place, found=found)
+    return without_result(visit, place, found) if found.saved is None else _released(visit, place, found, found.saved)
 
 
-def show(visit: Visit, session: RemoteSession | None, table: str, result: Result, **more: Any) -> Page:
-    """The page of a result: the pictures, numbers and words of its report.
+def _released(visit: Visit, place: Place, found: Outcome, saved: Saved) -> Page:
+    """The page of a result that the service has."""
+    session = visit.session(place.table)
+    more = {
+        "signed": found.signed,
+        "compare": path_to("tables", place.table, "compare", a=place.key),
+        "who": _who_sees(visit, place, everybody=session.about.get("results") == "all"),
+    }
+    return show(visit, saved, place.path(), frame(session, place.table), found.request, **more)
 
-    It may be a released one (*place* and *found*: where it is, and what the service says of it), one in a file (*saved*
-    and *path*: where it is, without a session), or else a rehearsed one (*request*: the plain values of what was
-    rehearsed, or *back*: where its question is), which is kept for the visitor for a while.
+
+def show(
+    visit: Visit, saved: Saved, path: str, about: Mapping[str, Any] | None = None, request: Any = None, **more: Any
+) -> Page:
+    """The page of a result at a path: the pictures, numbers and words of its report.
+
+    *about* is the frame of its table, if that is at hand, *request* the plain values of what was asked, if they are
+    known, and *more* what the page says of a result that the service has.
     """
-    place: Place | None = more.get("place")
-    found: Outcome | None = more.get("found")
-    saved: Saved | None = found.saved if found is not None else more.get("saved")
-    path = str(more.get("path") or (place.path() if place is not None else ""))
-    request = more.get("request") or (found.request if found is not None else None)
-    if saved is None:
-        saved, path = _keep_rehearsal(visit, table, result, str(more.get("back") or ""), request)
-    values = _values(visit, saved, path)
-    if table:
-        plain, asked = _request_of(result, request)
-        values["again"] = str(more.get("back") or (again_path(table, plain) if plain else ""))
-        if asked is not None and result.receipt.private:
-            values["where_else"] = lines_for(visit, table, asked)
-    if place is not None and found is not None:
-        described = visit.ask("GET", f"/v1/datasets/{quote(table, safe='')}")
-        values |= {
-            "signed": found.signed,
-            "compare": path_to("tables", table, "compare", a=place.key),
-            "who": _who_sees(visit, place, everybody=described.get("results") == "all"),
-        }
+    values = _values(visit, saved, path) | more
+    if about is not None:
+        plain, asked = _request_of(saved.result, request)
+        values["again"] = again_path(about["table"], plain) if plain else ""
+        if asked is not None and saved.result.receipt.private:
+            values["where_else"] = lines_for(visit, about["table"], asked)
+    if values["signed"] is not None:
         values["files"].append(File(RECEIPT, "The receipt that the service signed for exactly these bytes"))
-    about = frame(session, table) if session is not None else {}
-    template = "result.html.j2" if session is not None else "saved_result.html.j2"
+    template = "saved_result.html.j2" if about is None else "result.html.j2"
     wrong = values["rows_problem"] or (values["form"] is not None and values["form"].wrong)
-    return visit.page(template, status=400 if wrong else 200, **about, **values)
+    return visit.page(template, status=400 if wrong else 200, **(about or {}), **values)
 
 
 def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
     """What the page of any result is made of."""
     base, _, query = path.partition("?")
-    result, made = saved.result, made_of(saved)
+    result, made = saved.result, rendering_of(saved)
     drawn = made.ready(AT_ONCE)
     pending = {_PENDING: "1"}
     if drawn:
-        shown = made.value(0).shown
+        shown = made.value(0).content
     else:
-        glance, shown = glance_of(saved), first_look(result)
+        glance, shown = preview_of(saved), preview(result)
         if glance.ready(AT_ONCE) and not glance.failed:
             shown, pending = glance.value(0), {}
 
@@ -202,10 +197,10 @@ def _question(visit: Visit, saved: Saved, form: Form) -> Job:
 
 
 def drawn_at(visit: Visit, saved: Saved, path: str) -> Page:
-    """What is loaded anew until the pictures of a result are drawn, and a question is answered; then, where to go."""
-    ready, made = made_of(saved).ready(AT_ONCE), made_of(saved)
-    form = form_of(visit, saved.result) if ready and not made.value(0).shown.problem else None
-    glance = glance_of(saved) if visit.text(_PENDING) and not ready else None
+    """What is loaded again until the pictures of a result are drawn, and a question is answered; then, where to go."""
+    ready, made = rendering_of(saved).ready(AT_ONCE), rendering_of(saved)
+    form = form_of(visit, saved.result) if ready and not made.value(0).content.problem else None
+    glance = preview_of(saved) if visit.text(_PENDING) and not ready else None
     first = glance is not None and glance.ready(AT_ONCE) and not glance.failed and glance.value(0).sections
     if first or (ready and (form is None or not form.asked or _question(visit, saved, form).ready(AT_ONCE))):
         base, fields = path.partition("?")[0], urlencode(list(_fields(visit)))
@@ -220,18 +215,17 @@ def drawn_at(visit: Visit, saved: Saved, path: str) -> Page:
 class _Rehearsal(NamedTuple):
     table: str
     saved: Saved
-    back: str
     request: Any
 
 
-def _keep_rehearsal(visit: Visit, table: str, result: Result, back: str, request: Any) -> tuple[Saved, str]:
-    """Keep a rehearsed result, so that its page can be loaded again; where it is."""
+def show_rehearsal(visit: Visit, session: RemoteSession, table: str, result: Result, request: Any) -> Page:
+    """The page of a rehearsed result, which is kept for the visitor for a while, so that it can be loaded again."""
     known: dict[str, _Rehearsal] = visit.person.kept.setdefault("rehearsals", {})
     key, saved = secrets.token_urlsafe(12), Saved("", result)
-    known[key] = _Rehearsal(table, saved, back, request)
+    known[key] = _Rehearsal(table, saved, request)
     while len(known) > _REHEARSALS:
         del known[next(iter(known))]
-    return saved, path_to("tables", table, "rehearsals", key)
+    return show(visit, saved, path_to("tables", table, "rehearsals", key), frame(session, table), request)
 
 
 def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
@@ -243,13 +237,12 @@ def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
 
 def rehearsed(visit: Visit, table: str, key: str) -> Page:
     """A result on made-up rows, once more."""
-    known, session = _rehearsal(visit, table, key), visit.session(table)
-    about = {"saved": known.saved, "back": known.back, "request": known.request}
-    return show(visit, session, table, known.saved.result, path=path_to("tables", table, "rehearsals", key), **about)
+    known, about = _rehearsal(visit, table, key), frame(visit.session(table), table)
+    return show(visit, known.saved, path_to("tables", table, "rehearsals", key), about, known.request)
 
 
 def rehearsal_drawn(visit: Visit, table: str, key: str) -> Page:
-    """The part of the page that is loaded anew until the pictures are drawn."""
+    """The part of the page that is loaded again until the pictures are drawn."""
     return drawn_at(visit, _rehearsal(visit, table, key).saved, path_to("tables", table, "rehearsals", key))
 
 
@@ -269,10 +262,12 @@ def _rows_problem(visit: Visit, most: int) -> str:
 
 def _request_of(result: Result, given: Any) -> tuple[Any, Any]:
     """The request behind a result, as plain values and as it is: the one that was sent, if it is known."""
+    if given is not None:
+        return given, question_of(given).request
+    named = getattr(result, "choice", None) is None
+    algorithm = result.algorithm if named else AUTO
     try:
-        if given is not None:
-            return given, question_of(given).request
-        request = request_of(result)
+        request = Request(result.task, result.epsilon, result.where, algorithm, dict(result.options))
         return request.to_dict(), request
     except AdytonError:  # a request with objects in it
         return None, None
@@ -309,8 +304,7 @@ def rows(visit: Visit, table: str, id: str) -> Page:
     found = outcome(visit, place, PATIENCE)
     if found.saved is None:
         raise NoSuchPage("This request has no result to save. Its page says what became of it.")
-    made_rows = synthetic(visit, found.saved)
-    return made_rows or show(visit, visit.session(table), table, found.saved.result, place=place, found=found)
+    return synthetic(visit, found.saved) or _released(visit, place, found, found.saved)
 
 
 def synthetic(visit: Visit, saved: Saved) -> Page | None:
@@ -323,7 +317,7 @@ def synthetic(visit: Visit, saved: Saved) -> Page | None:
 
 
 def drawn(visit: Visit, table: str, id: str) -> Page:
-    """The part of the page that is loaded anew until the pictures are drawn."""
+    """The part of the page that is loaded again until the pictures are drawn."""
     place = Place.asked(visit, table, id)
     found = outcome(visit, place)
     if found.saved is None:

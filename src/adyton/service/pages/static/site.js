@@ -137,7 +137,7 @@
     }
   }
 
-  // data-refresh="URL" data-every="ms": a part of the page that is loaded anew until the reply says where to go
+  // data-refresh="URL" data-every="ms": a part of the page that is loaded again until the reply says where to go
   function refreshes(root) {
     for (const part of all("[data-refresh]", root)) {
       const load = async () => {
