@@ -81,14 +81,14 @@ def exact(value: object, name: str, *, computed: bool = False) -> Fraction:
     Fraction(1, 3)
     >>> exact(float("nan"), "epsilon")
     Traceback (most recent call last):
-    adyton.errors.BadInput: epsilon must be a finite number, given nan. Write it like 1, "0.1" or "1/3".
+    adyton.errors.BadInput: epsilon must be a finite number, given nan. Write 1, 0.1 or "1/3", with a point.
     """
     if type(value) is Fraction:
         result: Fraction | None = Fraction(int(value.numerator), int(value.denominator))
     else:
         result = _read_text(value) if type(value) is str else _read(value)
     if result is None:
-        raise BadInput(f'{name} must be a finite number, given {shorten(value)}. Write it like 1, "0.1" or "1/3".')
+        raise BadInput(f'{name} must be a finite number, given {shorten(value)}. Write 1, 0.1 or "1/3", with a point.')
     longest = max(result.numerator.bit_length(), result.denominator.bit_length())
     short = result.denominator.bit_length() <= _MOST_BITS_WRITTEN or on_grid(result)
     writable = short and abs(result) < 1 << _MOST_BITS_WRITTEN

@@ -66,6 +66,7 @@ _WRITTEN = re.compile(
     r"(-(?P<day>\d\d)([T ](?P<hour>\d\d):(?P<minute>\d\d)(:(?P<second>\d\d))?)?)?))?",
     re.ASCII,
 )
+_OTHERWISE = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})", re.ASCII)
 HOW = "'2024', '2024-Q1', '2024-W09', '2024-03', '2024-03-01', '2024-03-01 13:30' or '2024-03-01 13:30:59'"
 
 
@@ -156,7 +157,29 @@ def span_of(written: object, name: str) -> Span:
             with suppress(ValueError):  # no such day, hour or week
                 if parts is not None:
                     return _span({part: int(value) for part, value in parts.groupdict().items() if value is not None})
+    if day := _as_day(written):
+        raise SchemaError(f"{name} is written {day} (year-month-day), given {shorten(written)}.")
     raise SchemaError(f"{name} must be a date or a time such as {HOW}, given {shorten(written)}.")
+
+
+def _as_day(written: object) -> str:
+    """The day that a text means which is written in another order or with other marks, if that is certain.
+
+    >>> _as_day("31.01.2012"), _as_day("2012/1/31"), _as_day("01/31/2012"), _as_day("02/03/2012")
+    ('2012-01-31', '2012-01-31', '2012-01-31', '')
+    """
+    parts = _OTHERWISE.fullmatch(written.strip()) if isinstance(written, str) else None
+    if parts is None:
+        return ""
+    first, middle, last = int(parts[1]), int(parts[3]), int(parts[4])
+    orders = [(first, middle, last)] if len(parts[1]) == 4 else []
+    if len(parts[4]) == 4:
+        orders = [(last, middle, first)] + [(last, first, middle)] * (parts[2] == "/")
+    days = set()
+    for order in orders:
+        with suppress(ValueError):
+            days.add(date(*order).isoformat())
+    return days.pop() if len(days) == 1 else ""
 
 
 def _span(given: dict[str, int]) -> Span:

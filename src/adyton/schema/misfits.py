@@ -100,13 +100,14 @@ def accepts(attribute: Attribute, *, written: bool = True) -> str:
     Without *written*: for a column that holds numbers or times, not texts.
 
     >>> accepts(Numeric(0, 10000, bins=50))
-    'a number like 6250.5 between 0 and 10000, in 50 bins; "$6,250.50" is not read, and counts as missing; rows with \
-values outside or none are left out'
+    'a number like 6250.5 between 0 and 10000, in 50 bins; "$6,250.50" is not read, and counts as missing; rows where \
+it is missing or out of range are left out of answers about it'
     >>> accepts(Categorical(["F", "M"], nulls="level", outside="other"))
-    "one of 'F', 'M', with or without spaces around it; 'f' is none of them; other values count as (other); missing \
-ones count as (null)"
+    "one of 'F', 'M', with or without spaces around it; capital letters matter: 'f' is not 'F'; other values count as \
+(other); missing ones count as (null)"
     >>> accepts(Integer(0, 119), written=False)
-    'a whole number like 74 between 0 and 119; rows with values outside or none are left out'
+    'a whole number like 74 between 0 and 119; rows where it is missing or out of range are left out of answers about \
+it'
     """
     match attribute:
         case Times():
@@ -154,7 +155,9 @@ def _spelled(attribute: Categorical) -> str:
     words += ", to the letter" if exact else ", with or without spaces around it"
     if reading.case == "ignore":
         return f"{words}, in capitals or not"
-    return f"{words}; {_misspelt(attribute)!r} is none of them"
+    first = str(attribute.levels[0])
+    other = next((text for text in (first.lower(), first.upper()) if text not in attribute.levels), None)
+    return f"{words}; capital letters matter: {other!r} is not {first!r}" if other else words
 
 
 def _reading(attribute: CelledAttribute) -> str:
@@ -188,15 +191,17 @@ def _times(attribute: Times, written: bool) -> str:
     if not attribute.is_part:
         words += f" between {attribute.min} and {attribute.max}"
     words += f", by {attribute.by}" if attribute.every == 1 else f", {attribute.every} {attribute.by}s to a cell"
-    words += f" on the clock of {attribute.zone}"
+    words += f" on the clock of {attribute.zone}" if clock or attribute.zone != "UTC" else ""
     unread = f'; "{moment.day} {moment:%b} {moment:%y}" is not read, and counts as missing'
     return words + unread * written
 
 
 def _policies(attribute: CelledAttribute) -> str:
     """Where other values go, and where missing ones go."""
-    others = "other values" if isinstance(attribute, Categorical | Boolean) else "values outside"
-    dropped = [others] * (attribute.outside == "drop") + ["none"] * (attribute.nulls == "drop")
+    listed = isinstance(attribute, Categorical | Boolean)
+    others = "other values" if listed else "values out of range"
+    dropped = ["missing"] * (attribute.nulls == "drop")
+    dropped += ["not one of these" if listed else "out of range"] * (attribute.outside == "drop")
     words = []
     if attribute.outside != "drop":
         place = "in the nearest cell" if attribute.outside == "clamp" else f"as {OTHER_LABEL}"
@@ -204,7 +209,7 @@ def _policies(attribute: CelledAttribute) -> str:
     if attribute.nulls == "level":
         words.append(f"missing ones count as {NULL_LABEL}")
     if dropped:
-        words.append(f"rows with {' or '.join(dropped)} are left out")
+        words.append(f"rows where it is {' or '.join(dropped)} are left out of answers about it")
     return "; ".join(words)
 
 
@@ -215,9 +220,3 @@ def _example(attribute: Integer | Numeric) -> str:
     value = attribute.min + (attribute.max - attribute.min) * 0.625
     half = math.floor(value) + 0.5
     return f"{half if attribute.min <= half <= attribute.max else value:.6g}"
-
-
-def _misspelt(attribute: Categorical) -> str:
-    """A text that is close to a level but not one."""
-    first = str(attribute.levels[0])
-    return next(text for text in (first.swapcase(), f"{first}s", f"{first}?!") if text not in attribute.levels)

@@ -108,7 +108,7 @@ class Numeric(Numbers):
         object.__setattr__(self, "max", real_number(self.max, "max"))
         object.__setattr__(self, "bins", whole_number(self.bins, "bins"))
         if self.min >= self.max:
-            raise SchemaError(f"min is {self.min} and max is {self.max}: min must be below max. Swap them?")
+            raise SchemaError(f"min is {self.min:.12g} and max is {self.max:.12g}: min must be below max. Swap them?")
         if self.bins < 1:
             raise SchemaError(f"bins must be at least 1, given {self.bins}.")
         largest = max(abs(self.min), abs(self.max))

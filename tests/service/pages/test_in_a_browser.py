@@ -54,8 +54,12 @@ def test_a_curator_goes_from_a_table_without_a_schema_to_a_saved_publication(bro
     with Opened(tmp_path, "visits.csv") as opened:
         host = opened.link.partition("/enter")[0]
         owner = Person(browser, host).goes(opened.link).sees("Schema of visits.csv", "department")
-        owner.chooses("What it is", "one of some levels (words or codes)", nth=2)
-        owner.types("Levels", "emergency, surgery, emergency").clicks("Open this table").sees("emergency")
+        owner.chooses("What it is", "a category from a fixed list", nth=2)
+        owner.types("Levels", "emergency, surgery, emergency").clicks("Open this table")
+        owner.sees("2 fields need another look", "given twice: 'emergency'").clicks("Every row is a different person")
+        assert owner.evaluate("document.querySelectorAll('.field .problem').length") == 2
+        owner.sees("3 levels: emergency · surgery · emergency")
+        owner._until(lambda: owner.evaluate("document.querySelectorAll('.field .problem').length") == 1, "still two")
         assert owner.path == "/new/visits.csv", "a level that stands there twice"
         owner.types("Levels", DEPARTMENTS)
         owner.sees("one of 'emergency', 'surgery'")  # what it accepts, beside the form

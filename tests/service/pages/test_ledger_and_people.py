@@ -372,6 +372,30 @@ def test_a_long_ledger_has_pages_and_none_is_long():
     assert seen == [100, 100, 50]
 
 
+def test_a_question_is_one_line_with_its_measurements_folded():
+    with Ledger.open(None, total=3, dataset="visits") as ledger:
+        ledger.begin_request(None, "one", body=json.dumps({"task": {"task": "count"}, "epsilon": "0.3"}))
+        for share in (Fraction(1, 10), Fraction(1, 5)):
+            with ledger.on_behalf(None, "one"):
+                ledger.settle(ledger.debit(share, lineage=["visits"], operator=f"noisy part {share}"), "answered")
+            ledger.debit(Fraction(1, 100), lineage=["visits"], operator="in a notebook")
+        html = ledger_pages.ledger(Alone(ledger), "visits").body.decode()
+    rows = [row.partition("</tr>")[0] for row in html.split('id="entries"')[1].split("<tr>")[2:]][:3]
+    assert ["Number of rows" in row for row in rows] == [False, True, False]
+    assert "<summary>entries 1 to 3</summary>" in rows[1]
+    assert rows[1].count("noisy part") == 2
+    assert '<td class="n">0.3</td>' in rows[1]
+    assert "for everybody else" not in html  # nobody else may spend
+    assert "curators" not in html.split('id="entries"')[1].replace("only curators", "")
+
+
+def test_words_lead_back_to_the_table(visit):
+    olga = visit("olga")
+    assert 'href="/words?table=people"' in olga.get("/tables/people").html
+    assert 'href="/tables/people">people</a>' in olga.get("/words?table=people").html
+    assert "<script>alert" not in Visiting.get(olga, f"/words?table={HOSTILE.replace(' ', '')}").html
+
+
 def test_tables_with_one_ledger_say_so(tmp_path):
     with Ledger.open(tmp_path / "both", total=2, dataset="visits") as ledger:
         ledger.debit(Fraction(1), lineage=["visits"], operator="x")

@@ -29,6 +29,7 @@ WHOLE = {
     "c3-kind": "duration",
     "c3-min": "0",
     "c3-max": "90",
+    "whose": "row",
 }
 
 
@@ -56,9 +57,9 @@ def test_fields_become_a_schema():
         ("c0-kind", "nonsense", "Choose what"),
         ("c0-kind", "like:nothing", "nothing ready-made"),
         ("c0-min", "", "as small as anybody"),
-        ("c0-max", "1,000", "without commas"),
+        ("c0-max", "1,000", "without commas between the digits: 1000"),
         ("c0-min", "0.5", "smallest value must be a whole number"),
-        ("c0-max", "-1", "min must not exceed max"),
+        ("c0-max", "-1", "smallest value (0) must not exceed the largest value (-1)"),
         ("c0-max", "9" * 29, "tighter bound"),
         ("c0-step", "0", "at least 1"),
         ("c0-nulls", "eat", "must be one of"),
@@ -69,22 +70,27 @@ def test_fields_become_a_schema():
         ("c0-name", "x" * 1001, "1000 characters"),
         ("c1-levels", "", "all that there can be"),
         ("c1-levels", "F\nF", "given twice"),
+        ("c1-levels", "F M X", "is the only level"),
+        ("c1-levels", "F, M\nX", "'F, M' would be one level"),
         ("c1-levels", "F\n(other)", "name of an added cell"),
         ("c1-levels", "F\na\0b", "level"),
         ("c1-others", "clamp", "no order to clamp"),
         ("c1-case", "loud", "must be one of"),
         ("c2-first", "", "Type the first day"),
         ("c2-first", "yesterday", "first day must be a date"),
-        ("c2-last", "2023", "must not exceed"),
+        ("c2-last", "2023", "first day (2024) must not exceed the last day (2023)"),
+        ("c2-last", "31.12.2024", "The last day is written 2024-12-31"),
         ("c2-by", "fortnight", "must be one of"),
         ("c2-by", "weekday", "takes no min"),
         ("c2-zone", "Nowhere/At all", "time zone must be"),
         ("c2-format", "%Q", "format"),
+        ("c3-max", "40,5", "a point before its decimals: 40.5"),
         ("c3-bins", "many", "number of bins must be"),
         ("c3-bins", "0", "at least 1"),
         ("c3-edges", "1, 2, 2", "increase"),
         ("c3-edges", "wide", "must be a number"),
         ("c3-measure", "fortnights", "must be one of"),
+        ("whose", "", "how many rows one person can have"),
         ("unit", "", "Choose the column"),
         ("unit", "99", "Choose the column"),
         ("unit", "²", "Choose the column"),
@@ -102,14 +108,15 @@ def test_a_wrong_value_is_said_at_its_field(field, value, words):
 
 
 def test_all_that_is_wrong_is_said_at_once():
-    own = draw(WHOLE, **{"c0-min": "x", "c0-max": "y", "c1-levels": "", "c3-bins": "z"})
-    assert set(own.problems) == {"c0-min", "c0-max", "c1-levels", "c3-bins"}
-    assert set(own.attributes) == {"when"}
+    wrong = {"c0-min": "x", "c0-max": "y", "c1-levels": "", "c2-first": "1.1.2024", "c2-last": "x", "whose": ""}
+    own = draw(WHOLE, **wrong)
+    assert set(own.problems) == set(wrong)
+    assert set(own.attributes) == {"long"}
 
 
 def test_hostile_names_stay_names():
     columns = [ColumnFacts(name, "text", "text") for name in HOSTILE]
-    own = draw({f"c{place}-kind": "boolean" for place in range(len(HOSTILE))}, columns)
+    own = draw({f"c{place}-kind": "boolean" for place in range(len(HOSTILE))} | {"whose": "row"}, columns)
     assert own.schema.names == tuple(HOSTILE)
     assert own.schema.patterns == ()
     assert Schema.from_toml(own.text) == own.schema
@@ -117,17 +124,25 @@ def test_hostile_names_stay_names():
 
 def test_a_name_of_two_columns_is_left_alone():
     columns = [ColumnFacts("age", "text", "text")] * 2
-    assert set(draw(AGE, columns).problems) == {"columns"}
+    assert set(draw(AGE, columns, whose="row").problems) == {"columns"}
 
 
 def test_levels_are_split_where_a_person_would():
-    assert levels_in(" F , M ") == ["F", "M"]
-    assert levels_in('"Smith, John", Doe') == ["Smith, John", "Doe"]
-    assert levels_in("a, b\r\nc\r\n\r\n") == ["a, b", "c"]
+    assert levels_in(" F , M ") == levels_in("F;M;") == levels_in("F\tM") == ["F", "M"]
+    assert levels_in('"Smith; John", Doe') == ["Smith; John", "Doe"]
+    assert levels_in("Smith, John; Doe") == ["Smith, John", "Doe"]
+    assert levels_in("Riverside,\r\nCentral;\r\n,\r\n") == ["Riverside", "Central"]
+    for levels in ("a, b\nc", "Central"):
+        asked = {"c1-levels": levels}
+        assert set(draw(WHOLE, **asked).problems) == {"c1-levels"}
+        said = draw(WHOLE, **asked, **{"c1-lines": "yes"})
+        assert said.schema.attributes["sex"].levels == tuple(levels.splitlines())
+        assert read_fields(PLAIN, fields_from(said.schema, PLAIN)).schema == said.schema
+    assert draw(WHOLE, **{"c1-levels": "Smith, John; Doe"}).problems == {}
 
 
 def test_codes_of_a_column_of_numbers_are_numbers():
-    codes = {"c0-kind": "categorical", "c0-levels": "1, 2"}
+    codes = {"c0-kind": "categorical", "c0-levels": "1, 2", "whose": "row"}
     assert draw(codes, [ColumnFacts("grade", "int64", "integer")]).schema.attributes["grade"].levels == (1, 2)
     assert draw(codes).schema.attributes["age"].levels == ("1", "2")
 
@@ -135,7 +150,7 @@ def test_codes_of_a_column_of_numbers_are_numbers():
 def test_everything_ready_made_is_a_schema_and_is_found_again():
     assert set(ready_made()) == set(presets())
     for name in ready_made():
-        typed = {"c0-kind": [f"like:{name}"]}
+        typed = {"c0-kind": [f"like:{name}"], "whose": ["row"]}
         own = read_fields(PLAIN, typed)
         assert own.problems == {}
         assert fields_from(own.schema, PLAIN)["c0-kind"] == typed["c0-kind"]
@@ -153,7 +168,8 @@ def test_a_schema_returns_to_the_form_or_is_left_as_text():
 
 def test_how_the_file_is_written_is_part_of_the_schema():
     file = FileFormat(delimiter=";", header=False, columns=["age"])
-    assert read_fields([ColumnFacts("age", "text", "text")], {"c0-kind": ["boolean"]}, file).schema.file == file
+    typed = {"c0-kind": ["boolean"], "whose": ["row"]}
+    assert read_fields([ColumnFacts("age", "text", "text")], typed, file).schema.file == file
 
 
 def test_analysts_open_no_tables():
@@ -195,16 +211,28 @@ def test_from_a_csv_to_an_open_table_by_forms_alone(opened):
     assert {"age", "sex", "ward", "joined", "name"} <= set(empty.words.split())
     shown = visitor.post("/new/visits.csv/look", **FORM | {"c0-max": ""})
     assert "one of 'eye', 'ear'" in shown.words
-    assert "age, the largest value" in shown.words
+    assert "Still to fill in age, the largest value" in shown.words
+    assert '<span hidden data-at="n-c2-levels">2 levels: eye · ear</span>' in shown.html
+    shown = visitor.post("/new/visits.csv/look", **FORM | {"c2-levels": "eye, ear\nskin", "total": "abc", "whose": ""})
+    assert "Needs correcting ward, the levels : 'eye, ear' would be one level" in shown.words
+    assert "Total budget : The total must be a finite number, given 'abc'" in shown.words
+    assert "Still to fill in Who is protected" in shown.words
+    empty = visitor.post("/new/visits.csv/look", total="1", whose="")
+    assert "Nothing yet" in empty.words  # an untouched form is told nothing
+    visitor.post("/new/visits.csv/look", **FORM | {"c0-max": ""})
     assert 'value="0"' in visitor.get("/new/visits.csv").html  # what was typed is kept
     wrong = visitor.post("/new/visits.csv", step="open", **FORM | {"c0-max": "young", "total": "lots"})
     assert wrong.status == 400
-    assert "without commas" in problem_at(wrong, "c0-max")
+    assert "must be a number such as" in problem_at(wrong, "c0-max")
     assert "lots" in problem_at(wrong, "total")
     assert 'value="young"' in wrong.html
     assert not (folder / "visits.toml").exists()
+    checked = visitor.post("/new/visits.csv", step="check", **FORM | {"total": "abc", "whose": ""})
+    assert "finite number" in problem_at(checked, "total")
+    assert "how many rows one person can have" in problem_at(checked, "whose")
+    assert 'name="whose" value="row">' in checked.html  # nothing is ticked in advance
     checked = visitor.post("/new/visits.csv", step="check", **FORM)
-    assert "types that fit" in checked.words
+    assert "has all columns that are described here. No values were read: levels and bounds were not" in checked.words
     page = visitor.post("/new/visits.csv", step="open", **FORM)
     assert (page.status, page.path) == (200, "/tables/visits.csv")
     assert "ε = 1 of 1 left" in page.words
@@ -287,7 +315,9 @@ def test_a_schema_that_exists_is_replaced_only_if_somebody_says_so(opened):
 def test_a_column_that_does_not_fit_is_said_at_the_column(opened):
     visitor = opened.visitor
     visitor.get("/new/typed.parquet")
-    page = visitor.post("/new/typed.parquet", step="check", **{"c1-kind": "integer", "c1-min": "0", "c1-max": "1"})
+    page = visitor.post(
+        "/new/typed.parquet", step="check", whose="row", **{"c1-kind": "integer", "c1-min": "0", "c1-max": "1"}
+    )
     assert "needs a column of numbers" in problem_at(page, "c1-kind")
 
 
@@ -317,8 +347,8 @@ def test_a_first_line_that_looks_like_a_row_is_not_shown(opened):
     page = visitor.post("/new/rows.csv", step="update", header="none", names="age\nsex\nplace")
     assert "place" in page.words
     assert CANARY not in page.html
-    page = visitor.post("/new/rows.csv", step="check", header="none", names="age\nsex\nplace", **AGE)
-    assert "types that fit" in page.words
+    page = visitor.post("/new/rows.csv", step="check", header="none", names="age\nsex\nplace", whose="row", **AGE)
+    assert "No values were read" in page.words
     page = visitor.post("/new/rows.csv", step="update", delimiter="xx")
     assert page.status == 400
     assert "delimiter" in page.words

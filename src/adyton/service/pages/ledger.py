@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from adyton.errors import AdytonError, BadInput
+from adyton.exact import display
 from adyton.kernel.ledger import Entry, LedgerReport
 from adyton.kernel.ledger.lines import Line, lines_of, moment, source_in, statement_lines
 from adyton.kernel.ledger.plain import report_as_json, report_from_plain
@@ -33,7 +34,7 @@ from adyton.service.pages.visits import (
 )
 
 ROWS = 100
-"""How many lines a page of the ledger has."""
+"""How many questions a page of the ledger has, and how many measurements are shown of each."""
 CURATORS = ":curators"
 """In place of a name, what curators spent; no analyst has a colon in their name."""
 _STATUS = {"answered": "answered", "failed": "failed", "debited": "charged; whether it was answered is not known"}
@@ -52,11 +53,11 @@ def ledger(visit: Visit, table: str) -> Page:
     session = visit.session(table)
     report = report_of(visit, table)
     whose = visit.text("analyst")
-    lines = list(lines_of(_chosen(report, whose)))[::-1]
-    pages = max(1, -(-len(lines) // ROWS))
+    asked = _by_question(lines_of(_chosen(report, whose)))
+    pages = max(1, -(-len(asked) // ROWS))
     number = min(whole_number(visit.text("page", "1"), "A page of the ledger", 1, 10**9), pages)
-    shown = lines[(number - 1) * ROWS : number * ROWS]
-    questions = _questions(visit, {line.first.dataset for line in shown if line.first.request})
+    shown = asked[(number - 1) * ROWS : number * ROWS]
+    questions = _questions(visit, {lines[0].first.dataset for lines in shown if lines[0].first.request})
     return visit.page(
         "ledger.html.j2",
         **frame(session, table),
@@ -67,7 +68,7 @@ def ledger(visit: Visit, table: str) -> Page:
         spenders=spenders(report),
         whose=whose,
         curators=CURATORS,
-        lines=[_shown(line, report, questions) for line in shown],
+        lines=[_shown(lines, report, questions) for lines in shown],
         number=number,
         pages=pages,
         changes=_changes(report),
@@ -175,23 +176,33 @@ def _questions(visit: Visit, tables: Iterable[str]) -> _Questions:
     return found
 
 
-def _shown(line: Line, report: LedgerReport, questions: _Questions) -> dict[str, Any]:
-    entry = line.first
+def _by_question(lines: Iterable[Line]) -> list[list[Line]]:
+    """The lines of each question together, the latest question first; a line of no question stands alone."""
+    together: dict[object, list[Line]] = {}
+    for line in list(lines)[::-1]:
+        entry = line.first
+        key = (entry.dataset, entry.analyst, entry.request) if entry.request else entry.number
+        together.setdefault(key, []).append(line)
+    return [own[::-1] for own in together.values()]
+
+
+def _shown(lines: Sequence[Line], report: LedgerReport, questions: _Questions) -> dict[str, Any]:
+    first, entry, last = lines[0], lines[0].first, lines[-1].number.rpartition("–")[2]
     asked = questions.get((entry.dataset, entry.analyst, entry.request or ""))
+    states = ["charged when the terms changed" if own.first.recount else _STATUS[own.first.status] for own in lines]
     return {
-        "number": line.number,
-        "time": line.time,
+        "numbers": f"entry {last}" if str(entry.number) == last else f"entries {entry.number} to {last}",
+        "time": first.time,
         "table": entry.dataset,
-        "who": line.analyst or "curators",
+        "who": first.analyst or "curators",
         "curators": entry.analyst is None,
         "question": "" if asked is None else question_of(asked["request"]),
         "path": "" if asked is None else Place(entry.dataset, asked["id"], entry.analyst).path(),
-        "source": source_in(line.lineage, report),
-        "operator": line.operator,
-        "amount": line.amount,
-        "spent_after": readable(line.first.spent_after),
-        "status": entry.status,
-        "state": "charged when the terms changed" if entry.recount else _STATUS[entry.status],
+        "measured": [(own.number, own.operator, source_in(own.lineage, report), own.amount) for own in lines[:ROWS]],
+        "hidden": max(0, len(lines) - ROWS),
+        "amount": display(sum((own.first.amount for own in lines), Fraction(0))),
+        "spent_after": readable(lines[-1].first.spent_after),
+        "state": ", ".join(dict.fromkeys(states)),
     }
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from adyton.errors import SchemaError
 from adyton.messages import shorten
 from adyton.schema import Attribute, FileFormat, Schema
-from adyton.schema.calendar import PARTS
+from adyton.schema.calendar import PARTS, span_of
 from adyton.schema.draft import ColumnFacts, presets
 from adyton.schema.files import PLAIN, attribute_to_dict, attributes_from_dict, read_toml
 
@@ -29,7 +29,7 @@ KINDS = {
     "": "leave it out",
     "integer": "a whole number",
     "numeric": "a number, also with decimals",
-    "categorical": "one of some levels (words or codes)",
+    "categorical": "a category from a fixed list",
     "boolean": "yes or no",
     "date": "a date",
     "datetime": "a date and time",
@@ -56,14 +56,14 @@ FIELDS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "zone": ("zone", ("datetime",), "the time zone"),
     "format": ("format", _TIMES, "the format"),
     "nulls": ("nulls", _CELLED, "what missing values count as"),
-    "outside": ("outside", (*_NUMBERS, *_TIMES), "what values outside count as"),
+    "outside": ("outside", (*_NUMBERS, *_TIMES), "what values out of range count as"),
     "others": ("outside", _LISTS, "what other values count as"),
     "missing": ("missing", _CELLED, "the words for missing"),
 }
 """The fields of a column: the key of the schema, the kinds that have it, and what it is in a message."""
 _USUAL = {"nulls": "drop", "outside": "drop", "case": "exact", "step": 1, "every": 1, "zone": "UTC"}
 """Values that are not written into a schema."""
-_FIRST = {"bins": "20", "zone": "UTC", "by": "month", "measure": "minutes", "rows_per_unit": "1", "whose": "row"}
+_FIRST = {"bins": "20", "zone": "UTC", "by": "month", "measure": "minutes", "rows_per_unit": "1"}
 """What is filled in already."""
 _ABOUT = (
     (re.compile(r"(.+ )?levels?\b|the level|several levels|the spelling|case\b"), "levels"),
@@ -101,11 +101,11 @@ class Reading:
 def read_fields(columns: Sequence[ColumnFacts], typed: Typed, file: FileFormat = PLAIN) -> Reading:
     """The schema that the fields describe.
 
-    >>> ages = {"c0-kind": ["integer"], "c0-min": ["0"], "c0-max": ["119"]}
+    >>> ages = {"c0-kind": ["integer"], "c0-min": ["0"], "c0-max": ["119"], "whose": ["row"]}
     >>> read_fields([ColumnFacts("age", "text", "text")], ages).schema
     Schema(age: Integer(min=0, max=119))
     >>> read_fields([ColumnFacts("age", "text", "text")], ages | {"c0-max": ["-1"]}).problems
-    {'c0-max': 'Min is 0 and max is -1: min must not exceed max. Swap them?'}
+    {'c0-max': 'The smallest value (0) must not exceed the largest value (-1).'}
     """
     so_far = Reading()
     twice = Counter(column.name for column in columns)
@@ -175,9 +175,10 @@ def _entry(kind: str, place: int, column: ColumnFacts, typed: Typed) -> tuple[di
         if kind not in kinds or not text:
             continue
         try:
-            value = _value(name, text, column, what)
+            value = _value(name, text, column, what, whole_lines=bool(text_of(typed, f"c{place}-lines")))
         except ValueError as problem:
-            problems[f"c{place}-{name}"] = str(problem)
+            said = str(problem)
+            problems[f"c{place}-{name}"] = said[0].upper() + said[1:]
             continue
         if value != _USUAL.get(key):
             entry[key] = value
@@ -202,18 +203,22 @@ _HOW = {
 }
 
 
-def _value(name: str, text: str, column: ColumnFacts, what: str) -> Any:
+def _value(name: str, text: str, column: ColumnFacts, what: str, *, whole_lines: bool) -> Any:
     """The value of a field for a schema file."""
     if name in ("min", "max", "step", "bins"):
         return _number(text, what)
     if name == "edges":
         return [_number(part, what) for part in re.split(r"[,;\s]+", text) if part]
     if name == "levels":
-        levels = levels_in(text)
+        levels = levels_in(text, whole_lines=whole_lines)
+        if not whole_lines and (doubt := _doubt(text, levels)):
+            raise ValueError(doubt)
         whole = column.kind == "integer" and all(re.fullmatch(r"-?(0|[1-9]\d{0,17})", level) for level in levels)
         return [int(level) for level in levels] if whole else levels
     if name == "missing":
         return [_word(word) for word in levels_in(text)]
+    if name in ("first", "last"):
+        span_of(text, what)  # both are checked, not only the first that is wrong
     return text
 
 
@@ -231,23 +236,43 @@ def _number(text: str, what: str) -> int | float:
         number = float(plain)
         if math.isfinite(number):
             return number
-    raise ValueError(
-        f"{what[0].upper()}{what[1:]} must be a number such as 0, 120 or 2.5, without commas between the digits, given "
-        f"{shorten(text)}."
-    )
+    how = "must be a number such as 0, 120 or 2.5"
+    if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", plain, re.ASCII):
+        how = f"is written without commas between the digits: {plain.replace(',', '')}"
+    elif re.fullmatch(r"[+-]?\d*,\d+", plain, re.ASCII):
+        how = f"has a point before its decimals: {plain.replace(',', '.')}"
+    raise ValueError(f"{what} {how}, given {shorten(text)}.")
 
 
-def levels_in(text: str) -> list[str]:
-    """The levels in a text: one per line, or in a single line separated by commas.
+def levels_in(text: str, *, whole_lines: bool = False) -> list[str]:
+    """The levels in a text: one per line, or in a single line separated by tabs, semicolons or commas.
 
-    >>> levels_in("F, M"), levels_in("Smith, John\\nDoe, Jane")
-    (['F', 'M'], ['Smith, John', 'Doe, Jane'])
+    With *whole_lines*, a line is a level, whatever is in it.
+
+    >>> levels_in("F; M"), levels_in("F,\\nM"), levels_in("Doe, Jane", whole_lines=True)
+    (['F', 'M'], ['F', 'M'], ['Doe, Jane'])
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if whole_lines:
+        return lines
     if len(lines) == 1:
+        unquoted = re.sub(r'"[^"]*"', "", lines[0])
+        between = next((mark for mark in "\t;" if mark in unquoted), ",")
         with suppress(csv.Error):
-            return [part.strip() for part in next(csv.reader(lines, skipinitialspace=True)) if part.strip()]
-    return lines
+            reader = csv.reader(lines, delimiter=between, skipinitialspace=True)
+            return [part.strip() for part in next(reader) if part.strip()]
+    return [level for line in lines if (level := line.rstrip(",; "))]
+
+
+def _doubt(text: str, levels: Sequence[str]) -> str:
+    """Why these may not be the levels that somebody meant with a text, if so."""
+    tick = "or tick below that each line is one level"
+    if len(levels) == 1:
+        return f"{shorten(levels[0])} is the only level. Write all that there can be, one per line; {tick}."
+    joined = next((level for level in levels if re.search("[\t;,]", level)), "")
+    if not joined or len(text.splitlines()) == 1:
+        return ""
+    return f"{shorten(joined)} would be one level. Write each level on a line of its own; {tick}."
 
 
 def _field(said: str, kind: str) -> str:
@@ -265,7 +290,9 @@ def _field(said: str, kind: str) -> str:
 def _keys(so_far: Reading, typed: Typed, columns: Sequence[ColumnFacts]) -> dict[str, Any]:
     """Whom the schema protects."""
     whose, keys = text_of(typed, "whose"), dict[str, Any]()
-    if whose == "row":
+    if whose not in ("row", "column", "several"):
+        so_far.problems["whose"] = "Choose how many rows one person can have. If you do not know, ask the data owner."
+    if whose not in ("column", "several"):
         return keys
     if whose == "column":
         unit = text_of(typed, "unit")
@@ -289,9 +316,15 @@ def _field_of_schema(said: str, so_far: Reading) -> str:
     return "unit" if said.startswith("unit") else "columns"
 
 
+_SWAPPED = re.compile(r"min is (.+) and max is (.+): min must (not exceed|be below) max\.")
+
+
 def _sentence(said: str, name: str = "") -> str:
     """A message in the words of the form."""
-    key, _, what = FIELDS.get(name, ("", (), ""))
+    key, kinds, what = FIELDS.get(name, ("", (), ""))
+    if ends := _SWAPPED.match(said):
+        low = next(own for own_key, own_kinds, own in FIELDS.values() if (own_key, own_kinds) == ("min", kinds))
+        return f"{low[0].upper()}{low[1:]} ({ends[1]}) must {ends[3]} {what} ({ends[2]})."
     if key and said.startswith(f"{key} must"):
         return what[0].upper() + what[1:] + said.removeprefix(key)
     return said[0].upper() + said[1:]
@@ -375,7 +408,10 @@ def _fields(attribute: Attribute) -> Iterator[tuple[str, str]]:
         if kind in kinds and key in entry:
             value = entry[key]
             separator = ", " if name == "edges" else "\n"
-            yield name, separator.join(map(str, value)) if isinstance(value, list) else str(value)
+            text = separator.join(map(str, value)) if isinstance(value, list) else str(value)
+            yield name, text
+            if name == "levels" and (levels_in(text) != [*map(str, value)] or _doubt(text, levels_in(text))):
+                yield "lines", "yes"
 
 
 @cache

@@ -45,6 +45,8 @@ WIDE = 25
 """With more columns than this, the needed ones are ticked first."""
 _MOST_CELLS = 1_000_000
 """Attributes of time with more cells are described in short: their cells are not laid out."""
+_SHOWN = 12
+"""So many levels are shown below their field."""
 _KEPT = "drafts"
 
 
@@ -167,14 +169,16 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
     """Check everything; then open the table."""
     own = _reading(draft)
     problems = _problems_of_text(draft) if own is None else dict(own.problems)
-    problems |= _problems_of_total(draft, about) if opening else {}
+    problems |= _problems_of_total(draft, about) if opening or text_of(draft.typed, "total") else {}
     problems |= _problem_of_file(draft)
     text = f"{text_of(draft.typed, 'text')}\n" if own is None else own.text
     if not problems and (draft.fits != text or not opening):
         problems = _problems_of_check(visit.local("check", file=about["file"], schema=text), own)
         draft.fits = "" if problems else text
     if not problems and not opening:
-        return _form(visit, about, draft, good="The table has all of these columns, with types that fit.")
+        fitting = "" if draft.is_text else ", with types that fit"
+        good = f"The table has all columns that are described here{fitting}."
+        return _form(visit, about, draft, good=f"{good} No values were read: levels and bounds were not checked.")
     if not problems:
         total, ledger = text_of(draft.typed, "total"), text_of(draft.typed, "ledger")
         replaced = bool(text_of(draft.typed, "replace"))
@@ -250,18 +254,31 @@ def _outlook(draft: Draft) -> dict[str, Any]:
             said = str(problem)
     facts = {column.name: column for column in draft.columns or ()}
     celled = {name: own for name, own in attributes.items() if isinstance(own, CelledAttribute)}
-    pending = [] if own is None else _labels(draft.columns or [], own.problems)
+    places = [place for place, _ in enumerate(draft.columns or ()) if kind_of(draft.typed, place)]
+    problems = dict(own.problems) if own is not None and places else {}
+    problems |= _problems_of_total(draft, about) if text_of(draft.typed, "total") else {}
+    pending = _labels(draft.columns or [], problems)
     return {
         "described": [
             (name, _accepts(attribute, facts.get(attribute.column or name))) for name, attribute in attributes.items()
         ],
         "cells": math.prod(attribute.size for attribute in celled.values()) if celled else 0,
         "questions": _questions(celled, schema),
-        "pending": pending if attributes else [],
+        "wrong": [label for label in pending if text_of(draft.typed, label[0].removeprefix("f-"), "")],
+        "missing": [label for label in pending if not text_of(draft.typed, label[0].removeprefix("f-"), "")],
+        "levels": {place: _levels(draft.typed, place) for place in places},
         "said": said,
         "toml": own.text if own is not None else "",
         "chance": _chance(text_of(draft.typed, "total")),
     }
+
+
+def _levels(typed: Mapping[str, Sequence[str]], place: int) -> str:
+    """How many levels were typed for a column, and which."""
+    levels = levels_in(text_of(typed, f"c{place}-levels"), whole_lines=bool(text_of(typed, f"c{place}-lines")))
+    shown = [level if len(level) <= 40 else f"{level[:39]}…" for level in levels[:_SHOWN]]
+    shown += [f"{len(levels) - _SHOWN} more"] if len(levels) > _SHOWN else []
+    return f"{len(levels):,} {'level' if len(levels) == 1 else 'levels'}: {' · '.join(shown)}" if levels else ""
 
 
 def _accepts(attribute: Attribute, column: ColumnFacts | None) -> str:
@@ -343,7 +360,7 @@ def _problems_of_total(draft: Draft, about: Mapping[str, Any]) -> dict[str, str]
         known = about["has_ledger"] or ledger != about["ledger"]  # of others the supervisor knows
         return {} if known else {"total": "Say what may be spent on this table in all; 1 is a good start."}
     try:
-        amount = budget(total, "total")
+        amount = budget(total, "The total")
     except BadInput as problem:
         return {"total": str(problem)}
     if amount > Fraction(odds.VERY_LARGE) and not text_of(draft.typed, "large"):
@@ -385,6 +402,7 @@ _DETAILS = ("step", "edges", "case", "format", "nulls", "outside", "others", "mi
 """The fields of a column that most people leave as they are."""
 _WHOLE = {
     "columns": "Columns",
+    "whose": "Who is protected",
     "unit": "Whose row it is",
     "rows_per_unit": "The most rows",
     "names": "The names of the columns",

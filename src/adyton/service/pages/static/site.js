@@ -59,11 +59,13 @@
           const text = await reply.text();
           if (mine !== asked) return;
           if (reply.redirected) { location.reload(); return; }
+          if (held) await new Promise((done) => { addEventListener("click", done, { once: true }); setTimeout(done, 500); });
           const active = place.contains(document.activeElement) ? document.activeElement.id : "";
           place.innerHTML = text;
           started(place);
           if (active) document.getElementById(active)?.focus();
           marks(form, place);
+          for (const note of all("[data-at]", place)) document.getElementById(note.dataset.at).textContent = note.textContent;
         } catch (problem) {
           if (mine === asked) place.textContent = "The service does not answer. Try again in a moment.";
         } finally {
@@ -76,9 +78,20 @@
     }
   }
 
-  // data-of="id" in such a part: what is wrong with a field, shown at the field; data-says: what data-heard says aloud
+  // nothing moves between the press and the release of a button
+  let held = false;
+  for (const [kind, now] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]]) {
+    addEventListener(kind, () => { held = now; }, true);
+  }
+
+  // data-of="id" in such a part: what is wrong with a field, shown at the field; data-says: what data-heard says aloud.
+  // data-calm: it is not shown before the field is filled in and left. data-at="id": a text that belongs elsewhere
   function marks(form, place) {
-    const wrong = new Map(all("[data-of]", place).map((said) => [said.dataset.of, said.textContent]));
+    const early = (said, field) => said.dataset.calm !== undefined && field?.ariaInvalid !== "true"
+      && !field?.querySelector(".problem") && (!field?.value || field === document.activeElement);
+    const wrong = new Map(all("[data-of]", place)
+      .filter((said) => !early(said, document.getElementById(said.dataset.of)))
+      .map((said) => [said.dataset.of, said.textContent]));
     for (const note of all(".field .problem", form)) {
       const field = note.closest(".field"), marked = form.querySelector(`[aria-describedby~="${note.id}"]`);
       note.remove();
@@ -165,8 +178,17 @@
     }
   }
 
+  // data-busy="words" on a button: what it says while the next page is made
+  function busies(root) {
+    for (const button of all("[data-busy]", root)) {
+      const said = button.textContent;
+      button.form.addEventListener("submit", (event) => { if (event.submitter === button) button.textContent = button.dataset.busy; });
+      addEventListener("pageshow", () => { button.textContent = said; });
+    }
+  }
+
   function started(root) {
-    for (const start of [copies, slides, lives, chooses, refreshes, reads, confirms, plains]) start(root);
+    for (const start of [copies, slides, lives, chooses, refreshes, reads, confirms, plains, busies]) start(root);
   }
   started(document);
 })();
