@@ -7,7 +7,7 @@ import difflib
 import numbers
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -49,6 +49,15 @@ def span(low: float, high: float, write: Callable[[float], str], more: Callable[
             break
         first, last = more(low, digits), more(high, digits)
     return first, last
+
+
+def joined(words: Sequence[str]) -> str:
+    """Words as a sentence lists them.
+
+    >>> joined(["ward", "age", "sex"]), joined(["ward"])
+    ('ward, age and sex', 'ward')
+    """
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 _LONGEST = 60

@@ -81,6 +81,13 @@ def test_made_up_rows_come_from_schema_and_seed_alone(session):
     assert session.rehearse(ad.Count(), 1).value == pytest.approx(5000, abs=100)
 
 
+def test_groups_have_as_many_rows_as_the_request_says(session):
+    """Then intervals are as wide as those that were promised, with a filter, too."""
+    for where in (None, "age > 20"):
+        count = session.rehearse(ad.Mean("pay", by=["sex", "day"], rows=300), 100, where=where).figures()[0]
+        assert np.abs(count.estimate - 300).max() < 5
+
+
 def test_made_up_cells_are_cells_of_the_schema():
     codes = codes_for(SCHEMA, 4000, np.random.default_rng(1))
     _, *sizes = (1, 50, 4, 14, 20)

@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from adyton.result.result import Result
+    from adyton.tasks import Task
 
 
 WIDE, NARROW = 720.0, 358.0
 """The width of a picture in pixels, on a screen and on a telephone; the page shows the one that fits."""
-_PICTURES, _TABLES, _LINES, _OPEN = 24, 24, 2000, 12
+_PICTURES, _TABLES, _LINES, _OPEN = 24, 24, 2000, 40
 """How many pictures and tables a page has at most, how many lines a table has, and up to how many it is unfolded."""
 _PRINTED = 10
+_SHORT = 80
 _PROMISE = "Every number carries noise, by the rules of differential privacy"
 _LARGEST = 600.0
 _EXACT = "Of all releases made in this way, {} in 100 have the true number inside its interval."
@@ -184,10 +186,10 @@ def view_of(
             blocks = [*chain.from_iterable(pairs), *reading_example(panels), *also, *tables[: -len(pictures)]]
         short = (Section("numbers", title, tuple(blocks)),)
         figures, own = first_figure(sheets) if figures is None else figures, {"meaning": meaning_of(sheets)} | own
-    what, dataset = sentence(str(result.task)), result.receipt.dataset
+    what, dataset = result.task.title, result.receipt.dataset
     known = {
         "Data set": dataset,
-        "Rows counted": result.counted_rows or "all (no filter)",
+        "Rows counted": result.counted_rows or f"all{' that match the schema' * result.checks_values} (no filter)",
         "Task": f"{result.task}{result.extent}",
         "Protected": f"one {protected(result)}",
         "Algorithm": result.algorithm,
@@ -197,7 +199,7 @@ def view_of(
     words = map(Words, (result.asked_in_words(), *result.own_paragraphs()))
     paid = (spent(result), Fact("Algorithm", result.algorithm)) if cost is None else cost
     return {
-        "heading": what,
+        "heading": heading_of(result.task, result.where),
         "kicker": f"{'Private' if result.receipt.private else 'Simulated'} {result.noun} from {dataset}",
         "lead": f"{what}{where(result)}, from {dataset}. {promise(result)}",
         "simulated": f"The noise in this {result.noun} was simulated. It protects nobody: do not publish it.",
@@ -214,6 +216,11 @@ def view_of(
         "paid": True,  # whether a budget was charged
         **own,
     }
+
+
+def heading_of(task: Task, where: str | None) -> str:
+    """What was asked, with a short filter: the lead has a long one, too."""
+    return f"{task.title}{f' where {where}' if where and len(where) <= _SHORT else ''}"
 
 
 def sentence(words: str) -> str:
@@ -252,9 +259,11 @@ def factor(epsilon: Fraction) -> str:
 
 
 def spent(result: Result, before: str = "") -> Fact:
-    """The price, and what is left."""
+    """The price, and what was left; of a rehearsal, what the request would cost."""
+    if not result.receipt.private:
+        return Fact("Would cost", amount(result))
     left, total = display(result.receipt.remaining), display(result.receipt.total)
-    return Fact("Privacy spent", amount(result), (f"{before}{left} of {total} is left",))
+    return Fact("Privacy spent", amount(result), (f"{before}{left} of {total} was left",))
 
 
 def protected(result: Result) -> str:
@@ -443,7 +452,7 @@ def to_html(result: Result) -> str:
     piece = templates().get_template("notebook.html.j2")
     return piece.render(
         **facts_of(result),
-        heading=sentence(str(result.task)),
+        heading=heading_of(result.task, result.where),
         table=table_of(sheets.sheets[0], rate_of(sheets), most=_NOTEBOOK_LINES),
         note=sheets.note,
         more=sheets.lines > min(sheets.sheets[0].lines, _NOTEBOOK_LINES),

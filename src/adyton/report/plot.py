@@ -125,13 +125,21 @@ def plot_curves(said: str, drawing: Drawing, path: str | os.PathLike[str] | None
 
 
 def errors_drawing(
-    task: str, outlook: Outlook, budgets: Sequence[Fraction], epsilon: Fraction | None, amount: float | None
+    task: str,
+    outlook: Outlook,
+    budgets: Sequence[Fraction],
+    epsilon: Fraction | None,
+    amount: float | None,
+    *,
+    briefly: bool = False,
 ) -> Drawing:
     """Errors against ε, both on logarithmic axes, with a legend: see :func:`adyton.programs.targets.plot_errors`.
 
-    Refused where no error is known beforehand.
+    Refused where no error is known beforehand. *briefly*: only the half-width of the interval, if that is known, and
+    not the errors of all algorithms.
     """
-    lines = outlook.curves(sorted({*budgets, *([] if epsilon is None else [epsilon])}))
+    budgets = sorted({*budgets, *([] if epsilon is None else [epsilon])})
+    lines = (outlook.half_widths(budgets) if briefly else {}) or outlook.curves(budgets)
     if not lines:
         raise BadInput("no algorithm here has an error in closed form: there is nothing to draw.")
     mark = None
@@ -188,7 +196,7 @@ def _curves(
         parts += [svg.line(left, up, across, up, 0.8), svg.line(across, up, across, bottom, 0.8)]
         words = f"ε = {svg.figure(mark[0])}: {svg.figure(mark[1])}"
         beside = across + 8 + svg.length(words) < width
-        spot = (across + 8, up - 10, words, "start") if beside else (across - 8, up + 12, words, "end")
+        spot = (across + 8, max(up - 10, top + 8), words, "start") if beside else (across - 8, up + 12, words, "end")
         parts += [svg.dot(across, up, "currentColor"), svg.text(*spot, bold=True)]
     parts.append(svg.text((left + width) / 2, bottom + 38, "ε", "middle", pale=True))
     said = f"{len(lines)} lines; ε from {svg.figure(points[0][0])} to {svg.figure(points[-1][0])}"

@@ -307,14 +307,14 @@ def _check_alike(before: Changing, after: Changing) -> None:
     one, other = (dict(release.schema.attributes) for release in (before, after))  # type: ignore[attr-defined]
     if one != other:
         how = (
-            f"about {listing(list(one))} and {listing(list(other))}"
+            f"one is about {listing(list(one))}, the other about {listing(list(other))}"
             if set(one) != set(other)
-            else "declared in different ways"
+            else "their attributes are declared in different ways"
         )
-        raise BadInput(f"changes are of the same attributes; these are {how}.")
+        raise BadInput(f"these results answer different questions, and cannot be compared: {how}.")
     tasks = [str(release.task) for release in (before, after)]  # type: ignore[attr-defined]
     if type(before) is not type(after) or (not isinstance(before, Comparable) and tasks[0] != tasks[1]):
-        raise BadInput(f"changes are between releases of one kind; these are {tasks[0]} and {tasks[1]}.")
+        raise BadInput(f"these results answer different questions, and cannot be compared: {tasks[0]}, and {tasks[1]}.")
     if before is after or before.same_noise(after):
         raise BadInput("the same release is given twice. A change is between two releases, each with its own noise.")
 

@@ -75,18 +75,20 @@ class MisfitShare:
 
     def notes(self, epsilon: Fraction) -> tuple[str, ...]:
         """A remark if misfits are not counted although they usually are."""
-        return () if self.of(epsilon) == self.part else (not_counted(epsilon, self.rows_per_unit),)
+        if self.of(epsilon) == self.part:
+            return ()
+        return (f"{not_counted(epsilon, self.rows_per_unit)} --misfits (in Python misfits=True) counts them.",)
 
 
 NO_SHARE = MisfitShare()
 
 
 def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
-    """A sentence that misfits are not counted, what counting them would show, and how to have them counted."""
+    """A sentence that misfits are not counted, and what counting them would show."""
     return (
-        f"Rows that do not match the schema are not counted: with {SHARE} of this ε, only about "
-        f"{unseen(epsilon, rows_per_unit):,} such rows or more would be noticed. --misfits (in Python misfits=True) "
-        "counts them."
+        "How many rows have a blank or unknown value, and so do not match the schema, is not counted: with "
+        f"{SHARE} of this ε, such a count is too noisy to show fewer than about {unseen(epsilon, rows_per_unit):,} "
+        "of them."
     )
 
 

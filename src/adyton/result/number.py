@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 FILE = "number.csv"
 _UNCHECKED = (
-    "Rows were not checked against the schema: a row whose value cannot be read satisfies no comparison and is not "
-    "counted. A histogram of the attribute with --misfits shows how many there are."
+    "A row with a blank or unknown value meets no comparison with it, and is not counted here; how many such rows "
+    "there are is not known. To find out, ask for the rows by that attribute, and have those counted that do not match "
+    "the schema."
 )
 
 

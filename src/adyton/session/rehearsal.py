@@ -20,11 +20,14 @@ from adyton.result.result import Result
 from adyton.schema import Schema
 from adyton.schema.attributes import CelledAttribute
 from adyton.session.run import misfits_share, run
+from adyton.statistics.grouped import GroupedNumbers
+from adyton.tasks import NumbersTask
 from adyton.tasks.request import Request
 from adyton.whole import whole
 
 ROWS = 10_000
 """How many rows are made up where the schema does not say how many the table has."""
+_MOST = 10**12
 _DISTINCT = 100_000
 """How many of them differ at most: more rows are these, several times."""
 _WITHOUT_CELL = 0.03
@@ -35,12 +38,14 @@ def rehearsed(request: Request, root: Facts, unit: str | None = None, rows: int 
     """The result of a request on rows that are made up for a table with these facts; it is marked as not private."""
     assert isinstance(root.shape, TableShape)
     schema = root.shape.schema
-    count = whole(schema.rows or ROWS if rows is None else rows, "rows", 1)
+    count = rows_for(request, schema) if rows is None else whole(rows, "rows", 1)
     random = np.random.default_rng(whole(seed, "seed", 0))
     distinct = min(count, _DISTINCT)
     times = np.full(distinct, count // distinct)
     times[: count % distinct] += 1
     codes = codes_for(schema, distinct, random)
+    if rows is None and isinstance(request.task, NumbersTask) and request.task.rows is not None:
+        _share_out(codes, schema, GroupedNumbers.of(request.task, schema))
     terms = Terms.of(schema.to_dict(), schema.rows_per_unit, None if schema.unit else unit)
     name, own = f"rehearsal of {root.lineage[0]}", int(random.integers(1 << 62))
     kernel = Kernel.rehearsal(codes, times, root, terms, epsilon=request.epsilon, seed=own, dataset=name)
@@ -48,6 +53,23 @@ def rehearsed(request: Request, root: Facts, unit: str | None = None, rows: int 
         share = misfits_share(None, schema, from_text=root.shape.from_text)
         request = replace(request, misfits=bool(share.of(request.epsilon)))
     return run(kernel, request, lambda paid: None)
+
+
+def rows_for(request: Request, schema: Schema) -> int:
+    """How many rows are made up: as many as the schema says; where the request says how many rows a group has, so many
+    for each, and twice as many if every other one is filtered."""
+    task = request.task
+    if not isinstance(task, NumbersTask) or task.rows is None:
+        return schema.rows or ROWS
+    rows = GroupedNumbers.of(task, schema).groups * task.rows
+    return min(_MOST, rows if request.where is None else 2 * rows)
+
+
+def _share_out(codes: Integers, schema: Schema, numbers: GroupedNumbers) -> None:
+    """Give all groups equally many rows, one group after the other."""
+    group = np.arange(len(codes)) * numbers.groups // len(codes)
+    for name in reversed(numbers.task.by):
+        group, codes[:, list(schema.attributes).index(name)] = np.divmod(group, numbers.schema.attributes[name].size)
 
 
 def facts_of(schema: Schema) -> Facts:

@@ -200,8 +200,8 @@ class Session(Budgeted, Keeper):
         The result has the form, the sizes and the noise of a real one, so that code for it can be written and tried
         before anything is spent; its numbers say nothing about the table, and it is marked as simulated everywhere. A
         classifier is rehearsed in the same way. There are *rows* rows: by default as many as the schema says, or
-        10,000. Only their cells are made up, from *seed*: of a filter, the conditions are checked, and every other row
-        is kept.
+        10,000; if the task says how many rows a group has, every group has so many. Only their cells are made up, from
+        *seed*: of a filter, the conditions are checked, and every other row is kept.
 
         >>> import pandas, adyton as ad
         >>> table = pandas.DataFrame({"age": [34, 51, 77]})

@@ -11,7 +11,7 @@ import numpy as np
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
-from adyton.messages import listing, no_such
+from adyton.messages import joined, listing, no_such
 from adyton.result.comparing import Comparable
 from adyton.result.intervals import Interval
 from adyton.result.joint_law import ApartLaw
@@ -226,6 +226,7 @@ class NumbersRelease(Result, Comparable):
             *((_SHRUNK,) if self.shrink else ()),
             self._errors_in_words(),
             *self._small_groups(),
+            *self._at_a_bound(),
             self._bounds_in_words(),
         )
 
@@ -256,6 +257,20 @@ class NumbersRelease(Result, Comparable):
             "span more than half "
             f"of the possible range ({named}{more}). They are still published; rely on the intervals.",
         )
+
+    def _at_a_bound(self) -> tuple[str, ...]:
+        """Which means are shown at a bound, and why."""
+        means, grid, said = [of for of in self.figures() if of.name == "mean" and of.known], self.asked.grid, []
+        for end, which, beyond in ((grid.lower, "smallest", "below"), (grid.upper, "largest", "above")):
+            lines = [int(line) for of in means for line in np.flatnonzero(of.estimate == float(end))]
+            named = ", ".join(" × ".join(map(str, self.groups[line])) for line in lines[:_MOST_GROUPS])
+            named += f" and {len(lines) - _MOST_GROUPS:,} more" if len(lines) > _MOST_GROUPS else ""
+            if lines:
+                said.append(
+                    f"At a bound: the mean{f' of {named}' * bool(self.task.by)} is shown as {float(end):,.10g}, the "
+                    f"{which} value allowed. With its noise it was there or {beyond}; rely on the interval."
+                )
+        return tuple(said)
 
     def _noisy_groups(self) -> list[int]:
         """The groups whose statistics are little more than noise."""
@@ -299,10 +314,11 @@ class NumbersRelease(Result, Comparable):
 
     def view(self) -> View:
         """The usual page, with the number of groups."""
-        from adyton.report.page import Fact, view_of  # loaded only where a page is made
+        from adyton.report.page import Fact, Words, view_of  # loaded only where a page is made
 
-        by = f"by {' × '.join(self.task.by)}"
-        return view_of(self, figures=(Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None)
+        by = f"by {joined(self.task.by)}" if self.task.by else ""
+        figures = (Fact("Groups", f"{len(self.groups):,}", (by,)),) if self.task.by else None
+        return view_of(self, figures=figures, also=[Words(text, quiet=True) for text in self._at_a_bound()])
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """All measurements: everything else follows from them."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
-from adyton.messages import shorten
+from adyton.messages import joined, shorten
 from adyton.queries import AllRange, Identity, Prefix, Queries
 from adyton.queries import Ranges as RangeQueries
 from adyton.schema import Schema
@@ -96,6 +96,11 @@ class Histogram(_Named):
     def __str__(self) -> str:
         return f"histogram of {' × '.join(self.attributes)}"
 
+    @property
+    def title(self) -> str:
+        """By which attributes rows are counted."""
+        return f"Rows by {joined(self.attributes)}"
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class Ranges(_Named):
@@ -135,6 +140,11 @@ class Ranges(_Named):
     def __str__(self) -> str:
         return f"ranges of {' × '.join(self.attributes)}"
 
+    @property
+    def title(self) -> str:
+        """Between which values rows are counted."""
+        return f"Rows between any two values of {joined(self.attributes)}"
+
 
 @dataclass(frozen=True, init=False, repr=False)
 class Cdf(_Named):
@@ -170,6 +180,11 @@ class Cdf(_Named):
 
     def __str__(self) -> str:
         return f"cumulative distribution of {self.attributes[0]}"
+
+    @property
+    def title(self) -> str:
+        """Up to which values rows are counted."""
+        return f"Rows up to each value of {self.attributes[0]}"
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -290,6 +305,12 @@ class RowsPerUnit(Histogram):
                 f"most must be at most {_LARGEST:,}, given {number:,}. Units with more rows are in the last class."
             )
         object.__setattr__(self, "most", number)
+
+    @property
+    def title(self) -> str:
+        """That units are counted, and up to which class."""
+        words = str(self)
+        return words[:1].upper() + words[1:]
 
     def select(self, schema: Schema) -> Schema:
         """The schema of the number of rows, with one row per unit."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from adyton.errors import BadInput
 from adyton.exact import exact
-from adyton.messages import listing, shorten
+from adyton.messages import joined, listing, shorten
 from adyton.schema import Integer, Numeric, Schema
 from adyton.tasks.counts import check_axes
 from adyton.tasks.request import Option, Task, names_of
@@ -38,8 +38,8 @@ def quantile_name(part: Fraction) -> str:
 
 def parts_of(given: object) -> tuple[Fraction, ...]:
     """Quantiles as fractions of all rows from 0 to 1, in order and without repetition."""
-    if isinstance(given, str) and given in _NAMED:
-        return _NAMED[given]
+    if isinstance(given, str) and given.strip().lower() in _NAMED:
+        return _NAMED[given.strip().lower()]
     single = isinstance(given, str | int | float | Fraction) or not isinstance(given, Iterable)
     values: list[object] = [given] if single else list(given)  # type: ignore[call-overload]
     if not values or len(values) > MOST_QUANTILES:
@@ -152,6 +152,17 @@ class NumbersTask(Task):
         by = f" by {' × '.join(self.by)}" if self.by else ""
         return f"{self.word} of {self.attribute}{by}"
 
+    @property
+    def title(self) -> str:
+        """The statistic, the attribute and the groups."""
+        words = self.called
+        return f"{words[:1].upper()}{words[1:]} of {self.attribute}{f' by {joined(self.by)}' if self.by else ''}"
+
+    @property
+    def called(self) -> str:
+        """The statistic, as a heading calls it."""
+        return self.word
+
 
 @dataclass(frozen=True)
 class Sum(NumbersTask):
@@ -198,6 +209,8 @@ class Quantiles(NumbersTask):
 
     >>> print(Quantiles("salary", [0.1, 0.5, 0.9], by="department"))
     10%, 50%, 90% quantiles of salary by department
+    >>> Quantiles("salary", by=["department", "sex"]).title
+    'Quartiles of salary by department and sex'
     """
 
     kind, word = "quantiles", "quantiles"
@@ -240,8 +253,17 @@ class Quantiles(NumbersTask):
         return cls(given[cls.kind].strip(), at if at.isalpha() else names_of(at), by=by, rows=given.get("group_rows"))
 
     def __str__(self) -> str:
-        shown = ", ".join(self.statistics[:3]) + (" …" if len(self.statistics) > 3 else "")
-        return f"{shown} {super().__str__()}"
+        return f"{self._shares} {super().__str__()}"
+
+    @property
+    def called(self) -> str:
+        """Their name, if they have one."""
+        names = {parts: name for name, parts in _NAMED.items()}
+        return names.get(self.quantiles, f"{self._shares} {self.word}")
+
+    @property
+    def _shares(self) -> str:
+        return ", ".join(self.statistics[:3]) + (" …" if len(self.statistics) > 3 else "")
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,12 @@ class Task(ABC):
     last_class: int | None = None
     """Where units are counted by their number of rows: the last class, of units with this many rows or more."""
 
+    @property
+    def title(self) -> str:
+        """What is asked, as the heading of a page."""
+        words = str(self)
+        return words[:1].upper() + words[1:]
+
     @abstractmethod
     def select(self, schema: Schema) -> Schema:
         """The schema of the attributes that the task is about, given the schema of a table."""

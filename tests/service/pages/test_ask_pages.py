@@ -173,7 +173,7 @@ def test_the_filter_joins_conditions_and_text():
     found = draft(question="all", where="cost < 10 or ill", **rows)
     assert found.problems.keys() == {"where"}  # a condition is a comparison
     found = draft(question="all", where="cost < 10 or ill = true", **rows)
-    assert found.request.where == '(cost < 10 or ill = true) and "age" >= 65 and "sex" = \'F\' and not "day" is null'
+    assert found.request.where == "(cost < 10 or ill = true) and age >= 65 and sex = 'F' and not day is null"
     assert [line.name for line in found.conditions] == ["age", "sex", "day", ""]
 
 

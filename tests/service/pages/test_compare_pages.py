@@ -81,7 +81,7 @@ def test_both_as_one_is_what_combine_says(visit, asked, tmp_path):
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ("a=c-all&b=c-sexes", "Changes are of the same attributes"),
+        ("a=c-all&b=c-sexes", "These results answer different questions"),
         ("a=c-all&b=c-all", "The same release is given twice"),
         ("a=c-all&b=c-women&way=combine", "Only releases of the same rows are combined"),
         ("a=c-all&b=c-women&way=<b>", "Choose what to do with the two results"),
@@ -104,6 +104,23 @@ def test_those_that_were_ticked_are_chosen(visit, asked):
     assert "Two results are compared at a time" in page.words
     page = mara.get(f"{COMPARE}?r=c-all")
     assert re.search(r'<option value="c-all" selected>', page.html)
+    assert "No result was ticked" in mara.get(f"{COMPARE}?ticked=1").words
+
+
+def test_two_that_fit_are_offered(visit, asked):
+    """Those of the same question, the newest after the one before it; one without another is not offered."""
+    page = visit("mara").get(COMPARE)
+    chosen = re.findall(r'<option value="([^"]+)" selected>', page.html)
+    assert set(chosen) < {"c-all", "c-again", "c-women"}
+    assert len(set(chosen)) == 2
+    assert 'value="c-sexes"' not in page.html
+    assert 'optgroup label="Rows by ward"' in page.html
+    assert "There are not two results to compare yet" in visit("mara").get(f"{COMPARE}?a=c-sexes").words
+
+
+def test_it_says_when_differences_are_noise_only(visit, asked):
+    assert "the differences are noise only" in shown(visit("mara"), "a=c-all&b=c-again").words
+    assert "the differences are noise only" not in shown(visit("mara"), "a=c-all&b=c-women").words
 
 
 @pytest.mark.parametrize("key", ["c-all:mara", "nothing", "..", "<script>", "a b", ":", "x:y:z"])

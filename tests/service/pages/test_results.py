@@ -75,7 +75,7 @@ def test_the_list_says_what_was_asked_and_leads_there(visit, asked):
     mara = visit("mara")
     page = mara.get(TABLE)
     assert page.status == 200
-    assert page.words.index("Number of rows") < page.words.index("Histogram of ward")  # the newest first
+    assert page.words.index("Number of rows") < page.words.index("Rows by ward")  # the newest first
     assert f'href="{TABLE}/r-wards"' in page.html
     again = re.search(r'href="(/tables/people/ask\?request=[^"]+)"', page.html)[1]
     assert "%22epsilon%22" in again
@@ -162,7 +162,7 @@ def test_every_number_in_the_tables_is_that_of_the_result(visit, asked, id):
 
 
 def test_files_are_those_that_save_writes(visit, asked, tmp_path):
-    mara = visit("mara")
+    mara, saved_names = visit("mara"), set()
     for id in ("r-wards", "r-mean", "r-pairs"):
         page = drawn(mara, f"{TABLE}/{id}")
         result_in(asked[id].decode(), id).save(tmp_path / id)
@@ -171,7 +171,9 @@ def test_files_are_those_that_save_writes(visit, asked, tmp_path):
         for name in names:
             file = mara.get(f"{TABLE}/{id}/files/{name}")
             assert file.status == 200
-            assert file.headers["content-disposition"].startswith(f'attachment; filename="{name}"')
+            saved_as = re.search(r'filename="([^"]+)"', file.headers["content-disposition"])[1]
+            assert f">{saved_as}</a>" in page.html
+            saved_names.add(saved_as)
             if name.endswith(".csv") or name == "report.html":
                 assert file.body == (tmp_path / id / name).read_bytes(), name
             if name == "release.json":
@@ -181,6 +183,7 @@ def test_files_are_those_that_save_writes(visit, asked, tmp_path):
                 lines = list(csv.DictReader((tmp_path / id / name).with_suffix(".csv").open()))
                 assert numbers.column_names == list(lines[0])
                 assert numbers.num_rows == len(lines)
+    assert {"people_rows_by_ward.csv", "people_rows_by_ward_report.html", "people_rows_by_ward.json"} < saved_names
     assert mara.get(f"{TABLE}/r-wards/files/people.toml").status == 404
     assert mara.get(f"{TABLE}/r-wards/files/..%2Fr-mean").status == 404
 

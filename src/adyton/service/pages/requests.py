@@ -14,7 +14,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 from adyton.exact import display
-from adyton.report.page import sentence
 from adyton.service.pages.visits import Visit, path_to
 from adyton.tasks.request import AUTO, Request
 
@@ -73,7 +72,7 @@ def question_of(plain: Any) -> Question:
         return Question("A measurement of a program that runs at the analyst")
     try:
         request = Request.from_dict(plain)
-        return Question(sentence(str(request.task)), request)
+        return Question(request.task.title, request)
     except Exception:  # an old or foreign request must not break a list
         return Question("A request that this version cannot put into words")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -13,7 +14,7 @@ from adyton.exact import budget, display, exact
 from adyton.messages import shorten
 from adyton.schema import Boolean, Categorical, Schema
 from adyton.schema.attributes import Attribute
-from adyton.schema.predicates import Compare, IsNull, Not, Predicate, Scalar, check_predicate, parse_predicate
+from adyton.schema.predicates import Between, Compare, IsNull, Not, Predicate, Scalar, check_predicate, parse_predicate
 from adyton.schema.times import Times
 from adyton.service.pages.asking import outlooks
 from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Question, Wrong, given_request
@@ -28,10 +29,15 @@ COMPARISONS: Mapping[str, str] = {
     "<=": "is at most",
     ">": "is more than",
     "<": "is less than",
+    "between": "is between",
     "missing": "is missing",
     "there": "is not missing",
 }
 """The comparisons of a condition, in words."""
+_ENDS = re.compile(r"\s*(.+?)(?:\s+(?:to|and)\s+|\s*(?:–|…|\.\.+)\s*|(?<=\d)\s*-\s*(?=\d+\s*$))(.+?)\s*")
+"""Both ends of "is between": 20 to 29, 20–29, 2024-01 to 2024-03."""
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"([A-Za-z_]\w*)\"""")
+"""A text, or a plain name in quotes."""
 _FEWEST, _MOST = 2, 50
 """How many conditions a form shows at least, and how many it takes."""
 
@@ -57,6 +63,8 @@ class Draft:
     request: Request | None = None
     """The request, if every field is right; it may cost more than is left."""
     conditions: list[Condition] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
+    """The conditions among the problems that lack a value: somebody may still be typing it."""
     earlier: str = ""
     """The path of the result for which the form was sent before."""
 
@@ -150,7 +158,7 @@ def _where(draft: Draft, schema: Schema) -> str | None:
     text, parts = draft.form.text("where"), []
     if text:
         try:
-            predicate = parse_predicate(text, schema)
+            parse_predicate(text, schema)
             parts.append(text)
         except BadInput as problem:
             draft.problems["where"] = str(problem)
@@ -158,11 +166,10 @@ def _where(draft: Draft, schema: Schema) -> str | None:
     for place, condition in enumerate(draft.conditions):
         if condition.name or condition.value:
             try:
-                predicate = _predicate(condition, schema)
-                check_predicate(predicate, schema)
-                parts.append(str(predicate))
+                parts.append(_written(_predicate(condition, schema), schema))
             except BadInput as problem:
                 draft.problems[f"condition-{place}"] = str(problem)
+                draft.unfinished += [f"condition-{place}"] * (not condition.value)
     if len(parts) < 2 or draft.problems:
         return parts[0] if parts else None
     if text:
@@ -173,6 +180,16 @@ def _where(draft: Draft, schema: Schema) -> str | None:
     except BadInput as problem:
         draft.problems["where"] = str(problem)
     return whole
+
+
+def _written(predicate: Predicate, schema: Schema) -> str:
+    """The checked predicate as a text, without quotes around names that need none."""
+    check_predicate(predicate, schema)
+    plain = _QUOTED.sub(lambda match: match[1] or match[0], str(predicate))
+    try:
+        return plain if parse_predicate(plain, schema) == predicate else str(predicate)
+    except BadInput:
+        return str(predicate)
 
 
 def _conditions(form: Form, schema: Schema) -> list[Condition]:
@@ -197,6 +214,12 @@ def _predicate(condition: Condition, schema: Schema) -> Predicate:
     attribute = schema.attributes.get(name)
     if not value.strip():
         raise BadInput(f"Give a value to compare {name} with.")
+    if condition.comparison == "between":
+        ends = _ENDS.fullmatch(value)
+        if ends is None:
+            raise BadInput(f"Give both ends for {name}, such as 20 to 29. Both belong to it.")
+        low, high = (end if attribute is None else _literal(end, attribute) for end in ends.groups())
+        return Between(name, low, high)
     return Compare(name, condition.comparison, value if attribute is None else _literal(value, attribute))
 
 
@@ -205,7 +228,9 @@ def _literal(text: str, attribute: Attribute) -> Scalar:
     text = text.strip() if not isinstance(attribute, Categorical) or text.strip() in _words(attribute) else text
     match attribute:
         case Categorical():
-            return _words(attribute).get(text, text)
+            words = _words(attribute)
+            alike = [word for word in words if word.lower() == text.strip().lower()]
+            return words.get(text, words[alike[0]] if len(alike) == 1 else text)
         case Boolean():
             return {"true": True, "yes": True, "false": False, "no": False}.get(text.lower(), text)
         case Times():
@@ -215,6 +240,16 @@ def _literal(text: str, attribute: Attribute) -> Scalar:
     except BadInput:
         return text
     return int(number) if number.denominator == 1 else float(number)
+
+
+def levels_of(attribute: Attribute) -> list[str]:
+    """The values that can be typed, where there is a list of them."""
+    match attribute:
+        case Categorical():
+            return list(_words(attribute))
+        case Boolean():
+            return ["true", "false"]
+    return []
 
 
 def _words(attribute: Categorical) -> Mapping[str, Scalar]:

@@ -27,8 +27,9 @@ from adyton.programs.base import Outlook, least_known, program_of
 from adyton.programs.numbers import NumbersOutlook
 from adyton.programs.targets import EPSILONS, Epsilon, Target, shown
 from adyton.report.plot import errors_drawing
-from adyton.result.misfits import SHARE, unseen
 from adyton.schema import Boolean, Integer, Schema
+from adyton.schema.misfits import misfits_of
+from adyton.schema.predicates import attributes_of, parse_predicate
 from adyton.session.remote import RemoteSession
 from adyton.session.run import Preview
 from adyton.tasks import Histogram, Marginals, NumbersTask, Ranges
@@ -36,6 +37,8 @@ from adyton.tasks.request import Request
 
 _MOST, _MOST_BUDGETS = 64, 64
 """How many outlooks are kept, and for how many budgets the errors of each."""
+_NAMED = 4
+"""How many attributes are named in a sentence."""
 _SLOW, _FEW = 0.3, 4
 """From how many seconds on for one budget a picture has points at every fourth budget only."""
 _WIDTH = 420.0
@@ -157,7 +160,7 @@ def _expected(preview: Preview, request: Request, unit: str) -> Expected:
     budgets: Sequence[Fraction] = EPSILONS if time.monotonic() - began < _SLOW else EPSILONS[::_FEW]
     picture, instead = None, ""
     try:
-        drawing = errors_drawing(preview.task, outlook, budgets, epsilon, None)
+        drawing = errors_drawing(preview.task, outlook, budgets, epsilon, None, briefly=True)
         picture = Markup(drawing.svg(_WIDTH))  # made of our own elements; texts are escaped there
     except BadInput:
         instead = _no_picture(outlook, request)
@@ -172,7 +175,7 @@ def _expected(preview: Preview, request: Request, unit: str) -> Expected:
         instead=instead,
         head=head,
         candidates=tuple(lines),
-        notes=_notes(preview),
+        notes=_notes(preview, request),
         odds=odds.in_words(epsilon, unit),
         large=odds.remark(epsilon, "A release", unit) or "",
     )
@@ -180,7 +183,9 @@ def _expected(preview: Preview, request: Request, unit: str) -> Expected:
 
 def _each(outlook: Outlook, request: Request) -> str:
     unit = " rows" * (outlook.column == "count" and not outlook.unit and not request.task.per_unit)
-    return f"{outlook.unit or unit} for {'this' if outlook.answers.startswith('this') else 'each'} {_noun(outlook)}"
+    of = f" of {request.task.attribute}" if isinstance(request.task, NumbersTask) else ""
+    which = "this" if outlook.answers.startswith("this") else "each"
+    return f"{outlook.unit or unit} for {which} {_noun(outlook)}{of}"
 
 
 def _noun(outlook: Outlook) -> str:
@@ -188,21 +193,59 @@ def _noun(outlook: Outlook) -> str:
     return outlook.answers.rpartition(" ")[2].removesuffix("s")
 
 
-def _notes(preview: Preview) -> tuple[str, ...]:
-    """What else is known, with what this page calls the choices of a request."""
+def _notes(preview: Preview, request: Request) -> tuple[str, ...]:
+    """What else is known, with what becomes of rows that do not match the schema, in the words of this page."""
     misfits, epsilon = preview.outlook.misfits, preview.epsilon
     known = preview.notes[: len(preview.notes) - len(misfits.notes(epsilon))]
-    if preview.misfits:
-        part = display(epsilon * preview.misfits)
-        return (*known, f"Of the budget, {part} is for counting the rows that do not match the schema.")
-    if misfits.notes(epsilon):
-        few = (
-            f"Rows that do not match the schema are not counted: with {SHARE} of this ε, only about "
-            f"{unseen(epsilon, misfits.rows_per_unit):,} of them or more would be noticed. Choose under “Algorithm and "
-            "other choices” to count them all the same."
-        )
-        return (*known, few)
-    return known
+    counted = f"Of the budget, {display(epsilon * preview.misfits)} is for counting them." if preview.misfits else ""
+    if not counted and misfits.notes(epsilon):
+        counted = "How many there are is not counted, because at this ε the count would be too noisy to use."
+    left_out = (f"{_misfits_in_words(preview.schema, request)} {counted}",) if counted else ()
+    return (*known, *_rank_in_words(preview), *_choice_in_words(preview), *left_out)
+
+
+def _rank_in_words(preview: Preview) -> tuple[str, ...]:
+    """What an error in rank means; between which percentiles a median lies, where the rows of a group are known."""
+    outlook = preview.outlook
+    if not isinstance(outlook, NumbersOutlook) or not outlook.unit:
+        return ()
+    half, rows = outlook.half_width(preview.epsilon), outlook.even_share(preview.rows) if preview.rows else None
+    rows = outlook.numbers.task.rows or rows
+    said = (
+        "In rank: if the rows stood in order of this number, the true quantile may be up to "
+        f"{shown(half)} rows further up or down than the published one."
+    )
+    if rows is None:
+        return (f"{said} With more rows, that is a smaller part of them.",)
+    part = min(50.0, 100 * half / rows)
+    return (f"{said} A published median then lies between the percentiles {50 - part:.3g} and {50 + part:.3g}.",)
+
+
+def _choice_in_words(preview: Preview) -> tuple[str, ...]:
+    """That the chosen algorithm may have other intervals than those that are promised, and how to avoid that."""
+    best = least_known(preview.outlook.errors(preview.epsilon)) if preview.chosen and preview.outlook.adapts else None
+    if best is None or best[1].kind == "upper mark":
+        return ()
+    return (
+        "The algorithm is chosen when you release. One that adapts to the data may be chosen: it is usually more exact,"
+        " but its intervals are approximate, without a formal guarantee. For intervals with one, choose "
+        f"{best[0]} under “Algorithm and other choices”.",
+    )
+
+
+def _misfits_in_words(schema: Schema, request: Request) -> str:
+    """Which rows do not match the schema, and what becomes of them where that is the same for all."""
+    counted = program_of(request, schema).looks_at or ()
+    seen = () if request.where is None else attributes_of(parse_predicate(request.where, schema))
+    ways = misfits_of(schema, counted, [name for name in seen if name not in counted])
+    names = dict.fromkeys(way.attribute for way in ways)
+    value = " or ".join(names) if len(names) <= _NAMED else "value"
+    beyond = any(way.reason == "out of bounds" for way in ways)
+    lost = {way.fate for way in ways} <= {"left out", "unmatched"}
+    return (
+        f"Rows with a blank{', unknown or out-of-range' if beyond else ' or unknown'} {value} "
+        f"{'are left out' if lost else 'do not match the schema'}."
+    )
 
 
 def _half_width(outlook: Outlook, epsilon: Fraction) -> float | None:

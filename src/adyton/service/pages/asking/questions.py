@@ -243,7 +243,7 @@ def _further(form: Form, known: Sequence[str], names: list[str], fields: Sequenc
     for field in fields:
         if name := form.name(field, known):
             if name in (*names, *further):
-                raise Wrong(field, f"{name} is chosen already. Choose another attribute, or none.")
+                raise Wrong(field, f"{name} is chosen already. Choose another attribute, or “nothing else”.")
             further.append(name)
     return further
 
@@ -294,7 +294,7 @@ def _number_task(kind: type[NumbersTask]) -> Callable[[Form, Schema], Task]:
         rows = form.whole("rows", "The number of rows of a group", _LARGEST)
         if kind is not Quantiles:
             return kind(name, by=by, rows=rows)
-        text = form.text("at", "quartiles")
+        text = form.text("at", "median")
         try:
             parts = parts_of(text if text.isalpha() else [part.strip() for part in text.split(",")])
         except BadInput as problem:
@@ -474,8 +474,8 @@ _EVERY = (
     Question(
         key="all",
         group=_COUNTS,
-        words="How many rows in all",
-        about="One number, for a small part of the budget.",
+        words="How many rows (all, or only some)",
+        about="One number, such as the rows of people from 20 to 29 in one ward.",
         field="",
         task=lambda form, schema: Count(),
         kinds=(Count,),
@@ -523,9 +523,9 @@ _EVERY = (
         "quantiles",
         Quantiles,
         "The median and other quantiles of …",
-        "The value that half of the rows do not exceed, or nine in ten.",
+        "The value that half of the rows do not exceed (the median), or nine in ten.",
         lambda own: own.numbers(
-            own.text("at", "Which", "median, quartiles, deciles, or parts such as 0.1, 0.5, 0.9.", "quartiles")
+            own.text("at", "Which", "median, quartiles, deciles, or parts such as 0.1, 0.5, 0.9.", "median")
         ),
     ),
     _of_a_number(

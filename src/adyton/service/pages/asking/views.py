@@ -20,7 +20,7 @@ from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, 
 from adyton.exact import budget, display
 from adyton.schema import Schema
 from adyton.service.pages.asking import outlooks
-from adyton.service.pages.asking.drafts import COMPARISONS, Draft, read_draft
+from adyton.service.pages.asking.drafts import COMPARISONS, Condition, Draft, levels_of, read_draft
 from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
 from adyton.service.pages.asking.scripts import lines_for
 from adyton.service.pages.requests import Place, remember
@@ -37,9 +37,11 @@ _SECONDS_KEPT = 15.0
 _SECONDS_TO_SEE = 2.0
 """How long a page waits for a request; after that, the page of its result shows how far it is."""
 _SECONDS_HELD = 120
-_MOST_REFUSED = 50
-_STEPS = tuple(Fraction(step) * Fraction(10) ** power for power in range(-3, 4) for step in (1, 2, 5))
+_MOST_REFUSED, _MOST_LEVELS = 50, 200
+_STEPS = tuple(Fraction(step) * Fraction(10) ** power for power in range(-3, 4) for step in (1, 2, 3, 5, 7))
 """The steps of the slider, as far as the budget goes."""
+_OFTEN = {"": "19 times of 20 (95%)", "typically": "typically"}
+"""How often an answer must be as exact as somebody wants it."""
 _REHEARSALS = BoundedSemaphore(2)
 """How many rehearsals run at once."""
 
@@ -62,7 +64,8 @@ def outlook(visit: Visit, table: str) -> Page:
     """What to expect of the form as it is: a part of the page."""
     session = _session(visit, table)
     draft = read_draft(Form(visit.query), session)
-    return visit.page("outlook.html.j2", table=table, **_expectation(visit, session, table, draft))
+    shown = {"unfinished": draft.unfinished, "table": table} | _expectation(visit, session, table, draft)
+    return visit.page("outlook.html.j2", **shown)
 
 
 def rehearse(visit: Visit, table: str) -> Page:
@@ -88,7 +91,7 @@ def release(visit: Visit, table: str) -> Page:
     if step == "fit":
         return _fitted(visit, session, table, form)
     draft = read_draft(form, session)
-    if step == "look":
+    if step in ("look", "condition"):
         return _page(visit, session, table, draft)
     if draft.request is not None:
         _check_price(draft, session)
@@ -129,18 +132,29 @@ def _page(
         "question": question,
         "inputs": question.inputs(Inputs(form, session.schema)),
         "form": form,
-        "conditions": draft.conditions,
+        "conditions": draft.conditions + [Condition()] * (form.text("do") == "condition"),
+        "unfinished": (),
+        "levels": _levels(session.schema),
         "names": list(session.schema.names),
         "algorithms": ["auto", *question.algorithms(session.schema)] if question.algorithms(session.schema) else [],
         "steps": [display(step) for step in _steps(left)],
         "id": id or uuid.uuid4().hex,
         "notice": notice,
         "rows": session.schema.rows,
+        "counts_misfits": session.kernel.root.from_text,
         "given": draft.task if question is GIVEN else None,
         "comparisons": COMPARISONS,
+        "often": _OFTEN,
         "earlier": draft.earlier,
     }
     return visit.page("ask.html.j2", status=status, **frame(session, table), **expectation, **values)
+
+
+def _levels(schema: Schema) -> dict[str, tuple[str, list[str]]]:
+    """The levels that a value of the filter can have, where there are not too many: by attribute, with an id."""
+    known = {name: levels_of(attribute) for name, attribute in schema.attributes.items()}
+    listed = {name: levels for name, levels in known.items() if 0 < len(levels) <= _MOST_LEVELS}
+    return {name: (f"levels-{place}", levels) for place, (name, levels) in enumerate(listed.items())}
 
 
 def _expectation(visit: Visit, session: RemoteSession, table: str, draft: Draft) -> dict[str, Any]:
@@ -166,8 +180,11 @@ def _fitted(visit: Visit, session: RemoteSession, table: str, form: Form) -> Pag
     """The form with the least ε for the error that somebody wants."""
     draft, error, of = read_draft(form.with_field("epsilon", "1"), session), form.text("error"), form.text("of")
     found = None
+    if error and not error.endswith("%"):
+        error = error.lstrip("±+-/ ")
+        error = error if form.text("often") == "typically" else f"±{error}"
     if not error:
-        draft.problems["error"] = "Give the error that you can live with, such as ±20."
+        draft.problems["error"] = "Give the error that you can live with, such as 20."
     elif draft.request is not None:
         try:
             found = outlooks.least_epsilon(session, draft.request, error, of)

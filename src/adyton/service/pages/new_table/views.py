@@ -125,10 +125,10 @@ def submit(visit: Visit, file: str) -> Page:
 
 def preview(visit: Visit, file: str) -> Page:
     """What the form says so far, and what could be asked: a part of the page."""
-    _about(visit, file)  # refuses a name that is none of a table
+    about = _about(visit, file)
     draft = _draft(visit, file, again=False)
     _keep(visit, draft)
-    return visit.page("new_look.html.j2", **_outlook(draft))
+    return visit.page("new_look.html.j2", **_outlook(draft, about))
 
 
 def _begin(visit: Visit, about: Mapping[str, Any], draft: Draft) -> None:
@@ -233,14 +233,14 @@ def _form(
         encodings=[("", "UTF-8, the usual one"), *((name, name) for name in ENCODINGS if name != "utf-8")],
         periods=_PERIODS,
         measures=[(name, name) for name in UNITS],
-        **_outlook(draft),
+        **_outlook(draft, about),
     )
 
 
 # ---- what it says so far ---------------------------------------------------------------------------------------------
 
 
-def _outlook(draft: Draft) -> dict[str, Any]:
+def _outlook(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
     """What the form says so far, and what could be asked."""
     own, schema, said = _reading(draft), None, ""
     attributes: Mapping[str, Attribute] = {}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pyarrow import csv
 
 from adyton.errors import AdytonError, BadInput
+from adyton.learning.classifier import Classifier
 from adyton.report.charts import MOST_BARS, Panel
-from adyton.report.page import Picture, Table
+from adyton.report.page import Picture, Table, sentence
 from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, people
 from adyton.result.comparing import Changing, change
@@ -22,7 +23,7 @@ from adyton.result.folder import for_spreadsheets
 from adyton.result.released import Released, combine
 from adyton.result.result import Result
 from adyton.service.pages.requests import Place, listed, question_of
-from adyton.service.pages.results.content import file_of, rendering_of, report_of
+from adyton.service.pages.results.content import file_of, name_of, rendering_of, report_of
 from adyton.service.pages.results.outcomes import (
     AT_ONCE,
     PATIENCE,
@@ -33,6 +34,7 @@ from adyton.service.pages.results.outcomes import (
 )
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, redirect
+from adyton.tasks import Cdf, Histogram, Ranges, Task
 
 _MOST_LISTED, _MOST_LINES = 200, 200
 _WAYS = ("change", "combine")
@@ -57,12 +59,16 @@ def compare(visit: Visit, table: str) -> Page:
     """Two results: choose them, or see what changed between them, or both as one."""
     ticked = visit.texts("r")
     if ticked:
-        chosen = dict(zip(("b", "a"), ticked, strict=False))  # the list has the newest first
+        places = ("b", "a") if len(ticked) > 1 else ("a",)  # the list has the newest first
+        chosen = dict(zip(places, ticked, strict=False))
         return redirect(path_to("tables", table, "compare", **chosen, **({"n": "1"} if len(ticked) > 2 else {})))
     session, way = visit.session(table), visit.text("way") or "change"
     keys, problem = {name: visit.text(name) for name in ("a", "b")}, ""
-    values: dict[str, Any] = {"found": None, "shown": None, "picture": None, "lines": None, "sides": (), "drawn": ""}
-    if visit.text("n"):
+    nothing = dict.fromkeys(("found", "shown", "picture", "lines"))
+    values: dict[str, Any] = {"sides": (), "drawn": "", "same": False, **nothing}
+    if visit.text("ticked"):
+        problem = "No result was ticked. Choose two here."
+    elif visit.text("n"):
         problem = "Two results are compared at a time. The first two that you ticked are chosen here."
     elif all(keys.values()):
         try:
@@ -70,13 +76,16 @@ def compare(visit: Visit, table: str) -> Page:
         except NoSuchPage:
             raise
         except AdytonError as why:
-            problem = str(why)
+            problem = sentence(str(why))
+    choices = _choices(visit, table, keys)
+    fitting = [group for group in choices if any(key == keys["a"] for key, _ in group.results)]
     return visit.page(
         "compare.html.j2",
         **frame(session, table),
         **values,
-        choices=_choices(visit, table, keys),
-        keys=keys,
+        choices=choices,
+        fitting=choices if all(keys.values()) or not keys["a"] else fitting,
+        keys=_chosen(keys, fitting or choices),
         way=way,
         problem=problem,
         file=lambda name: path_to("tables", table, "compare", "files", name, **keys, way=way),
@@ -92,7 +101,11 @@ def _compared(visit: Visit, table: str, keys: Mapping[str, str], way: str) -> di
     value = job.value(0)
     if way == "combine":
         return {"sides": sides, "shown": rendering_of(value).value(0).content}
-    return {"sides": sides, "found": value, "picture": _picture(value), "lines": _table(value)}
+    same = sides[0].result.where == sides[1].result.where
+    both = all(isinstance(side.result, Released) for side in sides)
+    instead = path_to("tables", table, "compare", **keys, way="combine") if same and both else ""
+    shown = {"found": value, "picture": _picture(value), "lines": _table(value)}
+    return {"sides": sides, "same": same, "instead": instead, **shown}
 
 
 def _job(visit: Visit, table: str, keys: Mapping[str, str], way: str) -> tuple[tuple[Side, Side], Job]:
@@ -131,18 +144,46 @@ def _side(visit: Visit, table: str, key: str) -> Side:
     )
 
 
-def _choices(visit: Visit, table: str, keys: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The results that there are, each by its key and in words."""
-    own = []
-    for row in listed(visit, table):
+class Group(NamedTuple):
+    """Results that can be compared with each other, each by its key and in words; the newest first."""
+
+    title: str
+    results: list[tuple[str, str]]
+
+
+def _choices(visit: Visit, table: str, keys: Mapping[str, str]) -> list[Group]:
+    """The results that another one can be compared with, and those that are chosen."""
+    groups: dict[object, Group] = {}
+    seen: set[str] = set()
+    for row in listed(visit, table)[:_MOST_LISTED]:
         question, place = question_of(row["request"]), Place.of_row(visit, table, row)
-        if row["status"] != "done" or question.request is None:
+        if row["status"] != "done" or question.request is None or isinstance(question.request.task, Classifier):
             continue
-        whose = f", {place.owner}" if place.owner else ""
-        about = f"{str(row['made'])[:10]}, ε = {question.price}{whose}, {place.id[:8]}"
-        own.append((place.key, f"{question} ({about})"))
-    missing = [(key, key) for key in keys.values() if key and key not in dict(own[:_MOST_LISTED])]
-    return own[:_MOST_LISTED] + missing
+        made = str(row["made"])[: 16 if visit.person.is_curator else 10].replace("T", " ")
+        words = f"{question} ({made}, ε = {question.price}{f', {place.owner}' if place.owner else ''})"
+        words += f", {place.id[:8]}" * (words in seen)
+        seen.add(words)
+        groups.setdefault(_fit(question.request.task), Group(question.words, [])).results.append((place.key, words))
+    known = {key for group in groups.values() for key, _ in group.results}
+    given = {key for key in keys.values() if key}
+    shown = [group for group in groups.values() if len(group.results) > 1 or group.results[0][0] in given]
+    missing = [Group("Others", [(key, key)]) for key in given - known]
+    return shown + missing
+
+
+def _fit(task: Task) -> object:
+    """What the tasks of two results have in common that can be compared."""
+    return frozenset(task.attributes) if type(task) in (Histogram, Ranges, Cdf) else str(task)  # type: ignore[attr-defined]
+
+
+def _chosen(keys: Mapping[str, str], groups: Sequence[Group]) -> dict[str, str]:
+    """The two results that are chosen; where none was, the newest that fit, one after the other in time."""
+    results = [key for key, _ in groups[0].results] if groups else []
+    if all(keys.values()) or len(results) < 2:
+        return dict(keys)
+    if not keys["a"]:
+        return {"a": results[1], "b": results[0]}
+    return {"a": keys["a"], "b": next(key for key in results if key != keys["a"])}
 
 
 # ---- what changed ----------------------------------------------------------------------------------------------------
@@ -209,14 +250,15 @@ def _combined(visit: Visit, one: Side, other: Side) -> Saved:
 def file(visit: Visit, table: str, name: str) -> Page:
     """A file of the comparison, or of the combined result."""
     way = visit.text("way")
-    value = _job(visit, table, {key: visit.text(key) for key in ("a", "b")}, way)[1].value(PATIENCE)
+    sides, job = _job(visit, table, {key: visit.text(key) for key in ("a", "b")}, way)
+    value = job.value(PATIENCE)
     if way == "combine":
         return report_of(value) if name == "report" else file_of(value, name)
     if name != "change.csv":
         raise NoSuchPage("A comparison has one file, change.csv.")
     out = io.BytesIO()
     csv.write_csv(for_spreadsheets(value.to_arrow()), out)
-    return download(out.getvalue(), name, "text/csv; charset=utf-8")
+    return download(out.getvalue(), f"{name_of(sides[0].result)}_{name}", "text/csv; charset=utf-8")
 
 
 VIEWS: Mapping[tuple[str, str], View] = {

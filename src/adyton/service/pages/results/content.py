@@ -17,8 +17,7 @@ from markupsafe import Markup
 from pyarrow import csv, parquet
 
 from adyton.errors import AdytonError, BadInput
-from adyton.exact import display
-from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, render, sentence
+from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, heading_of, render, spent
 from adyton.report.page import Section as ReportSection
 from adyton.result.folder import JSON, REPORT, for_spreadsheets
 from adyton.result.release import QUICK, Release
@@ -44,7 +43,10 @@ class File(NamedTuple):
     """A file to save."""
 
     name: str
+    """As a saved folder has it."""
     what: str
+    saved_as: str
+    """The name under which a browser saves it."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +94,14 @@ def preview_of(saved: Saved) -> Job:
 
 def preview(result: Result, *, pictures: bool = False) -> Content:
     """What can be shown of a result at once; with *pictures*, also those of many counts, without intervals."""
-    cost = (Fact("Privacy spent", f"ε = {display(result.epsilon)}"), Fact("Algorithm", result.algorithm))
+    cost = (spent(result), Fact("Algorithm", result.algorithm))
     lead = result.counted.after(result.asked_in_words())
     sections: tuple[Section, ...] = ()
     if pictures and isinstance(result, Release) and result.estimate.size > QUICK:
         drawn = [Picture.of(drawing) for drawing in result.drawings(_MOST_PREVIEWED)]
         sections, _ = _fitted([ReportSection("numbers", "The estimate, still without intervals", tuple(drawn))])
-    files = (File(JSON, _WHAT[JSON]),)
-    return Content(sentence(str(result.task)), lead, cost, sections, "", files, ())
+    files = (file_to_save(result, JSON),)
+    return Content(heading_of(result.task, result.where), lead, cost, sections, "", files, ())
 
 
 def _rendered(result: Result) -> Rendering:
@@ -109,7 +111,7 @@ def _rendered(result: Result) -> Rendering:
         content = Content(
             heading=view["heading"],
             lead=view["lead"],
-            figures=tuple(_left_then(fact, result) for fact in view["figures"]),
+            figures=view["figures"],
             sections=sections,
             meaning=view["meaning"] or (view["why_no_bounds"] and f"There are no intervals: {view['why_no_bounds']}"),
             files=tuple(_files(result)),
@@ -121,14 +123,6 @@ def _rendered(result: Result) -> Rendering:
         why = str(error) if isinstance(error, AdytonError) else type(error).__name__
         problem = f"The numbers and pictures of this result cannot be shown ({why.rstrip('.')})."
         return Rendering(replace(preview(result), problem=problem), "")
-
-
-def _left_then(fact: Fact, result: Result) -> Fact:
-    """The price says what was left when it was paid: the page says above what is left now."""
-    receipt = result.receipt
-    now = f"{display(receipt.remaining)} of {display(receipt.total)} is left"
-    then = now.replace(" is left", " was left then")
-    return fact._replace(small=tuple(then if small == now else small for small in fact.small))
 
 
 def _fitted(sections: Sequence[ReportSection]) -> tuple[tuple[Section, ...], bool]:
@@ -183,21 +177,38 @@ def _html(block: Block) -> str:
 
 # ---- files -----------------------------------------------------------------------------------------------------------
 
+_MAIN = ("estimate", "number", "numbers", "release")
+"""Files that are called after what was asked alone; the names of others end with their own."""
+_LONGEST_NAME = 80
 _WHAT = {
     JSON: "Everything, as the service returned it: opens again here, in Python and in the shell",
     REPORT: "The report: one page that opens anywhere, with what is protected, for readers and auditors",
-    RECEIPT: "The receipt that the service signed",
+    RECEIPT: "The receipt that the service signed for exactly these bytes",
 }
+
+
+def file_to_save(result: Result, name: str, what: str = "") -> File:
+    """A file of a result, which browsers save under a name that says what is in it."""
+    stem, _, kind = name.rpartition(".")
+    saved_as = f"{name_of(result)}{'' if stem in _MAIN else f'_{stem}'}.{kind}"
+    return File(name, what or _WHAT[name], saved_as)
+
+
+def name_of(result: Result) -> str:
+    """The data set and what was asked of it, as the name of a file."""
+    data, dot, kind = result.receipt.dataset.rpartition(".")
+    words = f"{data if dot and kind.isalpha() else result.receipt.dataset} {heading_of(result.task, result.where)}"
+    return re.sub(r"\W+", "_", words.lower()).strip("_")[:_LONGEST_NAME].rstrip("_") or "result"
 
 
 def _files(result: Result) -> Iterator[File]:
     for number, sheets in enumerate(_all_sheets(result)):
         stem = sheets.file.removesuffix(".csv")
         what = "The numbers with their intervals" if number == 0 else f"More numbers: {stem}"
-        yield File(sheets.file, f"{what}, for spreadsheets")
-        yield File(f"{stem}.parquet", f"{what}, for programs")
-    yield File(REPORT, _WHAT[REPORT])
-    yield File(JSON, _WHAT[JSON])
+        yield file_to_save(result, sheets.file, f"{what}, with all digits, for spreadsheets")
+        yield file_to_save(result, f"{stem}.parquet", f"{what}, for programs")
+    yield file_to_save(result, REPORT)
+    yield file_to_save(result, JSON)
 
 
 def _all_sheets(result: Result) -> tuple[Sheets, ...]:
@@ -224,13 +235,14 @@ def file_of(saved: Saved, name: str) -> Page:
     """A file of a result, as ``save`` writes it."""
     stem, _, kind = name.rpartition(".")
     if name == JSON:
-        return _passed(saved.data, name, "application/json")
+        return _passed(saved.data, file_to_save(saved.result, name), "application/json")
     if name == REPORT:
-        return _passed(_report(saved).encode("utf-8"), name, "text/html; charset=utf-8")
+        report = _report(saved).encode("utf-8")
+        return _passed(report, file_to_save(saved.result, name), "text/html; charset=utf-8")
     if kind not in KINDS:
         raise NoSuchPage(f"This result has no file {name!r}. Its page lists those that there are.")
     data = saved.job(name, lambda: table_data(_sheets_of(saved.result, f"{stem}.csv").to_arrow(), kind))
-    return _passed(data.value(PATIENCE), name, KINDS[kind])
+    return _passed(data.value(PATIENCE), file_to_save(saved.result, name, stem), KINDS[kind])
 
 
 KINDS = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
@@ -247,13 +259,13 @@ def table_data(table: pa.Table, kind: str) -> bytes:
     return out.getvalue()
 
 
-def _passed(data: bytes, name: str, kind: str) -> Page:
+def _passed(data: bytes, file: File, kind: str) -> Page:
     if len(data) > _LARGEST:
         raise BadInput(
-            f"{name} has {len(data) / 2**20:,.0f} MB, and a page passes on at most {_LARGEST / 2**20:,.0f} MB. Fetch "
-            "the result in Python, and save it there: the page of the result has the line to copy."
+            f"{file.name} has {len(data) / 2**20:,.0f} MB, and a page passes on at most {_LARGEST / 2**20:,.0f} MB. "
+            "Fetch the result in Python, and save it there: the page of the result has the line to copy."
         )
-    return download(data, name, kind)
+    return download(data, file.saved_as, kind)
 
 
 def _report(saved: Saved) -> str:
@@ -284,4 +296,5 @@ def rows_file(result: Result, count: int, kind: str) -> Page:
         raise NoSuchPage("Synthetic rows are made from counts and tables, and this result has none.")
     said = result.counted.first(result.where)
     table, _ = sampled_table(result.row_source, result.schema, count, None, said)
-    return _passed(table_data(table, kind), f"synthetic-rows.{kind}", KINDS[kind])
+    file = file_to_save(result, f"synthetic_rows.{kind}", "Synthetic rows")
+    return _passed(table_data(table, kind), file, KINDS[kind])

@@ -17,8 +17,8 @@ from adyton.service.pages.asking.scripts import lines_for
 from adyton.service.pages.requests import STATES, Place, Row, again_path, listed, question_of
 from adyton.service.pages.results.content import (
     RECEIPT,
-    File,
     file_of,
+    file_to_save,
     linked,
     most_rows,
     preview,
@@ -47,7 +47,9 @@ from adyton.service.pages.visits import (
     path_to,
     whole_number,
 )
+from adyton.session.rehearsal import rows_for
 from adyton.session.remote import RemoteSession
+from adyton.tasks import NumbersTask
 from adyton.tasks.request import AUTO, Request
 
 _REHEARSALS = 8
@@ -133,7 +135,7 @@ def show(
         if asked is not None and saved.result.receipt.private:
             values["where_else"] = lines_for(visit, about["table"], asked)
     if values["signed"] is not None:
-        values["files"].append(File(RECEIPT, "The receipt that the service signed for exactly these bytes"))
+        values["files"].append(file_to_save(saved.result, RECEIPT))
     template = "saved_result.html.j2" if about is None else "result.html.j2"
     wrong = values["rows_problem"] or (values["form"] is not None and values["form"].wrong)
     return visit.page(template, status=400 if wrong else 200, **(about or {}), **values)
@@ -225,7 +227,7 @@ def show_rehearsal(visit: Visit, session: RemoteSession, table: str, result: Res
     known[key] = _Rehearsal(table, saved, request)
     while len(known) > _REHEARSALS:
         del known[next(iter(known))]
-    return show(visit, saved, path_to("tables", table, "rehearsals", key), frame(session, table), request)
+    return _shown_again(visit, session, table, key)
 
 
 def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
@@ -237,8 +239,14 @@ def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
 
 def rehearsed(visit: Visit, table: str, key: str) -> Page:
     """A result on made-up rows, once more."""
-    known, about = _rehearsal(visit, table, key), frame(visit.session(table), table)
-    return show(visit, known.saved, path_to("tables", table, "rehearsals", key), about, known.request)
+    return _shown_again(visit, visit.session(table), table, key)
+
+
+def _shown_again(visit: Visit, session: RemoteSession, table: str, key: str) -> Page:
+    """The page of a rehearsed result that is kept."""
+    known, path = _rehearsal(visit, table, key), path_to("tables", table, "rehearsals", key)
+    exactness = _exactness(known.saved.result, session)
+    return show(visit, known.saved, path, frame(session, table), known.request, exactness=exactness)
 
 
 def rehearsal_drawn(visit: Visit, table: str, key: str) -> Page:
@@ -273,6 +281,16 @@ def _request_of(result: Result, given: Any) -> tuple[Any, Any]:
         return None, None
 
 
+def _exactness(result: Result, session: RemoteSession) -> str:
+    """How exact a result on made-up rows is, compared with one on the table, in a sentence."""
+    if not isinstance(result.task, NumbersTask):
+        return "The noise is as large as that of a real result."
+    if result.task.rows is not None:
+        return f"Each group has {result.task.rows:,} rows here, as you said: with fewer rows, intervals are wider."
+    count = rows_for(Request(result.task, result.epsilon, result.where), session.schema)
+    return f"The made-up table has about {count:,} rows: with fewer rows, intervals are wider."
+
+
 def _who_sees(visit: Visit, place: Place, *, everybody: bool) -> str:
     """Who may open a result, in a sentence."""
     if everybody:
@@ -290,7 +308,8 @@ def file(visit: Visit, table: str, id: str, name: str) -> Page:
     """A file of a result, to save."""
     found = outcome(visit, Place.asked(visit, table, id), PATIENCE)
     if found.signed is not None and name == RECEIPT:
-        return download(found.signed.text.encode("ascii", "replace"), name, "text/plain; charset=utf-8")
+        named = name if found.saved is None else file_to_save(found.saved.result, name).saved_as
+        return download(found.signed.text.encode("ascii", "replace"), named, "text/plain; charset=utf-8")
     if found.saved is not None:
         return file_of(found.saved, name)
     if found.text and name in (JSON, MEASUREMENTS):

@@ -40,16 +40,24 @@
     }
   }
 
+  // The address of the page has what is in the form, so that the way back to it leads to the same question
+  function remember(form, fields) {
+    const kept = new URLSearchParams(fields);
+    for (const name of ["form_key", "id", "sure"]) kept.delete(name);
+    if (kept.toString().length < 4000) history.replaceState(null, "", form.getAttribute("action") + "?" + kept);
+  }
+
   // data-live="URL" data-into="#id" on a form: what URL says about the form as it is now; data-send="post" for long forms
   function lives(root) {
     for (const form of all("form[data-live]", root)) {
+      if (form.dataset.send !== "post" && !location.search) remember(form, new FormData(form));
       const place = document.querySelector(form.dataset.into);
       let timer = 0, asked = 0;
       const load = async () => {
         const mine = ++asked;
         const fields = new URLSearchParams(new FormData(form));
         const posted = form.dataset.send === "post";
-        if (!posted) fields.delete("form_key");
+        if (!posted) { fields.delete("form_key"); remember(form, fields); }
         place.classList.add("busy");
         try {
           const headers = { "X-Fragment": "1" };
@@ -114,6 +122,16 @@
     }
     const heard = form.querySelector("[data-heard]"), says = place.querySelector("[data-says]");
     if (heard && says) heard.textContent = says.textContent;
+  }
+
+  // data-lists on a list of attributes: the value beside it offers the levels of the chosen one, in data-list
+  function lists(root) {
+    for (const chooser of all("[data-lists]", root)) {
+      chooser.addEventListener("change", () => {
+        const value = chooser.parentElement.querySelector("[name=value]");
+        value.setAttribute("list", chooser.selectedOptions[0].dataset.list || "");
+      });
+    }
   }
 
   // data-plain: what only those need who have no script
@@ -188,7 +206,7 @@
   }
 
   function started(root) {
-    for (const start of [copies, slides, lives, chooses, refreshes, reads, confirms, plains, busies]) start(root);
+    for (const start of [copies, slides, lives, chooses, lists, refreshes, reads, confirms, plains, busies]) start(root);
   }
   started(document);
 })();
