@@ -18,7 +18,7 @@ from adyton.kernel.mechanisms import VectorLaplace
 from adyton.queries import Identity
 from adyton.service import channel, worker
 from adyton.service.channel import Malformed
-from adyton.service.pages import showing
+from adyton.service.pages.results import content
 from adyton.session.wire import encode
 from adyton.tasks import Histogram, Mean
 from adyton.tasks.request import Request
@@ -115,7 +115,7 @@ def test_a_frame_of_the_largest_size():
 def test_what_can_be_paid_for_fits_into_a_frame():
     """Floats at their longest, with what is between them; also as base64, from the pages."""
     longest = len(f"{-1 / 3e-105!r}, ") * worker.MOST_LINES
-    assert longest < showing._LARGEST < 0.75 * channel.LIMIT - 2**20
+    assert longest < content._LARGEST < 0.75 * channel.LIMIT - 2**20
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_paid(tmp_path):

@@ -384,7 +384,7 @@ def test_a_question_is_one_line_with_its_measurements_folded():
     assert ["Number of rows" in row for row in rows] == [False, True, False]
     assert "<summary>entries 1 to 3</summary>" in rows[1]
     assert rows[1].count("noisy part") == 2
-    assert '<td class="n">0.3</td>' in rows[1]
+    assert '<td class="n" data-label="ε">0.3</td>' in rows[1]
     assert "for everybody else" not in html  # nobody else may spend
     assert "curators" not in html.split('id="entries"')[1].replace("only curators", "")
 
