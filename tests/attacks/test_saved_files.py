@@ -256,7 +256,7 @@ def path(tmp_path: Path) -> Path:
 TAMPERED = [
     ("UPDATE entries SET lineage = ?", "[" * 50_000),
     ("UPDATE entries SET lineage = ?", "[" * 400 + "]" * 400),
-    ("UPDATE entries SET lineage = ?", '["' + "x" * (1 << 25) + '"]'),
+    ("UPDATE entries SET lineage = ?", '["' + "x" * (1 << 24) + '"]'),
     ("UPDATE entries SET terms = ?", "[" * 50_000),
     ("UPDATE entries SET terms = ?", '{"unit": null}'),
     ("UPDATE entries SET terms = ?", '{"unit": 1, "rows_per_unit": 1, "schema": "", "column": null}'),

@@ -80,9 +80,7 @@ def test_a_table_with_everything_beside_it_is_open_at_once(table):
         assert "used before" in again.words
         _, forged = service.enter(service.link.replace("link=1", "link=2"))
         assert forged.status == 400
-        service.process.stdin.write("\n")
-        service.process.stdin.flush()
-        _, fresh = service.enter(service.next_link())
+        _, fresh = service.enter(service.fresh_link())
         assert fresh.path == "/tables/visits"
         processes = service.processes()
         assert {"open", "web", "pages.site", "keeper", "worker"} == set(processes.values())

@@ -59,6 +59,12 @@ class Opened:
             raise AssertionError(self.process.stderr.read())
         return re.search(r"(http://\S+)", line)[1]
 
+    def fresh_link(self):
+        """Another link, which pressing Enter prints."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self.next_link()
+
     def enter(self, link=None):
         """A visitor who has followed a link, and the page where it led."""
         visitor = Visiting(f"127.0.0.1:{self.port}")
