@@ -111,10 +111,10 @@ LARGE = [
     pytest.param(name, domain, marks=[pytest.mark.full] if number else [])
     for name in NAMES
     for number, domain in enumerate(
-        domain for domain in ((17, 64), (1000,)) if plan_named(name).serves.serves(len(domain))
+        domain for domain in ((8, 32), (1000,), (17, 64)) if plan_named(name).serves.serves(len(domain))
     )
 ]
-"""On a map, if a plan serves maps; in the long run on a line as well."""
+"""On a small map, if a plan serves maps; in the long run on a line and on a larger map as well."""
 
 
 @pytest.mark.full

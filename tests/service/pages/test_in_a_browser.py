@@ -52,7 +52,7 @@ def test_a_curator_goes_from_a_table_without_a_schema_to_a_saved_publication(bro
     ledger = opened.folder / "clinic.ledger"
     shutil.copy(EXAMPLES / "visits.csv", opened.folder / "clinic.csv")
     link = opened.fresh_link()
-    owner = Person(browser, link.partition("/enter")[0]).goes(link).goes("/new").clicks("[href=\"/new/clinic.csv\"]")
+    owner = Person(browser, link.partition("/enter")[0]).goes(link).goes("/new").clicks('[href="/new/clinic.csv"]')
     owner.sees("Schema of clinic.csv", "department")
     owner.chooses("What it is", "a category from a fixed list", nth=2)
     owner.types("Levels", "emergency, surgery, emergency").clicks("Open this table")
