@@ -230,7 +230,7 @@ def test_two_processes_that_save_to_one_place_do_not_harm_each_other(release, tm
     ]
     for process in running:
         process.stdout.readline()
-    time.sleep(1)
+    time.sleep(0.5)
     for process in running:
         process.send_signal(signal.SIGKILL)
     said = [process.communicate()[1] for process in running]

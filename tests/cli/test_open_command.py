@@ -112,7 +112,7 @@ def test_a_killed_supervisor_leaves_no_process_behind(table):
 def test_a_table_that_does_not_fit_is_said_in_one_sentence(table):
     (table.parent / "visits.toml").write_text(SCHEMA.replace("age", "height"))
     words = [sys.executable, "-m", "adyton", "open", "visits.csv", "--total", "3", "--no-browser"]
-    done = subprocess.run(words, cwd=table.parent, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=table.parent, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "none of the schema's attributes" in done.stderr
     assert "Traceback" not in done.stderr

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from browser import Browser, Page
 
-_SECONDS = 60.0
+_SECONDS = 120.0
 
 
 class Person:

@@ -50,7 +50,7 @@ class Opened:
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGINT)
-        self.rest, self.complaints = self.process.communicate(timeout=60)
+        self.rest, self.complaints = self.process.communicate(timeout=300)
 
     def next_link(self):
         """The link in the next line that is printed."""
@@ -87,7 +87,7 @@ class Opened:
         return found
 
 
-def ended(processes, seconds=30):
+def ended(processes, seconds=120):
     """Whether all of these processes end in time."""
     end = time.monotonic() + seconds
     while any(_runs(number) for number in processes):

@@ -71,7 +71,7 @@ def test_a_curator_goes_from_a_table_without_a_schema_to_a_saved_publication(bro
     owner.clicks("Rehearse, free").sees("made up", "nothing was spent")
     assert Ledger.read(ledger).spent == 0
     owner.clicks("Back to the question").sees("Release for ε = 0.5").clicks("Release for ε = 0.5")
-    owner.sees("Files to save", "emergency", "1.5 of 2 left", seconds=90)
+    owner.sees("Files to save", "emergency", "1.5 of 2 left", seconds=300)
     whole = json.loads(saved(owner, "release.json"))
     assert whole["task"] == {"task": "histogram", "attributes": ["department"]}
     rows = csv.DictReader(saved(owner, "estimate.csv").splitlines())
@@ -95,7 +95,7 @@ def test_an_analyst_asks_and_a_curator_decides(person, served):
     olga.clicks("Grant").sees("Tick this to grant the request")
     olga.clicks("Spend ε = 1.1 for ben").clicks("Grant")
     olga.sees("No request waits")
-    ben = person("ben").goes(place).sees("Files to save", seconds=90)
+    ben = person("ben").goes(place).sees("Files to save", seconds=300)
     assert ben.complaints == []
     assert ben.elsewhere == []
 
