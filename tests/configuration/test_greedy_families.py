@@ -128,7 +128,7 @@ def assert_exact(family, plain, instance, lattice, chance, how_many):
     return len(places), len(curve.starts)
 
 
-@pytest.mark.parametrize("number", [80, pytest.param(200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("number", [40, pytest.param(200, marks=pytest.mark.full)])
 @pytest.mark.parametrize("case", CASES)
 def test_curve_is_the_plain_algorithm(case, number):
     family, plain, make, odd = CASES[case]

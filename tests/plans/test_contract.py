@@ -214,11 +214,11 @@ PREDICTED = [
 
 @pytest.mark.parametrize(("name", "domain"), PREDICTED, ids=identify)
 def test_measured_error_is_the_expected_error(name, domain):
-    """Within 5%: 14,000 trials leave an uncertainty of about 0.7%, so a false alarm is seven deviations away."""
+    """Within 5%: 10,000 trials leave an uncertainty of about 0.83%, so a false alarm is six deviations away."""
     plan = plan_named(name)
     x = np.random.default_rng(1).poisson(5, domain)
     trials = (
-        14_000
+        10_000
         if isinstance(plan, StrategyPlan) and plan.expected_error(Identity(domain), 1, x).kind == "exact"
         else 100
     )
