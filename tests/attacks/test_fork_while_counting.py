@@ -119,7 +119,9 @@ def test_a_fork_waits_until_other_threads_have_imported(tmp_path: Path, monkeypa
 def test_a_fork_waits_until_other_threads_have_compiled():
     from numba.core.compiler_lock import global_compiler_lock
 
-    import adyton.compiling  # noqa: F401
+    from adyton.compiling import _load_numba
+
+    _load_numba()  # as every loop does that is called for the first time
 
     def compile_slowly(there: threading.Event, go: threading.Event) -> None:
         with global_compiler_lock:
