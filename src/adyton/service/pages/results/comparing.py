@@ -17,10 +17,11 @@ from adyton.report.charts import MOST_BARS, Panel
 from adyton.report.page import Picture, Table, sentence
 from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, people
+from adyton.result.combining import combine
 from adyton.result.comparing import Changing, change
 from adyton.result.figures import Lines
 from adyton.result.folder import for_spreadsheets
-from adyton.result.released import Released, combine
+from adyton.result.released import Released
 from adyton.result.result import Result
 from adyton.service.pages.requests import Place, listed, question_of
 from adyton.service.pages.results.content import file_of, name_of, rendering_of, report_of
