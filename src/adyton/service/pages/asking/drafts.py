@@ -17,7 +17,8 @@ from adyton.schema.attributes import Attribute
 from adyton.schema.predicates import Between, Compare, IsNull, Not, Predicate, Scalar, check_predicate, parse_predicate
 from adyton.schema.times import Times
 from adyton.service.pages.asking import outlooks
-from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Question, Wrong, given_request
+from adyton.service.pages.asking.fields import Form, Wrong
+from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Question, given_request
 from adyton.session.remote import RemoteSession
 from adyton.tasks import Task
 from adyton.tasks.request import AUTO, Request

@@ -21,7 +21,8 @@ from adyton.exact import budget, display
 from adyton.schema import Schema
 from adyton.service.pages.asking import outlooks
 from adyton.service.pages.asking.drafts import COMPARISONS, Condition, Draft, levels_of, read_draft
-from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
+from adyton.service.pages.asking.fields import Form, Inputs
+from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, fields_of
 from adyton.service.pages.asking.scripts import lines_for
 from adyton.service.pages.requests import Place, remember
 from adyton.service.pages.results.views import show_rehearsal
