@@ -128,10 +128,6 @@ class Keeper:
         public = {"dataset": self.name, **self.worker.public, "results": self.results}
         return {**public, "budget": _amounts(account), **own}
 
-    async def health(self, caller: Caller) -> Message:
-        """Whether requests can be answered now."""
-        return {"worker": "ready" if self.worker.running else "starting", "queue": self.operations.waiting}
-
     def _grant(self, own: Analyst) -> Message:
         """What was granted to an analyst, and above which ε their requests wait for consent."""
         limit = self.asked_above.get(own.name)
@@ -141,9 +137,6 @@ class Keeper:
             "expires": own.expires,
             "consent_above": None if limit is None else str(limit),
         }
-
-    async def _budget(self, caller: Caller) -> dict[str, str]:
-        return _amounts(await asyncio.to_thread(self._account, caller.account))
 
     def _account(self, name: str | None) -> Account:
         with self.ledger.on_behalf(name):
@@ -234,7 +227,8 @@ class Keeper:
         self._check_no_consent(caller)
         key, body = (caller.account, checked_id(id)), _canonical({MEASURE: asked})
         told = await self.operations.measure(caller.name, key, body, door, asked)
-        return {"status": told["status"], "result": told["result"], "budget": await self._budget(caller)}
+        account = await asyncio.to_thread(self._account, caller.account)
+        return {"status": told["status"], "result": told["result"], "budget": _amounts(account)}
 
     # ---- the ledger -------------------------------------------------------------------------------------------------
 
@@ -270,7 +264,7 @@ def _at_door(name: str) -> Callable[..., Awaitable[Any]]:
     return call
 
 
-_OWN = ("analysts", "describe", "health", "ask", "fetch", "consent", "cancel", "open", "measure")
+_OWN = ("analysts", "describe", "ask", "fetch", "consent", "cancel", "open", "measure")
 _AT_DOOR = ("transform", "afford", "forget", "close")
 CALLS: Mapping[str, Callable[..., Awaitable[Any]]] = (
     {name: getattr(Keeper, name) for name in _OWN}

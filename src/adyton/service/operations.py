@@ -56,11 +56,6 @@ class Operations:
         self._spending: set[Key] = set()
         """Those that a worker has begun: they can no longer be cancelled."""
 
-    @property
-    def waiting(self) -> int:
-        """How many operations wait for their turn."""
-        return len(self._turns)
-
     def under_way(self, key: Key) -> bool:
         """Whether a request is being carried out, or waits for its turn."""
         return key in self._flights
@@ -351,14 +346,7 @@ class WorkerProcess:
         """Start it, and wait until the table is open; an error of the table is raised as it is."""
         if self.running:
             return
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "adyton.service.worker",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
+        self._process, self._writer, self._reader = await channel.start("adyton.service.worker")
         try:
             opened = await self._exchange(self._settings, _SECONDS_TO_OPEN)
             self.public, self.total = opened["public"], Fraction(opened["total"])
@@ -378,15 +366,11 @@ class WorkerProcess:
         return await self._exchange(message, seconds)
 
     async def _exchange(self, message: Mapping[str, Any], seconds: float) -> Any:
-        assert self._process is not None
-        writer, reader = self._process.stdin, self._process.stdout
-        assert writer is not None
-        assert reader is not None
         reply, slow = None, False
         try:
             async with asyncio.timeout(seconds):
-                await channel.send(writer, message)
-                reply = await channel.receive(reader)
+                await channel.send(self._writer, message)
+                reply = await channel.receive(self._reader)
         except TimeoutError:
             slow = True
         except (OSError, channel.Malformed):

@@ -27,7 +27,7 @@ from adyton.service.pages.results import content, outcomes, saved
 from adyton.service.pages.results import views as results
 from adyton.service.pages.site import Site
 from adyton.service.pages.visits import NoSuchPage
-from adyton.service.receipts import verify
+from adyton.session.remote import verified
 from service.pages.pretending import BUDGET, pretended, reply
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{ 7*7 }}", "=HYPERLINK(1)", "plain"]
@@ -194,7 +194,7 @@ def test_the_receipt_is_checked_and_can_be_saved(served, visit, asked):
     assert "The signature was checked for this page, and it is right" in page.words
     receipt = mara.get(f"{TABLE}/r-wards/files/receipt.txt").body.decode()
     key = json.loads(served.call("GET", "/v1/key", who="mara")[2])["key"]
-    assert verify(key, receipt, asked["r-wards"])["request"] == "r-wards"
+    assert verified(key, receipt, asked["r-wards"])["request"] == "r-wards"
 
 
 def test_the_report_stands_for_itself(visit, asked):

@@ -294,7 +294,6 @@ class Ledger(Budgeted):
         *,
         body: str,
         status: Literal["begun", "waiting"] = "begun",
-        holder: str | None = None,
     ) -> tuple[StoredRequest, bool]:
         """Store a request of an analyst (None: the curator) for this data set; returns what is stored under its id, and
         whether it is new. The same id with another *body* is refused."""
@@ -304,7 +303,7 @@ class Ledger(Budgeted):
         with self._file.transaction(write=True) as connection:
             known_analyst(read_balance(connection).analysts, analyst, self._file.name)
             about = self._number, read_name(connection, self._number)
-            return write_request(connection, analyst, whose, about, text, status, holder)
+            return write_request(connection, analyst, whose, about, text, status, None)
 
     def take_request(self, analyst: str | None, request: str, holder: str) -> StoredRequest:
         """Take over a request that has begun: from now on, only this *holder* can spend for it, or finish it."""
@@ -321,7 +320,6 @@ class Ledger(Budgeted):
         request: str,
         status: Literal["done", "ended", "refused"],
         result: str | None = None,
-        note: str | None = None,
     ) -> StoredRequest:
         """Store what became of a request, and return what is stored: if it is finished already, that stays."""
         if status not in ("done", "ended", "refused"):
@@ -331,7 +329,7 @@ class Ledger(Budgeted):
             if stored.finished:
                 return stored
             insist_held(stored, self._whose.holder)
-            return write_status(connection, stored, status, result, note)
+            return write_status(connection, stored, status, result)
 
     def consent_request(self, analyst: str | None, request: str, *, grant: bool, word: str) -> StoredRequest:
         """Let a waiting request begin, or refuse it; *word*, who decides and why, is recorded in an event."""
