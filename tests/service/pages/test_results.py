@@ -271,8 +271,8 @@ def test_further_questions_are_answered_as_the_result_answers_them(visit, asked)
         ("r-ages", "q=figure&statistic=variance&of=age", "p-statistic"),
         ("r-pairs", "q=table", "p-by-table"),
         ("r-pairs", "q=table&by=age&by=sex&by=ward&by=age", "p-by-table"),
-        ("r-mean", "q=groups&statistic=mean&one=0&other=77", "p-n-other"),
-        ("r-mean", "q=groups&statistic=mode&one=0&other=1", "p-c-statistic"),
+        ("r-mean", "q=groups&statistic=mean&one=0&other=77", "p-other"),
+        ("r-mean", "q=groups&statistic=mode&one=0&other=1", "p-statistic"),
     ],
 )
 def test_a_wrong_value_is_said_at_its_field_and_kept(visit, asked, id, query, field):

@@ -14,7 +14,7 @@ from adyton.errors import AdytonError
 from adyton.result.folder import JSON
 from adyton.result.result import Result
 from adyton.service.pages.asking.scripts import lines_for
-from adyton.service.pages.requests import STATES, Place, Row, again_path, listed, question_of
+from adyton.service.pages.requests import STATES, Place, Row, again_path, listed, made_at, question_of
 from adyton.service.pages.results.content import (
     RECEIPT,
     file_of,
@@ -85,13 +85,13 @@ def results(visit: Visit, table: str) -> Page:
 def _row(visit: Visit, table: str, row: Row) -> dict[str, Any]:
     """A line of the list; one that cannot be read says so."""
     question, place = question_of(row.get("request")), Place.of_row(visit, table, row)
-    made, status = str(row.get("made", "")), str(row.get("status"))
+    status = str(row.get("status"))
     return {
         "path": "" if place.owner == "" else place.path(),  # only curators open those of curators
         "question": question,
         "status": STATES.get(status, status),
         "kind": status,
-        "made": made[:16].replace("T", " ") if visit.person.is_curator else made[:10],
+        "made": made_at(visit, row),
         "who": str(row.get("analyst") or "curators"),
         "key": place.key,
         "again": again_path(table, row["request"]) if question.request else "",
