@@ -246,9 +246,7 @@ class Operations:
         self.check_door()
         call: Message = {"call": "measure", "analyst": key[0], "id": key[1], "holder": self._holder, "body": body}
         try:
-            outcome = await self._worker.call(
-                {"call": "measure", **mine, "door": door, "asked": asked}, self._time_limit
-            )
+            outcome = await self._worker.call({**call, "door": door, "asked": asked}, self._time_limit)
         except Died:
             return await self._left_measured(key)
         except AdytonError:
