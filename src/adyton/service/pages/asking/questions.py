@@ -179,10 +179,6 @@ def _of_number(task: NumbersTask, schema: Schema) -> Fields | None:
     return fields | ({"at": [", ".join(map(display, task.quantiles))]} if isinstance(task, Quantiles) else {})
 
 
-def _of_numbers(schema: Schema) -> Sequence[str]:
-    return list(PROGRAMS)
-
-
 # ---- tables and classifiers -----------------------------------------------------------------------------------------
 
 
@@ -248,10 +244,6 @@ def given_request(form: Form) -> Request:
         raise BadInput("This request cannot be read. Choose a question from the list.") from None
 
 
-def _any(schema: Schema) -> Sequence[str]:
-    return sorted({*algorithms(), *NAMED, *PROGRAMS})
-
-
 # ---- all questions --------------------------------------------------------------------------------------------------
 
 _COUNTS, _NUMBER, _MANY = "How many", "About a number", "Many at once"
@@ -279,7 +271,7 @@ def _of_a_number(
         task=_number_task(kind),
         fields=_of_number,
         kinds=(kind,),
-        algorithms=_of_numbers,
+        algorithms=lambda schema: list(PROGRAMS),
         missing=_lacks(numbers_of, "of numbers"),
     )
 
@@ -292,7 +284,7 @@ GIVEN = Question(
     field="",
     task=lambda form, schema: given_request(form).task,
     kinds=(),
-    algorithms=_any,
+    algorithms=lambda schema: sorted({*algorithms(), *NAMED, *PROGRAMS}),
 )
 _EVERY = (
     Question(

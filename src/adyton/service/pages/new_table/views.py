@@ -30,16 +30,7 @@ from adyton.service.pages.new_table.drafts import (
     problems_of_total,
     reading_of,
 )
-from adyton.service.pages.new_table.form import (
-    KINDS,
-    LIKE,
-    fields_from,
-    is_like,
-    kind_of,
-    ready_made,
-    suits,
-    text_of,
-)
+from adyton.service.pages.new_table.form import KINDS, LIKE, fields_from, is_like, kind_of, ready_made, suits, text_of
 from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 
 WIDE = 25
@@ -78,7 +69,7 @@ def open_table(visit: Visit) -> Page:
 
 def edit(visit: Visit, file: str) -> Page:
     """The form for the schema of a table, as far as it is filled in."""
-    about, draft = _about(visit, file), _draft(visit, file)
+    about, draft = visit.local("table", file=file), _draft(visit, file)
     if not draft.typed:
         _begin(visit, about, draft)
     return _form(visit, about, draft, problem_of_file(draft))
@@ -86,7 +77,7 @@ def edit(visit: Visit, file: str) -> Page:
 
 def submit(visit: Visit, file: str) -> Page:
     """Keep what was typed; then do what the button says."""
-    about, draft = _about(visit, file), _draft(visit, file)
+    about, draft = visit.local("table", file=file), _draft(visit, file)
     _keep(visit, draft)
     step = visit.text("step")
     if step == "text":
@@ -101,7 +92,7 @@ def submit(visit: Visit, file: str) -> Page:
 
 def preview(visit: Visit, file: str) -> Page:
     """What the form says so far, and what could be asked: a part of the page."""
-    about = _about(visit, file)
+    about = visit.local("table", file=file)
     draft = _draft(visit, file, again=False)
     _keep(visit, draft)
     return visit.page("new_look.html.j2", **outlook(draft, about))
@@ -273,11 +264,6 @@ def _kinds(column: ColumnFacts) -> list[tuple[str, list[tuple[str, str]]]]:
     rest = [(f"{LIKE}{name}", ready_made()[name][0]) for name in made if not is_like(name, column)]
     groups = [("", list(KINDS.items())), ("Ready-made, by its name", near), ("Ready-made", rest)]
     return [(title, options) for title, options in groups if options]
-
-
-def _about(visit: Visit, file: str) -> dict[str, Any]:
-    about: dict[str, Any] = visit.local("table", file=file)
-    return about
 
 
 VIEWS: Mapping[tuple[str, str], View] = {
