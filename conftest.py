@@ -51,31 +51,6 @@ def pytest_configure(config):
     """Hypothesis takes no constants from our source but in the long run: reading all of it takes it eight seconds."""
     if config.option.markexpr == "not full" and hasattr(providers, "_get_local_constants"):
         providers._get_local_constants = lambda: providers._local_constants
-    if fcntl is not None and hasattr(config, "workerinput"):
-        _compile_in_turn()
-
-
-def _compile_in_turn():
-    """Workers compile one after another: a loop that one of them has compiled, the others read from the disk.
-
-    The lock is another one than that of :func:`pytest_collection`, within which a module may compile.
-    """
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.dispatcher import Dispatcher
-
-    honest, within = Dispatcher.compile, []
-
-    def compile_alone(self, signature):
-        with global_compiler_lock, open(pytest.__file__, encoding="utf-8") as file:
-            if not within:  # a loop that calls another one compiles that, too
-                fcntl.flock(file, fcntl.LOCK_EX)
-            within.append(signature)
-            try:
-                return honest(self, signature)
-            finally:
-                within.pop()
-
-    Dispatcher.compile = compile_alone
 
 
 def pytest_collect_file(file_path, parent):
