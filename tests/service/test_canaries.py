@@ -1,4 +1,4 @@
-"""Texts that only rows have are looked for everywhere that rows must not reach: replies, pages, files, other processes."""
+"""Texts that only rows have are looked for wherever rows must not be: in replies, pages, files and other processes."""
 
 import contextlib
 import json
@@ -39,8 +39,8 @@ LINES = [
     f"{CANARY}-many,3,F,eye,x,y,{CANARY}",
     f'{CANARY}-quoted,"3 {CANARY}"x,F,eye,n',
 ]
-"""They are in the column of the unit, in values that the schema does not have, in a column that it does not name, and in
-lines that are no rows of this table."""
+"""They are in the column of the unit, in values that the schema does not have, in a column that it does not name, and
+in lines that are no rows of this table."""
 TABLE = "/tables/people"
 PUBLIC = ("web", "pages.site", "keeper")
 """The modules of all processes that have no rows."""
@@ -112,8 +112,8 @@ def asked(served):
 
 
 def visited(served):
-    """All pages that links lead to, and the files on them: an analyst's, and what a curator has beside these; forms with
-    mistakes; and rehearsals."""
+    """All pages that links lead to, and the files on them: an analyst's, and what a curator has beside these; forms
+    with mistakes; and rehearsals."""
     for who in ("mara", "olga"):
         visitor = Visiting(served.socket)
         visitor.sign_in(served.tokens[who])
@@ -141,7 +141,9 @@ def test_no_canary_reaches_a_reply_a_page_a_log_or_another_process(served):
     assert len(replies) > 100
     assert not [reply[:200] for reply in replies if CANARY.encode() in reply]
     files = [file for file in served.folder.iterdir() if file.is_file() and file.name != "people.csv"]
-    assert {"serve.log", "audit.log", "people.ledger", "people.anchor", "access.sqlite"} <= {file.name for file in files}
+    assert {"serve.log", "audit.log", "people.ledger", "people.anchor", "access.sqlite"} <= {
+        file.name for file in files
+    }
     assert not [file.name for file in files if CANARY.encode() in file.read_bytes()]
     (worker,) = served.processes("worker")
     processes = {module: served.processes(module) for module in PUBLIC} | {"serve": [served.process.pid]}
