@@ -20,7 +20,8 @@ from adyton.schema import Schema
 from adyton.service.pages.asking import outlooks
 from adyton.service.pages.asking import views as asking
 from adyton.service.pages.asking.drafts import read_draft
-from adyton.service.pages.asking.questions import QUESTIONS, Form, Inputs, fields_of
+from adyton.service.pages.asking.fields import Form, Inputs
+from adyton.service.pages.asking.questions import QUESTIONS, fields_of
 from adyton.session.rehearsal import facts_of
 from adyton.session.session import Session
 from adyton.tasks.request import Request

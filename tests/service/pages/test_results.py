@@ -27,7 +27,7 @@ from adyton.service.pages.results import content, outcomes, saved
 from adyton.service.pages.results import views as results
 from adyton.service.pages.site import Site
 from adyton.service.pages.visits import NoSuchPage
-from adyton.service.receipts import verify
+from adyton.session.remote import verified
 from service.pages.pretending import BUDGET, pretended, reply
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{ 7*7 }}", "=HYPERLINK(1)", "plain"]
@@ -194,7 +194,7 @@ def test_the_receipt_is_checked_and_can_be_saved(served, visit, asked):
     assert "The signature was checked for this page, and it is right" in page.words
     receipt = mara.get(f"{TABLE}/r-wards/files/receipt.txt").body.decode()
     key = json.loads(served.call("GET", "/v1/key", who="mara")[2])["key"]
-    assert verify(key, receipt, asked["r-wards"])["request"] == "r-wards"
+    assert verified(key, receipt, asked["r-wards"])["request"] == "r-wards"
 
 
 def test_the_report_stands_for_itself(visit, asked):
@@ -271,8 +271,8 @@ def test_further_questions_are_answered_as_the_result_answers_them(visit, asked)
         ("r-ages", "q=figure&statistic=variance&of=age", "p-statistic"),
         ("r-pairs", "q=table", "p-by-table"),
         ("r-pairs", "q=table&by=age&by=sex&by=ward&by=age", "p-by-table"),
-        ("r-mean", "q=groups&statistic=mean&one=0&other=77", "p-n-other"),
-        ("r-mean", "q=groups&statistic=mode&one=0&other=1", "p-c-statistic"),
+        ("r-mean", "q=groups&statistic=mean&one=0&other=77", "p-other"),
+        ("r-mean", "q=groups&statistic=mode&one=0&other=1", "p-statistic"),
     ],
 )
 def test_a_wrong_value_is_said_at_its_field_and_kept(visit, asked, id, query, field):

@@ -17,7 +17,8 @@ from adyton.schema.attributes import Attribute
 from adyton.schema.predicates import Between, Compare, IsNull, Not, Predicate, Scalar, check_predicate, parse_predicate
 from adyton.schema.times import Times
 from adyton.service.pages.asking import outlooks
-from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Question, Wrong, given_request
+from adyton.service.pages.asking.fields import Form, Wrong
+from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Question, given_request
 from adyton.session.remote import RemoteSession
 from adyton.tasks import Task
 from adyton.tasks.request import AUTO, Request
@@ -103,9 +104,15 @@ def read_draft(form: Form, session: RemoteSession) -> Draft:
         return draft
     draft.request, left = request, session.kernel.known_budget.remaining
     if epsilon > left:
-        do = f"Ask for at most {display(left)}." if left > 0 else "Ask the curator of the table for more."
-        draft.problems["epsilon"] = f"This asks for ε = {display(epsilon)}, but {display(left)} is left. {do}"
+        draft.problems["epsilon"] = (
+            f"This asks for ε = {display(epsilon)}, but {display(left)} is left. {instead_of_too_much(left)}"
+        )
     return draft
+
+
+def instead_of_too_much(left: Fraction) -> str:
+    """What somebody can do who asked for more than is left."""
+    return f"Ask for at most {display(left)}." if left > 0 else "Ask the curator of the table for more."
 
 
 def _check(draft: Draft, session: RemoteSession, request: Request) -> None:

@@ -20,8 +20,9 @@ from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, 
 from adyton.exact import budget, display
 from adyton.schema import Schema
 from adyton.service.pages.asking import outlooks
-from adyton.service.pages.asking.drafts import COMPARISONS, Condition, Draft, levels_of, read_draft
-from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Inputs, fields_of
+from adyton.service.pages.asking.drafts import COMPARISONS, Condition, Draft, instead_of_too_much, levels_of, read_draft
+from adyton.service.pages.asking.fields import Form, Inputs
+from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, fields_of
 from adyton.service.pages.asking.scripts import lines_for
 from adyton.service.pages.requests import Place, remember
 from adyton.service.pages.results.views import show_rehearsal
@@ -29,7 +30,7 @@ from adyton.service.pages.tables import budget_of, frame
 from adyton.service.pages.visits import Page, View, Visit, path_to, readable, redirect
 from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
-from adyton.tasks.request import Request, sent_request
+from adyton.tasks.request import AUTO, Request, sent_request
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _SECONDS_KEPT = 15.0
@@ -126,6 +127,7 @@ def _page(
 ) -> Page:
     """The form, with what to expect of it."""
     form, question = draft.form, draft.question
+    algorithms = question.algorithms(session.schema)
     left = session.kernel.known_budget.remaining
     expectation = _expectation(visit, session, table, draft)
     values = {
@@ -136,7 +138,7 @@ def _page(
         "unfinished": (),
         "levels": _levels(session.schema),
         "names": list(session.schema.names),
-        "algorithms": ["auto", *question.algorithms(session.schema)] if question.algorithms(session.schema) else [],
+        "algorithms": [AUTO, *algorithms] if algorithms else [],
         "steps": [display(step) for step in _steps(left)],
         "id": id or uuid.uuid4().hex,
         "notice": notice,
@@ -223,10 +225,9 @@ def _refused(visit: Visit, table: str, draft: Draft, id: str, problem: AdytonErr
     session, status, notice, kept = _session(visit, table, fresh=True), 400, "", ""
     if isinstance(problem, BudgetExceeded):
         status, left = 409, display(problem.left)
-        do = f"Ask for at most {left}." if problem.left > 0 else "Ask the curator of the table for more."
         draft.problems["epsilon"] = (
             f"This asks for ε = {display(problem.asked)}, but {left} of {display(problem.total)} is left now. Nothing "
-            f"was spent. {do}"
+            f"was spent. {instead_of_too_much(problem.left)}"
         )
     elif isinstance(problem, Unreached):
         status, kept = 503, id

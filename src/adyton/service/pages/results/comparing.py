@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from pyarrow import csv
 
 from adyton.errors import AdytonError, BadInput
 from adyton.learning.classifier import Classifier
@@ -17,21 +15,14 @@ from adyton.report.charts import MOST_BARS, Panel
 from adyton.report.page import Picture, Table, sentence
 from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, people
+from adyton.result.combining import combine
 from adyton.result.comparing import Changing, change
 from adyton.result.figures import Lines
-from adyton.result.folder import for_spreadsheets
-from adyton.result.released import Released, combine
+from adyton.result.released import Released
 from adyton.result.result import Result
-from adyton.service.pages.requests import Place, listed, question_of
-from adyton.service.pages.results.content import file_of, name_of, rendering_of, report_of
-from adyton.service.pages.results.outcomes import (
-    AT_ONCE,
-    PATIENCE,
-    Job,
-    Saved,
-    cache_of,
-    outcome,
-)
+from adyton.service.pages.requests import Place, listed, made_at, question_of
+from adyton.service.pages.results.content import KINDS, file_of, name_of, rendering_of, report_of, table_data
+from adyton.service.pages.results.outcomes import AT_ONCE, PATIENCE, Job, Saved, cache_of, outcome
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, redirect
 from adyton.tasks import Cdf, Histogram, Ranges, Task
@@ -159,8 +150,7 @@ def _choices(visit: Visit, table: str, keys: Mapping[str, str]) -> list[Group]:
         question, place = question_of(row["request"]), Place.of_row(visit, table, row)
         if row["status"] != "done" or question.request is None or isinstance(question.request.task, Classifier):
             continue
-        made = str(row["made"])[: 16 if visit.person.is_curator else 10].replace("T", " ")
-        words = f"{question} ({made}, ε = {question.price}{f', {place.owner}' if place.owner else ''})"
+        words = f"{question} ({made_at(visit, row)}, ε = {question.price}{f', {place.owner}' if place.owner else ''})"
         words += f", {place.id[:8]}" * (words in seen)
         seen.add(words)
         groups.setdefault(_fit(question.request.task), Group(question.words, [])).results.append((place.key, words))
@@ -256,9 +246,8 @@ def file(visit: Visit, table: str, name: str) -> Page:
         return report_of(value) if name == "report" else file_of(value, name)
     if name != "change.csv":
         raise NoSuchPage("A comparison has one file, change.csv.")
-    out = io.BytesIO()
-    csv.write_csv(for_spreadsheets(value.to_arrow()), out)
-    return download(out.getvalue(), f"{name_of(sides[0].result)}_{name}", "text/csv; charset=utf-8")
+    data = table_data(value.to_arrow(), "csv")
+    return download(data, f"{name_of(sides[0].result)}_{name}", KINDS["csv"])
 
 
 VIEWS: Mapping[tuple[str, str], View] = {
