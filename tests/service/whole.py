@@ -113,7 +113,11 @@ anchor = "people.anchor"
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "adyton", "serve", str(self.config)], stdout=log, stderr=log
             )
-        self.wait()
+        try:
+            self.wait()
+        except BaseException:
+            self.__exit__()  # or a service that is slow to start would outlive its test
+            raise
         return self
 
     def __exit__(self, *_):
@@ -125,7 +129,7 @@ anchor = "people.anchor"
                 self.process.kill()
         self.processes("")
 
-    def wait(self, seconds=90):
+    def wait(self, seconds=180):
         """Until it answers."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
