@@ -127,7 +127,7 @@ def test_measurements_that_tell_too_little_are_kept_and_asked_for_again(place, m
     [
         (("histogram", "histogramm"), "request 1 (ages): there is no task 'histogramm'."),
         (('"age"', '"agee"'), "ages: there is no attribute 'agee'"),
-        (("where", "wher"), "request 2 (long stays): a request for a mean has no 'wher'"),
+        (("where", "wher"), "request 2 (long stays): the task 'mean' has no 'wher'"),
         (("share = 2", "share = 0"), "share must be greater than 0"),
         (("share = 2", 'share = 2\nepsilon = "0.5"'), "both set the budget"),
         (('"0.1"', '"1.5"'), "name ε = 1.5 together, but the budget is 1"),

@@ -7,6 +7,7 @@ import adyton as ad
 from adyton.errors import BadInput
 from adyton.tasks import as_queries, task_from_dict
 from adyton.tasks.questions import to_plain
+from adyton.tasks.request import Request
 
 SCHEMA = ad.Schema(
     {
@@ -207,3 +208,18 @@ def test_ranges_take_one_value_or_all_where_there_is_no_order():
 def test_tasks_that_make_no_sense_are_refused(make, message):
     with pytest.raises(BadInput, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("plain", "word"),
+    [
+        ({"task": "marginals", "way": 2, "attrs": ["sex"], "epsilon": 1}, "attrs"),
+        ({"task": {"task": "marginals", "way": 2, "attrs": ["sex"]}, "epsilon": 1}, "attrs"),
+        ({"task": {"task": "count", "label": "sex"}, "epsilon": 1}, "label"),
+        ({"task": {"task": "mean", "attribute": "age", "where": "sex = 'F'"}, "epsilon": 1}, "where"),
+    ],
+)
+def test_a_key_that_no_task_reads_is_refused(plain, word):
+    """Otherwise a misspelt key would spend the budget on another question."""
+    with pytest.raises(BadInput, match=f"has no '{word}'"):
+        Request.from_dict(plain)

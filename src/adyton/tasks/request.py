@@ -207,14 +207,15 @@ class Request:
         if nested and (unknown := [key for key in plain if key not in _KEYS]):
             raise BadInput(f"a request has the keys {listing(_KEYS)}, given {listing(unknown)}.")
         given, where = plain.get("epsilon", epsilon), plain.get("where")
-        task = task_from_dict(plain["task"] if nested else plain)
-        its_own = {*task.to_dict(), *getattr(task, "__dataclass_fields__", ())}
-        if not nested and (unknown := [key for key in plain if key not in {*_KEYS, *its_own}]):
+        own = _Noted(plain["task"] if nested else plain)
+        task = task_from_dict(own)
+        if unknown := [key for key in own if key not in own.read and (nested or key not in _KEYS)]:
+            keys = ", ".join(sorted(own.read - {"task"})) or "none of its own"
             raise BadInput(
-                f"a request for a {task.kind} has no {listing(unknown)}. Besides the task's own keys, it may have "
+                f"the task {task.kind!r} has no {listing(unknown)}; its keys are: {keys}. Besides them, a request has "
                 f"{', '.join(_KEYS[1:])}."
             )
-        options = of_kind(dict, {} if not nested and "options" in its_own else plain.get("options") or {}, "options")
+        options = of_kind(dict, {} if not nested and "options" in own.read else plain.get("options") or {}, "options")
         return cls.of(
             task,
             exact(part_of(given, "exact"), "epsilon", computed=True) if isinstance(given, Mapping) else given,
@@ -227,6 +228,22 @@ class Request:
 
     def __str__(self) -> str:
         return f"{self.task}{f' where {self.where}' if self.where else ''}"
+
+
+class _Noted(dict[str, Any]):
+    """A mapping that notes which of its keys were read: the others are misspelt."""
+
+    def __init__(self, plain: Mapping[str, Any]) -> None:
+        super().__init__(plain)
+        self.read: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.read.add(key)
+        return super().get(key, default)
+
+    def __getitem__(self, key: str) -> Any:
+        self.read.add(key)
+        return super().__getitem__(key)
 
 
 def sent_request(plain: Any) -> Request:
