@@ -14,7 +14,7 @@ from adyton.errors import AdytonError
 from adyton.result.folder import JSON
 from adyton.result.result import Result
 from adyton.service.pages.asking.scripts import lines_for
-from adyton.service.pages.requests import STATES, Place, Row, again_path, listed, question_of
+from adyton.service.pages.requests import STATES, Place, Row, again_path, form_path, listed, question_of, typed
 from adyton.service.pages.results.content import (
     RECEIPT,
     file_of,
@@ -39,6 +39,7 @@ from adyton.service.pages.results.queries import COUNTED, Form, answered, form_o
 from adyton.service.pages.results.unfinished import MEASUREMENTS, without_result
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import (
+    Fields,
     NoSuchPage,
     Page,
     View,
@@ -56,6 +57,8 @@ _REHEARSALS = 8
 """How many rehearsed results are kept for a visitor."""
 _PENDING = "pending"
 """The field that says that a page has not even pictures without intervals."""
+_OF_A_BUTTON = ("form_key", "price", "do")
+"""The fields of a form that its next button has, too."""
 _LINES = 100
 """How many requests a page lists."""
 
@@ -131,7 +134,8 @@ def show(
     values = _values(visit, saved, path) | more
     if about is not None:
         plain, asked = _request_of(saved.result, request)
-        values["again"] = again_path(about["table"], plain) if plain else ""
+        if plain and not values["again"]:
+            values["again"] = again_path(about["table"], plain)
         if asked is not None and saved.result.receipt.private:
             values["where_else"] = lines_for(visit, about["table"], asked)
     if values["signed"] is not None:
@@ -218,13 +222,17 @@ class _Rehearsal(NamedTuple):
     table: str
     saved: Saved
     request: Any
+    form: Fields
+    """The form as it was sent."""
 
 
-def show_rehearsal(visit: Visit, session: RemoteSession, table: str, result: Result, request: Any) -> Page:
+def show_rehearsal(
+    visit: Visit, session: RemoteSession, table: str, result: Result, request: Any, form: Fields
+) -> Page:
     """The page of a rehearsed result, which is kept for the visitor for a while, so that it can be loaded again."""
     known: dict[str, _Rehearsal] = visit.person.kept.setdefault("rehearsals", {})
     key, saved = secrets.token_urlsafe(12), Saved("", result)
-    known[key] = _Rehearsal(table, saved, request)
+    known[key] = _Rehearsal(table, saved, request, form)
     while len(known) > _REHEARSALS:
         del known[next(iter(known))]
     return _shown_again(visit, session, table, key)
@@ -245,8 +253,13 @@ def rehearsed(visit: Visit, table: str, key: str) -> Page:
 def _shown_again(visit: Visit, session: RemoteSession, table: str, key: str) -> Page:
     """The page of a rehearsed result that is kept."""
     known, path = _rehearsal(visit, table, key), path_to("tables", table, "rehearsals", key)
-    exactness = _exactness(known.saved.result, session)
-    return show(visit, known.saved, path, frame(session, table), known.request, exactness=exactness)
+    more = {
+        "exactness": _exactness(known.saved.result, session),
+        "again": form_path(table, known.form),
+        "sent": [(name, own) for name, values in known.form.items() if name not in _OF_A_BUTTON for own in values],
+        "price": typed(known.saved.result.epsilon),
+    }
+    return show(visit, known.saved, path, frame(session, table), known.request, **more)
 
 
 def rehearsal_drawn(visit: Visit, table: str, key: str) -> Page:
