@@ -109,7 +109,7 @@ def of_another(one, **receipt):
         (lambda one: [replace(one, schema=ad.Schema({"age": ad.Integer(0, 16)}))], "declared in different ways"),
         (lambda one: [release_of(ad.Histogram("age"), where="sex == 'F'")], "the same rows"),
         (lambda one: [of_another(one, dataset="next year")], "the same data set"),
-        (lambda one: [RELEASE(ad.Marginals(way=2), "all-pairs")], "others only tables"),
+        (lambda one: [RELEASE(ad.Marginals(way=2), "all-pairs")], "of different kinds"),
     ],
 )
 def test_what_is_not_the_same_is_refused_in_a_sentence(parts, others, words):

@@ -21,7 +21,7 @@ from adyton.messages import listing, path_of, shorten
 from adyton.plans.base import ExpectedError
 from adyton.queries import Cells, Explicit, Kronecker, Product, Queries, Ranges, Total
 from adyton.result import figures
-from adyton.result.comparing import Comparable
+from adyton.result.comparing import Combinable, Comparable
 from adyton.result.figures import CellNumbers, Figure, Lines, numbered
 from adyton.result.intervals import Interval
 from adyton.result.receipt import Receipt
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _Several: TypeAlias = list[Any] | tuple[Any, ...]
 
 
-class Released(Result, Comparable):
+class Released(Result, Comparable, Combinable):
     """A release: an estimate that answers queries. One kind holds the count of every cell, another only tables.
 
     Quantiles, means, sums, the distribution and the largest cells are computed from released counts: post-processing,
@@ -434,14 +434,14 @@ MOST = 1000
 """How many releases can be combined at most."""
 COMBINED = "combined"
 """The name that a combined release has in place of an algorithm."""
-_AnyRelease = TypeVar("_AnyRelease", bound=Released)
+_AnyRelease = TypeVar("_AnyRelease", bound=Combinable)
 
 
 def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
     """One release out of several of the same attributes of the same rows, with less noise than each of them.
 
-    Counts of cells are averaged, each release with the weight 1/(its expected error)²; tables that were measured
-    separately are combined by least squares. Combining costs no privacy. Errors of the parts are independent, so
+    Counts are averaged, each release with the weight 1/(its expected error)²; tables that were measured separately are
+    combined by least squares. Combining costs no privacy. Errors of the parts are independent, so
     intervals are exact if those of all parts are. ``combined.epsilon`` is what all parts cost together.
 
     >>> import pandas, adyton as ad
@@ -455,11 +455,12 @@ def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
     given: list[Any] = list(releases) if isinstance(releases, list | tuple) else [releases]
     if not 2 <= len(given) <= MOST:
         raise BadInput(f"combine takes a list of 2 to {MOST:,} releases, given {shorten(releases)}.")
-    if other := next((release for release in given if not isinstance(release, Released)), None):
+    if other := next((release for release in given if not isinstance(release, Combinable)), None):
         raise BadInput(f"only releases of counts and of tables are combined, given {shorten(other)}.")
     first = given[0]
     if any(type(release).combined_with is not type(first).combined_with for release in given):
-        raise BadInput("some of these releases have counts of cells, others only tables. Combine releases of one kind.")
+        kinds = listing(list(dict.fromkeys(release.holds for release in given)))
+        raise BadInput(f"these releases are of different kinds: {kinds}. Combine releases of one kind.")
     check_same(given)
     made: _AnyRelease = first.combined_with(given[1:])
     return made
@@ -478,7 +479,7 @@ def joint_receipt(receipts: Sequence[Receipt]) -> Receipt:
     )
 
 
-def check_same(releases: Sequence[Released]) -> None:
+def check_same(releases: Sequence[Any]) -> None:
     """Refuse releases of different attributes, rows or data sets, and the same release twice."""
     first = releases[0]
     for release in releases[1:]:

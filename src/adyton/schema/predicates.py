@@ -151,18 +151,17 @@ def _literal(value: Scalar) -> str:
 
 
 def check_predicate(predicate: Predicate, schema: Schema) -> None:
-    """Raise an error unless every column exists, every literal has the type of its attribute, and the ends of a range
-    are in order: a range that ends before it begins has no row, and nobody wants to pay for it."""
+    """Raise an error unless every column exists, every literal has the type of its attribute, and every range ends
+    after it begins: a range without rows is a slip, and nobody wants to pay for it."""
     pending: list[tuple[Any, int]] = [(predicate, 0)]
-    together: list[And] = []
+    together: list[Any] = []
     while pending:
         node, depth = pending.pop()
         if depth > DEEPEST:
             raise PredicateError(_TOO_DEEP)
         if isinstance(node, And | Or) and node.parts:
             pending += [(part, depth + 1) for part in node.parts]
-            if isinstance(node, And):
-                together.append(node)
+            together += [node] * isinstance(node, And)
         elif isinstance(node, Not):
             pending.append((node.part, depth + 1))
         elif isinstance(node, IsNull):
@@ -178,10 +177,15 @@ def check_predicate(predicate: Predicate, schema: Schema) -> None:
         else:
             raise PredicateError(f"this is not a predicate: {shorten(node)}.")
     for both in together:
-        ends = [part for part in both.parts if isinstance(part, Compare) and part.operator in ("<", "<=", ">", ">=")]
-        for low in (part for part in ends if part.operator in (">", ">=")):
-            for high in (part for part in ends if part.operator in ("<", "<=") and part.column == low.column):
-                _check_ends(low.column, low.value, high.value, schema)
+        _check_joined(both, schema)
+
+
+def _check_joined(both: And, schema: Schema) -> None:
+    """Raise an error if one part asks for more than another allows: ``age >= 60 and age <= 30``."""
+    parts = [part for part in both.parts if isinstance(part, Compare)]
+    for low in (part for part in parts if part.operator in (">", ">=")):
+        for high in (part for part in parts if part.operator in ("<", "<=") and part.column == low.column):
+            _check_ends(low.column, low.value, high.value, schema)
 
 
 def _check_ends(column: str, low: Any, high: Any, schema: Schema) -> None:

@@ -208,11 +208,7 @@ def _beyond(comparison: Predicate, schema: Schema, *, refused: bool = False) -> 
         least, most, ends = attribute.min, attribute.max, f"{attribute.min:,.10g} to {attribute.max:,.10g}"
     elif isinstance(attribute, Times) and not attribute.is_part:
         low, high = attribute.literal(low, name).first, attribute.literal(high, name).last
-        least, most, ends = (
-            attribute.span.first,
-            attribute.span.last,
-            f"{attribute.labels[0]} to {attribute.labels[-1]}",
-        )
+        least, most, ends = *attribute.span, f"{attribute.min} to {attribute.max}"
     else:
         return ""
     if low > most or high < least:

@@ -23,6 +23,8 @@ from adyton import odds
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.learning.classifier import Classifier
+from adyton.marginals.program import what_it_does
+from adyton.plans.registry import algorithms
 from adyton.programs.base import Outlook, least_known, program_of
 from adyton.programs.numbers import NumbersOutlook
 from adyton.programs.targets import EPSILONS, Epsilon, Target, shown
@@ -127,6 +129,8 @@ def _warmed_up() -> None:
         program = program_of(Request.of(task, 1), schema)
         outlook = program.outlook()
         outlook.curves(EPSILONS[:1])
+    for name in algorithms():  # forms offer them, with what they do
+        what_it_does(name)
 
 
 def check(session: RemoteSession, request: Request) -> None:

@@ -161,7 +161,8 @@ def _page(
 def _algorithms(question: Question, schema: Schema) -> dict[str, str]:
     """The algorithms that can be chosen, each with what it does."""
     names = question.algorithms(schema)
-    known = {name: PROGRAMS[name].words if name in PROGRAMS else what_it_does(name) for name in names}
+    numbers = set(names) <= set(PROGRAMS)
+    known = {name: PROGRAMS[name].words if numbers else what_it_does(name) for name in names}
     return {AUTO: "the best one for the table, within the same budget", **known} if names else {}
 
 

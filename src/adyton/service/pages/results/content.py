@@ -21,7 +21,7 @@ from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, head
 from adyton.report.page import Section as ReportSection
 from adyton.result.folder import JSON, REPORT, for_spreadsheets
 from adyton.result.release import QUICK, Release
-from adyton.result.released import Released
+from adyton.result.released import COMBINED, Released
 from adyton.result.result import Result
 from adyton.result.rows import MOST_ROWS, sampled_table
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Sheets
@@ -198,7 +198,8 @@ def name_of(result: Result) -> str:
     """The data set and what was asked of it, as the name of a file."""
     data, dot, kind = result.receipt.dataset.rpartition(".")
     words = f"{data if dot and kind.isalpha() else result.receipt.dataset} {heading_of(result.task, result.where)}"
-    return re.sub(r"\W+", "_", words.lower()).strip("_")[:_LONGEST_NAME].rstrip("_") or "result"
+    stem = re.sub(r"\W+", "_", words.lower()).strip("_")[:_LONGEST_NAME].rstrip("_") or "result"
+    return f"{stem}_{COMBINED}" if result.algorithm == COMBINED else stem
 
 
 def _files(result: Result) -> Iterator[File]:

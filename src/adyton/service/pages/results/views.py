@@ -81,6 +81,8 @@ def results(visit: Visit, table: str) -> Page:
         several=several,
         newer=path_to("tables", table, "results", page=str(number - 1)) if number else "",
         older=path_to("tables", table, "results", page=str(number + 1)) if number < last else "",
+        ticked=visit.texts("r"),
+        tick="ticked" in visit.query,
         comparable=sum(row["status"] == "done" for row in part) > 1,
     )
 
@@ -297,7 +299,8 @@ def _request_of(result: Result, given: Any) -> tuple[Any, Any]:
 def _exactness(result: Result, session: RemoteSession) -> str:
     """How exact a result on made-up rows is, compared with one on the table, in a sentence."""
     if not isinstance(result.task, NumbersTask):
-        return "The noise is as large as that of a real result."
+        count = rows_for(Request(result.task, result.epsilon, result.where), session.schema)
+        return f"There are about {count:,} of them; the noise is as large as that of a real result."
     if result.task.rows is not None:
         return f"Each group has {result.task.rows:,} rows here, as you said: with fewer rows, intervals are wider."
     count = rows_for(Request(result.task, result.epsilon, result.where), session.schema)
