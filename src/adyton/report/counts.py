@@ -79,7 +79,8 @@ def view(release: Release) -> View:
     about, source = _about_algorithm(release.algorithm)
     said = f"How many {release.counted.noun} of {release.receipt.dataset} there are by {by}{where(release)}."
     if not release.receipt.private:
-        said = f"How many made-up {release.counted.noun} there are by {by}{where(release)}, in a {release.receipt.dataset}."
+        made_up = f"in a {release.receipt.dataset}"
+        said = f"How many made-up {release.counted.noun} there are by {by}{where(release)}, {made_up}."
     chosen = "chosen" if release.choice else "combined" if release.parts else "named"
     left = len(groups) - len(summary.panels)
     more = f"{left:,} more tables are in tables.csv beside this page." if left > 0 else ""

@@ -165,10 +165,9 @@ def _choices(visit: Visit, table: str, keys: Mapping[str, str]) -> tuple[list[Gr
         elif isinstance(question.request.task, Classifier):
             left_out.append(f"{question}: a classifier has no numbers to compare.")
         else:
-            if texts.count(words) > 1:
-                words = _in_words(visit, place, row, question, exactly=True)
             group = groups.setdefault(_fit(question.request.task), Group(question.words, []))
-            group.results.append((place.key, words))
+            several = texts.count(words) > 1
+            group.results.append((place.key, _in_words(visit, place, row, question, exactly=several)))
     known = {key for group in groups.values() for key, _ in group.results}
     given = {key for key in keys.values() if key}
     shown = [group for group in groups.values() if len(group.results) > 1 or group.results[0][0] in given]
