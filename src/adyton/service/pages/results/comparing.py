@@ -59,10 +59,9 @@ class Side:
 def compare(visit: Visit, table: str) -> Page:
     """Two results: choose them, or see what changed between them, or both as one."""
     ticked = visit.texts("r")
-    if visit.text("ticked") and len(ticked) not in (1, 2):  # back to the list, which says so, with what was ticked
-        return redirect(
-            f"{path_to('tables', table, 'results')}?{urlencode([('ticked', ''), *(('r', own) for own in ticked)])}"
-        )
+    if (ticked or visit.text("ticked")) and len(ticked) not in (1, 2):  # back to the list, with what was ticked
+        again = urlencode([("ticked", ""), *(("r", own) for own in ticked)])
+        return redirect(f"{path_to('tables', table, 'results')}?{again}")
     if ticked:
         places = ("b", "a") if len(ticked) > 1 else ("a",)  # the list has the newest first
         return redirect(path_to("tables", table, "compare", **dict(zip(places, ticked, strict=False))))
