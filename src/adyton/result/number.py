@@ -119,7 +119,7 @@ class Number(Result, Changing, Combinable):
             return discrete_laplace_radius(1 / self.row_epsilon, rate)
         found = self.joint_law([None], rate).interval(np.ones((1, 1)))
         ends = math.ceil(found.lower[0]), math.floor(found.upper[0])  # the true number is whole
-        return max(self.value - ends[0], ends[1] - self.value)
+        return int(max(self.value - ends[0], ends[1] - self.value))
 
     def interval(self, confidence: float = CONFIDENCE) -> Figure:
         """The number with its exact interval."""

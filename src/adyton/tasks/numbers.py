@@ -262,7 +262,9 @@ class Quantiles(NumbersTask):
         return cls(given[cls.kind].strip(), at if at.isalpha() else names_of(at), by=by, rows=given.get("group_rows"))
 
     def __str__(self) -> str:
-        return f"{self._shares} {super().__str__()}"
+        words = super().__str__()
+        median = self.quantiles == _NAMED["median"]
+        return words.replace(self.word, self.called, 1) if median else f"{self._shares} {words}"
 
     @property
     def called(self) -> str:
