@@ -30,10 +30,10 @@ from .programs import load as load
 from .queries import Measurement as Measurement
 from .queries import Partition as Partition
 from .result import Release as Release
+from .result.combining import combine as combine
 from .result.comparing import change as change
 from .result.number import Number as Number
-from .result.release import cut_off as cut_off
-from .result.released import combine as combine
+from .result.number import cut_off as cut_off
 from .result.result import Result as Result
 from .schema import Boolean as Boolean
 from .schema import Categorical as Categorical

@@ -10,7 +10,7 @@ from small_table import releases
 import adyton as ad
 from adyton.errors import BadInput
 from adyton.plans import simulate
-from adyton.result.release import averaged
+from adyton.result.combining import averaged
 
 RELEASE = releases(15)
 

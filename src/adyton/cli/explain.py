@@ -25,9 +25,9 @@ from adyton.exact import as_number, display, positive
 from adyton.kernel.kernel import Kernel
 from adyton.programs import load
 from adyton.report.plot import check_ending, draw
+from adyton.result.combining import combine as combined_release
 from adyton.result.comparing import Changing, Comparable, Comparison, change
 from adyton.result.folder import file_in, says_so
-from adyton.result.released import combine as combined_release
 from adyton.schema import Schema
 
 _FILE = (

@@ -30,12 +30,13 @@ from adyton.messages import listing, shorten
 from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
+from adyton.result.combining import joint_receipt
 from adyton.result.intervals import Interval, radius
 from adyton.result.joint_law import JointLaw, is_whole, radius_of_sums
 from adyton.result.receipt import read_bought
-from adyton.result.release import TABLES
-from adyton.result.released import Released, Slice, Table, joint_receipt, one_by_one
+from adyton.result.released import Released, Slice, Table, one_by_one
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels, with_counted
+from adyton.result.shown import TABLES
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.noise_moments import Moments, TableMoments
 from adyton.solving.residuals import in_order, residuals

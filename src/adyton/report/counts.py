@@ -37,8 +37,9 @@ from adyton.report.page import (
 )
 from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, people
-from adyton.result.release import QUICK, TABLES
+from adyton.result.release import QUICK
 from adyton.result.sheets import Column, HoldBack, Sheet, Sheets
+from adyton.result.shown import TABLES
 from adyton.schema.misfits import misfits_of
 from adyton.tasks import as_queries
 from adyton.tasks.questions import question_in_words

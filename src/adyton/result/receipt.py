@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from adyton import __version__
-from adyton.choice.decision import Bought
+from adyton.choice.decision import Bought, Choice
 from adyton.errors import BadInput
-from adyton.exact import as_number
+from adyton.exact import as_number, exact
 from adyton.kernel.kernel import Kernel
 from adyton.kernel.ledger.ledger import short_name
 from adyton.kernel.ledger.records import LARGEST_TOTAL, Account, Budgeted
@@ -257,3 +257,26 @@ def read_figures(plain: object, name: str) -> dict[str, float]:
         as_text(key, name): math.inf if figure is None else as_real(figure, name)
         for key, figure in of_kind(dict, plain, name).items()
     }
+
+
+def read_choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
+    """Read a choice and check its parts; the prices of the features and what was left add up to *epsilon*."""
+    plain = of_kind(dict, given, "the choice")
+    if part_of(plain, "algorithm") != algorithm:
+        raise BadInput(f"{shorten(part_of(plain, 'algorithm'))} was chosen, {shorten(algorithm)} was run.")
+    left = as_amount(part_of(plain, "left"), "what was left", most=epsilon)
+    bought = tuple(read_bought(feature, epsilon) for feature in of_kind(list, part_of(plain, "bought"), "bought"))
+    paid = left
+    for feature in bought:
+        paid = exact(paid + feature.spent, "the price of the choice", computed=True)
+    if paid != epsilon:
+        raise BadInput(f"the parts of the choice cost {shorten(paid)} a row, not {shorten(epsilon)}.")
+    return Choice(
+        algorithm,
+        left,
+        bought,
+        regrets=read_figures(part_of(plain, "regrets"), "regrets"),
+        errors=read_figures(part_of(plain, "errors"), "errors"),
+        notes=tuple(as_text(note, "a note") for note in of_kind(list, part_of(plain, "notes"), "notes")),
+        finished=of_kind(bool, plain.get("finished", bool(bought)), "finished"),  # older files do not have this key
+    )

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from adyton.arrays import Array, Reals
+from adyton.arrays import Reals
 from adyton.choice.decision import Choice
 from adyton.choice.pythia import Chosen
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
-from adyton.exact import display, exact
 from adyton.kernel.kernel import Kernel
 from adyton.messages import listing, shorten
 from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
-from adyton.queries import Explicit, Identity, Marginals, Queries
-from adyton.result.intervals import NOT_MEASURED, Interval
+from adyton.queries import Identity, Marginals, Queries
+from adyton.result.combining import COMBINED, MOST, averaged, check_same, noise_of_parts
+from adyton.result.intervals import Interval
 from adyton.result.joint_law import CellLaw, JointLaw
-from adyton.result.known import Adjustment, KnownNoise, contradicted, keeping_totals
-from adyton.result.noise_model import MOST_QUERIES, CombinedNoise, NoiseModel
-from adyton.result.number import CutOff
-from adyton.result.receipt import read_bought, read_figures
-from adyton.result.released import COMBINED, MOST, Released, Slice, Table, check_same, joint_receipt, one_by_one
+from adyton.result.known import Adjustment, KnownNoise, contradicted
+from adyton.result.noise_model import CombinedNoise, NoiseModel
+from adyton.result.number import cut_off
+from adyton.result.receipt import read_choice
+from adyton.result.released import Released, Slice, Table, one_by_one
 from adyton.result.result import result_from
 from adyton.result.rows import CellRows
-from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels, with_counted
-from adyton.schema.plain_values import as_amount, as_plain, as_real, as_text, of_kind, part_of
-from adyton.tasks import RowsPerUnit, as_queries
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Look, Sheets, with_counted
+from adyton.result.shown import CELLS, arrow_of, cell_sheets, choice_in_words, error_in_words, sheets_of, shown_estimate
+from adyton.schema.plain_values import as_plain, as_real, of_kind, part_of
+from adyton.tasks import as_queries
 from adyton.tasks.known import KnownTotals
 from adyton.tasks.questions import one_question, question_in_words
-from adyton.whole import SAFE, whole
+from adyton.whole import SAFE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,20 +47,10 @@ if TYPE_CHECKING:
 
 QUICK = 1 << 12
 """Up to this many cells, bounds and errors take little time; with more, a notebook does not wait for them."""
-CELLS, ANSWERS, TABLES = "estimate.csv", "answers.csv", "tables.csv"
-TOO_MANY_LINES = f"No bounds: they are computed for at most {MOST_QUERIES:,} lines at a time."
 _SIMULATED = 1 << 17
 """How many cells are simulated in all to find errors that have no closed form."""
 _FEWEST_DRAWN, _MOST_DRAWN = 50, 1 << 22
 """How many times the noise is drawn to rank cells, at least, and how many cells are drawn in all."""
-_RANKED = 5
-"""How many of the best algorithms an explanation names; the chosen one is always named."""
-_LIMITS = (1, 2, 3, 5)
-_ORIGIN = {
-    "exact": "computed before anything was measured",
-    "estimate": "computed before anything was measured, up to a small error of estimation",
-    "resampled": "found by running the algorithm again on what it published; not guaranteed",
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -138,7 +128,7 @@ class Release(Released):
         """The noise model of the estimate before it was adjusted to known totals."""
         estimate = self._cells_before
         if self.parts:
-            return CombinedNoise.of(_models(self.parts), self.weights, estimate)
+            return CombinedNoise.of(noise_of_parts(self.parts), self.weights, estimate)
         counting = self.epsilon - (self.misfits.epsilon if self.misfits else 0)
         row_epsilon = counting / self.rows_per_unit if self.choice is None else self.choice.left
         return NoiseModel(self._plan, self.workload, row_epsilon, estimate, self.measured)
@@ -173,20 +163,10 @@ class Release(Released):
         totals = KnownTotals.of(known)
         if self.known is not None:
             totals = self.known.and_more(totals)
-        adjusted = replace(
-            self,
-            known=totals.checked(self.schema),
-            before=self._cells_before,
-        )
+        adjusted = replace(self, known=totals.checked(self.schema), before=self._cells_before)
         release = replace(adjusted, estimate=adjusted._adjustment.estimate.reshape(self.estimate.shape))
         release.__dict__.update({name: adjusted.__dict__[name] for name in ("_noise_before", "_adjustment")})
         return release
-
-    def _shown(self, look: Look) -> Reals:
-        """The estimate as it is shown; whole and non-negative counts agree with known totals, too."""
-        if self.known is None or look == AS_IT_IS:
-            return look.shown(self.estimate)
-        return keeping_totals(look, self.estimate, self.known, self.schema)
 
     @property
     def _plan(self) -> Plan:
@@ -349,7 +329,7 @@ class Release(Released):
         :func:`adyton.tasks.as_queries`. With *integer* or *nonnegative* the answers are computed from such counts.
         """
         asked = as_queries(self.schema, queries)
-        return np.asarray(asked @ self._shown(Look(integer, nonnegative)), dtype=np.float64)
+        return np.asarray(asked @ shown_estimate(self, Look(integer, nonnegative)), dtype=np.float64)
 
     def interval(self, queries: object = None, confidence: float = 0.95) -> Interval:
         """Answers with confidence intervals, for *queries*, or for every cell if none are given.
@@ -385,20 +365,8 @@ class Release(Released):
         With *attributes*, the table of these only, summed over the others. No count lies outside its bounds: where
         *integer* or *nonnegative* moved it, they are widened. Unknown bounds are infinite, and a warning says so.
         """
-        kept = self.schema.names if attributes is None else self.schema.check_names(attributes)
-        look = Look(integer, nonnegative)
-        if confidence is None and self.hold is not None and self.hold.wider_than is not None:
-            return self._cell_sheets(kept, look, CONFIDENCE).to_arrow()
-        sheets = self._cell_sheets(kept, look, None)
-        if confidence is not None:
-            bounds = self.interval(self._marginal(kept), confidence)
-            if bounds.missing or bounds.confidence < float(exact(confidence, "confidence")):
-                warnings.warn(bounds.missing or bounds.note, stacklevel=2)
-            if bounds.beyond:
-                endless = np.full(bounds.estimate.shape, np.inf)
-                bounds = replace(bounds, lower=-endless, upper=endless)
-            sheets = _within(sheets, replace(bounds, note=""), look)
-        return sheets.held_by(self.hold).to_arrow()
+        names = self.schema.names if attributes is None else self.schema.check_names(attributes)
+        return arrow_of(self, names, Look(integer, nonnegative), confidence)
 
     # ---- what it shows and keeps ------------------------------------------------------------------------------------
 
@@ -410,12 +378,7 @@ class Release(Released):
     def own_paragraphs(self) -> tuple[str, ...]:
         """Why this algorithm ran, how far off the answers are, and what limits on rows per unit would leave out."""
         limits = () if self.task.last_class is None else cut_off(self)
-        return (
-            self._choice_in_words(),
-            *self.known_in_words(),
-            self._error_in_words(),
-            *(f"{limit}." for limit in limits),
-        )
+        return (choice_in_words(self), *self.known_in_words(), error_in_words(self), *(f"{limit}." for limit in limits))
 
     def known_in_words(self) -> tuple[str, ...]:
         """The known totals, that ε does not cover them, and whether the measurements contradict them."""
@@ -432,90 +395,14 @@ class Release(Released):
             "a value is missing or outside.",
         )
 
-    def _choice_in_words(self) -> str:
-        """Why this algorithm ran, or how it was combined."""
-        choice = self.choice
-        if self.parts:
-            shares = ", ".join(
-                f"{part.algorithm} with ε = {display(part.epsilon)} counts {100 * weight:.3g}%"
-                for part, weight in zip(self.parts, self.weights, strict=True)
-            )
-            return f"Combined from {len(self.parts)} releases, weighted by their noise: {shares}."
-        if choice is None:
-            return f"Algorithm: {self.algorithm}, as asked."
-        marks = {self.algorithm: " (chosen)"}
-        named = [pair for place, pair in enumerate(choice.ranked()) if place < _RANKED or pair[0] == self.algorithm]
-        ranked = ", ".join(f"{name} {regret}{marks.get(name, '')}" for name, regret in named)
-        looked = "from public information, at no cost in privacy"
-        if choice.bought:
-            features = ", ".join(
-                f"{feature.words} ({feature.value:,.6g} ± {feature.deviation:,.3g}, noisy)" for feature in choice.bought
-            )
-            looked = f"after measuring {features}, for ε = {display(choice.spent * self.rows_per_unit)}"
-        notes = "".join(f" Note: {note}" for note in choice.notes)
-        said = f"Algorithm: {self.algorithm}, chosen {looked}."
-        return f"{said} Expected error of each, relative to the best (1 = best): {ranked}.{notes}"
-
-    def _error_in_words(self) -> str:
-        """The expected error of one answer."""
-        error = self.known_error
-        if error is None:
-            return "Expected error: unknown. It could not be computed here."
-        runs = "one run" if error.runs == 1 else f"{error.runs} runs"
-        slow = f" It comes from {runs} only: runs were slow here." if error.runs else ""
-        return (
-            f"Expected error: an answer is typically off by {error.per_query:.3g} (root mean square over "
-            f"{error.queries:,} queries), {_ORIGIN[error.kind]}.{slow}"
-        )
-
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """What the task asks for: marginals, cumulative counts, answers to queries, or the cells."""
-        queries, shown = self.workload, self._shown(look)
-        if self.tables_alone:
-            sets = [list(places) for places in self.table_places]
-            queries = queries if isinstance(queries, Marginals) else Marginals(self.schema.shape, sets)
-            counts = [look.numbers(Marginals(self.schema.shape, [places]) @ shown) for places in sets]
-            file, sheets = TABLES, [self._sheet(*pair) for pair in zip(sets, counts, strict=True)]
-        elif self.task.cumulative:
-            file = CELLS
-            sheets = [self._sheet(range(self.estimate.ndim), look.numbers(queries @ shown), "cumulative_count")]
-        elif questions := self.task.questions():
-            words, column = list(map(question_in_words, questions)), Column("count", look.numbers(queries @ shown))
-            file, sheets = ANSWERS, [Sheet({"query": words}, (column,), counted=self.counted_rows)]
-        else:
-            return self._cell_sheets(self.schema.names, look, confidence)
-        return self._bounded(queries, Sheets(file, tuple(sheets), look=asdict(look)), look, confidence)
+        return sheets_of(self, look, confidence)
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
         """The cells, if the task asks for something else."""
-        if self.sheets(look, None).file == CELLS:
-            return ()
-        return (self._cell_sheets(self.schema.names, look, confidence),)
-
-    def _cell_sheets(self, names: Collection[str], look: Look, confidence: float | None) -> Sheets:
-        """The counts of every cell of some attributes, summed over the others."""
-        places = [place for place, name in enumerate(self.schema.names) if name in names]
-        queries: Queries = Marginals(self.schema.shape, [places])
-        sheet = self._sheet(places, look.numbers(queries @ self._shown(look)))
-        if len(places) == len(self.schema.names):
-            queries = Identity(self.schema.shape)
-        return self._bounded(queries, Sheets(CELLS, (sheet,), look=asdict(look)), look, confidence)
-
-    def _sheet(self, places: Sequence[int], counts: Array, column: str = "count") -> Sheet:
-        names = [self.schema.names[place] for place in places]
-        labels = dict(zip(names, cell_labels([self.axes[name] for name in names]), strict=True))
-        return Sheet(labels, (Column(column, counts),), counted=self.counted_rows)
-
-    def _bounded(self, queries: Queries, sheets: Sheets, look: Look, confidence: float | None) -> Sheets:
-        """Sheets with bounds where there are any; notes say which are missing, and why. What is held back is blank."""
-        if confidence is None:
-            return sheets.held_by(self.hold)
-        if queries.count > MOST_QUERIES:
-            return sheets.noted(TOO_MANY_LINES).held_by(self.hold)
-        if self.noise.beyond(queries):
-            return sheets.noted(NOT_MEASURED).held_by(self.hold)
-        bounds = self.interval(queries, confidence)  # all at once, because the algorithm is run again for them
-        return (sheets.noted(bounds.missing) if bounds.missing else _within(sheets, bounds, look)).held_by(self.hold)
+        same = self.sheets(look, None).file == CELLS
+        return () if same else (cell_sheets(self, self.schema.names, look, confidence),)
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The requested tables that can be drawn."""
@@ -577,7 +464,7 @@ class Release(Released):
             release = cls(
                 **{**common, "options": _options(common["options"], algorithm)},
                 estimate=estimate,
-                choice=None if choice is None else _choice(choice, algorithm, counting),
+                choice=None if choice is None else read_choice(choice, algorithm, counting),
                 measured=_measured(plain.get("measured")),
             )
             release = _with_known(release, plain)
@@ -594,115 +481,6 @@ class Release(Released):
 def _transposed(table: Reals, places: list[int]) -> Reals:
     """A table with its axes in the order of *places*, from the order of the schema."""
     return np.ascontiguousarray(table.transpose([sorted(places).index(place) for place in places]))
-
-
-def _within(sheets: Sheets, bounds: Interval, look: Look) -> Sheets:
-    """Sheets with the bounds of all their lines."""
-    bounded, start = [], 0
-    for sheet in sheets.sheets:
-        part, (column,) = slice(start, start + sheet.lines), sheet.columns
-        lower, upper = look.around(column.values, bounds.lower[part], bounds.upper[part])
-        bounded.append(replace(sheet, columns=(replace(column, lower=lower, upper=upper),), note=bounds.note))
-        start = part.stop
-    return replace(sheets, sheets=tuple(bounded), confidence=bounds.confidence)
-
-
-# ---- what limits on the rows of a unit would leave out ---------------------------------------------------------------
-
-
-def cut_off(release: Release, limits: int | Sequence[int] | None = None) -> list[CutOff]:
-    """What some limits on the rows of a unit would leave out; by default 1, 2, 3, 5, 10, 20, 30, 50 and so on.
-
-    ``ad.cut_off(session.release(ad.RowsPerUnit(50), epsilon="0.1"))``; nothing more is spent. The last class of such a
-    release is "50 or more", so rows are given as "at least". For the limit that is in force,
-    :meth:`adyton.Session.cut_off` measures the same with less noise.
-    """
-    task = getattr(release, "task", None)
-    if not isinstance(task, RowsPerUnit):
-        given = shorten(release) if task is None else str(task)
-        raise BadInput(f"what is cut off follows from a release of ad.RowsPerUnit(…). This is {given}.")
-    if limits is None:
-        steps = [step * 10**power for power in range(6) for step in _LIMITS]
-        limits = [step for step in steps if step < task.most]
-    wanted = [whole(limit, "a limit", 1) for limit in ([limits] if isinstance(limits, int) else limits)]
-    if not wanted:
-        return []
-    if max(wanted) >= task.most:
-        raise BadInput(
-            f"limits are numbers of rows below {task.most}: units with that many or more are one class of the release, "
-            f"given {shorten(limits)}."
-        )
-    sizes = np.arange(1, task.most + 1)
-    cut = np.array([np.maximum(sizes - limit, 0) for limit in wanted])
-    of_units, of_rows = (
-        release.noise.interval(Explicit.from_rows(queries.astype(np.int64)), CONFIDENCE) for queries in (cut > 0, cut)
-    )
-    units, rows = float(release.estimate.sum()), float(release.estimate @ sizes)
-    return [
-        CutOff(
-            limit,
-            task.most,
-            above := float(release.estimate[limit:].sum()),
-            gone := float(release.estimate @ cut[place]),
-            (float(of_rows.lower[place]), float(of_rows.upper[place])),
-            (float(of_units.lower[place]), float(of_units.upper[place])),
-            _share(above, units),
-            _share(gone, rows),
-        )
-        for place, limit in enumerate(wanted)
-    ]
-
-
-def _share(part: float, whole_part: float) -> float:
-    """A part of the whole, from 0 to 1: noise can make a part negative, or larger than the whole."""
-    return float(np.clip(part / whole_part, 0, 1)) if whole_part > 0 else 0.0
-
-
-# ---- several releases as one -----------------------------------------------------------------------------------------
-
-
-def averaged(releases: Sequence[Release], weights: Sequence[float] | None = None) -> Release:
-    """The average, weighted by noise unless weights are given. Combined releases are split into their parts first."""
-    parts = [part for release in releases for part in release.parts or (release,)]
-    own = _weights(parts) if weights is None else tuple(weights)
-    estimate = sum((weight * part.estimate for weight, part in zip(own, parts, strict=True)), np.zeros(1))
-    return replace(
-        parts[0],
-        algorithm=COMBINED,
-        options={},
-        epsilon=sum((part.epsilon for part in parts), Fraction(0)),
-        estimate=np.asarray(estimate),
-        choice=None,
-        receipt=joint_receipt([part.receipt for part in parts]),
-        misfits=None,
-        measured=None,
-        parts=tuple(parts),
-        weights=own,
-    )
-
-
-def _models(parts: Sequence[Release]) -> list[NoiseModel]:
-    """The noise of each part. Parts made for the same task share one workload object, so that it is recognised as the
-    same."""
-    first = parts[0]
-    return [replace(part.noise, workload=first.workload) if part.task == first.task else part.noise for part in parts]
-
-
-def _weights(parts: Sequence[Release]) -> tuple[float, ...]:
-    """Weights in proportion to 1/E‖error‖² on the queries of the first part."""
-    models = _models(parts)
-    asked = models[0].workload
-    squares = []
-    for part, model in zip(parts, models, strict=True):
-        if part.task != parts[0].task and not model.determines(asked):
-            raise BadInput(
-                f"the answers to {parts[0].task} do not follow from what was measured for {part.task}. Combine "
-                "releases of the same task."
-            )
-        computed = model.expected_error() if model.workload is asked else None
-        squares.append(float((model.resampled_error(asked) if computed is None else computed).total ** 2))
-    worth = 1 / np.maximum(squares, 1e-300)
-    return tuple((worth / worth.sum()).tolist())
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -771,26 +549,3 @@ def _rehearse(model: NoiseModel) -> None:
     plan, workload, epsilon = model.plan, model.workload, model.epsilon
     counts = np.zeros(workload.domain, dtype=np.int64)
     plan.admit(Kernel.simulated(counts, epsilon=epsilon, seed=0).root, workload, epsilon)
-
-
-def _choice(given: object, algorithm: str, epsilon: Fraction) -> Choice:
-    """Read a choice and check its parts; the prices of the features and what was left add up to *epsilon*."""
-    plain = of_kind(dict, given, "the choice")
-    if part_of(plain, "algorithm") != algorithm:
-        raise BadInput(f"{shorten(part_of(plain, 'algorithm'))} was chosen, {shorten(algorithm)} was run.")
-    left = as_amount(part_of(plain, "left"), "what was left", most=epsilon)
-    bought = tuple(read_bought(feature, epsilon) for feature in of_kind(list, part_of(plain, "bought"), "bought"))
-    paid = left
-    for feature in bought:
-        paid = exact(paid + feature.spent, "the price of the choice", computed=True)
-    if paid != epsilon:
-        raise BadInput(f"the parts of the choice cost {shorten(paid)} a row, not {shorten(epsilon)}.")
-    return Choice(
-        algorithm,
-        left,
-        bought,
-        regrets=read_figures(part_of(plain, "regrets"), "regrets"),
-        errors=read_figures(part_of(plain, "errors"), "errors"),
-        notes=tuple(as_text(note, "a note") for note in of_kind(list, part_of(plain, "notes"), "notes")),
-        finished=of_kind(bool, plain.get("finished", bool(bought)), "finished"),  # older files do not have this key
-    )

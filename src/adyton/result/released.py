@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
 import numpy as np
 
@@ -17,14 +17,13 @@ from adyton.arrays import Integers, Reals, arrow_column
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
-from adyton.messages import listing, path_of, shorten
+from adyton.messages import listing, path_of
 from adyton.plans.base import ExpectedError
 from adyton.queries import Cells, Explicit, Kronecker, Product, Queries, Ranges, Total
 from adyton.result import figures
 from adyton.result.comparing import Combinable, Comparable
 from adyton.result.figures import CellNumbers, Figure, Lines, numbered
 from adyton.result.intervals import Interval
-from adyton.result.receipt import Receipt
 from adyton.result.result import Result
 from adyton.result.rows import RowsMade, RowSource, sampled_table, write_rows
 from adyton.result.sheets import cell_labels, free_name, to_pandas, with_counted
@@ -148,12 +147,7 @@ class Released(Result, Comparable, Combinable):
     ) -> list[Figure]: ...
 
     def quantile(
-        self,
-        q: Rational | _Several,
-        attribute: str | None = None,
-        *,
-        among: object = None,
-        confidence: float = 0.95,
+        self, q: Rational | _Several, attribute: str | None = None, *, among: object = None, confidence: float = 0.95
     ) -> Figure | list[Figure]:
         """The least number that a part *q* of the rows does not exceed; for a list of parts, a list of such numbers.
 
@@ -425,78 +419,3 @@ def one_by_one(attributes: tuple[Any, ...], schema: Schema) -> tuple[str, ...]:
     if not names or not all(isinstance(name, str) for name in names):
         raise BadInput(f'name the attributes of the table, like table("age", "sex"), given {listing(names)}.')
     return schema.check_names(tuple(names))
-
-
-# ---- several of the same thing ---------------------------------------------------------------------------------------
-
-
-MOST = 1000
-"""How many releases can be combined at most."""
-COMBINED = "combined"
-"""The name that a combined release has in place of an algorithm."""
-_AnyRelease = TypeVar("_AnyRelease", bound=Combinable)
-
-
-def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
-    """One release out of several of the same attributes of the same rows, with less noise than each of them.
-
-    Counts are averaged, each release with the weight 1/(its expected error)²; tables that were measured separately are
-    combined by least squares. Combining costs no privacy. Errors of the parts are independent, so
-    intervals are exact if those of all parts are. ``combined.epsilon`` is what all parts cost together.
-
-    >>> import pandas, adyton as ad
-    >>> table = pandas.DataFrame({"age": [34, 51, 51, 77] * 500})
-    >>> session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
-    >>> weeks = [session.release(ad.Histogram("age"), epsilon=amount, algorithm="identity") for amount in (0.3, 0.4)]
-    >>> both = ad.combine(weeks)
-    >>> both.expected_error.per_query < weeks[1].expected_error.per_query, both.median().kind, both
-    (True, 'exact', <release: histogram of age, by combined, ε = 0.7>)
-    """
-    given: list[Any] = list(releases) if isinstance(releases, list | tuple) else [releases]
-    if not 2 <= len(given) <= MOST:
-        raise BadInput(f"combine takes a list of 2 to {MOST:,} releases, given {shorten(releases)}.")
-    if other := next((release for release in given if not isinstance(release, Combinable)), None):
-        raise BadInput(f"only releases of counts and of tables are combined, given {shorten(other)}.")
-    first = given[0]
-    if any(type(release).combined_with is not type(first).combined_with for release in given):
-        kinds = listing(list(dict.fromkeys(release.holds for release in given)))
-        raise BadInput(f"these releases are of different kinds: {kinds}. Combine releases of one kind.")
-    check_same(given)
-    made: _AnyRelease = first.combined_with(given[1:])
-    return made
-
-
-def joint_receipt(receipts: Sequence[Receipt]) -> Receipt:
-    """One receipt for all: the budget as the last release left it; the sum of budgets, if entry numbers repeat."""
-    entries = tuple(entry for receipt in receipts for entry in receipt.entries)
-    last = max(receipts, key=lambda receipt: (receipt.created, receipt.spent))
-    if len({entry.number for entry in entries}) < len(entries):
-        total, spent = (sum((getattr(receipt, of) for receipt in receipts), Fraction(0)) for of in ("total", "spent"))
-    else:
-        total, spent = (max(getattr(receipt, of) for receipt in receipts) for of in ("total", "spent"))
-    return replace(
-        last, total=total, spent=spent, entries=entries, private=all(receipt.private for receipt in receipts)
-    )
-
-
-def check_same(releases: Sequence[Any]) -> None:
-    """Refuse releases of different attributes, rows or data sets, and the same release twice."""
-    first = releases[0]
-    for release in releases[1:]:
-        if release.schema != first.schema:
-            both = " and ".join(listing(given.schema.names) for given in (first, release))
-            how = "declared in different ways" if release.schema.names == first.schema.names else f"about {both}"
-            raise BadInput(f"only releases of the same attributes are combined; these are {how}.")
-        if release.where != first.where:
-            raise BadInput(
-                f"only releases of the same rows are combined; these have where {shorten(first.where)} and "
-                f"{shorten(release.where)}."
-            )
-        if release.receipt.dataset != first.receipt.dataset:
-            raise BadInput(
-                f"only releases of the same data set are combined; these are of {shorten(first.receipt.dataset)} and "
-                f"{shorten(release.receipt.dataset)}."
-            )
-    for place, release in enumerate(releases):
-        if any(release is other or release.same_noise(other) for other in releases[:place]):
-            raise BadInput(f"the same release is given twice, number {place + 1} of the list. Its noise counts once.")

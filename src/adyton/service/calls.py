@@ -17,7 +17,7 @@ from adyton.service import channel
 from adyton.service.access import Access, Person
 from adyton.service.channel import Busy, Forbidden, NotFound
 from adyton.service.gate import Passage
-from adyton.service.limits import UnderWay
+from adyton.service.limits import CallCount
 from adyton.service.receipts import sign, signing_key
 from adyton.service.settings import Settings
 from adyton.service.timing import SECOND, Clock, Durations, Line, Work, class_of
@@ -38,7 +38,7 @@ class Service:
         self.durations = Durations.of_seconds(**settings.timing.model_dump())
         self.key = signing_key(Path(settings.receipts))
         self.access = Access(Path(settings.access))
-        self.counted = UnderWay(settings.limits.under_way, settings.limits.under_way_each)
+        self.counted = CallCount(settings.limits.under_way, settings.limits.under_way_each)
         self.works: dict[Key, Work] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self._lines: defaultdict[Key, Line] = defaultdict(Line)

@@ -180,6 +180,15 @@ async def send(writer: asyncio.StreamWriter, message: Mapping[str, Any]) -> None
     await writer.drain()
 
 
+async def start(module: str) -> tuple[asyncio.subprocess.Process, asyncio.StreamWriter, asyncio.StreamReader]:
+    """A new process that runs a module, and the streams to it and from it; what it says of errors is dropped."""
+    pipe, command = asyncio.subprocess.PIPE, (sys.executable, "-m", module)
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process, process.stdin, process.stdout
+
+
 async def call(path: str | Path, message: Mapping[str, Any], idle: Idle | None = None) -> Any:
     """Send one call to the socket at *path* and return what the reply says under ``ok``.
 
@@ -226,8 +235,8 @@ def error_of(error: BaseException) -> Message:
     return {"kind": type(error).__name__, "message": str(error), **figures}
 
 
-async def serve(path: str | Path, answer: Answer, *, mode: int = 0o600) -> asyncio.Server:
-    """Answer the calls that arrive at a Unix socket at *path*, which replaces an old one and gets these permissions.
+async def serve(path: str | Path, answer: Answer) -> asyncio.Server:
+    """Answer the calls that arrive at a Unix socket at *path*, which replaces an old one and is for this user alone.
 
     Calls of one connection are answered one after the other; a connection that sends no frame is closed. *answer* is
     not cancelled when the other side hangs up: what it has begun, it completes.
@@ -245,7 +254,7 @@ async def serve(path: str | Path, answer: Answer, *, mode: int = 0o600) -> async
         writer.close()
 
     Path(path).unlink(missing_ok=True)
-    mask = os.umask(0o777 & ~mode)
+    mask = os.umask(0o177)
     try:
         return await asyncio.start_unix_server(connected, path, backlog=256)
     finally:

@@ -25,21 +25,12 @@ _SECONDS = 60
 
 async def ask(call: str, **given: Any) -> Message:
     """The reply of a new process to one of :data:`CALLS`."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "adyton.service.columns",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
+    process, writer, reader = await channel.start("adyton.service.columns")
     reply = None
     try:
         async with asyncio.timeout(_SECONDS):
-            await channel.send(process.stdin, {"call": call, **given})
-            reply = await channel.receive(process.stdout)
+            await channel.send(writer, {"call": call, **given})
+            reply = await channel.receive(reader)
     except (OSError, channel.Malformed, TimeoutError):
         pass
     finally:
@@ -50,8 +41,7 @@ async def ask(call: str, **given: Any) -> Message:
         raise Busy("The columns of the table could not be found out in time. Try again.")
     if "ok" not in reply:
         raise channel.Refused(reply["error"])
-    answer: Message = reply["ok"]
-    return answer
+    return dict(reply["ok"])
 
 
 def columns(data: str, file: Mapping[str, Any], *, header: bool) -> Message:

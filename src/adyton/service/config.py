@@ -208,12 +208,6 @@ class Config:
         """Whether replies leave at public times."""
         return not self.http.is_local if self.timing.on is None else self.timing.on
 
-    def datasets_of(self, name: str) -> tuple[str, ...]:
-        """The data sets that somebody may ask about."""
-        if name in self.curators:
-            return tuple(self.datasets)
-        return tuple(one.name for one in self.datasets.values() if name in one.analysts)
-
     @property
     def analysts(self) -> tuple[str, ...]:
         """Everybody who may ask, beside the curators."""
@@ -335,7 +329,7 @@ def duration(value: object) -> float:
     >>> duration("500 ms"), duration(3)
     (0.5, 3.0)
     """
-    return _measured(value, _UNITS, "a duration", '"500 ms", "30 s" or "10 min"', 1.0)
+    return _measured(value, _UNITS, "a duration", '"500 ms", "30 s" or "10 min"')
 
 
 def size(value: object) -> int:
@@ -344,13 +338,13 @@ def size(value: object) -> int:
     >>> size("2 KiB")
     2048
     """
-    return int(_measured(value, _SIZES, "a size", '"64 KiB" or "1 MiB"', 1.0))
+    return int(_measured(value, _SIZES, "a size", '"64 KiB" or "1 MiB"'))
 
 
-def _measured(value: object, units: Mapping[str, float], what: str, such: str, one: float) -> float:
+def _measured(value: object, units: Mapping[str, float], what: str, such: str) -> float:
     number = None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        number = value * one
+        number = value
     elif isinstance(value, str) and (parts := _AMOUNT.fullmatch(value)) and parts[2] in units:
         number = float(parts[1]) * units[parts[2]]
     if number is None or not 0 < number < 1e9:

@@ -21,7 +21,7 @@ from adyton.errors import AdytonError
 from adyton.service import channel
 from adyton.service.access import Doorkeeper, Person
 from adyton.service.channel import Forbidden
-from adyton.service.limits import Rate, TooLarge, TooMany, TooSlow, UnderWay, check_json
+from adyton.service.limits import CallCount, Rate, TooLarge, TooMany, TooSlow, check_json
 from adyton.service.observing import AuditLog, Metrics
 from adyton.service.passing import HERE, Pages
 from adyton.service.timing import Clock, Durations, leaves_at
@@ -110,7 +110,7 @@ def error_reply(error: BaseException, passage: Passage) -> Reply:
     """The reply for an error, as JSON."""
     said = channel.error_of(error)
     status = STATUSES.get(said["kind"], 500)
-    if status == HTTPStatus.INTERNAL_SERVER_ERROR and said["kind"] not in STATUSES:
+    if said["kind"] not in STATUSES:
         said = {"kind": "Defect", "message": channel.DEFECT}
     passage.kind = said["kind"]
     headers = [(b"content-type", b"application/json")]
@@ -133,7 +133,7 @@ class Gate:
     routes: Iterable[BaseRoute]
     doorkeeper: Doorkeeper
     rate: Rate
-    calls: UnderWay
+    calls: CallCount
     clock: Clock
     durations: Durations
     audit: AuditLog

@@ -60,7 +60,7 @@ class Rate:
 
 
 @dataclass
-class UnderWay:
+class CallCount:
     """How many calls are under way, of all and of each person."""
 
     most: int

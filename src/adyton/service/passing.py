@@ -11,7 +11,7 @@ from typing import Any
 
 from adyton.service import channel
 from adyton.service.channel import Busy
-from adyton.service.limits import UnderWay
+from adyton.service.limits import CallCount
 
 _OWN = ("/v1", "/health", "/metrics", "/openapi.json")
 """Where the paths begin that are not for pages."""
@@ -41,7 +41,7 @@ class Pages:
     """Passes calls of browsers on."""
 
     def __init__(self, socket: str) -> None:
-        self._socket, self._calls = socket, UnderWay(_MOST, _MOST)
+        self._socket, self._calls = socket, CallCount(_MOST, _MOST)
 
     @staticmethod
     def problem(status: int, message: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:

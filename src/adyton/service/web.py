@@ -26,7 +26,7 @@ from adyton.service import channel
 from adyton.service.access import Access, Doorkeeper, OpenId
 from adyton.service.calls import Service
 from adyton.service.gate import Gate, error_reply
-from adyton.service.limits import Rate, UnderWay
+from adyton.service.limits import CallCount, Rate
 from adyton.service.listening import Listener
 from adyton.service.observing import AuditLog, Metrics
 from adyton.service.passing import Pages
@@ -50,7 +50,7 @@ def application(settings: Settings, *, clock: Clock | None = None) -> Gate:
         routes=router.routes,
         doorkeeper=Doorkeeper(Access(Path(settings.access)), openid, frozenset(settings.curators)),
         rate=Rate(limits.requests_per_minute, clock.now),
-        calls=UnderWay(limits.under_way, limits.under_way_each),
+        calls=CallCount(limits.under_way, limits.under_way_each),
         clock=clock,
         durations=service.durations,
         audit=audit,

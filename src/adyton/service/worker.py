@@ -106,7 +106,7 @@ class Worker:
         asked = sent_request(request)
         with self._behalf(analyst):
             admitted(self.kernel, asked, self._fitting(asked))
-        return {"epsilon": str(asked.epsilon), "words": str(asked), **self._cells(asked)}
+        return {"epsilon": str(asked.epsilon), "words": str(asked), "kind": asked.task.kind}
 
     def _fitting(self, asked: Request) -> Program:
         """The program for a request whose result fits into a message; other requests are refused, and cost nothing."""
@@ -118,9 +118,6 @@ class Worker:
                 "attributes, or declare fewer levels or bins."
             )
         return program
-
-    def _cells(self, asked: Request) -> Message:
-        return {"kind": asked.task.kind}
 
     def ask(self, analyst: str | None, id: str, holder: str, body: str) -> Message:
         """Carry out a request, and store it and its result."""

@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from adyton import __version__, errors
@@ -184,9 +184,10 @@ class Client:
                 self._reached = True
                 if reply.status < 400:
                     return reply
-                trouble = Unreached(str(_error(reply, self.address.text)))
+                problem = _error(reply, self.address.text)
                 if reply.status not in _AGAIN:
-                    _raise(reply, self.address.text)
+                    raise problem
+                trouble = Unreached(str(problem))
                 wait = _seconds(reply.headers.get("retry-after")) or pause
             if time.monotonic() + wait > end:
                 raise trouble
@@ -295,10 +296,6 @@ def _error(reply: Reply, address: str) -> AdytonError:
 
 _OWN = {kind.__name__: kind for kind in (Unauthorized, Forbidden, NotFound)}
 """Errors that only a service has."""
-
-
-def _raise(reply: Reply, address: str) -> NoReturn:
-    raise _error(reply, address)
 
 
 def _printable(text: object) -> str:

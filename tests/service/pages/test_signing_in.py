@@ -7,7 +7,7 @@ import pytest
 from adyton.errors import BadInput
 from adyton.service.pages.signing_in import SECONDS, Links, Visitors
 from adyton.service.pages.site import Site
-from adyton.service.pages.visits import whole_number
+from adyton.service.pages.visits import static, whole_number
 from adyton.service.passing import Pages
 from service.pages.visiting import Visiting
 
@@ -51,6 +51,11 @@ def test_nobody_is_sent_elsewhere_after_signing_in(served, to):
     mara = Visiting(served.socket)
     mara.get("/enter")
     assert mara.post("/enter", follow=False, token=served.tokens["mara"], to=to).headers["location"] == "/"
+
+
+def test_files_that_pages_load_have_one_charset():
+    assert static("site.js").kind == "text/javascript; charset=utf-8"
+    assert static("site.css").kind == "text/css; charset=utf-8"
 
 
 def test_pages_carry_the_headers_that_keep_others_out(visit):

@@ -113,13 +113,13 @@ class Place:
     def asked(cls, visit: Visit, table: str, id: str) -> Place:
         """The place that a path and the field ``analyst`` name."""
         owner = visit.text("analyst") or None
-        return cls(table, id, None if owner == _own_name(visit) else owner)
+        return cls(table, id, None if owner == own_name(visit) else owner)
 
     @classmethod
     def of_row(cls, visit: Visit, table: str, row: Row) -> Place:
         """The place of a request in the list."""
         owner = row.get("analyst")
-        return cls(table, str(row.get("id")), None if owner == _own_name(visit) else str(owner or ""))
+        return cls(table, str(row.get("id")), None if owner == own_name(visit) else str(owner or ""))
 
     @classmethod
     def of_key(cls, table: str, key: str) -> Place:
@@ -146,12 +146,17 @@ class Place:
         return {} if self.owner is None else {"analyst": self.owner}
 
 
-def _own_name(visit: Visit) -> str | None:
+def own_name(visit: Visit) -> str | None:
     """The visitor's name in the list of requests; curators have none."""
     return None if visit.person.is_curator else visit.person.name
 
 
 # ---- what the service lists ------------------------------------------------------------------------------------------
+
+
+def made_at(visit: Visit, row: Row) -> str:
+    """When a request was made, as this visitor may see it: analysts see the day."""
+    return str(row.get("made", ""))[: 16 if visit.person.is_curator else 10].replace("T", " ")
 
 
 def listed(visit: Visit, table: str) -> list[dict[str, Any]]:
@@ -162,7 +167,7 @@ def listed(visit: Visit, table: str) -> list[dict[str, Any]]:
 
 def row_of(visit: Visit, place: Place) -> dict[str, Any] | None:
     """The row of a request in the list, if there is one."""
-    owner = _own_name(visit) if place.owner is None else place.owner
+    owner = own_name(visit) if place.owner is None else place.owner
     rows = listed(visit, place.table)
     return next((row for row in rows if (row["analyst"], row["id"]) == (owner, place.id)), None)
 

@@ -30,7 +30,7 @@ from adyton.errors import AdytonError, BadInput, BudgetExceeded, ServiceError, W
 from adyton.plans.registry import ALGORITHMS
 from adyton.service import channel
 from adyton.service.channel import Message
-from adyton.service.limits import UnderWay
+from adyton.service.limits import CallCount
 from adyton.service.pages import ledger, people, signing_in, tables, words
 from adyton.service.pages.asking import views as asking
 from adyton.service.pages.new_table import views as new_table
@@ -61,14 +61,7 @@ _ROUTES: dict[tuple[str, str], View] = {
     for name, view in chapter.VIEWS.items()
 }
 """Every view, by method and path."""
-_STATUS = {
-    BudgetExceeded: 409,
-    Waiting: 202,
-    NoSuchPage: 404,
-    Forbidden: 403,
-    NotFound: 404,
-    ServiceError: 503,
-}
+_STATUS = {BudgetExceeded: 409, Waiting: 202, NoSuchPage: 404, Forbidden: 403, NotFound: 404, ServiceError: 503}
 
 
 class Site:
@@ -215,7 +208,7 @@ async def run(settings: dict[str, Any]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
 
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_MOST))  # most of them wait for the service
-    calls = UnderWay(_MOST, _MOST_EACH)
+    calls = CallCount(_MOST, _MOST_EACH)
 
     async def answer(message: channel.Message) -> object:
         with calls.one_more(site.whose(message)):

@@ -9,7 +9,7 @@ from typing import Any
 from adyton.exact import display, exact
 from adyton.schema import Schema
 from adyton.schema.misfits import accepts
-from adyton.service.pages.requests import STATES, Place, listed, question_of
+from adyton.service.pages.requests import STATES, Place, listed, own_name, question_of
 from adyton.service.pages.visits import Page, View, Visit, readable
 from adyton.session.remote import RemoteSession
 
@@ -79,8 +79,7 @@ def _own(visit: Visit, session: RemoteSession, table: str) -> dict[str, Any]:
     """Under which terms the visitor asks, and their last requests, the latest first."""
     grant = session.about.get("grant") or {}
     limit, part = session.consent_above, amount_of(grant, "part")
-    who = None if visit.person.is_curator else visit.person.name
-    rows = [row for row in listed(visit, table) if row["analyst"] == who]
+    rows = [row for row in listed(visit, table) if row["analyst"] == own_name(visit)]
     return {
         "part": "" if part is None else display(part),
         "aside": bool(grant.get("aside")),

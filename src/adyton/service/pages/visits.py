@@ -233,11 +233,7 @@ def templates() -> Environment:
 def static(name: str) -> Page:
     """A file that pages load: the style sheet, which begins with that of reports, or the script."""
     folder = files("adyton.service.pages").joinpath("static")
-    kinds = {
-        "site.css": "text/css; charset=utf-8",
-        "site.js": "text/javascript; charset=utf-8",
-        "icon.svg": "image/svg+xml",
-    }
+    kinds = {"site.css": "text/css", "site.js": "text/javascript", "icon.svg": "image/svg+xml"}
     if name not in kinds:
         raise NoSuchPage("There is no such file.")
     data = folder.joinpath(name).read_bytes()

@@ -10,8 +10,9 @@ from adyton.errors import BadInput
 from adyton.exact import budget, display, exact
 from adyton.messages import shorten
 from adyton.service.pages.asking import outlooks
+from adyton.service.pages.asking.fields import Form, Wrong
 from adyton.service.pages.asking.filters import Condition, read_filter
-from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Question, Wrong, given_request
+from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Question, given_request
 from adyton.session.remote import RemoteSession
 from adyton.tasks import Task
 from adyton.tasks.request import AUTO, Request
@@ -73,9 +74,15 @@ def read_draft(form: Form, session: RemoteSession) -> Draft:
         return draft
     draft.request, left = request, session.kernel.known_budget.remaining
     if epsilon > left:
-        do = f"Ask for at most {display(left)}." if left > 0 else "Ask the curator of the table for more."
-        draft.problems["epsilon"] = f"This asks for ε = {display(epsilon)}, but {display(left)} is left. {do}"
+        draft.problems["epsilon"] = (
+            f"This asks for ε = {display(epsilon)}, but {display(left)} is left. {instead_of_too_much(left)}"
+        )
     return draft
+
+
+def instead_of_too_much(left: Fraction) -> str:
+    """What somebody can do who asked for more than is left."""
+    return f"Ask for at most {display(left)}." if left > 0 else "Ask the curator of the table for more."
 
 
 def _check(draft: Draft, session: RemoteSession, request: Request) -> None:

@@ -26,7 +26,7 @@ from adyton.schema.predicates import (
     parse_predicate,
 )
 from adyton.schema.times import Times
-from adyton.service.pages.asking.questions import Form
+from adyton.service.pages.asking.fields import Form
 
 COMPARISONS: Mapping[str, str] = {
     "=": "is",

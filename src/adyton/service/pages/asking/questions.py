@@ -1,4 +1,4 @@
-"""Questions in words: which a table can be asked, the fields of each, and the task that filled-in fields mean.
+"""Questions in words: which a table can be asked, and the task that the fields of each mean.
 
 A question is shown where the schema has what it needs. :func:`fields_of` is the way back: from a request to the fields
 that ask it, so that every request can be asked again. One that no question has fields for, such as one with options of
@@ -19,11 +19,22 @@ from adyton.learning.registry import learners
 from adyton.marginals.program import NAMED
 from adyton.messages import shorten
 from adyton.plans.registry import algorithms
-from adyton.report.charts import spoken
-from adyton.schema import Boolean, Categorical, Identifier, Integer, Numeric, Schema
-from adyton.schema.numbers import Latitude, Longitude, axes_of
+from adyton.schema import Schema
+from adyton.schema.numbers import axes_of
+from adyton.service.pages.asking.fields import (
+    AXES,
+    Form,
+    Input,
+    Inputs,
+    Wrong,
+    labels_of,
+    lines_of,
+    names_of,
+    numbers_of,
+    ordered_of,
+)
 from adyton.service.pages.requests import typed
-from adyton.service.pages.visits import Fields, whole_number
+from adyton.service.pages.visits import Fields
 from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import (
     Cdf,
@@ -46,121 +57,6 @@ from adyton.tasks.request import AUTO, Request, sent_request
 
 _LARGEST = 10**12
 _MOST_CELLS = 10**6
-
-
-class Wrong(BadInput):
-    """A value of a field that is not allowed."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
-
-
-class Form:
-    """The fields of a form, as they were typed."""
-
-    def __init__(self, fields: Fields) -> None:
-        self.fields = fields
-
-    def text(self, name: str, otherwise: str = "") -> str:
-        """The first value of a field, without blanks around it."""
-        values = self.fields.get(name)
-        return values[0].strip() if values else otherwise
-
-    def name(self, field: str, known: Sequence[str]) -> str:
-        """The attribute that is chosen in a field; empty if none is."""
-        return next(iter(self.names(field, known)), "")
-
-    def names(self, field: str, known: Sequence[str]) -> list[str]:
-        """The attributes that are chosen in a field. Browsers write line ends in their own way."""
-        by_text = {_unified(name): name for name in known}
-        return [by_text.get(_unified(text), text) for text in self.fields.get(field, ()) if text]
-
-    def whole(self, field: str, what: str, most: int) -> int | None:
-        """The whole number in a field; None if it is empty."""
-        text = self.text(field).replace(",", "")
-        if not text:
-            return None
-        try:
-            return whole_number(text, what, 1, most)
-        except BadInput as problem:
-            raise Wrong(field, str(problem)) from None
-
-    def with_field(self, name: str, text: str) -> Form:
-        """The same with another text in a field."""
-        return Form({**self.fields, name: [text]})
-
-    def chosen(self, field: str, known: Sequence[str], what: str) -> str:
-        """The attribute that must be chosen in a field."""
-        name = self.name(field, known)
-        if not name:
-            raise Wrong(field, f"Choose {what}.")
-        return name
-
-
-def _unified(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-@dataclass(frozen=True)
-class Input:
-    """A field of a question, with what is in it."""
-
-    kind: str
-    """``select``, ``checks`` or ``text``."""
-    name: str
-    label: str
-    help: str = ""
-    options: tuple[tuple[str, str], ...] = ()
-    """Values with their words."""
-    chosen: tuple[str, ...] = ()
-    usual: str = ""
-    """What is in the field at first."""
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Makes the fields of a question from a form."""
-
-    form: Form
-    schema: Schema
-
-    def select(self, name: str, label: str, names: Sequence[str], none: str = "") -> Input:
-        """One of some attributes; *none* are the words for no attribute, where that is allowed."""
-        first = "" if none or not names else names[0]
-        options = [("", none)] * bool(none) + [(own, own) for own in names]
-        return Input("select", name, label, "", tuple(options), (self.form.name(name, names) or first,), first)
-
-    def checks(self, label: str, help: str) -> Input:
-        """Any of all attributes."""
-        known = names_of(self.schema)
-        chosen = tuple(self.form.names("attributes", known))
-        return Input("checks", "attributes", label, help, tuple((name, name) for name in known), chosen)
-
-    def text(self, name: str, label: str, help: str, usual: str = "") -> Input:
-        """A text, such as a number."""
-        return Input("text", name, label, help, (), (self.form.text(name),), usual)
-
-    def named(self, label: str, names: Sequence[str]) -> list[Input]:
-        """One to three attributes, the first of *names*."""
-        known = names_of(self.schema)
-        more = [self.select(name, "and each value of", known, "nothing else") for name in _AXES[1:]]
-        return [self.select(_AXES[0], label, names), *more]
-
-    def numbers(self, *more: Input) -> list[Input]:
-        """A number, and the groups that it is asked for."""
-        known = names_of(self.schema)
-        return [
-            self.select("number", "The number", numbers_of(self.schema)),
-            self.select("by", "For each value of", known, "all rows together"),
-            self.select("by2", "and each value of", known, "nothing else"),
-            *more,
-        ]
-
-    def rows(self) -> Input:
-        """The rows of a group."""
-        about = "Only to show the expected error beforehand. Never count them in the table."
-        return self.text("rows", "Rows of a group, if that is public", about)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,36 +83,6 @@ class Question:
     """Whether rows that do not match the schema can be counted."""
 
 
-# ---- what a schema offers -------------------------------------------------------------------------------------------
-
-
-def names_of(schema: Schema) -> list[str]:
-    """The attributes that can be counted; a point has one name."""
-    return [name for name in spoken(schema) if not isinstance(schema.attributes.get(name), Identifier)]
-
-
-def ordered_of(schema: Schema) -> list[str]:
-    """Those with an order."""
-    return [name for name in names_of(schema) if schema.attributes[axes_of(name, schema.attributes)[0]].ordered]
-
-
-def lines_of(schema: Schema) -> list[str]:
-    """Those with one order, from the least to the greatest value."""
-    return [name for name in ordered_of(schema) if name in schema.attributes]
-
-
-def numbers_of(schema: Schema) -> list[str]:
-    """Those with numbers that can be added up."""
-    places = Longitude | Latitude
-    kinds = {name: schema.attributes[name] for name in names_of(schema) if name in schema.attributes}
-    return [name for name, own in kinds.items() if isinstance(own, Integer | Numeric) and not isinstance(own, places)]
-
-
-def labels_of(schema: Schema) -> list[str]:
-    """Those that a classifier can predict."""
-    return [name for name, own in schema.attributes.items() if isinstance(own, Categorical | Boolean)]
-
-
 def _lacks(names: Callable[[Schema], list[str]], what: str) -> Callable[[Schema], str]:
     return lambda schema: "" if names(schema) else f"The schema has no attribute {what}."
 
@@ -228,16 +94,13 @@ def _no_unit(schema: Schema) -> str:
 # ---- counts ---------------------------------------------------------------------------------------------------------
 
 
-_AXES = ("first", "second", "third")
-
-
 def _histogram(form: Form, schema: Schema) -> Task:
     known = names_of(schema)
     first = form.chosen("first", known, "an attribute: the rows of each of its values are counted")
     return Histogram(first, *_further(form, known, [first]))
 
 
-def _further(form: Form, known: Sequence[str], names: list[str], fields: Sequence[str] = _AXES[1:]) -> list[str]:
+def _further(form: Form, known: Sequence[str], names: list[str], fields: Sequence[str] = AXES[1:]) -> list[str]:
     """The attributes of further fields, which may be empty."""
     further: list[str] = []
     for field in fields:
@@ -255,8 +118,8 @@ def _named(task: Histogram | Ranges | Cdf, schema: Schema) -> Fields | None:
         axes = list(axes_of(name, schema.attributes))
         if len(axes) > 1 and names[: len(axes)] == axes:
             names[: len(axes)] = [name]
-    fit = len(names) <= len(_AXES) and all(name in spoken_names for name in names)
-    return {field: [name] for field, name in zip(_AXES, names, strict=False)} if fit else None
+    fit = len(names) <= len(AXES) and all(name in spoken_names for name in names)
+    return {field: [name] for field, name in zip(AXES, names, strict=False)} if fit else None
 
 
 def _ranges(form: Form, schema: Schema) -> Task:
@@ -316,10 +179,6 @@ def _of_number(task: NumbersTask, schema: Schema) -> Fields | None:
     if not isinstance(task, Quantiles):
         return fields
     return fields | {"at": [task.called if task.called.isalpha() else ", ".join(map(display, task.quantiles))]}
-
-
-def _of_numbers(schema: Schema) -> Sequence[str]:
-    return list(PROGRAMS)
 
 
 # ---- tables and classifiers -----------------------------------------------------------------------------------------
@@ -387,10 +246,6 @@ def given_request(form: Form) -> Request:
         raise BadInput("This request cannot be read. Choose a question from the list.") from None
 
 
-def _any(schema: Schema) -> Sequence[str]:
-    return sorted({*algorithms(), *NAMED, *PROGRAMS})
-
-
 # ---- all questions --------------------------------------------------------------------------------------------------
 
 _COUNTS, _NUMBER, _MANY = "How many", "About a number", "Many at once"
@@ -418,7 +273,7 @@ def _of_a_number(
         task=_number_task(kind),
         fields=_of_number,
         kinds=(kind,),
-        algorithms=_of_numbers,
+        algorithms=lambda schema: list(PROGRAMS),
         missing=_lacks(numbers_of, "of numbers"),
     )
 
@@ -431,7 +286,7 @@ GIVEN = Question(
     field="",
     task=lambda form, schema: given_request(form).task,
     kinds=(),
-    algorithms=_any,
+    algorithms=lambda schema: sorted({*algorithms(), *NAMED, *PROGRAMS}),
 )
 _EVERY = (
     Question(

@@ -18,6 +18,7 @@ from adyton.errors import AdytonError
 from adyton.learning.classifier import Classifier
 from adyton.service.pages.requests import typed
 from adyton.service.pages.visits import Visit
+from adyton.service.passing import HERE
 from adyton.tasks import (
     Cdf,
     Count,
@@ -35,7 +36,6 @@ from adyton.tasks import (
 from adyton.tasks.request import AUTO, Request, names_of, task_from_options
 
 _HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?|\[[0-9a-fA-F:.]{2,45}\](:[0-9]{1,5})?")
-_LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?")
 _ANYWHERE = "HOST:8472"
 
 
@@ -60,9 +60,9 @@ def _files(visit: Visit, table: str) -> dict[str, Any]:
 def _url(visit: Visit) -> str:
     """The address of the service, as the browser has it; a placeholder where that is unknown."""
     host = visit.host if _HOST.fullmatch(visit.host) else _ANYWHERE
-    if visit.secure or not _LOCAL.fullmatch(host):
-        return f"https://{host if ':' in host.rpartition(']')[2] else f'{host}:443'}"
-    return f"http://{host if ':' in host.rpartition(']')[2] else f'{host}:80'}"
+    secure = visit.secure or not HERE.fullmatch(host)
+    port = "" if ":" in host.rpartition("]")[2] else ":443" if secure else ":80"
+    return f"{'https' if secure else 'http'}://{host}{port}"
 
 
 # ---- Python ---------------------------------------------------------------------------------------------------------

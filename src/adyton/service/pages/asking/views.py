@@ -24,9 +24,10 @@ from adyton.report.page import sentence
 from adyton.schema import Schema
 from adyton.schema.predicates import parse_predicate
 from adyton.service.pages.asking import outlooks
-from adyton.service.pages.asking.drafts import Draft, read_draft
+from adyton.service.pages.asking.drafts import Draft, instead_of_too_much, read_draft
+from adyton.service.pages.asking.fields import Form, Inputs
 from adyton.service.pages.asking.filters import COMPARISONS, Condition, levels_of, with_conditions
-from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Form, Inputs, Question, fields_of
+from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Question, fields_of
 from adyton.service.pages.asking.scripts import lines_for
 from adyton.service.pages.requests import Place, listed, question_of, remember
 from adyton.service.pages.results.views import show_rehearsal
@@ -282,10 +283,9 @@ def _refused(visit: Visit, table: str, draft: Draft, id: str, problem: AdytonErr
     session, status, notice, kept = _session(visit, table, fresh=True), 400, "", ""
     if isinstance(problem, BudgetExceeded):
         status, left = 409, display(problem.left)
-        do = f"Ask for at most {left}." if problem.left > 0 else "Ask the curator of the table for more."
         draft.problems["epsilon"] = (
             f"This asks for ε = {display(problem.asked)}, but {left} of {display(problem.total)} is left now. Nothing "
-            f"was spent. {do}"
+            f"was spent. {instead_of_too_much(problem.left)}"
         )
     elif isinstance(problem, Unreached):
         status, kept = 503, id

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
-from pyarrow import csv
 
 from adyton.errors import AdytonError, BadInput
 from adyton.learning.classifier import Classifier
@@ -18,21 +16,13 @@ from adyton.report.charts import MOST_BARS, Panel
 from adyton.report.page import Picture, Table, sentence
 from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, people
+from adyton.result.combining import combine
 from adyton.result.comparing import Changing, Combinable, change
 from adyton.result.figures import Lines
-from adyton.result.folder import for_spreadsheets
-from adyton.result.released import combine
 from adyton.result.result import Result
 from adyton.service.pages.requests import Place, Question, Row, listed, question_of
-from adyton.service.pages.results.content import file_of, name_of, rendering_of, report_of
-from adyton.service.pages.results.outcomes import (
-    AT_ONCE,
-    PATIENCE,
-    Job,
-    Saved,
-    cache_of,
-    outcome,
-)
+from adyton.service.pages.results.content import KINDS, file_of, name_of, rendering_of, report_of, table_data
+from adyton.service.pages.results.outcomes import AT_ONCE, PATIENCE, Job, Saved, cache_of, outcome
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, redirect
 from adyton.tasks import Cdf, Histogram, Ranges, Task
@@ -268,9 +258,8 @@ def file(visit: Visit, table: str, name: str) -> Page:
         return report_of(value) if name == "report" else file_of(value, name)
     if name != "change.csv":
         raise NoSuchPage("A comparison has one file, change.csv.")
-    out = io.BytesIO()
-    csv.write_csv(for_spreadsheets(value.to_arrow()), out)
-    return download(out.getvalue(), f"{name_of(sides[0].result)}_{name}", "text/csv; charset=utf-8")
+    data = table_data(value.to_arrow(), "csv")
+    return download(data, f"{name_of(sides[0].result)}_{name}", KINDS["csv"])
 
 
 VIEWS: Mapping[tuple[str, str], View] = {

@@ -19,9 +19,10 @@ from pyarrow import csv, parquet
 from adyton.errors import AdytonError, BadInput
 from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, heading_of, render, spent
 from adyton.report.page import Section as ReportSection
+from adyton.result.combining import COMBINED
 from adyton.result.folder import JSON, REPORT, for_spreadsheets
 from adyton.result.release import QUICK, Release
-from adyton.result.released import COMBINED, Released
+from adyton.result.released import Released
 from adyton.result.result import Result
 from adyton.result.rows import MOST_ROWS, sampled_table
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Sheets

@@ -218,8 +218,8 @@ def cache_of(visit: Visit) -> ResultCache:
 class ResultCache:
     """Results that were read before, by their digest: as many as there is room for, those that were used last."""
 
-    def __init__(self, results: int = _MOST_RESULTS, characters: int = _MOST_CHARACTERS) -> None:
-        self._most, self._characters = results, characters
+    def __init__(self, results: int = _MOST_RESULTS) -> None:
+        self._most = results
         self._known: OrderedDict[bytes, tuple[int, Job]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -230,7 +230,7 @@ class ResultCache:
             if digest not in self._known:
                 self._known[digest] = (len(text), Job(lambda: Saved(text, result_in(text, "this result"))))
             self._known.move_to_end(digest)
-            while len(self._known) > 1 and (len(self._known) > self._most or self._size() > self._characters):
+            while len(self._known) > 1 and (len(self._known) > self._most or self._size() > _MOST_CHARACTERS):
                 self._known.popitem(last=False)
             job = self._known[digest][1]
         saved: Saved = job.value(patience)

@@ -90,7 +90,8 @@ class Form:
     attributes: list[str] = field(default_factory=list)
     numbered: list[str] = field(default_factory=list)
     statistics: list[str] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
+    groups: list[tuple[str, str]] = field(default_factory=list)
+    """The groups of numbers, by their places."""
     tables: bool = False
     typed: dict[str, str] = field(default_factory=dict)
     ticked: list[str] = field(default_factory=list)
@@ -321,7 +322,7 @@ def _of_numbers(visit: Visit, result: NumbersRelease) -> Form:
     return Form(
         noun=result.counted.noun,
         statistics=[figures.name for figures in result.figures() if figures.known],
-        groups=[" × ".join(map(str, group)) for group in result.groups],
+        groups=[(str(place), " × ".join(map(str, group))) for place, group in enumerate(result.groups)],
     )
 
 
@@ -334,4 +335,5 @@ def _compared(form: Form, result: NumbersRelease) -> Answer:
         form.problems["statistic"] = f"Choose one of: {', '.join(form.statistics)}."
         raise BadInput("Say which number of the groups is compared.")
     pair = [(form.typed["statistic"], *result.groups[place]) for place in (one, other)]
-    return _said(getattr(result, what)(*pair), f"{_COMPARED[what]} of {form.groups[one]} and {form.groups[other]}")
+    first, second = (form.groups[place][1] for place in (one, other))
+    return _said(getattr(result, what)(*pair), f"{_COMPARED[what]} of {first} and {second}")

@@ -14,7 +14,17 @@ from adyton.errors import AdytonError
 from adyton.result.folder import JSON
 from adyton.result.result import Result
 from adyton.service.pages.asking.scripts import lines_for
-from adyton.service.pages.requests import STATES, Place, Row, again_path, form_path, listed, question_of, typed
+from adyton.service.pages.requests import (
+    STATES,
+    Place,
+    Row,
+    again_path,
+    form_path,
+    listed,
+    made_at,
+    question_of,
+    typed,
+)
 from adyton.service.pages.results.content import (
     RECEIPT,
     file_of,
@@ -27,27 +37,11 @@ from adyton.service.pages.results.content import (
     report_of,
     rows_file,
 )
-from adyton.service.pages.results.outcomes import (
-    AT_ONCE,
-    PATIENCE,
-    Job,
-    Outcome,
-    Saved,
-    outcome,
-)
+from adyton.service.pages.results.outcomes import AT_ONCE, PATIENCE, Job, Outcome, Saved, outcome
 from adyton.service.pages.results.queries import COUNTED, Form, answered, form_of
 from adyton.service.pages.results.unfinished import MEASUREMENTS, without_result
 from adyton.service.pages.tables import frame
-from adyton.service.pages.visits import (
-    Fields,
-    NoSuchPage,
-    Page,
-    View,
-    Visit,
-    download,
-    path_to,
-    whole_number,
-)
+from adyton.service.pages.visits import Fields, NoSuchPage, Page, View, Visit, download, path_to, whole_number
 from adyton.session.rehearsal import rows_for
 from adyton.session.remote import RemoteSession
 from adyton.tasks import NumbersTask
@@ -90,13 +84,13 @@ def results(visit: Visit, table: str) -> Page:
 def _row(visit: Visit, table: str, row: Row) -> dict[str, Any]:
     """A line of the list; one that cannot be read says so."""
     question, place = question_of(row.get("request")), Place.of_row(visit, table, row)
-    made, status = str(row.get("made", "")), str(row.get("status"))
+    status = str(row.get("status"))
     return {
         "path": "" if place.owner == "" else place.path(),  # only curators open those of curators
         "question": question,
         "status": STATES.get(status, status),
         "kind": status,
-        "made": made[:16].replace("T", " ") if visit.person.is_curator else made[:10],
+        "made": made_at(visit, row),
         "who": str(row.get("analyst") or "curators"),
         "key": place.key,
         "again": again_path(table, row["request"]) if question.request else "",
@@ -237,7 +231,7 @@ def show_rehearsal(
     known[key] = _Rehearsal(table, saved, request, form)
     while len(known) > _REHEARSALS:
         del known[next(iter(known))]
-    return _shown_again(visit, session, table, key)
+    return rehearsed(visit, table, key, session)
 
 
 def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
@@ -247,13 +241,9 @@ def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
     return known
 
 
-def rehearsed(visit: Visit, table: str, key: str) -> Page:
-    """A result on made-up rows, once more."""
-    return _shown_again(visit, visit.session(table), table, key)
-
-
-def _shown_again(visit: Visit, session: RemoteSession, table: str, key: str) -> Page:
+def rehearsed(visit: Visit, table: str, key: str, session: RemoteSession | None = None) -> Page:
     """The page of a rehearsed result that is kept."""
+    session = visit.session(table) if session is None else session
     known, path = _rehearsal(visit, table, key), path_to("tables", table, "rehearsals", key)
     more = {
         "exactness": _exactness(known.saved.result, session),

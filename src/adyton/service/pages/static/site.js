@@ -84,7 +84,6 @@
       form.addEventListener("input", () => { for (const said of all("[data-once]")) said.remove(); });
       form.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(load, 250); });
       form.addEventListener("change", () => { clearTimeout(timer); timer = setTimeout(load, 60); });
-      if (form.dataset.now !== undefined) load();
     }
   }
 
@@ -204,13 +203,6 @@
     }
   }
 
-  // data-confirm="question": a form that is sent after a second click
-  function confirms(root) {
-    for (const form of all("form[data-confirm]", root)) {
-      form.addEventListener("submit", (event) => { if (!window.confirm(form.dataset.confirm)) event.preventDefault(); });
-    }
-  }
-
   // data-busy="words" on a button: what it says while the next page is made
   function busies(root) {
     for (const button of all("[data-busy]", root)) {
@@ -221,7 +213,7 @@
   }
 
   function started(root) {
-    for (const start of [copies, slides, lives, chooses, lists, refreshes, reads, confirms, plains, busies]) start(root);
+    for (const start of [copies, slides, lives, chooses, lists, refreshes, reads, plains, busies]) start(root);
   }
   started(document);
 })();
