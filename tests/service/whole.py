@@ -113,7 +113,11 @@ anchor = "people.anchor"
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "adyton", "serve", str(self.config)], stdout=log, stderr=log
             )
-        self.wait()
+        try:
+            self.wait()
+        except BaseException:
+            self.__exit__()  # or a service that is slow to start would outlive its test
+            raise
         return self
 
     def __exit__(self, *_):

@@ -158,11 +158,7 @@ def errors_drawing(
         title,
         "",
         partial(
-            _curves,
-            title,
-            f"error of an answer{',' * bool(outlook.unit)}{outlook.unit.replace(' ', ' in ', 1)}",
-            lines,
-            mark,
+            _curves, title, f"error of an answer{f' ({outlook.unit.strip()})' if outlook.unit else ''}", lines, mark
         ),
     )
 

@@ -318,7 +318,9 @@ def test_a_rehearsal_costs_nothing_and_leads_back(served, visit):
     page = mara.post("/tables/people/rehearse", **form, first="age", where="sex = 'F'", epsilon="0.3")
     assert page.status == 200
     assert "made up" in page.words
-    back = mara.get(unescape(re.search(r'href="(/tables/people/ask[^"]*request=[^"]*)"', page.html)[1]))
+    assert page.field("id") == form["id"]  # so that a release from here is never paid for twice
+    assert '<button name="price" value="0.3">Release for ε = 0.3' in page.html
+    back = mara.get(unescape(re.search(r'href="(/tables/people/ask\?[^"]*)"', page.html)[1]))
     assert back.field("epsilon") == "0.3"
     assert unescape(back.field("where")) == "sex = 'F'"
     assert '<option value="age" selected>' in back.html

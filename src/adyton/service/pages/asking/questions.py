@@ -87,8 +87,14 @@ def _lacks(names: Callable[[Schema], list[str]], what: str) -> Callable[[Schema]
     return lambda schema: "" if names(schema) else f"The schema has no attribute {what}."
 
 
+_UNNAMED = (
+    "The schema does not say which column names the person or thing behind a row. If each row is a different one, "
+    "count the rows."
+)
+
+
 def _no_unit(schema: Schema) -> str:
-    return "" if schema.unit else "The schema does not say which column names the person or thing behind a row."
+    return "" if schema.unit else _UNNAMED
 
 
 # ---- counts ---------------------------------------------------------------------------------------------------------
