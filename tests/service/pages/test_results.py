@@ -172,7 +172,7 @@ def test_files_are_those_that_save_writes(visit, asked, tmp_path):
             file = mara.get(f"{TABLE}/{id}/files/{name}")
             assert file.status == 200
             saved_as = re.search(r'filename="([^"]+)"', file.headers["content-disposition"])[1]
-            assert f">{saved_as}</a>" in page.html
+            assert f">{saved_as}</a>" in page.html.replace("<wbr>", "")
             saved_names.add(saved_as)
             if name.endswith(".csv") or name == "report.html":
                 assert file.body == (tmp_path / id / name).read_bytes(), name
