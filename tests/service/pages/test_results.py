@@ -562,7 +562,9 @@ def test_a_rehearsal_says_so_and_offers_no_files(asked):
     made = session.rehearse(ad.Histogram("ward"), epsilon=0.5, algorithm="identity")
     visit = pretended(site=Site({"api": "/nowhere"}))
     request = {"task": {"task": "histogram", "attributes": ["ward"]}, "epsilon": "0.5"}
-    page = results.show_rehearsal(visit, visit.session("people"), "people", made, request).body.decode()
+    page = results.show_rehearsal(
+        visit, visit.session("people"), "people", made, request, {"question": ["each"]}
+    ).body.decode()
     assert "these rows are made up, and nothing was spent" in page
     assert "Files to save" not in page
     assert "/files/" not in page
