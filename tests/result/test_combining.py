@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas
 import pytest
 from small_table import releases
 
@@ -109,7 +110,7 @@ def of_another(one, **receipt):
         (lambda one: [replace(one, schema=ad.Schema({"age": ad.Integer(0, 16)}))], "declared in different ways"),
         (lambda one: [release_of(ad.Histogram("age"), where="sex == 'F'")], "the same rows"),
         (lambda one: [of_another(one, dataset="next year")], "the same data set"),
-        (lambda one: [RELEASE(ad.Marginals(way=2), "all-pairs")], "others only tables"),
+        (lambda one: [RELEASE(ad.Marginals(way=2), "all-pairs")], "of different kinds"),
     ],
 )
 def test_what_is_not_the_same_is_refused_in_a_sentence(parts, others, words):
@@ -121,3 +122,34 @@ def test_what_was_not_measured_does_not_count():
     halves = RELEASE(ad.QueryList([{"age": (0, 7)}, {"age": (8, 15)}]), "identity", reduce=True)
     with pytest.raises(BadInput, match="do not follow from what was measured"):
         averaged([release_of(ad.Histogram("age"), number=3), halves])
+
+
+def test_two_counts_are_one_with_less_noise(tmp_path):
+    table = pandas.DataFrame({"age": [34, 51] * 500})
+    session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
+    one, other = (session.release(ad.Count(), epsilon=epsilon) for epsilon in ("0.1", "0.3"))
+    both = ad.combine([one, other])
+    assert both.standard_deviations[0] < other.standard_deviations[0]
+    assert both.radius() < other.radius()
+    assert abs(both.value - 0.1 * one.value - 0.9 * other.value) < 1
+    assert both.epsilon == one.epsilon + other.epsilon
+    assert ad.change(both, session.release(ad.Count(), epsilon="0.1")).kind == "exact"
+    both.save(tmp_path / "both")
+    read = ad.load(tmp_path / "both")
+    assert (read.value, read.radius(), len(read.parts)) == (both.value, both.radius(), 2)
+    with pytest.raises(BadInput, match="given twice"):
+        ad.combine([read, other])
+    with pytest.raises(BadInput, match="same rows"):
+        ad.combine([one, session.release(ad.Count(), epsilon="0.1", where="age > 40")])
+
+
+def test_combined_counts_hold_at_their_rate():
+    """400,000 seeded pairs with the noise of ε = 0.1 and 0.3."""
+    table = pandas.DataFrame({"age": [34]})
+    session = ad.Session(table, schema=ad.Schema({"age": ad.Integer(0, 119)}), epsilon=1)
+    both = ad.combine([session.release(ad.Count(), epsilon=epsilon) for epsilon in ("0.1", "0.3")])
+    found = both.joint_law([None], 0.95).interval(np.ones((1, 1)))
+    random, weights = np.random.default_rng(8), both._mixed[0]
+    chances = 1 - np.exp([-0.1, -0.3])
+    noise = random.geometric(chances, (400_000, 2)) - random.geometric(chances, (400_000, 2))
+    assert 0.948 < (np.abs(noise @ weights) <= (found.upper - found.lower) / 2).mean() < 0.954

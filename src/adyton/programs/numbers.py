@@ -17,6 +17,7 @@ from adyton.statistics.grouped import GroupedNumbers
 from adyton.statistics.numbers_release import NumbersRelease
 from adyton.statistics.programs import PROGRAMS, Ranking, in_words, rank, rows_needed
 from adyton.tasks import NumbersTask
+from adyton.tasks.numbers import statistic_in_words
 from adyton.tasks.request import AUTO, Request
 
 MOST_GROUPS = 1_000_000
@@ -124,7 +125,8 @@ class NumbersOutlook(Outlook):
     def answers(self) -> str:
         """The requested statistics, as they are called in a sentence."""
         quantiles = len(self.numbers.task.quantiles) if self.unit else 1
-        number, noun = self.numbers.groups * quantiles, "quantile" if self.unit else self.statistic
+        number, noun = self.numbers.groups * quantiles, statistic_in_words(self.statistic)
+        noun = "quantile" if noun.endswith("%") or (self.unit and quantiles > 1) else noun
         return f"this {noun}" if number == 1 else f"these {number:,} {noun}s"
 
     @property
@@ -139,8 +141,8 @@ class NumbersOutlook(Outlook):
 
     @property
     def unit(self) -> str:  # type: ignore[override]
-        """Errors of quantiles are in rows."""
-        return " rows in rank" if self.statistic.endswith("%") else ""
+        """Errors of quantiles are in ranks: in rows, if these stood in order of the number."""
+        return " ranks" if self.statistic.endswith("%") else ""
 
     def half_width(self, epsilon: Fraction) -> float:
         """From the standard error, for noise as heavy-tailed as Laplace noise; that of a mean depends on where it lies

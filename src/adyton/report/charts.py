@@ -27,6 +27,8 @@ MOST_BARS, MOST_SQUARES, MOST_STEPS = 60, 64, 512
 """How many bars a picture has at most (more are drawn as a line), and how many squares and steps from left to right."""
 _BARS, _STEPS, _MOST_LEVELS = 24, 64, 12
 """How many bars a pyramid has, how many steps each small multiple has, and how many small multiples there are."""
+_FEWEST_STEPS = 4.0
+"""How many whole numbers an axis of dots spans, at least, if all of them are whole."""
 _FEW = 12
 """Up to this many cells are drawn as bars even if they are ordered, unless they are dates."""
 _VISIBLE = {
@@ -77,6 +79,11 @@ class Panel:
         """Whether the values are numbers of rows, which are written as whole numbers."""
         return self.unit.startswith(("rows", "units"))
 
+    @property
+    def whole(self) -> bool:
+        """Whether everything that is drawn is a whole number."""
+        return all(part.size and bool((np.isfinite(part) & (part == np.rint(part))).all()) for part in self.drawn)
+
     def of(self, counted: RowsCounted) -> Panel:
         """The same, saying which rows were counted."""
         if not self.people or not counted:
@@ -90,6 +97,9 @@ class Panel:
         if self.within is not None:
             return self.within
         found = [float(end) for part in self.drawn if part.size for end in (part.min(), part.max())]
+        if self.kind == "dots" and self.whole:  # neighbouring whole numbers must not look far apart
+            room = max(0.0, (_FEWEST_STEPS - max(found) + min(found)) / 2)
+            found += [min(found) - room, max(found) + room]
         return reach(found, zero=self.zero and self.kind != "dots")
 
     @property

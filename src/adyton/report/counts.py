@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Reals
 from adyton.errors import AdytonError, BadInput
+from adyton.messages import joined
 from adyton.plans.registry import plan_named
 from adyton.queries import Queries, Ranges
 from adyton.report import svg
@@ -39,6 +40,7 @@ from adyton.report.svg import figure, people
 from adyton.result.release import QUICK
 from adyton.result.sheets import Column, HoldBack, Sheet, Sheets
 from adyton.result.shown import TABLES
+from adyton.schema.misfits import misfits_of
 from adyton.tasks import as_queries
 from adyton.tasks.questions import question_in_words
 
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from adyton.result import Release
     from adyton.result.intervals import Interval
 
+_FEW_NAMES = 2
+"""How many attributes the name of a total names at most."""
 _LINES, _FEWEST, _MOST_TABLES = 200, 60, 24
 """How many lines are shown, how many of each table at least if there are several, and how many tables."""
 _TYPICAL = 256
@@ -75,6 +79,9 @@ def view(release: Release) -> View:
     interval, groups = summary.interval, release.task.tables(release.schema)
     about, source = _about_algorithm(release.algorithm)
     said = f"How many {release.counted.noun} of {release.receipt.dataset} there are by {by}{where(release)}."
+    if not release.receipt.private:
+        made_up = f"in a {release.receipt.dataset}"
+        said = f"How many made-up {release.counted.noun} there are by {by}{where(release)}, {made_up}."
     chosen = "chosen" if release.choice else "combined" if release.parts else "named"
     left = len(groups) - len(summary.panels)
     more = f"{left:,} more tables are in tables.csv beside this page." if left > 0 else ""
@@ -90,7 +97,7 @@ def view(release: Release) -> View:
             *map(Words, (*release.known_in_words(), *release.held_back_in_words())),
         ),
         lead=f"{said} {promise(release)}",
-        figures=(_total(release, summary), _typical(release)),
+        figures=(_total(release, summary), _error(release, summary)),
         cost=(spent(release), Fact("Algorithm", release.algorithm, (chosen,))),
         how=_candidates(release, about),
         facts={"Algorithm": f"{release.algorithm}. {source}"} if source else {},
@@ -105,7 +112,7 @@ def _total(release: Release, summary: Summary) -> Fact:
     counted = release.counted
     if summary.total is None:
         return Fact("Queries answered", f"{len(release.task.questions()):,}")
-    what = "Rows counted" if counted and counted.noun == "rows" else f"{counted.noun.capitalize()} in all"
+    what = "Rows counted" if counted and counted.noun == "rows" else f"{counted.noun.capitalize()} {_known(release)}"
     value, lower, upper = summary.total
     small: tuple[str, ...] = (counted.beside,) if counted else ()
     if summary.interval is not None and lower is not None and upper is not None:
@@ -115,11 +122,27 @@ def _total(release: Release, summary: Summary) -> Fact:
     return Fact(f"{what}, about", people(float(value[0])), small)
 
 
-def _typical(release: Release) -> Fact:
-    error = release.known_error
-    if error is None:
-        return Fact("Typical error", "unknown")
-    return Fact("Typical error", f"± {figure(error.per_query)}", (f"{release.counted.noun}, in one answer",))
+def _known(release: Release) -> str:
+    """Which rows the total counts: where some values leave a row out, those whose values are known."""
+    ways = () if release.task.per_unit else misfits_of(release.schema, release.schema.names)
+    names = list(dict.fromkeys(way.attribute for way in ways if way.fate in ("left out", "unmatched")))
+    if not names:
+        return "in all"
+    return f"with a known {joined(names)}" if len(names) <= _FEW_NAMES else "with known values"
+
+
+def _error(release: Release, summary: Summary) -> Fact:
+    """How far off an answer is: the half-width of its interval, as the request's page has it, and the typical error."""
+    noun, error = release.counted.noun, release.known_error
+    typical = "" if error is None else f"typical error ± {figure(error.per_query)}"
+    bounds = [(own.lower, own.upper) for own in summary.sheets.sheets[0].columns if own.lower is not None]
+    if summary.interval is None or not bounds or summary.interval.missing:
+        return Fact("Typical error", typical.removeprefix("typical error ") or "unknown", (f"{noun}, in one answer",))
+    widths = np.concatenate([np.asarray(high - low, dtype=np.float64).ravel() for low, high in bounds]) / 2
+    far = [figure(float(end)) for end in (widths.min(), widths.max())]
+    half = f"± {far[1]}" if far[0] == far[1] else f"± {far[0]} to {far[1]}"
+    often = f"{noun}, 19 times of 20{', approximately' * (summary.interval.kind == 'approximate')}"
+    return Fact("Error of each count", half, (often, typical) if typical else (often,))
 
 
 def _narrow(groups: Sequence[Sequence[str]]) -> bool:

@@ -15,6 +15,7 @@ from adyton.report.page import View, Words, view_of
 from adyton.report.pictures import Drawing
 from adyton.report.svg import reach
 from adyton.schema import Duration
+from adyton.tasks.numbers import statistic_in_words
 
 if TYPE_CHECKING:
     from adyton.result.number import Number
@@ -65,9 +66,10 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel | None:
     """Statistics of one kind: a line for each group with a column for each statistic, or a line for each statistic if
     there are no groups; along an axis if the groups of a single statistic are dates or numbers."""
     by, name, names = release.task.by, release.task.attribute, tuple(part.name for part in figures)
+    shown = tuple(map(statistic_in_words, names))
     attribute, parts = release.schema.attributes[name], ("estimate", "lower", "upper")
     values, lower, upper = (np.stack([_possible(release, of, part) for of in figures], axis=1) for part in parts)
-    labels = tuple(" × ".join(map(str, group)) for group in release.groups[:_MOST_GROUPS]) if by else names
+    labels = tuple(" × ".join(map(str, group)) for group in release.groups[:_MOST_GROUPS]) if by else shown
     axis = display_axis(by[0], release.schema.attributes[by[0]], MOST_STEPS) if len(by) == len(figures) == 1 else None
     if axis is not None and (axis.joined > 1 or not axis.ordered or kind_of(axis) == "bars"):
         axis = None
@@ -89,7 +91,7 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel | None:
         upper,
         unit=f"{name} ({attribute.unit})" if isinstance(attribute, Duration) else name,
         approximate=figures[0].kind == "approximate",
-        series=names if by and len(names) > 1 else (),
+        series=shown if by and len(names) > 1 else (),
         zero=False,
         within=_ends(release, names[0], values, lower, upper),
         more=f"{left:,} more groups are in the table." if by and left > 0 else "",
@@ -103,7 +105,7 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel | None:
 def _title(names: Sequence[str]) -> str:
     if len(names) > 1:
         return "Quantiles" if all(name.endswith("%") for name in names) else "Statistics"
-    return {"50%": "Median"}.get(names[0], names[0].capitalize())
+    return statistic_in_words(names[0]).capitalize()
 
 
 def _ends(release: NumbersRelease, name: str, values: Reals, lower: Reals, upper: Reals) -> tuple[float, float] | None:

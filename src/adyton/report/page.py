@@ -26,6 +26,7 @@ from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, number, people, span
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.files import NO_WORDS
+from adyton.tasks.numbers import statistic_in_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -289,7 +290,7 @@ def first_figure(sheets: Sheets) -> tuple[Fact, ...]:
         return ()
     (_, (cells,)), *_ = lines_of(known[:1], sheets.sheets[0].labels, 1)
     small = cells[1] + " (approximate)" * (known[0].kind == "approximate")
-    return (Fact(sentence(known[0].name), cells[0], (small,) if small else ()),)
+    return (Fact(sentence(statistic_in_words(known[0].name)), cells[0], (small,) if small else ()),)
 
 
 def reading_example(panels: Sequence[Panel]) -> tuple[Words, ...]:
@@ -344,10 +345,14 @@ def table_of(sheet: Sheet, rate: str, *, most: int = _LINES, caption: str = "", 
     guessed = ["approximate" * (column.kind == "approximate") for column in columns]
     if sheet.lines == 1 and not single:
         cells = zip(columns, lines[0][1], guessed, strict=True)
-        turned = [((head.name,), ((text, ""), *([(low, small)] if rate else []))) for head, (text, low), small in cells]
+        turned = [
+            ((statistic_in_words(head.name),), ((text, ""), *([(low, small)] if rate else [])))
+            for head, (text, low), small in cells
+        ]
         return Table(("statistic",), (("value", ""), *([(rate, "")] if rate else [])), turned, **looks)
-    heads = [(column.words if single and column.words else column.name) for column in columns]
-    said = "" if not rate else f"From and to: the {rate}." if single else f"Below each number its {rate}."
+    heads = [statistic_in_words(column.words if single and column.words else column.name) for column in columns]
+    ends = f"From and to (lower and upper in the files): the {rate}." if single else f"Below each number its {rate}."
+    said = ends if rate else ""
     beside = (("from", ""), ("to", "")) if single and rate else ()
     return Table(names, (*zip(heads, guessed, strict=True), *beside), lines, f"{caption} {said}".strip(), **looks)
 

@@ -68,8 +68,10 @@ def _columns(panel: Panel, columns: int) -> list[Reals]:
     return [part.reshape(-1, columns) for part in (panel.values, *bounds)]
 
 
-def _ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
+def _ticks(low: float, high: float, count: int, *, whole: bool = False) -> list[tuple[float, str]]:
     marks = nice_ticks(low, high, count)
+    if whole:
+        marks = [mark for mark in marks if mark == int(mark)] or marks
     return list(zip(marks, tick_words(marks), strict=True))
 
 
@@ -109,7 +111,7 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
         for lines in names
     ]
     bottom = top + sum(heights)
-    ticks = _ticks(low, high, max(2, int((width - left - right) / 80)))
+    ticks = _ticks(low, high, max(2, int((width - left - right) / 80)), whole=panel.whole)
     # lines would cross names that are above the bars
     parts = [] if above else [svg.line(x(mark), top, x(mark), bottom, 0.12) for mark, _ in ticks]
     parts += [svg.text(at, bottom + 12, words, "middle") for _, at, words in fitted(ticks, x, (0, width)).marks]

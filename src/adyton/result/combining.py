@@ -11,9 +11,9 @@ import numpy as np
 
 from adyton.errors import BadInput
 from adyton.messages import listing, shorten
+from adyton.result.comparing import Combinable
 from adyton.result.noise_model import NoiseModel
 from adyton.result.receipt import Receipt
-from adyton.result.released import Released
 
 if TYPE_CHECKING:
     from adyton.result.release import Release
@@ -22,14 +22,14 @@ MOST = 1000
 """How many releases can be combined at most."""
 COMBINED = "combined"
 """The name that a combined release has in place of an algorithm."""
-_AnyRelease = TypeVar("_AnyRelease", bound=Released)
+_AnyRelease = TypeVar("_AnyRelease", bound=Combinable)
 
 
 def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
     """One release out of several of the same attributes of the same rows, with less noise than each of them.
 
-    Counts of cells are averaged, each release with the weight 1/(its expected error)²; tables that were measured
-    separately are combined by least squares. Combining costs no privacy. Errors of the parts are independent, so
+    Counts are averaged, each release with the weight 1/(its expected error)²; tables that were measured separately are
+    combined by least squares. Combining costs no privacy. Errors of the parts are independent, so
     intervals are exact if those of all parts are. ``combined.epsilon`` is what all parts cost together.
 
     >>> import pandas, adyton as ad
@@ -43,11 +43,12 @@ def combine(releases: Iterable[_AnyRelease]) -> _AnyRelease:
     given: list[Any] = list(releases) if isinstance(releases, list | tuple) else [releases]
     if not 2 <= len(given) <= MOST:
         raise BadInput(f"combine takes a list of 2 to {MOST:,} releases, given {shorten(releases)}.")
-    if other := next((release for release in given if not isinstance(release, Released)), None):
+    if other := next((release for release in given if not isinstance(release, Combinable)), None):
         raise BadInput(f"only releases of counts and of tables are combined, given {shorten(other)}.")
     first = given[0]
     if any(type(release).combined_with is not type(first).combined_with for release in given):
-        raise BadInput("some of these releases have counts of cells, others only tables. Combine releases of one kind.")
+        kinds = listing(list(dict.fromkeys(release.holds for release in given)))
+        raise BadInput(f"these releases are of different kinds: {kinds}. Combine releases of one kind.")
     check_same(given)
     made: _AnyRelease = first.combined_with(given[1:])
     return made
@@ -66,7 +67,7 @@ def joint_receipt(receipts: Sequence[Receipt]) -> Receipt:
     )
 
 
-def check_same(releases: Sequence[Released]) -> None:
+def check_same(releases: Sequence[Any]) -> None:
     """Refuse releases of different attributes, rows or data sets, and the same release twice."""
     first = releases[0]
     for release in releases[1:]:

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -101,6 +101,18 @@ class Changing(ABC):
     @abstractmethod
     def each_question(self) -> Sequence[object]:
         """The questions that the release answers: one for each cell, group or query."""
+
+    @abstractmethod
+    def same_noise(self, other: Any) -> bool:
+        """Whether both hold the same noise: one is the other, perhaps read from a file, or a part of it."""
+
+
+class Combinable(ABC):
+    """A release that can be combined with others of the same rows: see :func:`adyton.combine`."""
+
+    @abstractmethod
+    def combined_with(self, others: Sequence[Self]) -> Any:
+        """One release out of this and others of the same attributes and rows."""
 
     @abstractmethod
     def same_noise(self, other: Any) -> bool:

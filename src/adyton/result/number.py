@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from adyton.arrays import Reals
 from adyton.errors import BadInput
-from adyton.exact import as_number, share
+from adyton.exact import as_number, display, share
 from adyton.kernel.mechanisms import VectorLaplace
 from adyton.messages import shorten
 from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
 from adyton.plans.base import ExpectedError
 from adyton.queries import Explicit
-from adyton.result.comparing import Changing
+from adyton.result.combining import COMBINED, MOST, check_same, joint_receipt
+from adyton.result.comparing import Changing, Combinable
 from adyton.result.figures import Figure
 from adyton.result.intervals import Interval
 from adyton.result.joint_law import ApartLaw
-from adyton.result.result import Result
+from adyton.result.result import Result, result_from
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema.plain_values import as_amount, as_real, of_kind, part_of
 from adyton.solving.noise_moments import Moments, laplace_excess
@@ -44,7 +47,7 @@ _UNCHECKED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Number(Result, Changing):
+class Number(Result, Changing, Combinable):
     """A noisy number of rows, or of units that have rows, with its interval.
 
     Made by :meth:`adyton.Session.count`, :meth:`adyton.Session.count_units`, and by :meth:`adyton.Session.release` for
@@ -63,11 +66,15 @@ class Number(Result, Changing):
     holds = "a count"
     at_once = True
     checks_values = False
+    bulky = ("parts",)
 
     value: int
     """The number with its noise."""
     row_epsilon: Fraction
-    """What one row pays; the scale of the noise is 1 divided by this."""
+    """What one row pays; the scale of the noise is 1 divided by this. Of a combined count, what it pays for all."""
+    parts: tuple[Number, ...] = ()
+    """The counts that :func:`adyton.combine` made it from, if it did; it is their average, weighted by their noise, to
+    the nearest whole number."""
 
     @property
     def answers(self) -> np.ndarray:
@@ -77,7 +84,15 @@ class Number(Result, Changing):
     @property
     def variances(self) -> Reals:
         """The variance of its noise, as an array with one element."""
-        return discrete_laplace_variance([1 / self.row_epsilon])
+        weights, each = self._mixed
+        return np.array([np.square(weights) @ each])
+
+    @property
+    def _mixed(self) -> tuple[Reals, Reals]:
+        """The weight of each part, in proportion to 1 divided by the variance of its noise; and these variances."""
+        variances = discrete_laplace_variance([1 / part.row_epsilon for part in self.parts or (self,)])
+        worth = 1 / np.maximum(variances, 1e-300)
+        return worth / worth.sum(), variances
 
     @property
     def standard_deviations(self) -> Reals:
@@ -101,7 +116,12 @@ class Number(Result, Changing):
 
     def radius(self, confidence: float = CONFIDENCE) -> int:
         """The largest distance between the number and the true one, with this confidence."""
-        return discrete_laplace_radius(1 / self.row_epsilon, float(share(confidence, "confidence")))
+        rate = float(share(confidence, "confidence"))
+        if not self.parts:
+            return discrete_laplace_radius(1 / self.row_epsilon, rate)
+        found = self.joint_law([None], rate).interval(np.ones((1, 1)))
+        ends = math.ceil(found.lower[0]), math.floor(found.upper[0])  # the true number is whole
+        return int(max(self.value - ends[0], ends[1] - self.value))
 
     def interval(self, confidence: float = CONFIDENCE) -> Figure:
         """The number with its exact interval."""
@@ -114,16 +134,21 @@ class Number(Result, Changing):
         """The number and its noise; there is nothing else to ask for."""
         if any(question is not None for question in asked):
             raise BadInput("a single count answers no further queries. Compare it as a whole.")
-        found, noun = self.interval(confidence), "units" if self.task.per_unit else "rows"
-        one, variances = np.array([float(found)]), self.variances
+        noun, rate = "units" if self.task.per_unit else "rows", float(share(confidence, "confidence"))
+        weights, variances = self._mixed
+        each = [part.interval(rate) for part in self.parts or (self,)]
+        values, lower, upper = (
+            np.array([float(end) for end in ends])
+            for ends in zip(*((own, own.lower, own.upper) for own in each), strict=True)
+        )
         return ApartLaw(
             words=tuple(f"number of {noun}" for _ in asked),
-            confidence=found.confidence,
+            confidence=rate,
             noun=noun,
             counted=self.counted_rows,
-            bounds=Interval(one, np.array([found.lower]), np.array([found.upper]), found.confidence, "exact"),
+            bounds=Interval(values, lower, upper, rate, "exact"),
             own=Moments(variances, np.square(variances) * laplace_excess(variances)),
-            mixing=np.ones((len(asked), 1)),
+            mixing=np.tile(weights, (len(asked), 1)),
         )
 
     def each_question(self) -> list[object]:
@@ -132,7 +157,16 @@ class Number(Result, Changing):
 
     def same_noise(self, other: Any) -> bool:
         """Whether both are the same number from the same entries of a ledger."""
-        return isinstance(other, Number) and (self.value, self.receipt.entries) == (other.value, other.receipt.entries)
+        return isinstance(other, Number) and any(
+            (left.value, left.receipt.entries) == (right.value, right.receipt.entries)
+            for left, right in itertools.product(self.parts or (self,), other.parts or (other,))
+        )
+
+    def combined_with(self, others: Sequence[Self]) -> Number:
+        """The average of this and other counts of the same rows, weighted by their noise."""
+        if any((other.task, other.counted_rows) != (self.task, self.counted_rows) for other in others):
+            raise BadInput("only counts of the same rows, or of the same units, are combined.")
+        return _averaged([part for number in (self, *others) for part in number.parts or (number,)])
 
     def __int__(self) -> int:
         return self.value
@@ -149,7 +183,15 @@ class Number(Result, Changing):
         words = (
             f"About {self.value:,} {what}. It is the true number plus noise; in 95 of 100 cases the two are {apart}."
         )
-        return (words, _UNCHECKED) if self.where else (words,)
+        return (words, *self._parts_in_words(), *((_UNCHECKED,) if self.where else ()))
+
+    def _parts_in_words(self) -> tuple[str, ...]:
+        """How it was combined, if it was."""
+        if not self.parts:
+            return ()
+        pairs = zip(self.parts, self._mixed[0], strict=True)
+        shares = ", ".join(f"that of ε = {display(part.epsilon)} counts {weight:.0%}" for part, weight in pairs)
+        return (f"Combined from {len(self.parts)} counts, weighted by their noise: {shares}.",)
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """A sheet with one line."""
@@ -177,24 +219,52 @@ class Number(Result, Changing):
 
     def own_dict(self, *, complete: bool) -> dict[str, Any]:
         """The number, its noise and its interval."""
-        return {
+        plain = {
             "count": self.value,
             "of": self.receipt.unit if self.task.per_unit else "rows",
             "row_epsilon": as_number(self.row_epsilon),
             "variance": float(self.variances[0]),
             "within": {"confidence": CONFIDENCE, "radius": self.radius()},
         }
+        return plain | ({"parts": [part._body(complete=False) for part in self.parts]} if self.parts else {})
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], common: Mapping[str, Any]) -> Number:
         """Read the count, a whole number, and the budget that determines its noise."""
         if common["task"].select(common["schema"]) != common["schema"]:
             raise BadInput("the task and the schema describe different tables.")
+        if "parts" in plain:
+            return _combined(plain)
         value = part_of(plain, "count")
         if abs(whole(value, "the count", -SAFE)) > SAFE:
             raise BadInput(f"the count must not be beyond ±2^62, given {shorten(value)}.")
         own = as_amount(part_of(plain, "row_epsilon"), "what a row pays", most=common["epsilon"])
         return cls(**common, value=value, row_epsilon=own)
+
+
+def _averaged(parts: Sequence[Number]) -> Number:
+    """The average of counts that are not combined themselves."""
+    made = replace(
+        parts[0],
+        algorithm=COMBINED,
+        options={},
+        epsilon=sum((part.epsilon for part in parts), Fraction(0)),
+        receipt=joint_receipt([part.receipt for part in parts]),
+        row_epsilon=sum((part.row_epsilon for part in parts), Fraction(0)),
+        parts=tuple(parts),
+    )
+    return replace(made, value=round(float(made._mixed[0] @ [part.value for part in parts])))
+
+
+def _combined(plain: Mapping[str, Any]) -> Number:
+    """Read a combined count: each part as a count of its own, from which all else follows."""
+    parts = of_kind(list, plain["parts"], "parts")
+    if not 2 <= len(parts) <= MOST or any(isinstance(part, Mapping) and "parts" in part for part in parts):
+        raise BadInput(f"it must be combined from 2 to {MOST:,} counts, which must not be combined themselves.")
+    read = [result_from(part, Number._own_kind) for part in parts]
+    numbers = [number for number in read if isinstance(number, Number)]
+    check_same(numbers)
+    return numbers[0].combined_with(numbers[1:])
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

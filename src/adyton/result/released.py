@@ -21,7 +21,7 @@ from adyton.messages import listing, path_of
 from adyton.plans.base import ExpectedError
 from adyton.queries import Cells, Explicit, Kronecker, Product, Queries, Ranges, Total
 from adyton.result import figures
-from adyton.result.comparing import Comparable
+from adyton.result.comparing import Combinable, Comparable
 from adyton.result.figures import CellNumbers, Figure, Lines, numbered
 from adyton.result.intervals import Interval
 from adyton.result.result import Result
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _Several: TypeAlias = list[Any] | tuple[Any, ...]
 
 
-class Released(Result, Comparable):
+class Released(Result, Comparable, Combinable):
     """A release: an estimate that answers queries. One kind holds the count of every cell, another only tables.
 
     Quantiles, means, sums, the distribution and the largest cells are computed from released counts: post-processing,

@@ -151,14 +151,17 @@ def _literal(value: Scalar) -> str:
 
 
 def check_predicate(predicate: Predicate, schema: Schema) -> None:
-    """Raise an error unless every column exists and every literal has the type of its attribute."""
+    """Raise an error unless every column exists, every literal has the type of its attribute, and every range ends
+    after it begins: a range without rows is a slip, and nobody wants to pay for it."""
     pending: list[tuple[Any, int]] = [(predicate, 0)]
+    together: list[Any] = []
     while pending:
         node, depth = pending.pop()
         if depth > DEEPEST:
             raise PredicateError(_TOO_DEEP)
         if isinstance(node, And | Or) and node.parts:
             pending += [(part, depth + 1) for part in node.parts]
+            together += [node] * isinstance(node, And)
         elif isinstance(node, Not):
             pending.append((node.part, depth + 1))
         elif isinstance(node, IsNull):
@@ -168,10 +171,33 @@ def check_predicate(predicate: Predicate, schema: Schema) -> None:
             _check_literals(node.column, [node.value], schema, "" if node.operator in ("=", "!=") else node.operator)
         elif isinstance(node, Between):
             _check_literals(node.column, [node.low, node.high], schema, "between")
+            _check_ends(node.column, node.low, node.high, schema)
         elif isinstance(node, In) and node.values:
             _check_literals(node.column, node.values, schema, "")
         else:
             raise PredicateError(f"this is not a predicate: {shorten(node)}.")
+    for both in together:
+        _check_joined(both, schema)
+
+
+def _check_joined(both: And, schema: Schema) -> None:
+    """Raise an error if one part asks for more than another allows: ``age >= 60 and age <= 30``."""
+    parts = [part for part in both.parts if isinstance(part, Compare)]
+    for low in (part for part in parts if part.operator in (">", ">=")):
+        for high in (part for part in parts if part.operator in ("<", "<=") and part.column == low.column):
+            _check_ends(low.column, low.value, high.value, schema)
+
+
+def _check_ends(column: str, low: Any, high: Any, schema: Schema) -> None:
+    """Raise an error if a range ends before it begins."""
+    attribute, first, last = schema.attributes[column], low, high
+    if isinstance(attribute, Times):
+        first, last = attribute.literal(low, column).first, attribute.literal(high, column).last
+    if first > last:
+        raise PredicateError(
+            f"{column} from {shorten(low)} to {shorten(high)}: this range ends before it begins, so no row can be in "
+            f"it. Write {shorten(high)} first, then {shorten(low)}."
+        )
 
 
 def _check_literals(column: str, values: Sequence[object], schema: Schema, ordering: str) -> None:

@@ -23,6 +23,7 @@ from adyton.statistics.grouped import Figures, GroupedNumbers
 from adyton.statistics.parts import Part, reported
 from adyton.statistics.programs import PROGRAMS
 from adyton.tasks import NumbersTask
+from adyton.tasks.numbers import statistic_in_words
 
 if TYPE_CHECKING:
     from adyton.report.page import View
@@ -200,8 +201,9 @@ class NumbersRelease(Result, Comparable):
         groups = " and ".join(" × ".join(map(str, self.groups[line])) for line in lines[:_MOST_GROUPS])
         groups += f" and {len(lines) - _MOST_GROUPS:,} more" if len(lines) > _MOST_GROUPS else ""
         of = "" if not self.task.by else " of all groups" if len(lines) == self.asked.groups > 1 else f" of {groups}"
-        quantile = " quantile" if statistic.endswith("%") else ""
-        return f"the {statistic}{quantile} of {self.task.attribute}{of}"
+        called = statistic_in_words(statistic)
+        quantile = " quantile" if called.endswith("%") else ""
+        return f"the {called}{quantile} of {self.task.attribute}{of}"
 
     @property
     def expected_error(self) -> Mapping[str, float]:

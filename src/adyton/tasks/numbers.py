@@ -36,6 +36,15 @@ def quantile_name(part: Fraction) -> str:
     return f"{float(100 * part):.7g}%"
 
 
+def statistic_in_words(name: str) -> str:
+    """A statistic as pages call it: half of the rows is the median.
+
+    >>> statistic_in_words("50%"), statistic_in_words("90%"), statistic_in_words("mean")
+    ('median', '90%', 'mean')
+    """
+    return "median" if name == quantile_name(Fraction(1, 2)) else name
+
+
 def parts_of(given: object) -> tuple[Fraction, ...]:
     """Quantiles as fractions of all rows from 0 to 1, in order and without repetition."""
     if isinstance(given, str) and given.strip().lower() in _NAMED:
@@ -253,7 +262,9 @@ class Quantiles(NumbersTask):
         return cls(given[cls.kind].strip(), at if at.isalpha() else names_of(at), by=by, rows=given.get("group_rows"))
 
     def __str__(self) -> str:
-        return f"{self._shares} {super().__str__()}"
+        words = super().__str__()
+        median = self.quantiles == _NAMED["median"]
+        return words.replace(self.word, self.called, 1) if median else f"{self._shares} {words}"
 
     @property
     def called(self) -> str:

@@ -98,6 +98,9 @@ def test_what_is_understood(text, tree):
         ("age is true", "only null"),
         ("age = null", "is null"),
         ("age in (1, null)", "is null"),
+        ("age between 59 and 30", "ends before it begins"),
+        ("not age between 59 and 30", "ends before it begins"),
+        ("sex = 'F' and age >= 60 and age < 30", "ends before it begins"),
         ("age between symmetric 2 and 1", "between"),
         ("age = 1 x", "the predicate"),
         ("age = ", "cannot be parsed"),
@@ -197,19 +200,32 @@ LEAVES = st.one_of(
     st.builds(Compare, st.sampled_from(["age", "pay"]), st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), NUMBERS),
     st.builds(Compare, st.just("sex"), st.sampled_from(["=", "!="]), st.sampled_from(["F", "M", "it's"])),
     st.builds(Compare, st.just("smoker"), st.sampled_from(["=", "!="]), st.booleans()),
-    st.builds(Between, st.sampled_from(["age", "pay"]), NUMBERS, NUMBERS),
+    st.builds(
+        lambda name, ends: Between(name, *sorted(ends)), st.sampled_from(["age", "pay"]), st.tuples(NUMBERS, NUMBERS)
+    ),
     st.builds(In, st.sampled_from(["age", "pay"]), st.lists(NUMBERS, min_size=1, max_size=3).map(tuple)),
     st.builds(In, st.just("code"), st.lists(st.sampled_from([1, 2, -3]), min_size=1, max_size=3).map(tuple)),
     st.builds(IsNull, st.sampled_from(["age", "pay", "sex", "code", "smoker", "person"])),
 )
 PARTS = {"min_size": 2, "max_size": 3}
+
+
+def in_order(tree):
+    """Whether no range in it ends before it begins: such a one is refused."""
+    try:
+        check_predicate(tree, SCHEMA)
+    except PredicateError as problem:
+        return "ends before it begins" not in str(problem)
+    return True
+
+
 TREES = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
         st.lists(inner, **PARTS).map(tuple).map(And), st.lists(inner, **PARTS).map(tuple).map(Or), inner.map(Not)
     ),
     max_leaves=6,
-)
+).filter(in_order)
 ROWS = st.lists(
     st.fixed_dictionaries(
         {

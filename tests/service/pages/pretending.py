@@ -5,6 +5,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 from adyton.errors import ServiceError
+from adyton.schema import Categorical, Schema
 from adyton.service.pages.site import Site
 from adyton.service.pages.visits import Visit, Visitor
 from adyton.session.client import Reply
@@ -39,5 +40,6 @@ def pretended(replies=None, *, who="mara", role="analyst", site=None, query=None
     visit = Visit(method, "/", query or {}, form or {}, visitor, site)
     visit.__dict__["client"] = Client(replies or {})
     kernel = SimpleNamespace(known_budget=BUDGET)
-    visit.session = lambda table: SimpleNamespace(budget=BUDGET, kernel=kernel, unit="row", about={})
+    schema = Schema({"ward": Categorical(["eye", "ear"])})
+    visit.session = lambda table: SimpleNamespace(budget=BUDGET, kernel=kernel, unit="row", about={}, schema=schema)
     return visit

@@ -74,6 +74,7 @@ def test_both_as_one_is_what_combine_says(visit, asked, tmp_path):
     both.save(tmp_path / "both")
     written = mara.get(f"{COMPARE}/files/estimate.csv?a=c-all&b=c-again&way=combine")
     assert written.body == (tmp_path / "both" / "estimate.csv").read_bytes()
+    assert "_combined.csv" in written.headers["content-disposition"]
     report = mara.get(f"{COMPARE}/files/report?a=c-all&b=c-again&way=combine")
     assert report.headers["content-security-policy"].startswith("sandbox;")
 
@@ -101,10 +102,11 @@ def test_those_that_were_ticked_are_chosen(visit, asked):
     there = mara.get(f"{COMPARE}?r=c-women&r=c-all", follow=False)
     assert there.headers["location"] == f"{COMPARE}?b=c-women&a=c-all"  # the list has the newest first
     page = mara.get(f"{COMPARE}?r=c-women&r=c-all&r=c-again")
-    assert "Two results are compared at a time" in page.words
+    assert "Tick two results to compare or combine: 3 were ticked." in page.words
+    assert page.html.count(" checked>") == 3
     page = mara.get(f"{COMPARE}?r=c-all")
     assert re.search(r'<option value="c-all" selected>', page.html)
-    assert "No result was ticked" in mara.get(f"{COMPARE}?ticked=1").words
+    assert "Tick two results to compare or combine: none was ticked." in mara.get(f"{COMPARE}?ticked=1").words
 
 
 def test_two_that_fit_are_offered(visit, asked):
@@ -115,6 +117,7 @@ def test_two_that_fit_are_offered(visit, asked):
     assert len(set(chosen)) == 2
     assert 'value="c-sexes"' not in page.html
     assert 'optgroup label="Rows by ward"' in page.html
+    assert re.search(r"Rows by sex \([^)]*\): no other result answers the same question\.", page.words)
     assert "There are not two results to compare yet" in visit("mara").get(f"{COMPARE}?a=c-sexes").words
 
 

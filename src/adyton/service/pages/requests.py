@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import urlencode
 
 from adyton.exact import display
-from adyton.service.pages.visits import Visit, path_to
+from adyton.service.pages.visits import Fields, Visit, path_to
 from adyton.tasks.request import AUTO, Request
 
 Row: TypeAlias = Mapping[str, Any]
@@ -28,6 +29,8 @@ STATES = {
     "ended": "ended early",
 }
 """The status of a request, in words."""
+OF_ONE_SENDING = ("form_key", "id", "sure", "price", "do")
+"""The fields of a form that belong to one sending of it, and are not kept."""
 _MOST_REMEMBERED = 200
 
 
@@ -86,6 +89,12 @@ def typed(epsilon: Fraction) -> str:
 def again_path(table: str, plain: Any) -> str:
     """Where the same request can be made again."""
     return path_to("tables", table, "ask", request=json.dumps(plain, ensure_ascii=False))
+
+
+def form_path(table: str, fields: Fields) -> str:
+    """The page of a form as it is: the way back to it, which the address bar shows, too."""
+    kept = {name: values for name, values in fields.items() if name not in OF_ONE_SENDING}
+    return f"{path_to('tables', table, 'ask')}?{urlencode(kept, doseq=True)}"
 
 
 # ---- where they are --------------------------------------------------------------------------------------------------

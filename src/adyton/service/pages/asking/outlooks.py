@@ -23,6 +23,8 @@ from adyton import odds
 from adyton.errors import BadInput
 from adyton.exact import display
 from adyton.learning.classifier import Classifier
+from adyton.marginals.program import what_it_does
+from adyton.plans.registry import algorithms
 from adyton.programs.base import Outlook, least_known, program_of
 from adyton.programs.numbers import NumbersOutlook
 from adyton.programs.targets import EPSILONS, Epsilon, Target, shown
@@ -33,7 +35,7 @@ from adyton.schema.predicates import attributes_of, parse_predicate
 from adyton.session.remote import RemoteSession
 from adyton.session.run import Preview
 from adyton.tasks import Histogram, Marginals, NumbersTask, Ranges
-from adyton.tasks.request import Request
+from adyton.tasks.request import AUTO, Request
 
 _MOST, _MOST_BUDGETS = 64, 64
 """How many outlooks are kept, and for how many budgets the errors of each."""
@@ -55,6 +57,8 @@ class Expected:
     """What that is for, in small letters."""
     sentence: str
     typical: str
+    by: str
+    """The algorithm with that typical error."""
     picture: Markup | None
     instead: str
     """Why there is no picture."""
@@ -125,6 +129,8 @@ def _warmed_up() -> None:
         program = program_of(Request.of(task, 1), schema)
         outlook = program.outlook()
         outlook.curves(EPSILONS[:1])
+    for name in algorithms():  # forms offer them, with what they do
+        what_it_does(name)
 
 
 def check(session: RemoteSession, request: Request) -> None:
@@ -157,6 +163,7 @@ def expected(session: RemoteSession, request: Request) -> Expected:
 def _expected(preview: Preview, request: Request, unit: str) -> Expected:
     outlook, epsilon, began = preview.outlook, preview.epsilon, time.monotonic()
     half, sentence = _half_width(outlook, epsilon), preview.outcome
+    typical, by = _typical(outlook, epsilon)
     budgets: Sequence[Fraction] = EPSILONS if time.monotonic() - began < _SLOW else EPSILONS[::_FEW]
     picture, instead = None, ""
     try:
@@ -170,7 +177,8 @@ def _expected(preview: Preview, request: Request, unit: str) -> Expected:
         big="" if half is None else f"± {shown(half)}",
         each=_each(outlook, request),
         sentence=sentence,
-        typical=_typical(outlook, epsilon),
+        typical=typical,
+        by=by,
         picture=picture,
         instead=instead,
         head=head,
@@ -212,8 +220,8 @@ def _rank_in_words(preview: Preview) -> tuple[str, ...]:
     half, rows = outlook.half_width(preview.epsilon), outlook.even_share(preview.rows) if preview.rows else None
     rows = outlook.numbers.task.rows or rows
     said = (
-        "In rank: if the rows stood in order of this number, the true quantile may be up to "
-        f"{shown(half)} rows further up or down than the published one."
+        f"A rank is a place in the order of {outlook.numbers.task.attribute}: the true number may be up to "
+        f"{shown(half)} rows further up or down in this order than the published one."
     )
     if rows is None:
         return (f"{said} With more rows, that is a smaller part of them.",)
@@ -228,8 +236,8 @@ def _choice_in_words(preview: Preview) -> tuple[str, ...]:
         return ()
     return (
         "The algorithm is chosen when you release. One that adapts to the data may be chosen: it is usually more exact,"
-        " but its intervals are approximate, without a formal guarantee. For intervals with one, choose "
-        f"{best[0]} under “Algorithm and other choices”.",
+        " but its intervals are approximate, without a formal guarantee. For intervals with one, choose the algorithm "
+        "that is marked so under “Algorithm and other choices”.",
     )
 
 
@@ -248,6 +256,29 @@ def _misfits_in_words(schema: Schema, request: Request) -> str:
     )
 
 
+def together(session: RemoteSession, request: Request, other: Fraction) -> str:
+    """What a request and the same one at another budget give together, in a sentence; empty if that is not known."""
+    if isinstance(request.task, NumbersTask | Classifier) or request.algorithm != AUTO:
+        return ""
+    known = _of(session, request)
+    with known.lock:
+        halves = [_half_width(known.outlook, epsilon) for epsilon in (request.epsilon, other)]
+        if None in halves or 0 in halves:
+            return ""
+        both = sum(float(half or 0) ** -2 for half in halves) ** -0.5
+        return f"Both together, combined under “Compare”, are good to about ± {shown(both)}{known.outlook.unit}."
+
+
+def certain(session: RemoteSession, request: Request | None) -> str:
+    """The best algorithm whose intervals have a formal guarantee, where others may be chosen; empty otherwise."""
+    if request is None:
+        return ""
+    known = _of(session, request)
+    with known.lock:
+        best = least_known(known.outlook.errors(request.epsilon)) if known.outlook.adapts else None
+    return "" if best is None or best[1].kind == "upper mark" else best[0]
+
+
 def _half_width(outlook: Outlook, epsilon: Fraction) -> float | None:
     try:
         return outlook.half_width(epsilon)
@@ -255,14 +286,15 @@ def _half_width(outlook: Outlook, epsilon: Fraction) -> float | None:
         return None
 
 
-def _typical(outlook: Outlook, epsilon: Fraction) -> str:
-    """The typical error that is known beforehand; for numbers, the notes have that of each statistic."""
+def _typical(outlook: Outlook, epsilon: Fraction) -> tuple[str, str]:
+    """The typical error that is known beforehand, and by which algorithm; for numbers, the notes have that of each
+    statistic."""
     best = None if isinstance(outlook, NumbersOutlook) else least_known(outlook.errors(epsilon))
     if best is None:
-        return ""
+        return "", ""
     name, error = best
     most = "at most about " if error.kind == "upper mark" else ""
-    return f"The typical error of an answer is {most}{shown(error.per_query)}, by {name}."
+    return f"The typical error of an answer is {most}± {shown(error.per_query)}.", name
 
 
 def _no_picture(outlook: Outlook, request: Request) -> str:

@@ -182,7 +182,9 @@ def _of_number(task: NumbersTask, schema: Schema) -> Fields | None:
         **{field: [name] for field, name in zip(("by", "by2"), task.by, strict=False)},
     }
     fields |= {} if task.rows is None else {"rows": [str(task.rows)]}
-    return fields | ({"at": [", ".join(map(display, task.quantiles))]} if isinstance(task, Quantiles) else {})
+    if not isinstance(task, Quantiles):
+        return fields
+    return fields | {"at": [task.called if task.called.isalpha() else ", ".join(map(display, task.quantiles))]}
 
 
 # ---- tables and classifiers -----------------------------------------------------------------------------------------

@@ -7,29 +7,35 @@ or the back button never pays twice; and its button carries the price that it sh
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, Unfinished
 from adyton.exact import budget, display
+from adyton.marginals.program import what_it_does
+from adyton.report.page import sentence
 from adyton.schema import Schema
+from adyton.schema.predicates import parse_predicate
 from adyton.service.pages.asking import outlooks
-from adyton.service.pages.asking.drafts import COMPARISONS, Condition, Draft, instead_of_too_much, levels_of, read_draft
+from adyton.service.pages.asking.drafts import Draft, instead_of_too_much, read_draft
 from adyton.service.pages.asking.fields import Form, Inputs
-from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, fields_of
+from adyton.service.pages.asking.filters import COMPARISONS, Condition, levels_of, with_conditions
+from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Question, fields_of
 from adyton.service.pages.asking.scripts import lines_for
-from adyton.service.pages.requests import Place, remember
+from adyton.service.pages.requests import Place, listed, question_of, remember
 from adyton.service.pages.results.views import show_rehearsal
 from adyton.service.pages.tables import budget_of, frame
 from adyton.service.pages.visits import Page, View, Visit, path_to, readable, redirect
 from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
+from adyton.statistics.programs import PROGRAMS
 from adyton.tasks.request import AUTO, Request, sent_request
 
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -38,7 +44,7 @@ _SECONDS_KEPT = 15.0
 _SECONDS_TO_SEE = 2.0
 """How long a page waits for a request; after that, the page of its result shows how far it is."""
 _SECONDS_HELD = 120
-_MOST_REFUSED, _MOST_LEVELS = 50, 200
+_MOST_REFUSED, _MOST_LEVELS, _MOST_BEFORE = 50, 200, 200
 _STEPS = tuple(Fraction(step) * Fraction(10) ** power for power in range(-3, 4) for step in (1, 2, 3, 5, 7))
 """The steps of the slider, as far as the budget goes."""
 _OFTEN = {"": "19 times of 20 (95%)", "typically": "typically"}
@@ -83,7 +89,7 @@ def rehearse(visit: Visit, table: str) -> Page:
         except BadInput as problem:
             draft.problems[""] = str(problem)
             return _page(visit, session, table, draft, status=400)
-    return show_rehearsal(visit, session, table, result, asked.to_dict())
+    return show_rehearsal(visit, session, table, result, asked.to_dict(), dict(visit.form))
 
 
 def release(visit: Visit, table: str) -> Page:
@@ -102,7 +108,8 @@ def release(visit: Visit, table: str) -> Page:
     if draft.request is None or draft.problems:
         return _page(visit, session, table, draft, status=400)
     problem = _sent(visit, table, id, draft.request)
-    visit.person.kept.get("sessions", {}).pop(table, None)  # its budget is another now
+    for kept in ("sessions", "asked"):
+        visit.person.kept.get(kept, {}).pop(table, None)  # its budget is another now
     if problem is None or isinstance(problem, KernelFailure | Unfinished):  # these were charged: the ledger has them
         remember(visit, Place(table, id), draft.request.to_dict())
         return redirect(path_to("tables", table, "results", id))
@@ -127,7 +134,6 @@ def _page(
 ) -> Page:
     """The form, with what to expect of it."""
     form, question = draft.form, draft.question
-    algorithms = question.algorithms(session.schema)
     left = session.kernel.known_budget.remaining
     expectation = _expectation(visit, session, table, draft)
     values = {
@@ -138,7 +144,8 @@ def _page(
         "unfinished": (),
         "levels": _levels(session.schema),
         "names": list(session.schema.names),
-        "algorithms": [AUTO, *algorithms] if algorithms else [],
+        "algorithms": _algorithms(question, session.schema),
+        "certain": outlooks.certain(session, draft.request),
         "steps": [display(step) for step in _steps(left)],
         "id": id or uuid.uuid4().hex,
         "notice": notice,
@@ -152,6 +159,14 @@ def _page(
     return visit.page("ask.html.j2", status=status, **frame(session, table), **expectation, **values)
 
 
+def _algorithms(question: Question, schema: Schema) -> dict[str, str]:
+    """The algorithms that can be chosen, each with what it does."""
+    names = question.algorithms(schema)
+    numbers = set(names) <= set(PROGRAMS)
+    known = {name: PROGRAMS[name].words if numbers else what_it_does(name) for name in names}
+    return {AUTO: "the best one for the table, within the same budget", **known} if names else {}
+
+
 def _levels(schema: Schema) -> dict[str, tuple[str, list[str]]]:
     """The levels that a value of the filter can have, where there are not too many: by attribute, with an id."""
     known = {name: levels_of(attribute) for name, attribute in schema.attributes.items()}
@@ -162,10 +177,12 @@ def _levels(schema: Schema) -> dict[str, tuple[str, list[str]]]:
 def _expectation(visit: Visit, session: RemoteSession, table: str, draft: Draft) -> dict[str, Any]:
     """What the part of the page says that follows every change of the form."""
     asked, account = draft.request, session.kernel.known_budget
-    shown: dict[str, Any] = {"expected": None, "problems": draft.problems}
+    problems = {name: sentence(said) for name, said in draft.problems.items()}
+    shown: dict[str, Any] = {"expected": None, "problems": problems, "left": account.remaining, "notes": draft.notes}
     if asked is None:
         return shown
     shown["expected"] = outlooks.expected(session, asked)
+    shown["before"] = _asked_before(visit, session, table, asked)
     above = session.consent_above
     return shown | {
         "price": display(asked.epsilon),
@@ -176,6 +193,47 @@ def _expectation(visit: Visit, session: RemoteSession, table: str, draft: Draft)
         "sure": draft.form.text("sure") == display(asked.epsilon),
         "lines": lines_for(visit, table, asked),
     }
+
+
+class _Before(NamedTuple):
+    """The same request, asked before by the same person."""
+
+    made: str
+    price: str
+    path: str
+    together: str
+
+
+def _asked_before(visit: Visit, session: RemoteSession, table: str, request: Request) -> _Before | None:
+    """The last time that the visitor has asked this, if ever; at whatever price, and by whichever algorithm."""
+    kept: dict[str, tuple[float, list[tuple[Request, str, Place]]]] = visit.person.kept.setdefault("asked", {})
+    since, known = kept.get(table, (-math.inf, []))
+    if time.monotonic() - since > _SECONDS_KEPT:
+        known = list(_own_requests(visit, table))
+        kept[table] = (time.monotonic(), known)
+    where = _read(request.where, session.schema)
+    for old, made, place in known:
+        if old.task == request.task and _read(old.where, session.schema) == where:
+            together = outlooks.together(session, request, old.epsilon)
+            return _Before(made, display(old.epsilon), place.path(), together)
+    return None
+
+
+def _own_requests(visit: Visit, table: str) -> Iterator[tuple[Request, str, Place]]:
+    """What the visitor has asked and got, newest first."""
+    own = None if visit.person.is_curator else visit.person.name
+    for row in listed(visit, table)[:_MOST_BEFORE]:
+        request = question_of(row["request"]).request
+        if row["status"] == "done" and row["analyst"] == own and request is not None:
+            yield request, str(row["made"])[:10], Place.of_row(visit, table, row)
+
+
+def _read(where: str | None, schema: Schema) -> object:
+    """A filter, so that two that are written in different ways can be compared."""
+    try:
+        return parse_predicate(where, schema) if where else None
+    except BadInput:
+        return where
 
 
 def _fitted(visit: Visit, session: RemoteSession, table: str, form: Form) -> Page:
@@ -296,7 +354,7 @@ def _sent(visit: Visit, table: str, id: str, request: Request) -> AdytonError | 
 def _again(text: str, schema: Schema) -> dict[str, list[str]]:
     """The fields of a request that is given as JSON."""
     try:
-        return fields_of(sent_request(json.loads(text)), schema)
+        return with_conditions(fields_of(sent_request(json.loads(text)), schema), schema)
     except (ValueError, RecursionError) as problem:
         said = str(problem) if isinstance(problem, BadInput) else "It is not JSON."
         raise BadInput(f"This request cannot be asked again: {said} Choose a question from the list.") from None

@@ -160,6 +160,10 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
     return _form(visit, about, draft, problems)
 
 
+_AS_MOST = ("", "drop", "exact")
+"""What most people leave in the fields that are folded away."""
+
+
 def _form(
     visit: Visit, about: Mapping[str, Any], draft: Draft, problems: Mapping[str, str] | None = None, good: str = ""
 ) -> Page:
@@ -174,7 +178,8 @@ def _form(
             "twice": column.name in twice,
             "kinds": _kinds(column),
             "of_kind": kind_of(typed, place),
-            "detailed": any(f"c{place}-{name}" in problems for name in ("name", *DETAILS)),
+            "detailed": any(f"c{place}-{name}" in problems for name in ("name", *DETAILS))
+            or any(text_of(typed, f"c{place}-{name}") not in _AS_MOST for name in DETAILS),
         }
         for place, column in enumerate(columns)
         if not wide or place in ticked or kind_of(typed, place)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -16,11 +17,10 @@ from adyton.report.page import Picture, Table, sentence
 from adyton.report.pictures import Drawing
 from adyton.report.svg import figure, people
 from adyton.result.combining import combine
-from adyton.result.comparing import Changing, change
+from adyton.result.comparing import Changing, Combinable, change
 from adyton.result.figures import Lines
-from adyton.result.released import Released
 from adyton.result.result import Result
-from adyton.service.pages.requests import Place, listed, made_at, question_of
+from adyton.service.pages.requests import Place, Question, Row, listed, question_of
 from adyton.service.pages.results.content import KINDS, file_of, name_of, rendering_of, report_of, table_data
 from adyton.service.pages.results.outcomes import AT_ONCE, PATIENCE, Job, Saved, cache_of, outcome
 from adyton.service.pages.tables import frame
@@ -49,32 +49,31 @@ class Side:
 def compare(visit: Visit, table: str) -> Page:
     """Two results: choose them, or see what changed between them, or both as one."""
     ticked = visit.texts("r")
+    if (ticked or visit.text("ticked")) and len(ticked) not in (1, 2):  # back to the list, with what was ticked
+        again = urlencode([("ticked", ""), *(("r", own) for own in ticked)])
+        return redirect(f"{path_to('tables', table, 'results')}?{again}")
     if ticked:
         places = ("b", "a") if len(ticked) > 1 else ("a",)  # the list has the newest first
-        chosen = dict(zip(places, ticked, strict=False))
-        return redirect(path_to("tables", table, "compare", **chosen, **({"n": "1"} if len(ticked) > 2 else {})))
+        return redirect(path_to("tables", table, "compare", **dict(zip(places, ticked, strict=False))))
     session, way = visit.session(table), visit.text("way") or "change"
     keys, problem = {name: visit.text(name) for name in ("a", "b")}, ""
     nothing = dict.fromkeys(("found", "shown", "picture", "lines"))
     values: dict[str, Any] = {"sides": (), "drawn": "", "same": False, **nothing}
-    if visit.text("ticked"):
-        problem = "No result was ticked. Choose two here."
-    elif visit.text("n"):
-        problem = "Two results are compared at a time. The first two that you ticked are chosen here."
-    elif all(keys.values()):
+    if all(keys.values()):
         try:
             values |= _compared(visit, table, keys, way)
         except NoSuchPage:
             raise
         except AdytonError as why:
             problem = sentence(str(why))
-    choices = _choices(visit, table, keys)
+    choices, missing = _choices(visit, table, keys)
     fitting = [group for group in choices if any(key == keys["a"] for key, _ in group.results)]
     return visit.page(
         "compare.html.j2",
         **frame(session, table),
         **values,
         choices=choices,
+        missing=missing,
         fitting=choices if all(keys.values()) or not keys["a"] else fitting,
         keys=_chosen(keys, fitting or choices),
         way=way,
@@ -93,7 +92,7 @@ def _compared(visit: Visit, table: str, keys: Mapping[str, str], way: str) -> di
     if way == "combine":
         return {"sides": sides, "shown": rendering_of(value).value(0).content}
     same = sides[0].result.where == sides[1].result.where
-    both = all(isinstance(side.result, Released) for side in sides)
+    both = all(isinstance(side.result, Combinable) for side in sides)
     instead = path_to("tables", table, "compare", **keys, way="combine") if same and both else ""
     shown = {"found": value, "picture": _picture(value), "lines": _table(value)}
     return {"sides": sides, "same": same, "instead": instead, **shown}
@@ -142,23 +141,36 @@ class Group(NamedTuple):
     results: list[tuple[str, str]]
 
 
-def _choices(visit: Visit, table: str, keys: Mapping[str, str]) -> list[Group]:
-    """The results that another one can be compared with, and those that are chosen."""
+def _choices(visit: Visit, table: str, keys: Mapping[str, str]) -> tuple[list[Group], list[str]]:
+    """The results that another one can be compared with, and those that are chosen; and why the others are missing."""
     groups: dict[object, Group] = {}
-    seen: set[str] = set()
-    for row in listed(visit, table)[:_MOST_LISTED]:
-        question, place = question_of(row["request"]), Place.of_row(visit, table, row)
-        if row["status"] != "done" or question.request is None or isinstance(question.request.task, Classifier):
-            continue
-        words = f"{question} ({made_at(visit, row)}, ε = {question.price}{f', {place.owner}' if place.owner else ''})"
-        words += f", {place.id[:8]}" * (words in seen)
-        seen.add(words)
-        groups.setdefault(_fit(question.request.task), Group(question.words, [])).results.append((place.key, words))
+    left_out: list[str] = []
+    rows = [(row, question_of(row["request"])) for row in listed(visit, table)[:_MOST_LISTED]]
+    texts = [_in_words(visit, Place.of_row(visit, table, row), row, question) for row, question in rows]
+    for (row, question), words in zip(rows, texts, strict=True):
+        place = Place.of_row(visit, table, row)
+        if row["status"] != "done" or question.request is None:
+            left_out.append(f"{question}: it has no result that could be compared.")
+        elif isinstance(question.request.task, Classifier):
+            left_out.append(f"{question}: a classifier has no numbers to compare.")
+        else:
+            group = groups.setdefault(_fit(question.request.task), Group(question.words, []))
+            several = texts.count(words) > 1
+            group.results.append((place.key, _in_words(visit, place, row, question, exactly=several)))
     known = {key for group in groups.values() for key, _ in group.results}
     given = {key for key in keys.values() if key}
     shown = [group for group in groups.values() if len(group.results) > 1 or group.results[0][0] in given]
-    missing = [Group("Others", [(key, key)]) for key in given - known]
-    return shown + missing
+    alone = [group.results[0][1] for group in groups.values() if group not in shown]
+    left_out = [f"{words}: no other result answers the same question." for words in alone] + left_out
+    return shown + [Group("Others", [(key, key)]) for key in given - known], list(dict.fromkeys(left_out))
+
+
+def _in_words(visit: Visit, place: Place, row: Row, question: Question, *, exactly: bool = False) -> str:
+    """A result in a list: what, when, at what price, by whom; *exactly* tells it from others of the same minute."""
+    digits = (19 if exactly else 16) if visit.person.is_curator else 10
+    made = str(row["made"])[:digits].replace("T", " ")
+    number = f", {place.id[:8]}" * (exactly and not visit.person.is_curator)
+    return f"{question} ({made}, ε = {question.price}{f', {place.owner}' if place.owner else ''}{number})"
 
 
 def _fit(task: Task) -> object:
@@ -229,9 +241,9 @@ def _combined(visit: Visit, one: Side, other: Side) -> Saved:
     """One result out of both, with less noise."""
     releases = []
     for side in (one, other):
-        if not isinstance(side.result, Released):
+        if not isinstance(side.result, Combinable):
             raise BadInput(
-                f"{side.words}: this is {side.result.holds}. Only releases of counts and of tables are combined."
+                f"{side.words}: this is {side.result.holds}, which cannot be combined. Counts and tables can be."
             )
         releases.append(side.result)
     return cache_of(visit).read(combine(releases).to_text(complete=False))

@@ -19,6 +19,7 @@ from pyarrow import csv, parquet
 from adyton.errors import AdytonError, BadInput
 from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, heading_of, render, spent
 from adyton.report.page import Section as ReportSection
+from adyton.result.combining import COMBINED
 from adyton.result.folder import JSON, REPORT, for_spreadsheets
 from adyton.result.release import QUICK, Release
 from adyton.result.released import Released
@@ -199,7 +200,8 @@ def name_of(result: Result) -> str:
     """The data set and what was asked of it, as the name of a file."""
     data, dot, kind = result.receipt.dataset.rpartition(".")
     words = f"{data if dot and kind.isalpha() else result.receipt.dataset} {heading_of(result.task, result.where)}"
-    return re.sub(r"\W+", "_", words.lower()).strip("_")[:_LONGEST_NAME].rstrip("_") or "result"
+    stem = re.sub(r"\W+", "_", words.lower()).strip("_")[:_LONGEST_NAME].rstrip("_") or "result"
+    return f"{stem}_{COMBINED}" if result.algorithm == COMBINED else stem
 
 
 def _files(result: Result) -> Iterator[File]:

@@ -29,6 +29,7 @@ from adyton.schema.misfits import accepts
 from adyton.schema.times import Times
 from adyton.service.pages.visits import Visit, whole_number
 from adyton.statistics.numbers_release import NumbersRelease
+from adyton.tasks.numbers import statistic_in_words
 from adyton.tasks.questions import as_boxes, question_in_words
 
 _TICKED = 12
@@ -321,7 +322,7 @@ def _at(name: str, form: Form, read: Callable[[], Any]) -> Any:
 def _of_numbers(visit: Visit, result: NumbersRelease) -> Form:
     return Form(
         noun=result.counted.noun,
-        statistics=[figures.name for figures in result.figures() if figures.known],
+        statistics=[statistic_in_words(figures.name) for figures in result.figures() if figures.known],
         groups=[(str(place), " × ".join(map(str, group))) for place, group in enumerate(result.groups)],
     )
 
@@ -334,6 +335,7 @@ def _compared(form: Form, result: NumbersRelease) -> Answer:
     if what not in _COMPARED or form.typed["statistic"] not in form.statistics:
         form.problems["statistic"] = f"Choose one of: {', '.join(form.statistics)}."
         raise BadInput("Say which number of the groups is compared.")
-    pair = [(form.typed["statistic"], *result.groups[place]) for place in (one, other)]
+    named = {statistic_in_words(figures.name): figures.name for figures in result.figures()}
+    pair = [(named[form.typed["statistic"]], *result.groups[place]) for place in (one, other)]
     first, second = (form.groups[place][1] for place in (one, other))
     return _said(getattr(result, what)(*pair), f"{_COMPARED[what]} of {first} and {second}")

@@ -14,7 +14,17 @@ from adyton.errors import AdytonError
 from adyton.result.folder import JSON
 from adyton.result.result import Result
 from adyton.service.pages.asking.scripts import lines_for
-from adyton.service.pages.requests import STATES, Place, Row, again_path, listed, made_at, question_of
+from adyton.service.pages.requests import (
+    STATES,
+    Place,
+    Row,
+    again_path,
+    form_path,
+    listed,
+    made_at,
+    question_of,
+    typed,
+)
 from adyton.service.pages.results.content import (
     RECEIPT,
     file_of,
@@ -31,7 +41,7 @@ from adyton.service.pages.results.outcomes import AT_ONCE, PATIENCE, Job, Outcom
 from adyton.service.pages.results.queries import COUNTED, Form, answered, form_of
 from adyton.service.pages.results.unfinished import MEASUREMENTS, without_result
 from adyton.service.pages.tables import frame
-from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, whole_number
+from adyton.service.pages.visits import Fields, NoSuchPage, Page, View, Visit, download, path_to, whole_number
 from adyton.session.rehearsal import rows_for
 from adyton.session.remote import RemoteSession
 from adyton.tasks import NumbersTask
@@ -41,6 +51,8 @@ _REHEARSALS = 8
 """How many rehearsed results are kept for a visitor."""
 _PENDING = "pending"
 """The field that says that a page has not even pictures without intervals."""
+_OF_A_BUTTON = ("form_key", "price", "do")
+"""The fields of a form that its next button has, too."""
 _LINES = 100
 """How many requests a page lists."""
 
@@ -63,6 +75,8 @@ def results(visit: Visit, table: str) -> Page:
         several=several,
         newer=path_to("tables", table, "results", page=str(number - 1)) if number else "",
         older=path_to("tables", table, "results", page=str(number + 1)) if number < last else "",
+        ticked=visit.texts("r"),
+        tick="ticked" in visit.query,
         comparable=sum(row["status"] == "done" for row in part) > 1,
     )
 
@@ -116,7 +130,8 @@ def show(
     values = _values(visit, saved, path) | more
     if about is not None:
         plain, asked = _request_of(saved.result, request)
-        values["again"] = again_path(about["table"], plain) if plain else ""
+        if plain and not values["again"]:
+            values["again"] = again_path(about["table"], plain)
         if asked is not None and saved.result.receipt.private:
             values["where_else"] = lines_for(visit, about["table"], asked)
     if values["signed"] is not None:
@@ -203,13 +218,17 @@ class _Rehearsal(NamedTuple):
     table: str
     saved: Saved
     request: Any
+    form: Fields
+    """The form as it was sent."""
 
 
-def show_rehearsal(visit: Visit, session: RemoteSession, table: str, result: Result, request: Any) -> Page:
+def show_rehearsal(
+    visit: Visit, session: RemoteSession, table: str, result: Result, request: Any, form: Fields
+) -> Page:
     """The page of a rehearsed result, which is kept for the visitor for a while, so that it can be loaded again."""
     known: dict[str, _Rehearsal] = visit.person.kept.setdefault("rehearsals", {})
     key, saved = secrets.token_urlsafe(12), Saved("", result)
-    known[key] = _Rehearsal(table, saved, request)
+    known[key] = _Rehearsal(table, saved, request, form)
     while len(known) > _REHEARSALS:
         del known[next(iter(known))]
     return rehearsed(visit, table, key, session)
@@ -226,8 +245,13 @@ def rehearsed(visit: Visit, table: str, key: str, session: RemoteSession | None 
     """The page of a rehearsed result that is kept."""
     session = visit.session(table) if session is None else session
     known, path = _rehearsal(visit, table, key), path_to("tables", table, "rehearsals", key)
-    exactness = _exactness(known.saved.result, session)
-    return show(visit, known.saved, path, frame(session, table), known.request, exactness=exactness)
+    more = {
+        "exactness": _exactness(known.saved.result, session),
+        "again": form_path(table, known.form),
+        "sent": [(name, own) for name, values in known.form.items() if name not in _OF_A_BUTTON for own in values],
+        "price": typed(known.saved.result.epsilon),
+    }
+    return show(visit, known.saved, path, frame(session, table), known.request, **more)
 
 
 def rehearsal_drawn(visit: Visit, table: str, key: str) -> Page:
@@ -265,7 +289,8 @@ def _request_of(result: Result, given: Any) -> tuple[Any, Any]:
 def _exactness(result: Result, session: RemoteSession) -> str:
     """How exact a result on made-up rows is, compared with one on the table, in a sentence."""
     if not isinstance(result.task, NumbersTask):
-        return "The noise is as large as that of a real result."
+        count = rows_for(Request(result.task, result.epsilon, result.where), session.schema)
+        return f"There are about {count:,} of them; the noise is as large as that of a real result."
     if result.task.rows is not None:
         return f"Each group has {result.task.rows:,} rows here, as you said: with fewer rows, intervals are wider."
     count = rows_for(Request(result.task, result.epsilon, result.where), session.schema)

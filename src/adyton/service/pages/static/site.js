@@ -67,7 +67,8 @@
           const text = await reply.text();
           if (mine !== asked) return;
           if (reply.redirected) { location.reload(); return; }
-          if (held) await new Promise((done) => { addEventListener("click", done, { once: true }); setTimeout(done, 500); });
+          await released;
+          if (mine !== asked) return;
           const active = place.contains(document.activeElement) ? document.activeElement.id : "";
           place.innerHTML = text;
           started(place);
@@ -87,10 +88,22 @@
   }
 
   // nothing moves between the press and the release of a button
-  let held = false;
-  for (const [kind, now] of [["pointerdown", true], ["pointerup", false], ["pointercancel", false]]) {
-    addEventListener(kind, () => { held = now; }, true);
-  }
+  let released = Promise.resolve();
+  addEventListener("pointerdown", (event) => {
+    if (!event.target.closest("button, a, label, summary")) return;
+    released = new Promise((done) => {
+      const later = () => setTimeout(done, 50);  // the click comes right after the release
+      for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, later, { capture: true, once: true });
+      setTimeout(done, 5000);
+    });
+  }, true);
+
+  // a link to a part of the page opens the folds around it
+  addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    const there = link && document.getElementById(link.getAttribute("href").slice(1));
+    for (let fold = there?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  }, true);
 
   // data-of="id" in such a part: what is wrong with a field, shown at the field; data-says: what data-heard says aloud.
   // data-calm: it is not shown before the field is filled in and left. data-at="id": a text that belongs elsewhere

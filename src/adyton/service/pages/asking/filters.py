@@ -1,0 +1,255 @@
+"""The filter of a form: conditions, each in a row, and a formula; and the conditions that a formula consists of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+from adyton.errors import BadInput
+from adyton.exact import exact
+from adyton.schema import Boolean, Categorical, Integer, Numeric, Schema
+from adyton.schema.attributes import Attribute
+from adyton.schema.predicates import (
+    And,
+    Between,
+    Compare,
+    In,
+    IsNull,
+    Not,
+    Predicate,
+    Scalar,
+    check_predicate,
+    comparisons_in,
+    parse_predicate,
+)
+from adyton.schema.times import Times
+from adyton.service.pages.asking.fields import Form
+
+COMPARISONS: Mapping[str, str] = {
+    "=": "is",
+    "!=": "is not",
+    "in": "is one of",
+    ">=": "is at least",
+    "<=": "is at most",
+    ">": "is more than",
+    "<": "is less than",
+    "between": "is between",
+    "missing": "is missing",
+    "there": "is not missing",
+}
+"""The comparisons of a condition, in words."""
+FIELDS = ("condition", "comparison", "value")
+"""The fields of a row."""
+_ENDS = (
+    re.compile(r"\s*(.+?)\s+(?:to|and)\s+(.+?)\s*"),
+    re.compile(r"\s*(.+?)\s*(?:–|…|\.\.+)\s*(.+?)\s*"),
+    re.compile(r"\s*(.+?\d)\s*-\s*(\d+)\s*"),
+    re.compile(r"\s*([^,;]+?)\s*[,;]\s*([^,;]+?)\s*"),
+)
+"""Both ends of "is between": 20 to 29, 20–29, 20-29; 20, 29."""
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"([A-Za-z_]\w*)\"""")
+"""A text, or a plain name in quotes."""
+_FEWEST, _MOST = 2, 50
+"""How many conditions a form shows at least, and how many it takes."""
+
+
+@dataclass
+class Condition:
+    """A row of the filter: an attribute, a comparison, a value."""
+
+    name: str = ""
+    comparison: str = "="
+    value: str = ""
+
+
+@dataclass
+class Filter:
+    """What is in the fields of the filter."""
+
+    conditions: list[Condition]
+    where: str | None = None
+    """The predicate of the formula and the conditions together; None if there is neither."""
+    problems: dict[str, str] = field(default_factory=dict)
+    unfinished: list[str] = field(default_factory=list)
+    """The conditions among the problems that lack a value: somebody may still be typing it."""
+    notes: list[str] = field(default_factory=list)
+    """What is odd about it, and allowed."""
+
+
+def read_filter(form: Form, schema: Schema) -> Filter:
+    """Read the conditions and the formula of a form."""
+    text, parts, found = form.text("where"), [], Filter(_conditions(form, schema))
+    if text:
+        try:
+            found.notes += [_beyond(own, schema) for own in comparisons_in(parse_predicate(text, schema))]
+            parts.append(text)
+        except BadInput as problem:
+            found.problems["where"] = str(problem)
+    for place, condition in enumerate(found.conditions):
+        if condition.name or condition.value:
+            try:
+                predicate = _predicate(condition, schema)
+                parts.append(_written(predicate, schema))
+                found.notes += [_beyond(own, schema, refused=True) for own in comparisons_in(predicate)]
+            except BadInput as problem:
+                found.problems[f"condition-{place}"] = str(problem)
+                found.unfinished += [f"condition-{place}"] * (not condition.value)
+    found.notes = list(dict.fromkeys(filter(None, found.notes)))
+    if len(parts) < 2 or found.problems:
+        found.where = parts[0] if parts else None
+        return found
+    if text:
+        parts[0] = f"({text})"
+    found.where = " and ".join(parts)
+    try:
+        parse_predicate(found.where, schema)
+    except BadInput as problem:
+        found.problems["where"] = str(problem)
+    return found
+
+
+def with_conditions(fields: Mapping[str, list[str]], schema: Schema) -> dict[str, list[str]]:
+    """The same fields, with the formula as conditions if it consists of such: as somebody has probably typed it."""
+    text = next(iter(fields.get("where", ())), "")
+    try:
+        predicate = parse_predicate(text, schema) if text else None
+    except BadInput:  # it was written for another schema; the form says what is wrong with it
+        predicate = None
+    parts = predicate.parts if isinstance(predicate, And) else () if predicate is None else (predicate,)
+    rows = [_condition(part, schema) for part in parts]
+    filled = [row for row in rows if row is not None]
+    if not filled or len(filled) < len(rows) or len(filled) > _MOST:
+        return dict(fields)
+    columns = zip(*((row.name, row.comparison, row.value) for row in filled), strict=True)
+    return {**fields, "where": [""], **dict(zip(FIELDS, map(list, columns), strict=True))}
+
+
+def _written(predicate: Predicate, schema: Schema) -> str:
+    """The checked predicate as a text, without quotes around names that need none."""
+    check_predicate(predicate, schema)
+    plain = _QUOTED.sub(lambda match: match[1] or match[0], str(predicate))
+    try:
+        return plain if parse_predicate(plain, schema) == predicate else str(predicate)
+    except BadInput:
+        return str(predicate)
+
+
+def _conditions(form: Form, schema: Schema) -> list[Condition]:
+    """All rows of the filter, and an empty one to go on with."""
+    columns = [form.fields.get(name, [])[:_MOST] for name in FIELDS]
+    columns[0] = [Form({"": [name]}).name("", schema.names) for name in columns[0]]
+    rows = [
+        Condition(name, comparison if comparison in COMPARISONS else "=", value)
+        for name, comparison, value in zip_longest(*columns, fillvalue="")
+    ]
+    filled = [row for row in rows if row.name or row.value.strip()]
+    return filled + [Condition()] * max(1, _FEWEST - len(filled))
+
+
+def _predicate(condition: Condition, schema: Schema) -> Predicate:
+    """The comparison that a row means."""
+    name, value = condition.name, condition.value
+    if not name:
+        raise BadInput("Choose the attribute that this value is about, or leave both empty.")
+    if condition.comparison in ("missing", "there"):
+        return IsNull(name) if condition.comparison == "missing" else Not(IsNull(name))
+    attribute = schema.attributes.get(name)
+    if not value.strip():
+        raise BadInput(f"Give a value to compare {name} with.")
+    if condition.comparison == "between":
+        ends = next(filter(None, (way.fullmatch(value) for way in _ENDS)), None)
+        if ends is None:
+            raise BadInput(f"Give both ends for {name}, such as 20 to 29. Both belong to it.")
+        low, high = (end if attribute is None else _literal(end, attribute) for end in ends.groups())
+        return Between(name, low, high)
+    if condition.comparison == "in":
+        values = [own for own in value.split(";" if ";" in value else ",") if own.strip()]
+        return In(name, tuple(own if attribute is None else _literal(own.strip(), attribute) for own in values))
+    return Compare(name, condition.comparison, value if attribute is None else _literal(value, attribute))
+
+
+def _condition(predicate: Predicate, schema: Schema) -> Condition | None:
+    """The row that means a comparison; None if none does."""
+    match predicate:
+        case IsNull(name):
+            row = Condition(name, "missing")
+        case Not(IsNull(name)):
+            row = Condition(name, "there")
+        case Compare(name, operator, value):
+            row = Condition(name, operator, _typed(value))
+        case Between(name, low, high):
+            row = Condition(name, "between", f"{_typed(low)} to {_typed(high)}")
+        case In(name, values):
+            texts = list(map(_typed, values))
+            row = Condition(name, "in", ("; " if any("," in text for text in texts) else ", ").join(texts))
+        case _:
+            return None
+    try:
+        return row if _predicate(row, schema) == predicate else None
+    except BadInput:
+        return None
+
+
+def _typed(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _beyond(comparison: Predicate, schema: Schema, *, refused: bool = False) -> str:
+    """A note on a range that goes beyond the bounds of its attribute, or is beyond them, which may be *refused*."""
+    if not isinstance(comparison, Between):
+        return ""
+    attribute, name = schema.attributes[comparison.column], comparison.column
+    low: Any = comparison.low
+    high: Any = comparison.high
+    if isinstance(attribute, Integer | Numeric):
+        least, most, ends = attribute.min, attribute.max, f"{attribute.min:,.10g} to {attribute.max:,.10g}"
+    elif isinstance(attribute, Times) and not attribute.is_part:
+        low, high = attribute.literal(low, name).first, attribute.literal(high, name).last
+        least, most, ends = *attribute.span, f"{attribute.min} to {attribute.max}"
+    else:
+        return ""
+    if low > most or high < least:
+        said = f"{name} goes from {ends} in the schema: nothing from {comparison.low} to {comparison.high} is expected."
+        if refused:
+            raise BadInput(f"{said} To count such rows all the same, write this condition as a formula.")
+        return said
+    if low < least or high > most:
+        return f"{name} goes from {ends} in the schema: {comparison.low} to {comparison.high} goes beyond that."
+    return ""
+
+
+def _literal(text: str, attribute: Attribute) -> Scalar:
+    """A value as the attribute has it; a text that is none stays a text, and is refused with what is allowed."""
+    text = text.strip() if not isinstance(attribute, Categorical) or text.strip() in _words(attribute) else text
+    match attribute:
+        case Categorical():
+            words = _words(attribute)
+            alike = [word for word in words if word.lower() == text.strip().lower()]
+            return words.get(text, words[alike[0]] if len(alike) == 1 else text)
+        case Boolean():
+            return {"true": True, "yes": True, "false": False, "no": False}.get(text.lower(), text)
+        case Times():
+            return text
+    try:
+        number = exact(text, "a number")
+    except BadInput:
+        return text
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def levels_of(attribute: Attribute) -> list[str]:
+    """The values that can be typed, where there is a list of them."""
+    match attribute:
+        case Categorical():
+            return list(_words(attribute))
+        case Boolean():
+            return ["true", "false"]
+    return []
+
+
+def _words(attribute: Categorical) -> Mapping[str, Scalar]:
+    """The levels and groups, by their texts."""
+    return {str(level): level for level in attribute.levels} | {name: name for name in dict(attribute.groups)}
