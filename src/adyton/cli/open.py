@@ -234,7 +234,7 @@ def _dataset(place: Place, total: Fraction | None) -> config.DataSet | None:
     if needs_consent(place, place.ledger, others):
         remark(f"{in_words(others)}. The browser asks whether the data owner agrees to another ledger.")
         return None
-    if (problem := asyncio.run(standing(place, place.ledger))["problem"]):
+    if problem := asyncio.run(standing(place, place.ledger))["problem"]:
         remark(f"{problem} The browser shows what differs.")
         return None
     unit = asyncio.run(agreed(place, place.ledger, dataset, place.schema.read_text(encoding="utf-8")))

@@ -224,8 +224,8 @@ def heading_of(task: Task, where: str | None) -> str:
 
 
 def sentence(words: str) -> str:
-    """The words with a capital first letter."""
-    return words[:1].upper() + words[1:]
+    """The words with a capital first letter; ε stays as it is."""
+    return words if words.startswith("ε") else words[:1].upper() + words[1:]
 
 
 def where(result: Result) -> str:

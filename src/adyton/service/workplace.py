@@ -237,7 +237,9 @@ class Workplace:
             others = others_of(place, account, self._ledgers(service, place))
             asks = needs_consent(place, account, others)
             if asks and not another:
-                raise OtherLedger(f"{in_words(others)}. Nothing was opened: the data owner has to agree to another ledger.")
+                raise OtherLedger(
+                    f"{in_words(others)}. Nothing was opened: the data owner has to agree to another ledger."
+                )
             if restore:
                 schema = (await standing(place, account))["own"] or None
             text = _text(place.schema) if schema is None else schema
@@ -255,9 +257,7 @@ class Workplace:
                 await asyncio.to_thread(_noted, dataset, in_words(others))
             return {"name": dataset.name}
 
-    async def raise_total(
-        self, service: Service, name: str, total: str, consent: str, large: bool = False
-    ) -> Message:
+    async def raise_total(self, service: Service, name: str, total: str, consent: str, large: bool = False) -> Message:
         """Raise the total of an open table with the data owner's consent, which the ledger records."""
         if name not in service.datasets:
             raise NotFound(f"There is no open table {shorten(name)}.")

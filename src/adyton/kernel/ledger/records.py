@@ -232,8 +232,8 @@ def read_terms(connection: Connection, dataset: int = 1) -> Terms | None:
     column = parts["column"] or None if "column" in parts else of_second_format
     plain = {"unit": unit, "rows_per_unit": number_of_rows(parts.get("rows_per_unit")), "schema": schema}
     try:
-        texts = {name: str(parts.get(name, "")) for name in ("files", "declared")}
-        return replace(Terms.from_plain({**plain, "column": column}), **texts)
+        files, declared = str(parts.get("files", "")), str(parts.get("declared", ""))
+        return replace(Terms.from_plain({**plain, "column": column}), files=files, declared=declared)
     except ValueError:
         raise DamagedError("its terms are incomplete") from None
 

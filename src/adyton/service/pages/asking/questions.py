@@ -88,7 +88,11 @@ def _lacks(names: Callable[[Schema], list[str]], what: str) -> Callable[[Schema]
 
 
 def _no_unit(schema: Schema) -> str:
-    return "" if schema.unit else "The schema does not say which column names the person or thing behind a row."
+    if schema.unit:
+        return ""
+    if schema.rows_per_unit == 1:
+        return "Nobody has more than one row here: ask for the number of rows."
+    return "The schema does not say which column names the person or thing behind a row."
 
 
 # ---- counts ---------------------------------------------------------------------------------------------------------

@@ -69,6 +69,7 @@
           if (reply.redirected) { location.reload(); return; }
           if (held) await new Promise((done) => { addEventListener("click", done, { once: true }); setTimeout(done, 500); });
           const active = place.contains(document.activeElement) ? document.activeElement.id : "";
+          for (const old of all("[data-stale]")) old.remove();
           place.innerHTML = text;
           started(place);
           if (active) document.getElementById(active)?.focus();
