@@ -80,9 +80,7 @@ class Worker:
         )
         self.session = opened(unit=settings.get("unit"))
         if settings.get("unit") is not None and self.session.schema.unit is not None:
-            self.session = (
-                opened()
-            )  # the table has a column of that name, and the schema does not say that it is a unit
+            self.session = opened()  # the table has a column of that name, which the schema does not name
         self.kernel: Kernel[Any] = self.session._kernel
         ledger = self.session.ledger
         assert isinstance(ledger, Ledger)

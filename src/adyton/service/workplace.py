@@ -30,7 +30,7 @@ from adyton.kernel.ledger.ledger import OTHERS
 from adyton.kernel.ledger.records import checked_total
 from adyton.kernel.ledger.terms import declared_differences
 from adyton.kernel.reading.files import kind_of_file
-from adyton.messages import listing, shorten
+from adyton.messages import shorten
 from adyton.schema import Schema
 from adyton.schema.files import read_toml
 from adyton.schema.look_up_files import public_text
@@ -237,9 +237,7 @@ class Workplace:
             others = others_of(place, account, self._ledgers(service, place))
             asks = needs_consent(place, account, others)
             if asks and not another:
-                raise OtherLedger(
-                    f"{in_words(others)}. Nothing was opened: the data owner has to agree to another ledger."
-                )
+                raise OtherLedger(f"{in_words(others)}. Tick that the data owner agrees to another ledger.")
             if restore:
                 schema = (await standing(place, account))["own"] or None
             text = _text(place.schema) if schema is None else schema
@@ -395,7 +393,7 @@ def needs_consent(place: Place, account: Path, others: Mapping[str, LedgerReport
 def in_words(others: Mapping[str, LedgerReport]) -> str:
     """What was spent with other ledgers."""
     spent = [f"ε = {display(own.spent)} of {display(own.total)} in {name}" for name, own in others.items()]
-    return f"On this table was spent {listing(spent)} already"
+    return f"On this table was spent {', '.join(spent)} already"
 
 
 def _noted(dataset: DataSet, others: str) -> None:

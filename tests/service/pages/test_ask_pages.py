@@ -211,7 +211,7 @@ def test_the_questions_are_offered_with_reasons_for_those_that_are_not(visit):
     page = visit().get(ASK)
     assert page.status == 200
     assert "How many rows of each" in page.words
-    assert "Not for this table. The schema does not say which column names the person" in page.words
+    assert "Not for this table. Nobody has more than one row here" in page.words
     assert "question=people" not in page.html
 
 
