@@ -114,7 +114,7 @@ def is_unsaved(draft: Draft, about: Mapping[str, Any]) -> bool:
     if text is None:
         return True
     if own is None:
-        return text_of(draft.typed, "text").split() != text.split()
+        return bool(text_of(draft.typed, "text").split() != text.split())
     try:
         return own.schema is None or own.schema != Schema.from_toml(f"{text}\n")
     except SchemaError:
