@@ -34,7 +34,7 @@ _SWITCHES = (
     "--no-first-run",
     "--remote-debugging-pipe",
 )
-_PATIENCE = 30.0
+_PATIENCE = 90.0
 """Seconds until an answer of the browser counts as missing."""
 _VOID = {"meta", "br", "image", "path", "line", "rect", "circle"}
 """Tags that have no end."""
@@ -209,9 +209,14 @@ def _complaint(event: dict) -> str | None:
             return str(facts["exceptionDetails"].get("exception", {}).get("description", facts["exceptionDetails"]))
         case "Log.entryAdded" if facts["entry"]["level"] in {"error", "warning"}:
             return str(facts["entry"]["text"])
-        case "Network.loadingFailed":
+        case "Network.loadingFailed" if not _left(facts):
             return f"a request failed: {facts['errorText']}"
     return None
+
+
+def _left(facts: dict) -> bool:
+    """Whether nothing is wrong with a request but that the page was left before the answer came."""
+    return bool(facts.get("canceled")) and facts["errorText"] == "net::ERR_ABORTED" and "blockedReason" not in facts
 
 
 def dump_dom(path: str | os.PathLike[str], width: int) -> tuple[str, str]:

@@ -63,6 +63,7 @@ def imported(text):
     return found
 
 
+@functools.cache
 def private_attributes():
     """The names under which the classes that seal private data keep them."""
     names = set()
@@ -78,9 +79,6 @@ def private_attributes():
     return {name for name in names if name.startswith("_") and not name.startswith("__")}
 
 
-PRIVATE = private_attributes()
-
-
 def reaches(module, text):
     """The ways in which the text of a module beside the lists reaches inside."""
     found = []
@@ -92,10 +90,11 @@ def reaches(module, text):
         node for node in ast.walk(tree) if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__slots__"
     ]
     own = {name for node in slots for name in ast.literal_eval(node.value)}  # of its classes
+    private = private_attributes()
     for node in ast.walk(tree) if module not in MAKERS else ():
-        if isinstance(node, ast.Attribute) and node.attr in PRIVATE and ast.unparse(node.value) not in ("self", "cls"):
+        if isinstance(node, ast.Attribute) and node.attr in private and ast.unparse(node.value) not in ("self", "cls"):
             found.append(f"{module} names {ast.unparse(node)}")
-        if isinstance(node, ast.Constant) and node.value in PRIVATE and node.value not in own:
+        if isinstance(node, ast.Constant) and node.value in private and node.value not in own:
             found.append(f"{module} names {node.value!r}")
     return found
 
@@ -129,7 +128,7 @@ def test_the_core_imports_itself_and_what_is_public():
 
 
 def test_no_module_beside_the_lists_reaches_inside():
-    assert {"_kept", "_values", "_counts", "_table"} <= PRIVATE
+    assert {"_kept", "_values", "_counts", "_table"} <= private_attributes()
     found = []
     for module, path in SOURCES.items():
         if not trusted.within(module, LISTED):

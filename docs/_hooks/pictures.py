@@ -41,7 +41,7 @@ def main() -> None:
             owner.clicks("Ask a question").clicks("How many rows of each …").chooses("For each value of", "department")
             owner.types("Budget: ε", "0.5").sees("Release for ε = 0.5", "6 counts")
             take(owner, "page-ask")
-            owner.clicks("Release for ε = 0.5").sees("Files to save", "1.5 of 2 left", seconds=120)
+            owner.clicks("Release for ε = 0.5").sees("How to read it", "1.5 of 2 left", seconds=120)
             take(owner, "page-result")
             owner.goes("/tables/visits.csv/ask?question=up-to").sees("What to expect")
             owner.types("Budget: ε", "0.25").sees("Release for ε = 0.25").clicks("Release for ε = 0.25")

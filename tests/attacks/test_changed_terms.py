@@ -281,6 +281,8 @@ def test_no_sequence_of_changes_is_accepted_where_the_single_one_is_refused():
     single = {(first, last): steps([first, last]) for first in every for last in every}
     assert {None, 1, 2, 4} == set(single.values())
     for first, between, last in itertools.product(every, repeat=3):
+        if single[first, between] is None:
+            continue  # nothing follows a change that was refused
         stepwise, once = steps([first, between, last]), single[first, last]
         assert stepwise is None or (once is not None and stepwise >= once), (first, between, last)
 
@@ -455,9 +457,7 @@ def test_a_level_file_that_has_changed_is_named(path: Path, tmp_path: Path):
     ):
         before, kept = file.read_text(), Ledger.read(path)
         file.write_text(text)
-        with pytest.raises(
-            LedgerMismatch, match=f"the level file {name} had other levels.*Restore the file, or use anoth"
-        ):
+        with pytest.raises(LedgerMismatch, match=f"the level file {name} had other levels.*Restore the file"):
             count()
         assert Ledger.read(path) == kept
         file.write_text(before)

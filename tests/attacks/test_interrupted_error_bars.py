@@ -154,7 +154,7 @@ from adyton.result.noise_model import NoiseModel
 
 def for_ever(*arguments, **options):
     print("now", file=sys.stderr, flush=True)
-    time.sleep(60)
+    time.sleep(600)
 
 NoiseModel.interval = for_ever
 main()
@@ -164,7 +164,7 @@ main()
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
     assert process.stderr.readline() == "now\n"
     process.terminate()
-    _, message = process.communicate(timeout=30)
+    _, message = process.communicate(timeout=300)
     assert process.returncode == 143, message
     assert ad.Release.load(tmp_path / "out").epsilon == ad.Ledger.read(tmp_path / "a.ledger").spent
 

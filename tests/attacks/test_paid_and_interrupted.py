@@ -201,7 +201,7 @@ def command(table, *words):
 
 
 def run(given, **streams):
-    return subprocess.run(list(map(str, given)), text=True, stderr=subprocess.PIPE, check=False, timeout=120, **streams)
+    return subprocess.run(list(map(str, given)), text=True, stderr=subprocess.PIPE, check=False, timeout=300, **streams)
 
 
 def test_a_closed_output_is_refused_before_anything_is_spent(table, tmp_path):

@@ -230,7 +230,7 @@ def test_two_processes_that_save_to_one_place_do_not_harm_each_other(release, tm
     ]
     for process in running:
         process.stdout.readline()
-    time.sleep(1)
+    time.sleep(0.5)
     for process in running:
         process.send_signal(signal.SIGKILL)
     said = [process.communicate()[1] for process in running]
@@ -256,7 +256,7 @@ def path(tmp_path: Path) -> Path:
 TAMPERED = [
     ("UPDATE entries SET lineage = ?", "[" * 50_000),
     ("UPDATE entries SET lineage = ?", "[" * 400 + "]" * 400),
-    ("UPDATE entries SET lineage = ?", '["' + "x" * (1 << 25) + '"]'),
+    ("UPDATE entries SET lineage = ?", '["' + "x" * (1 << 24) + '"]'),
     ("UPDATE entries SET terms = ?", "[" * 50_000),
     ("UPDATE entries SET terms = ?", '{"unit": null}'),
     ("UPDATE entries SET terms = ?", '{"unit": 1, "rows_per_unit": 1, "schema": "", "column": null}'),

@@ -98,14 +98,14 @@ def test_at_the_command_line(tmp_path, kind):
         with suppress(subprocess.TimeoutExpired):
             process.wait(usual * (0.3 + 0.8 * moments.random()))
         process.send_signal(which)
-        printed, said = process.communicate(timeout=120)
+        printed, said = process.communicate(timeout=300)
         if not ledger.exists():
             continue
         report = ad.Ledger.read(ledger)
         answered = answered_entries(report)
         assert report.spent <= report.total
         if which == signal.SIGKILL:
-            started([*given, *folder, "--ledger", ledger, "--dataset", "t"]).communicate(timeout=120)
+            started([*given, *folder, "--ledger", ledger, "--dataset", "t"]).communicate(timeout=300)
             assert not [name for name in os.listdir(tmp_path) if name.startswith(f".out{turn}.")]
             continue
         there = printed.strip() if kind == "count" else out.exists()

@@ -25,8 +25,14 @@ def learnt_from(table, **options):
     return learn(table, "a", usual_fits(table), **options)
 
 
-def test_a_rule_is_learnt_and_pays():
-    found = learnt_from(lessons(lambda v: np.sign(v[:, 0])))
+@pytest.fixture(scope="module")
+def by_sign():
+    """What is learnt where the sign of x says which option is better: judging every model takes a while."""
+    return learnt_from(lessons(lambda v: np.sign(v[:, 0])))
+
+
+def test_a_rule_is_learnt_and_pays(by_sign):
+    found = by_sign
     assert found.model is not None
     assert found.figures["default"].held_out > 0.4
     assert all(found.figures[kind].held_out < 0.1 for kind in ("tree", "formula"))
@@ -45,10 +51,10 @@ def test_noise_is_not_learnt():
     assert "held-out" in verdict.notes[0]
 
 
-def test_outside_of_what_was_trained_on_the_default_stands():
-    found = learnt_from(lessons(lambda v: np.sign(v[:, 0])))
-    assert found.decide({"x": 1.5, "y": 0.0}.__getitem__).chosen == "a"
-    assert "outside" in found.decide({"x": 1.5, "y": 0.0}.__getitem__).notes[0]
+def test_outside_of_what_was_trained_on_the_default_stands(by_sign):
+    verdict = by_sign.decide({"x": 1.5, "y": 0.0}.__getitem__)
+    assert verdict.chosen == "a"
+    assert "outside" in verdict.notes[0]
 
 
 def test_an_option_that_is_always_better_needs_no_features():
@@ -113,17 +119,16 @@ def test_weights_count():
         tuple(table.sources[place] for place in twice),
         np.ones(twice.size),
     )
+    by_weight, by_rows = (learnt_from(rows).figures for rows in (weighted, repeated))
     for kind in ("fixed", "formula"):
-        assert learnt_from(weighted).figures[kind].held_out == pytest.approx(
-            learnt_from(repeated).figures[kind].held_out, abs=1e-6
-        )
+        assert by_weight[kind].held_out == pytest.approx(by_rows[kind].held_out, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["fixed", "tree", "similar", "formula"])
-def test_models_are_read_back(kind):
+def test_models_are_read_back(kind, by_sign):
     table = lessons(lambda v: np.sign(v[:, 0]))
     model = usual_fits(table)[kind](table)
-    found = Learnt(table.options, "a", model, table.ranges(), ("b",), learnt_from(table).figures, "because")
+    found = Learnt(table.options, "a", model, table.ranges(), ("b",), by_sign.figures, "because")
     again = Learnt.from_plain(json.loads(json.dumps(found.to_plain())))
     assert again.in_words() == found.in_words()
     for row in table.values[:20].tolist():

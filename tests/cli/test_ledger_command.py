@@ -315,14 +315,14 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path):
         process.stdout.read(1)
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(timeout=30) == 1
+        assert process.wait(timeout=180) == 1
 
 
 def test_an_interrupt_from_the_keyboard():
     script = (
         "import sys, time, types\nfrom adyton.cli.main import COMMANDS, main\n"
         "module = types.ModuleType('sample')\n"
-        "def command():\n    print('started', flush=True)\n    time.sleep(30)\n"
+        "def command():\n    print('started', flush=True)\n    time.sleep(300)\n"
         "module.command = command\nsys.modules['sample'] = module\nCOMMANDS['sample'] = 'sample:command'\n"
         "sys.argv = ['adyton', 'sample']\nmain()"
     )
@@ -333,7 +333,7 @@ def test_an_interrupt_from_the_keyboard():
         assert process.stderr is not None
         assert process.stdout.readline() == "started\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=180) == 130
         assert process.stderr.read() == "adyton: interrupted.\n"
 
 

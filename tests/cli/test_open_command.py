@@ -81,9 +81,7 @@ def test_a_table_with_everything_beside_it_is_open_at_once(table):
         assert "used before" in again.words
         _, forged = service.enter(service.link.replace("link=1", "link=2"))
         assert forged.status == 400
-        service.process.stdin.write("\n")
-        service.process.stdin.flush()
-        _, fresh = service.enter(service.next_link())
+        _, fresh = service.enter(service.fresh_link())
         assert fresh.path == "/tables/visits"
         processes = service.processes()
         assert {"open", "web", "pages.site", "keeper", "worker"} == set(processes.values())
@@ -115,7 +113,7 @@ def test_a_killed_supervisor_leaves_no_process_behind(table):
 def test_a_table_that_does_not_fit_is_said_in_one_sentence(table):
     (table.parent / "visits.toml").write_text(SCHEMA.replace("age", "height"))
     words = [sys.executable, "-m", "adyton", "open", "visits.csv", "--total", "3", "--no-browser"]
-    done = subprocess.run(words, cwd=table.parent, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=table.parent, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "none of the schema's attributes" in done.stderr
     assert "Traceback" not in done.stderr

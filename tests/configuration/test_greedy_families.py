@@ -128,12 +128,13 @@ def assert_exact(family, plain, instance, lattice, chance, how_many):
     return len(places), len(curve.starts)
 
 
-@pytest.mark.parametrize("number", [80, pytest.param(200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("number", [40, pytest.param(200, marks=pytest.mark.full)])
 @pytest.mark.parametrize("case", CASES)
 def test_curve_is_the_plain_algorithm(case, number):
     family, plain, make, odd = CASES[case]
     chance = np.random.default_rng(16)
-    instances = [*odd(), *family.examples()]
+    odd_ones = list(odd())
+    instances = [*odd_ones, *family.examples()]
     while len(instances) < number:
         instances += make(chance)
     tried, pieces = 0, 0
@@ -142,7 +143,7 @@ def test_curve_is_the_plain_algorithm(case, number):
         more = assert_exact(family, plain(instance), instance, lattice, chance, 20)
         tried, pieces = tried + more[0], pieces + more[1]
     assert tried >= 20 * number
-    assert pieces > 1.5 * len(instances)  # else there was nothing to find
+    assert pieces > 1.5 * (len(instances) - len(odd_ones))  # else there was nothing to find
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -203,7 +203,7 @@ def test_what_is_written_from_the_code_is_written_anew():
         "print([page.name for page, text in pages().items() if page.read_text() != text])"
     )
     given = [sys.executable, "-X", "utf8", "-c", check]
-    done = subprocess.run(given, cwd=ROOT / "docs/_hooks", capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(given, cwd=ROOT / "docs/_hooks", capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "[]", "run python docs/_hooks/write_pages.py"
     assert "### preview" in (ROOT / "docs/api/session.md").read_text(encoding="utf-8")
 

@@ -78,7 +78,7 @@ def test_words_look_uniform():
 
 
 def fresh_python(program):
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
     return done.stdout.split()
 
 

@@ -39,7 +39,7 @@ class Keeper:
 
     def __enter__(self):
         self._thread.start()
-        self._ready.wait(10)
+        self._ready.wait(60)
         return self
 
     def __exit__(self, *_):
@@ -154,7 +154,7 @@ class Server:
         """End it by SIGTERM: its exit code, and what it wrote to standard error."""
         if self.process.poll() is None:
             self.process.terminate()
-        _, said = self.process.communicate(timeout=30)
+        _, said = self.process.communicate(timeout=180)
         return self.process.returncode, said
 
     def connected(self):
@@ -165,7 +165,7 @@ class Server:
         else:
             made = socket.create_connection(("127.0.0.1", int(self.address.rsplit(":", 1)[1])))
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        made.settimeout(20)
+        made.settimeout(120)
         if self.tls:
             context = ssl.create_default_context(cafile=self.folder / "tls.crt")
             made = context.wrap_socket(made, server_hostname="127.0.0.1")

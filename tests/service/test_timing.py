@@ -242,7 +242,7 @@ def test_the_time_of_a_reply_depends_on_arrival_and_class_alone(tmp_path, call, 
 
 def test_replies_of_the_real_process(tmp_path):
     """On time, refused or late: not before a boundary; to those without a token, at once."""
-    with Keeper(tmp_path / "k") as keeper, Server(tmp_path, keeper, timing={"count": 0.4}) as server:
+    with Keeper(tmp_path / "k") as keeper, Server(tmp_path, keeper, timing={"count": 1.0}) as server:
 
         def seconds(*arguments, **options):
             started = time.monotonic()
@@ -251,17 +251,17 @@ def test_replies_of_the_real_process(tmp_path):
 
         ask = "/v1/datasets/visits/requests"
         for body, status, least in (
-            ({"id": "a", "request": COUNT}, 200, 0.4),
-            ({"id": "a", "request": COUNT}, 200, 0.4),
-            ({"request": 1}, 400, 0.4),
-            ({"request": {**COUNT, "seconds": 0.5}}, 200, 0.8),
+            ({"id": "a", "request": COUNT}, 200, 1.0),
+            ({"id": "a", "request": COUNT}, 200, 1.0),
+            ({"request": 1}, 400, 1.0),
+            ({"request": {**COUNT, "seconds": 1.1}}, 200, 2.0),
         ):
             found, taken = seconds("POST", ask, body)
             assert found == status
             assert taken >= least
-        assert seconds("GET", "/v1/no")[1] >= 0.4
-        assert min(seconds("GET", "/v1/me", who=None) for _ in range(5))[1] < 0.4
-        status, _, body = server.ask("POST", ask, {"id": "b", "wait": 0, "request": {**COUNT, "seconds": 0.6}})
+        assert seconds("GET", "/v1/no")[1] >= 1.0
+        assert min(seconds("GET", "/v1/me", who=None) for _ in range(5))[1] < 1.0
+        status, _, body = server.ask("POST", ask, {"id": "b", "wait": 0, "request": {**COUNT, "seconds": 1.5}})
         assert (status, json.loads(body)["status"]) == (202, "under way")
 
 

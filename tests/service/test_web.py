@@ -54,7 +54,7 @@ def test_the_process_has_no_code_that_opens_data(tmp_path, keeper):
     assert server.ask("POST", ASK, {"id": "over-unix", "request": COUNT})[0] == 200
     assert server.ask("GET", "/v1/me")[0] == 200
     process.send_signal(signal.SIGTERM)
-    assert process.communicate(timeout=30)[0] == "[] []\n"
+    assert process.communicate(timeout=180)[0] == "[] []\n"
     assert process.returncode == 0
     assert not (tmp_path / "http.sock").exists()
 
@@ -236,7 +236,7 @@ def test_tokens(server):
     assert access.revoke(token.split("_")[1]) == 1
     revoked = server.error("GET", "/v1/me", who=token)
     short = access.make("mara", expires=int(time.time()) + 1)
-    within(5, lambda: server.ask("GET", "/v1/me", who=short)[0] == 401)
+    within(60, lambda: server.ask("GET", "/v1/me", who=short)[0] == 401)
     bad.append(server.error("GET", "/v1/me", who=short))
     assert all(found == revoked for found in bad)
     assert revoked[0] == 401
@@ -292,7 +292,7 @@ def test_lengths_that_lie(server, head, body, status):
 def test_a_head_that_does_not_arrive(server, data):
     started = time.monotonic()
     assert server.raw(data).startswith(b"HTTP/1.1 408 ")
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 40
 
 
 def test_dribbled_bytes_do_not_keep_a_connection(server):
@@ -302,10 +302,10 @@ def test_dribbled_bytes_do_not_keep_a_connection(server):
         made.recv(65536)
         started = time.monotonic()
         with contextlib.suppress(OSError):
-            while time.monotonic() - started < 20:
+            while time.monotonic() - started < 60:
                 made.sendall(b"G")
                 time.sleep(0.05)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 40
 
 
 @pytest.mark.parametrize("data", [b"\x16\x03\x01", b"none", b"GET /a b HTTP/1.1", b"\0"])
@@ -319,9 +319,9 @@ def test_a_client_who_hangs_up_finds_the_result_later(server, keeper):
     body = json.dumps({"id": "left", "request": {**COUNT, "seconds": 0.3}}).encode()
     with contextlib.closing(server.connected()) as made:
         made.sendall(request_bytes(server.tokens["mara"], f"{JSON}Content-Length: {len(body)}", body))
-        within(5, lambda: ("mara", "left") in keeper.results)
+        within(60, lambda: ("mara", "left") in keeper.results)
     assert server.ask("GET", f"{ASK}/left")[0] == 202
-    within(5, lambda: server.ask("GET", f"{ASK}/left")[0] == 200)
+    within(60, lambda: server.ask("GET", f"{ASK}/left")[0] == 200)
     assert keeper.runs["mara", "left"] == 1
 
 
@@ -409,13 +409,13 @@ def test_too_many(tmp_path, keeper):
         assert server.raw(b"").startswith(b"HTTP/1.1 503 ")
         for made in held:
             made.close()
-        within(5, lambda: not server.raw(b"no\r\n\r\n").startswith(b"HTTP/1.1 503 "))
+        within(60, lambda: not server.raw(b"no\r\n\r\n").startswith(b"HTTP/1.1 503 "))
         ended = []
         asked = threading.Thread(target=lambda: ended.append(server.ask("POST", ASK, {"id": "s1", "request": slow})))
         asked.start()
-        within(5, lambda: b"under_way 2.0" in server.ask("GET", "/metrics", who=None)[2])
+        within(60, lambda: b"under_way 2.0" in server.ask("GET", "/metrics", who=None)[2])
         assert server.stop() == (0, "")
-        asked.join(20)
+        asked.join(120)
         assert ended[0][0] == 200
         assert keeper.runs["mara", "s1"] == 1
 

@@ -113,19 +113,23 @@ anchor = "people.anchor"
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "adyton", "serve", str(self.config)], stdout=log, stderr=log
             )
-        self.wait()
+        try:
+            self.wait()
+        except BaseException:
+            self.__exit__()  # or a service that is slow to start would outlive its test
+            raise
         return self
 
     def __exit__(self, *_):
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(60)
+                self.process.wait(180)
             except subprocess.TimeoutExpired:
                 self.process.kill()
         self.processes("")
 
-    def wait(self, seconds=90):
+    def wait(self, seconds=300):
         """Until it answers."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -143,9 +147,9 @@ anchor = "people.anchor"
 
     def call(self, method, path, body=None, who="olga", headers=None):
         """A raw call: its status, headers and body."""
-        connection = http.client.HTTPConnection("localhost", timeout=60)
+        connection = http.client.HTTPConnection("localhost", timeout=300)
         connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.settimeout(60)
+        connection.sock.settimeout(300)
         try:
             connection.sock.connect(str(self.socket))
             head = {"Authorization": f"Bearer {self.tokens.get(who, who)}", "Content-Type": "application/json"}

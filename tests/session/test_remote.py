@@ -144,7 +144,15 @@ def test_where_nobody_answers_the_id_is_in_the_message(url, service):
 
 def test_an_interrupt_tells_the_id(session, service):
     service.lock.acquire()  # the service works on it
-    threading.Timer(0.3, signal.pthread_kill, [threading.get_ident(), signal.SIGINT]).start()
+    waiting = threading.get_ident()
+
+    def interrupt():
+        while not session._requests:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        signal.pthread_kill(waiting, signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
     try:
         with pytest.raises(KeyboardInterrupt) as stopped:
             session.count(1)

@@ -154,7 +154,13 @@ def errors_drawing(
         for same in names.values()
     }
     title = f"{task}: {outlook.word}, and half-width of the 95% interval, against ε"
-    return Drawing(title, "", partial(_curves, title, f"error of an answer{outlook.unit}", lines, mark))
+    return Drawing(
+        title,
+        "",
+        partial(
+            _curves, title, f"error of an answer{f' ({outlook.unit.strip()})' if outlook.unit else ''}", lines, mark
+        ),
+    )
 
 
 def _curves(

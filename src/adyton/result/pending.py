@@ -30,10 +30,7 @@ FILE, FORMAT = "measurements.json", "adyton measurements"
 
 
 def carry_out(
-    kernel: Kernel[Any],
-    work: Callable[[Recorder], Result],
-    keep: Callable[[Any], None],
-    limit: Fraction,
+    kernel: Kernel[Any], work: Callable[[Recorder], Result], keep: Callable[[Any], None], limit: Fraction
 ) -> Result:
     """The result of *work*, which measures and computes; it was checked before, and can be run again on its answers.
     At most *limit* is charged.

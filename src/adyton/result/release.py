@@ -163,11 +163,7 @@ class Release(Released):
         totals = KnownTotals.of(known)
         if self.known is not None:
             totals = self.known.and_more(totals)
-        adjusted = replace(
-            self,
-            known=totals.checked(self.schema),
-            before=self._cells_before,
-        )
+        adjusted = replace(self, known=totals.checked(self.schema), before=self._cells_before)
         release = replace(adjusted, estimate=adjusted._adjustment.estimate.reshape(self.estimate.shape))
         release.__dict__.update({name: adjusted.__dict__[name] for name in ("_noise_before", "_adjustment")})
         return release
@@ -382,12 +378,7 @@ class Release(Released):
     def own_paragraphs(self) -> tuple[str, ...]:
         """Why this algorithm ran, how far off the answers are, and what limits on rows per unit would leave out."""
         limits = () if self.task.last_class is None else cut_off(self)
-        return (
-            choice_in_words(self),
-            *self.known_in_words(),
-            error_in_words(self),
-            *(f"{limit}." for limit in limits),
-        )
+        return (choice_in_words(self), *self.known_in_words(), error_in_words(self), *(f"{limit}." for limit in limits))
 
     def known_in_words(self) -> tuple[str, ...]:
         """The known totals, that ε does not cover them, and whether the measurements contradict them."""
@@ -410,9 +401,8 @@ class Release(Released):
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
         """The cells, if the task asks for something else."""
-        if self.sheets(look, None).file == CELLS:
-            return ()
-        return (cell_sheets(self, self.schema.names, look, confidence),)
+        same = self.sheets(look, None).file == CELLS
+        return () if same else (cell_sheets(self, self.schema.names, look, confidence),)
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The requested tables that can be drawn."""

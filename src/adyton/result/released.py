@@ -147,12 +147,7 @@ class Released(Result, Comparable):
     ) -> list[Figure]: ...
 
     def quantile(
-        self,
-        q: Rational | _Several,
-        attribute: str | None = None,
-        *,
-        among: object = None,
-        confidence: float = 0.95,
+        self, q: Rational | _Several, attribute: str | None = None, *, among: object = None, confidence: float = 0.95
     ) -> Figure | list[Figure]:
         """The least number that a part *q* of the rows does not exceed; for a list of parts, a list of such numbers.
 

@@ -41,8 +41,7 @@ async def ask(call: str, **given: Any) -> Message:
         raise Busy("The columns of the table could not be found out in time. Try again.")
     if "ok" not in reply:
         raise channel.Refused(reply["error"])
-    answer: Message = reply["ok"]
-    return answer
+    return dict(reply["ok"])
 
 
 def columns(data: str, file: Mapping[str, Any], *, header: bool) -> Message:

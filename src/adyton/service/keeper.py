@@ -226,9 +226,9 @@ class Keeper:
         """A measurement at a door: its answer is stored under the id."""
         self._check_no_consent(caller)
         key, body = (caller.account, checked_id(id)), _canonical({MEASURE: asked})
-        told = await self.operations.measure(caller.name, key, body, door, asked)
+        outcome = await self.operations.measure(caller.name, key, body, door, asked)
         account = await asyncio.to_thread(self._account, caller.account)
-        return {"status": told["status"], "result": told["result"], "budget": _amounts(account)}
+        return {"status": outcome["status"], "result": outcome["result"], "budget": _amounts(account)}
 
     # ---- the ledger -------------------------------------------------------------------------------------------------
 

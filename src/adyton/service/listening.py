@@ -113,7 +113,7 @@ class _Server(uvicorn.Server):
             self._hearing = asyncio.create_task(self._hear(self._listener.change, sockets[0]))
 
     def _ready(self, listening: socket.socket) -> None:
-        sys.stdout.write(json.dumps({"ready": _told(self._listener, listening)}) + "\n")
+        sys.stdout.write(json.dumps({"ready": _address_of(self._listener, listening)}) + "\n")
         sys.stdout.flush()
 
     async def _hear(self, change: Callable[[str], None], listening: socket.socket) -> None:
@@ -143,7 +143,7 @@ class _Server(uvicorn.Server):
             await asyncio.wait(list(self._listener.work), timeout=max(0, latest - loop.time()))
 
 
-def _told(listener: Listener, listening: socket.socket) -> str:
+def _address_of(listener: Listener, listening: socket.socket) -> str:
     if listening.family == socket.AF_UNIX:
         return listener.address
     host, port = listening.getsockname()[:2]

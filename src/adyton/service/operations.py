@@ -51,19 +51,19 @@ class Operations:
         self._name, self._ledger, self._worker = name, ledger, worker
         self._time_limit, self._anchor = time_limit, anchor
         self._turns, self._holder = Turns(), this_holder()
-        self._flights: dict[Key, asyncio.Task[Message]] = {}
+        self._tasks: dict[Key, asyncio.Task[Message]] = {}
         """The requests that are being carried out, or wait for their turn."""
         self._spending: set[Key] = set()
         """Those that a worker has begun: they can no longer be cancelled."""
 
     def under_way(self, key: Key) -> bool:
         """Whether a request is being carried out, or waits for its turn."""
-        return key in self._flights
+        return key in self._tasks
 
     async def ended(self) -> None:
         """Wait until what is under way has ended; each part for the time limit at most."""
-        if self._flights:
-            await asyncio.wait(list(self._flights.values()), timeout=self._time_limit)
+        if self._tasks:
+            await asyncio.wait(list(self._tasks.values()), timeout=self._time_limit)
         with suppress(TimeoutError):  # a measurement at a door
             async with asyncio.timeout(self._time_limit), self._turns.turn(_CURATOR):
                 pass
@@ -80,25 +80,25 @@ class Operations:
 
     async def ask(self, key: Key, body: str, wait: float) -> Message:
         """Carry out a request, or return the stored result of the same request."""
-        flight = self._flight(key, body)
-        if flight.get_name() != body:
+        task = self._task(key, body)
+        if task.get_name() != body:
             raise BadInput(_OTHER.format(id=key[1]))
-        return await self._awaited(key, flight, wait)
+        return await self._awaited(key, task, wait)
 
     async def granted(self, row: StoredRequest) -> Message:
         """Carry out a request that waited for consent."""
         key = (row.analyst, row.id)
-        return await self._awaited(key, self._flight(key, row.body), 0.0)
+        return await self._awaited(key, self._task(key, row.body), 0.0)
 
     async def fetch(self, who: str, key: Key, wait: float) -> Message:
         """The result of a request, or how far it is. One that a process left unfinished when it ended is finished."""
-        if (flight := self._flights.get(key)) is not None:
-            return await self._awaited(key, flight, wait)
+        if (task := self._tasks.get(key)) is not None:
+            return await self._awaited(key, task, wait)
         row = await self.known(key)
         if row.status != "begun":
             return await self._outcome(row)
         if MEASURE not in json.loads(row.body):
-            return await self._awaited(key, self._flight(key, row.body), wait)
+            return await self._awaited(key, self._task(key, row.body), wait)
         async with self._turns.turn(who):  # behind the worker that may have it
             row = await self.known(key)
             if row.finished:
@@ -107,15 +107,15 @@ class Operations:
 
     async def cancel(self, key: Key) -> None:
         """Give up a request that nothing was spent for."""
-        flight, row = self._flights.get(key), await self.stored(key)
-        if row is None and flight is None:
+        task, row = self._tasks.get(key), await self.stored(key)
+        if row is None and task is None:
             raise NotFound(UNKNOWN)
         if key in self._spending or (row is not None and (row.finished or row.status == "begun")):
             raise UnderWay(_BEGUN)
-        if flight is not None:
-            flight.cancel()
+        if task is not None:
+            task.cancel()
             with suppress(asyncio.CancelledError, AdytonError):
-                await flight
+                await task
         if not await self._forgotten(key):
             raise UnderWay(_BEGUN)
 
@@ -133,27 +133,27 @@ class Operations:
             raise NotFound(UNKNOWN)
         return row
 
-    def _flight(self, key: Key, body: str) -> asyncio.Task[Message]:
+    def _task(self, key: Key, body: str) -> asyncio.Task[Message]:
         """The task that carries out a request; the same one for all who wait for it."""
-        flight = self._flights.get(key)
-        if flight is None:
-            flight = self._flights[key] = asyncio.create_task(self._carried_out(key, body), name=body)
-            flight.add_done_callback(partial(self._landed, key))
-        return flight
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.create_task(self._carried_out(key, body), name=body)
+            task.add_done_callback(partial(self._task_ended, key))
+        return task
 
-    def _landed(self, key: Key, flight: asyncio.Task[Message]) -> None:
-        del self._flights[key]
-        if not flight.cancelled():
-            flight.exception()  # whoever waited for it has been told; maybe nobody did
+    def _task_ended(self, key: Key, task: asyncio.Task[Message]) -> None:
+        del self._tasks[key]
+        if not task.cancelled():
+            task.exception()  # whoever waited for it knows of it; maybe nobody did
 
-    async def _awaited(self, key: Key, flight: asyncio.Task[Message], wait: float) -> Message:
+    async def _awaited(self, key: Key, task: asyncio.Task[Message], wait: float) -> Message:
         seconds = float(wait) if isinstance(wait, int | float) and 0 <= wait <= 3600 else 30.0
-        done, _ = await asyncio.wait([flight], timeout=seconds)
+        done, _ = await asyncio.wait([task], timeout=seconds)
         if not done:
             return {"id": key[1], "status": "under way"}
-        if flight.cancelled():
+        if task.cancelled():
             raise NotFound(UNKNOWN)
-        return {"id": key[1], **flight.result()}
+        return {"id": key[1], **task.result()}
 
     async def _carried_out(self, key: Key, body: str) -> Message:
         """Let a worker carry out a request, which stores it and its result; finish one that ended with another
@@ -170,7 +170,7 @@ class Operations:
                 if row is not None:
                     await asyncio.to_thread(self._ledger.take_request, who, id, self._holder)
                 asked: Message = {"analyst": who, "id": id, "holder": self._holder, "body": body}
-                told = await self._worked(asked, resume=row is not None)
+                outcome = await self._worked(asked, resume=row is not None)
             except AdytonError:
                 if not await self._forgotten(key):  # something was spent, maybe by the keeper of another service
                     row = await self.stored(key, body)
@@ -179,7 +179,7 @@ class Operations:
                 raise
             finally:
                 self._spending.discard(key)
-        return {**told, "receipt": await asyncio.to_thread(self._anchored, key)}
+        return {**outcome, "receipt": await asyncio.to_thread(self._anchored, key)}
 
     def _may_take(self, row: StoredRequest) -> bool:
         """Whether the process that holds a request has ended, as far as can be known from here; or is this one, whose
@@ -212,11 +212,11 @@ class Operations:
 
     async def _outcome(self, row: StoredRequest) -> Message:
         """What is said about a stored request."""
-        told: Message = {"id": row.id, "status": row.status}
-        told |= {} if row.note is None else {"note": row.note}
+        outcome: Message = {"id": row.id, "status": row.status}
+        outcome |= {} if row.note is None else {"note": row.note}
         if row.result is not None:
-            told |= {"result": row.result, "receipt": await asyncio.to_thread(self._receipt, (row.analyst, row.id))}
-        return told
+            outcome |= {"result": row.result, "receipt": await asyncio.to_thread(self._receipt, (row.analyst, row.id))}
+        return outcome
 
     def _anchored(self, key: Key) -> Message:
         """Write the head of the ledger to its place outside; returns what the receipt of a request says."""
@@ -244,16 +244,16 @@ class Operations:
 
     async def _measured(self, key: Key, body: str, door: str, asked: Message) -> Message:
         self.check_door()
-        mine: Message = {"analyst": key[0], "id": key[1], "holder": self._holder, "body": body}
+        call: Message = {"call": "measure", "analyst": key[0], "id": key[1], "holder": self._holder, "body": body}
         try:
-            told = await self._worker.call({"call": "measure", **mine, "door": door, "asked": asked}, self._time_limit)
+            outcome = await self._worker.call({**call, "door": door, "asked": asked}, self._time_limit)
         except Died:
             return await self._left_measured(key)
         except AdytonError:
             await self._forgotten(key)
             raise
         await asyncio.to_thread(self._anchored, key)
-        return dict(told)
+        return dict(outcome)
 
     async def _left_measured(self, key: Key) -> Message:
         """The answer that a worker wrote down before it ended."""

@@ -270,13 +270,7 @@ async def ask(request: Request, name: str, body: Ask) -> Response:
     person = service.granted(request, name)
     identifier = service.passage(request).request = body.id or uuid4().hex
     outcome = await service.work(
-        request,
-        name,
-        "ask",
-        (name, owner_of(person), identifier),
-        wait=body.wait,
-        id=identifier,
-        request=body.request,
+        request, name, "ask", (name, owner_of(person), identifier), wait=body.wait, id=identifier, request=body.request
     )
     return service.outcome(name, person.name, identifier, outcome)
 

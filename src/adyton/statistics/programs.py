@@ -396,18 +396,22 @@ def rank(numbers: GroupedNumbers, epsilon: Fraction, algorithm: str = AUTO) -> R
 
 def in_words(numbers: GroupedNumbers, errors: Mapping[str, float], epsilon: Fraction) -> list[str]:
     """A sentence for each statistic: its typical error, for some numbers of rows where the error depends on them."""
+
+    def near(error: float) -> str:
+        return f"{float(f'{error:.3g}'):,.12g}"
+
     sentences, rows = [], numbers.task.rows
     ranks = [errors[name] for name in numbers.task.statistics if name.endswith("%")]
     for name in numbers.task.statistics:
         error = errors[name]
         if name in ("sum", "count"):
-            sentences.append(f"the {name} is typically off by {error:,.4g}")
+            sentences.append(f"the {name} is typically off by {near(error)}")
         elif name.endswith("%"):
             continue
         elif rows is not None:
-            sentences.append(f"the {name} of a group of {rows:,} rows is typically off by about {error / rows:,.3g}")
+            sentences.append(f"the {name} of a group of {rows:,} rows is typically off by about {near(error / rows)}")
         else:
-            few = [f"{error / size:,.3g} for {size:,} rows" for size in (100, 1000, 10_000)]
+            few = [f"{near(error / size)} for {size:,} rows" for size in (100, 1000, 10_000)]
             sentences.append(f"the {name} is typically off by about {', '.join(few)} in a group")
     if ranks:
         far = f"{min(ranks):,.3g}" if min(ranks) == max(ranks) else f"{min(ranks):,.3g} to {max(ranks):,.3g}"

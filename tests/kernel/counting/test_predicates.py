@@ -133,7 +133,7 @@ def test_what_is_refused(text, words):
 
 
 def test_long_chains_and_the_deepest_nesting_are_fast():
-    start = time.perf_counter()
+    start = time.process_time()
     table = open_table(pyarrow.table({"age": [1, 2]}), SCHEMA.select("age"))
     for text in (
         " or ".join(["age=1"] * 700),
@@ -143,7 +143,7 @@ def test_long_chains_and_the_deepest_nesting_are_fast():
         tree = parse_predicate(text, SCHEMA.select("age"))
         assert parse_predicate(str(tree), SCHEMA.select("age")) == tree
         assert 0 <= table.where(tree).count() <= 2
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def served(folder, binaries):
             yield folder, port
         finally:
             control(folder, "stop", "-m", "fast")
-            server.wait(20)
+            server.wait(120)
 
 
 def control(folder, *command):
@@ -82,7 +82,7 @@ def host_and_port(address):
 
 
 def wait_for(log, server):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while "ready to accept connections" not in log.read_text():
         assert server.poll() is None, "the server ended"
         assert time.monotonic() < end, "the server does not start"

@@ -124,7 +124,7 @@ def test_an_address_of_spark_is_not_repeated(address, tmp_path, capfd, monkeypat
     assert SECRET not in "".join([str(caught.value), repr(caught.value.__context__), *capfd.readouterr()])
     assert not (tmp_path / "ledger").exists()
     for thread in set(threading.enumerate()) - before:  # a fork would not survive a thread that goes on asking
-        thread.join(5)
+        thread.join(60)
         assert not thread.is_alive()
 
 

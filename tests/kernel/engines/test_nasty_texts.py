@@ -2,6 +2,7 @@
 every source, is that of plain Python."""
 
 import datetime as dt
+import functools
 import sqlite3
 
 import nasty_texts as nasty
@@ -14,9 +15,7 @@ from adyton.schema import Reading, Schema
 
 KEEP = {"nulls": "level", "outside": "other"}
 
-EVERY = nasty.texts()
-FEW = EVERY[::28]
-"""For the short run."""
+every_text = functools.cache(nasty.texts)
 BERLIN = {"zone": "Europe/Berlin", "column": "t", **KEEP}
 
 
@@ -148,14 +147,14 @@ LOCAL = ["arrow", "csv", "parquet", "pandas", "object", "polars", "duckdb", "sql
 
 @pytest.mark.parametrize("source", [*LOCAL, "postgres"])
 def test_nasty_texts(source, request, tmp_path):
-    check_stored(source, FEW, request, tmp_path)
+    check_stored(source, every_text()[::28], request, tmp_path)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("source", [*LOCAL, "postgres", "spark", "connect"])
 def test_fourteen_thousand_nasty_texts(source, request, tmp_path):
-    assert len(EVERY) >= 14_000
-    check_stored(source, EVERY, request, tmp_path)
+    assert len(every_text()) >= 14_000
+    check_stored(source, every_text(), request, tmp_path)
 
 
 def check_stored(source, texts, request, folder):

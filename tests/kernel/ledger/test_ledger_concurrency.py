@@ -66,7 +66,7 @@ def start_together(script: str, path: Path, workers: int) -> list[str]:
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    printed = [process.communicate(timeout=60)[0] for process in running]
+    printed = [process.communicate(timeout=300)[0] for process in running]
     assert [process.returncode for process in running] == [0] * workers
     return printed
 

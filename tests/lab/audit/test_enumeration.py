@@ -170,9 +170,8 @@ def test_the_honest_selection_passes_where_the_mutants_fail():
 
 @pytest.mark.parametrize("mutant", INFINITE)
 def test_mutants_with_different_supports_lose_everything(mutant):
-    loss, pair = largest_loss(on(mutant), edges())
-    assert loss == math.inf
-    assert pair is not None
+    losses = (largest_loss(on(mutant), [pair]) for pair in edges())
+    assert any(loss == math.inf and pair is not None for loss, pair in losses)  # up to the first of them
 
 
 def test_a_dropped_factor_two_exceeds_the_budget():
@@ -188,7 +187,7 @@ def test_a_flip_rounded_to_few_digits_exceeds_the_budget():
         flip = lambda gamma: source.uniform_integer(10) < 10 * chance(gamma)  # noqa: E731
         return permute_and_flip(source, scores, sharpness, flip)
 
-    loss, _ = largest_loss(on(choose), edges()[-45:-33])
+    loss, _ = largest_loss(on(choose), edges()[-45:-42])
     assert EPSILON * 1.01 < loss < math.inf
 
 

@@ -204,6 +204,6 @@ def test_training_after_a_session_whose_remains_are_not_swept_up_yet(tmp_path):
         print(delphi.train().kind)
     """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.stdout == "similar-inputs\n", done.stderr

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from browser import Browser, Page
 
-_SECONDS = 30.0
+_SECONDS = 120.0
 
 
 class Person:
@@ -146,10 +146,11 @@ class Person:
         self._until(lambda: self.evaluate("document.readyState") == "complete", "the page does not load")
 
     def _until(self, true, otherwise, seconds=_SECONDS):
-        end = time.monotonic() + seconds
+        end, pause = time.monotonic() + seconds, 0.05
         while not true():
             assert time.monotonic() < end, f"{otherwise}; the screen at {self.path} says: {self.words[:1500]}"
-            time.sleep(0.05)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.4)
 
 
 def _expected(words):

@@ -50,7 +50,7 @@ class Opened:
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGINT)
-        self.rest, self.complaints = self.process.communicate(timeout=60)
+        self.rest, self.complaints = self.process.communicate(timeout=300)
 
     def next_link(self):
         """The link in the next line that is printed."""
@@ -58,6 +58,12 @@ class Opened:
         if not line:
             raise AssertionError(self.process.stderr.read())
         return re.search(r"(http://\S+)", line)[1]
+
+    def fresh_link(self):
+        """Another link, which pressing Enter prints."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self.next_link()
 
     def enter(self, link=None):
         """A visitor who has followed a link, and the page where it led."""
@@ -81,7 +87,7 @@ class Opened:
         return found
 
 
-def ended(processes, seconds=30):
+def ended(processes, seconds=120):
     """Whether all of these processes end in time."""
     end = time.monotonic() + seconds
     while any(_runs(number) for number in processes):

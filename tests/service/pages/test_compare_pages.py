@@ -34,7 +34,7 @@ def asked(served):
 
 
 def shown(visitor, query):
-    for _ in range(100):
+    for _ in range(1200):
         page = visitor.get(f"{COMPARE}?{query}")
         if "are being computed" not in page.words:
             return page

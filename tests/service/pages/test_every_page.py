@@ -1,11 +1,13 @@
 """Every page, as a browser shows it: at three widths, light and dark, small, with nothing from elsewhere.
 
 ``ADYTON_AXE=axe.min.js pytest -m full tests/service/pages/test_every_page.py`` also lets axe-core look for what keeps
-people with screen readers or keyboards out; ``npm install axe-core`` has the file.
+people with screen readers or keyboards out; ``npm install axe-core`` has the file. ``ADYTON_PICTURES=folder`` writes a
+picture of every page, at three widths, light and dark.
 """
 
 import json
 import os
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,10 +23,15 @@ PAGES = (
     "/tables/people",
     "/tables/people/ask",
     "/tables/people/ask?question=each",
+    "/tables/people/ask?question=mean&number=age&by=ward&epsilon=0.1",
+    "/tables/people/ask?question=each&epsilon=1000",
     "/tables/people/ask?question=pairs&epsilon=no&where=age",
     "/tables/people/results",
     "/tables/people/results/every-page",
     "/tables/people/results/every-page?q=count&a0=eye",
+    "/tables/people/results/every-age",
+    "/tables/people/results/every-mean",
+    "/tables/people/results/every-pair",
     "/tables/people/results/nothing",
     "/tables/people/compare",
     "/tables/people/compare?a=every-page&b=every-other",
@@ -40,14 +47,22 @@ PAGES = (
 )
 """Those that begin with ``local:`` are of ``adyton open``."""
 
+WARDS = {"task": "histogram", "attributes": ["ward"]}
+ASKED = {
+    "every-page": (WARDS, "identity"),
+    "every-other": (WARDS, "identity"),
+    "every-age": ({"task": "ranges", "attributes": ["age"]}, "hb"),
+    "every-mean": ({"task": "mean", "attribute": "age", "by": ["ward"]}, "auto"),
+    "every-pair": ({"task": "histogram", "attributes": ["ward", "sex"]}, "identity"),
+}
+
 
 @pytest.fixture(scope="module")
 def shown(browser, served, address, visit_as, opened):
     """A function: a page as the curator's browser shows it."""
     olga = visit_as("olga")
-    for id in ("every-page", "every-other"):
-        asked = {"task": "histogram", "attributes": ["ward"], "algorithm": "identity", "epsilon": "0.01"}
-        assert served.ask(id, asked, "olga")[0] == 200
+    for id, (task, algorithm) in ASKED.items():
+        assert served.ask(id, {"task": task, "algorithm": algorithm, "epsilon": "0.01"}, "olga")[0] == 200
     local = opened.link.partition("/enter")[0]
     for visitor, place in ((olga, address), (opened.visitor, local)):
         for name, value in visitor.cookies.items():
@@ -79,6 +94,19 @@ def test_a_page_fits_every_window_and_loads_nothing_from_elsewhere(shown, browse
         host = {urlsplit(request).netloc for request in page.requests}
         assert len(host) == 1, host
     assert 1000 < sent(browser) < MOST_BYTES
+
+
+@pytest.mark.full
+@pytest.mark.skipif("ADYTON_PICTURES" not in os.environ, reason="ADYTON_PICTURES names no folder")
+@pytest.mark.parametrize("path", PAGES)
+def test_a_picture_of_every_page(shown, path):
+    folder = Path(os.environ["ADYTON_PICTURES"])
+    folder.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"\W+", "-", path).strip("-") or "home"
+    for width in (390, 1280, 1600):
+        for dark in (False, True):
+            picture = shown(path, width, dark).screenshot()
+            (folder / f"{name}-{width}-{'dark' if dark else 'light'}.png").write_bytes(picture)
 
 
 @pytest.mark.full

@@ -56,7 +56,7 @@ def asked(served):
 
 def drawn(visitor, path):
     """A page whose pictures are drawn."""
-    for _ in range(200):
+    for _ in range(1200):
         page = visitor.get(path)
         if "are being computed" not in page.words:
             return page
@@ -325,7 +325,7 @@ def test_under_way_shows_public_facts_only_and_survives_a_reload(served, visit):
         assert "was cancelled before it began. Nothing was spent" in gone.words
         mara.form_key = "guessed"
         assert mara.post(f"{TABLE}/r-first/cancel", follow=False).status == 400
-    for _ in range(100):
+    for _ in range(1200):
         if next_ := mara.get(fragment).headers.get("adyton-next"):
             break
         time.sleep(0.1)
@@ -342,7 +342,7 @@ def test_consent_is_waited_for_and_a_refusal_shows_the_word(served, visit):
     assert "waits for consent" in ben.get(TABLE).words
     place = "/v1/datasets/people/requests/r-waits/consent"
     served.call("POST", place, {"grant": False, "analyst": "ben", "word": "<b>no</b> & never"}, who="olga")
-    for _ in range(50):
+    for _ in range(1200):
         page = ben.get(f"{TABLE}/r-waits")
         if "Refused" in page.words:
             break
@@ -453,15 +453,15 @@ def test_a_request_that_was_dropped_when_it_was_its_turn():
 def test_a_slow_picture_is_waited_for_beside_the_page(asked, monkeypatch):
     monkeypatch.setattr(results, "AT_ONCE", 0.0)
     visit = of_reply(reply(asked["r-rows"].decode(), adyton_status="done"))
-    real, begun = content._rendered, time.monotonic()
-    monkeypatch.setattr(content, "_rendered", lambda result: (time.sleep(0.4), real(result))[1])
+    real, held = content._rendered, threading.Event()
+    monkeypatch.setattr(content, "_rendered", lambda result: held.wait(300) and real(result))
     page = results.result(visit, "people", "x").body.decode()
-    assert time.monotonic() - begun < 0.4
     assert "are being computed" in page
     assert "release.json" in page
     part = results.drawn(visit, "people", "x")
     assert b"are being computed" in part.body
-    for _ in range(100):
+    held.set()
+    for _ in range(3000):
         part = results.drawn(visit, "people", "x")
         if "adyton-next" in part.headers:
             break
@@ -473,11 +473,11 @@ def test_a_large_picture_is_shown_without_intervals_first(asked, monkeypatch):
     monkeypatch.setattr(content, "QUICK", 1)
     monkeypatch.setattr(results, "AT_ONCE", 0.0)
     real, held = content._rendered, threading.Event()
-    monkeypatch.setattr(content, "_rendered", lambda result: held.wait(30) and real(result))
+    monkeypatch.setattr(content, "_rendered", lambda result: held.wait(300) and real(result))
     visit = of_reply(reply(asked["r-ages"].decode(), adyton_status="done"))
     assert "pending=1" in results.result(visit, "people", "x").body.decode()
     visit.query = {"pending": ["1"]}
-    for _ in range(300):
+    for _ in range(3000):
         part = results.drawn(visit, "people", "x")
         if "adyton-next" in part.headers:
             break
@@ -514,7 +514,7 @@ def test_names_and_levels_are_shown_as_text(hostile):
     assert "notes.txt" not in listed
     assert "other.json" not in listed
     page = ""
-    for _ in range(100):
+    for _ in range(2000):
         page = saved.saved(visit, "<b>one").body.decode()
         if "are being computed" not in page:
             break
@@ -567,7 +567,7 @@ def test_a_rehearsal_says_so_and_offers_no_files(asked):
     assert "Files to save" not in page
     assert "/files/" not in page
     (key,) = visit.person.kept["rehearsals"]
-    for _ in range(100):
+    for _ in range(1200):
         page = results.rehearsed(visit, "people", key).body.decode()
         if "are being computed" not in page:
             break

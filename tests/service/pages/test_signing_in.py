@@ -1,14 +1,17 @@
 """Signing in: who gets in, with what, and what a form of another site reaches."""
 
 import asyncio
+import base64
 
 import pytest
 
 from adyton.errors import BadInput
 from adyton.service.pages.signing_in import SECONDS, Links, Visitors
+from adyton.service.pages.site import _ROUTES as ROUTES
 from adyton.service.pages.site import Site
 from adyton.service.pages.visits import static, whole_number
 from adyton.service.passing import Pages
+from adyton.session.client import Client, Reply
 from service.pages.visiting import Visiting
 
 
@@ -25,6 +28,42 @@ def test_a_visitor_signs_in_sees_the_tables_and_signs_out(served):
     assert "a whole number" in page.words
     mara.post("/leave")
     assert mara.get("/", follow=False).status == 303
+
+
+@pytest.mark.parametrize("secure", [False, True])
+def test_scripts_and_other_sites_cannot_read_the_cookie(monkeypatch, secure):
+    """And over TLS nobody else can set it."""
+    monkeypatch.setattr(Client, "call", lambda *given: Reply(200, {}, '{"name": "mara", "role": "analyst"}'))
+    form = base64.b64encode(b"token=t&to=/").decode()
+    site, kind = Site({"api": "/nowhere"}), "application/x-www-form-urlencoded"
+    message = {"method": "POST", "path": "/enter", "body": form, "content_type": kind, "secure": secure}
+    said = dict(site.answer(message)["headers"])["set-cookie"]
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(said.split("; "))
+    assert "Domain" not in said
+    assert (said.startswith("__Host-adyton="), said.endswith("; Secure")) == (secure, secure)
+
+
+FORMS = sorted(path for method, path in ROUTES if method == "POST" and path != "/enter")
+
+
+@pytest.mark.parametrize("path", FORMS)
+@pytest.mark.parametrize("wrong", [{"key": "guessed"}, {"key": ""}, {"fetch_site": "cross-site"}])
+def test_no_view_sees_a_form_of_another_site(path, wrong):
+    site = Site({"api": "/nowhere"})
+    cookie = site.visitors.enter("t", "olga", "curator")
+    key = wrong.get("key", site.visitors.find(cookie).form_key)
+    message = {
+        "method": "POST",
+        "path": path.replace("{", "").replace("}", ""),
+        "body": base64.b64encode(f"form_key={key}".encode()).decode(),
+        "content_type": "application/x-www-form-urlencoded",
+        "cookie": f"adyton={cookie}",
+        "fetch_site": wrong.get("fetch_site", "same-origin"),
+    }
+    reply = site.answer(message)
+    assert reply["status"] == 400
+    assert "was sent from another page" in base64.b64decode(reply["body"]).decode()
+    assert site.visitors.find(cookie) is not None
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "adyton_0000000000000000_" + "A" * 43])

@@ -78,13 +78,13 @@ class Visiting:
         return seen
 
     def _seen(self, method, path, fields, headers):
-        connection = http.client.HTTPConnection("localhost", timeout=120)
+        connection = http.client.HTTPConnection("localhost", timeout=300)
         if ":" in self.place and not self.place.startswith("/"):
             host, _, port = self.place.rpartition(":")
             connection.sock = socket.create_connection((host, int(port)), 120)
         else:
             connection.sock = socket.socket(socket.AF_UNIX)
-            connection.sock.settimeout(120)
+            connection.sock.settimeout(300)
             connection.sock.connect(self.place)
         head = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} | headers
         text = None

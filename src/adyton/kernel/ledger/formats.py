@@ -6,15 +6,7 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 
-from adyton.kernel.ledger.records import (
-    Entry,
-    Event,
-    entry_of,
-    event_of,
-    number_of_rows,
-    read_names,
-    read_terms,
-)
+from adyton.kernel.ledger.records import Entry, Event, entry_of, event_of, number_of_rows, read_names, read_terms
 from adyton.kernel.ledger.tables import FORMAT, TABLES, Connection, DamagedError, append
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 

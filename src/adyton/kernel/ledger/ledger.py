@@ -72,16 +72,7 @@ from adyton.kernel.ledger.requests import (
 )
 from adyton.kernel.ledger.store import Store
 from adyton.kernel.ledger.tables import Connection, Head, head_at, insert, last, now, to_text, write
-from adyton.kernel.ledger.terms import (
-    ADD,
-    WORDS,
-    Terms,
-    accepted,
-    checked_text,
-    differences,
-    given_terms,
-    recorded,
-)
+from adyton.kernel.ledger.terms import ADD, WORDS, Terms, accepted, checked_text, differences, given_terms, recorded
 from adyton.kernel.ledger.words import (
     LedgerReport,
     other_account,
@@ -309,12 +300,7 @@ class Ledger(Budgeted):
     # ---- requests ----------------------------------------------------------------------------------------------------
 
     def begin_request(
-        self,
-        analyst: str | None,
-        request: str,
-        *,
-        body: str,
-        status: Literal["begun", "waiting"] = "begun",
+        self, analyst: str | None, request: str, *, body: str, status: Literal["begun", "waiting"] = "begun"
     ) -> tuple[StoredRequest, bool]:
         """Store a request of an analyst (None: the curator) for this data set; returns what is stored under its id, and
         whether it is new. The same id with another *body* is refused."""
@@ -336,11 +322,7 @@ class Ledger(Budgeted):
             return needed(connection, analyst, request)
 
     def finish_request(
-        self,
-        analyst: str | None,
-        request: str,
-        status: Literal["done", "ended", "refused"],
-        result: str | None = None,
+        self, analyst: str | None, request: str, status: Literal["done", "ended", "refused"], result: str | None = None
     ) -> StoredRequest:
         """Store what became of a request, and return what is stored: if it is finished already, that stays."""
         if status not in ("done", "ended", "refused"):
@@ -587,11 +569,7 @@ def reconcile(connection: Connection, name: str, balance: Balance, asked: Accoun
     if rounded_down(balance.total) == asked.total:  # a ledger of the first format may lie between two steps of the grid
         asked = replace(asked, total=balance.total)
     # Writing the row, even unchanged, shows now rather than at the first debit whether the ledger can be written.
-    write(
-        connection,
-        "UPDATE ledger SET total = ? WHERE spent = ?",
-        (to_text(asked.total), to_text(balance.spent)),
-    )
+    write(connection, "UPDATE ledger SET total = ? WHERE spent = ?", (to_text(asked.total), to_text(balance.spent)))
     if balance.total != asked.total:
         old, new = display(balance.total), display(asked.total)
         if "total" not in accept:

@@ -412,12 +412,7 @@ def write_debit(
 
 
 def write_event(
-    connection: Connection,
-    changed: str,
-    old: str,
-    new: str,
-    consent: str | None = None,
-    dataset: int | None = None,
+    connection: Connection, changed: str, old: str, new: str, consent: str | None = None, dataset: int | None = None
 ) -> None:
     """Record a change of the ledger's own terms."""
     row: dict[str, object] = {"time": now(), "changed": changed, "old": old, "new": new, "process": os.getpid()}

@@ -61,14 +61,7 @@ _ROUTES: dict[tuple[str, str], View] = {
     for name, view in chapter.VIEWS.items()
 }
 """Every view, by method and path."""
-_STATUS = {
-    BudgetExceeded: 409,
-    Waiting: 202,
-    NoSuchPage: 404,
-    Forbidden: 403,
-    NotFound: 404,
-    ServiceError: 503,
-}
+_STATUS = {BudgetExceeded: 409, Waiting: 202, NoSuchPage: 404, Forbidden: 403, NotFound: 404, ServiceError: 503}
 
 
 class Site:

@@ -45,13 +45,15 @@ def budget_of(
     total: Fraction, spent: Fraction, cost: Fraction = Fraction(0), *, left: Fraction | None = None
 ) -> dict[str, Any]:
     """A budget in words, and as parts of its bar; *cost* is what the next request would spend. Less may be *left* than
-    was not spent, where a part is set aside for others."""
+    was not spent: *others* have spent the rest, or it is set aside for them."""
     left = total - spent if left is None else left
+    usable = max(Fraction(0), left)
+    others = max(Fraction(0), total - spent - usable)
     share = {
         name: float(100 * min(Fraction(1), amount / total)) if total else 0.0
-        for name, amount in {"spent_share": spent, "cost_share": min(cost, max(Fraction(0), left))}.items()
+        for name, amount in {"spent_share": spent, "others_share": others, "cost_share": min(cost, usable)}.items()
     }
-    amounts = {"total": total, "spent": spent, "left": left, "cost": cost}
+    amounts = {"total": total, "spent": spent, "others": others, "left": left, "cost": cost}
     return {name: readable(amount) for name, amount in amounts.items()} | share
 
 

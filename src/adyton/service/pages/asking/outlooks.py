@@ -161,7 +161,7 @@ def _expected(preview: Preview, request: Request, unit: str) -> Expected:
     picture, instead = None, ""
     try:
         drawing = errors_drawing(preview.task, outlook, budgets, epsilon, None, briefly=True)
-        picture = Markup(drawing.svg(_WIDTH))  # made of our own elements; texts are escaped there
+        picture = Markup(drawing.svg(_WIDTH))  # nosec B704 # svg escapes its texts
     except BadInput:
         instead = _no_picture(outlook, request)
     head, *lines = preview.lines() or [()]

@@ -87,12 +87,14 @@ def _lacks(names: Callable[[Schema], list[str]], what: str) -> Callable[[Schema]
     return lambda schema: "" if names(schema) else f"The schema has no attribute {what}."
 
 
+_UNNAMED = (
+    "The schema does not say which column names the person or thing behind a row. If each row is a different one, "
+    "count the rows."
+)
+
+
 def _no_unit(schema: Schema) -> str:
-    if schema.unit:
-        return ""
-    if schema.rows_per_unit == 1:
-        return "Nobody has more than one row here: ask for the number of rows."
-    return "The schema does not say which column names the person or thing behind a row."
+    return "" if schema.unit else _UNNAMED
 
 
 # ---- counts ---------------------------------------------------------------------------------------------------------
@@ -183,10 +185,6 @@ def _of_number(task: NumbersTask, schema: Schema) -> Fields | None:
     return fields | ({"at": [", ".join(map(display, task.quantiles))]} if isinstance(task, Quantiles) else {})
 
 
-def _of_numbers(schema: Schema) -> Sequence[str]:
-    return list(PROGRAMS)
-
-
 # ---- tables and classifiers -----------------------------------------------------------------------------------------
 
 
@@ -252,10 +250,6 @@ def given_request(form: Form) -> Request:
         raise BadInput("This request cannot be read. Choose a question from the list.") from None
 
 
-def _any(schema: Schema) -> Sequence[str]:
-    return sorted({*algorithms(), *NAMED, *PROGRAMS})
-
-
 # ---- all questions --------------------------------------------------------------------------------------------------
 
 _COUNTS, _NUMBER, _MANY = "How many", "About a number", "Many at once"
@@ -283,7 +277,7 @@ def _of_a_number(
         task=_number_task(kind),
         fields=_of_number,
         kinds=(kind,),
-        algorithms=_of_numbers,
+        algorithms=lambda schema: list(PROGRAMS),
         missing=_lacks(numbers_of, "of numbers"),
     )
 
@@ -296,7 +290,7 @@ GIVEN = Question(
     field="",
     task=lambda form, schema: given_request(form).task,
     kinds=(),
-    algorithms=_any,
+    algorithms=lambda schema: sorted({*algorithms(), *NAMED, *PROGRAMS}),
 )
 _EVERY = (
     Question(

@@ -83,7 +83,7 @@ def _reopened(visit: Visit, file: str, *, restore: bool = False) -> Page:
     try:
         return redirect(path_to("tables", visit.local("open", file=file, restore=restore)["name"]))
     except Refused as problem:
-        about = _about(visit, file)
+        about = visit.local("table", file=file)
         if _is_settled(about):
             said = "" if about["standing"]["problem"] else str(problem)
             return _settled(visit, about, said=said, status=409)
@@ -97,7 +97,7 @@ def _reopened(visit: Visit, file: str, *, restore: bool = False) -> Page:
 
 def edit(visit: Visit, file: str) -> Page:
     """The form for the schema of a table, as far as it is filled in; read-only, if something was spent on it."""
-    about = _about(visit, file)
+    about = visit.local("table", file=file)
     if _is_settled(about):
         _forget(visit, file)
         return _settled(visit, about)
@@ -109,7 +109,7 @@ def edit(visit: Visit, file: str) -> Page:
 
 def submit(visit: Visit, file: str) -> Page:
     """Keep what was typed; then do what the button says."""
-    about, step = _about(visit, file), visit.text("step")
+    about, step = visit.local("table", file=file), visit.text("step")
     if step == "discard":
         _forget(visit, file)
         return redirect(path_to("new", file))
@@ -132,7 +132,7 @@ def submit(visit: Visit, file: str) -> Page:
 def preview(visit: Visit, file: str) -> Page:
     """What the form says so far, and what could be asked: a part of the page."""
     draft = _draft(visit, file, again=False)
-    draft.about = draft.about or _about(visit, file)
+    draft.about = draft.about or visit.local("table", file=file)
     _keep(visit, draft)
     return visit.page("new_look.html.j2", **outlook(draft, draft.about))
 
@@ -338,11 +338,6 @@ def _kinds(column: ColumnFacts) -> list[tuple[str, list[tuple[str, str]]]]:
     rest = [(f"{LIKE}{name}", ready_made()[name][0]) for name in made if not is_like(name, column)]
     groups = [("", list(KINDS.items())), ("Ready-made, by its name", near), ("Ready-made", rest)]
     return [(title, options) for title, options in groups if options]
-
-
-def _about(visit: Visit, file: str) -> dict[str, Any]:
-    about: dict[str, Any] = visit.local("table", file=file)
-    return about
 
 
 VIEWS: Mapping[tuple[str, str], View] = {

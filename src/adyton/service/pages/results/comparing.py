@@ -22,14 +22,7 @@ from adyton.result.released import Released
 from adyton.result.result import Result
 from adyton.service.pages.requests import Place, listed, made_at, question_of
 from adyton.service.pages.results.content import KINDS, file_of, name_of, rendering_of, report_of, table_data
-from adyton.service.pages.results.outcomes import (
-    AT_ONCE,
-    PATIENCE,
-    Job,
-    Saved,
-    cache_of,
-    outcome,
-)
+from adyton.service.pages.results.outcomes import AT_ONCE, PATIENCE, Job, Saved, cache_of, outcome
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, redirect
 from adyton.tasks import Cdf, Histogram, Ranges, Task

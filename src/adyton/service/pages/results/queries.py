@@ -335,6 +335,5 @@ def _compared(form: Form, result: NumbersRelease) -> Answer:
         form.problems["statistic"] = f"Choose one of: {', '.join(form.statistics)}."
         raise BadInput("Say which number of the groups is compared.")
     pair = [(form.typed["statistic"], *result.groups[place]) for place in (one, other)]
-    return _said(
-        getattr(result, what)(*pair), f"{_COMPARED[what]} of {form.groups[one][1]} and {form.groups[other][1]}"
-    )
+    first, second = (form.groups[place][1] for place in (one, other))
+    return _said(getattr(result, what)(*pair), f"{_COMPARED[what]} of {first} and {second}")

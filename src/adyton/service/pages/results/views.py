@@ -27,26 +27,11 @@ from adyton.service.pages.results.content import (
     report_of,
     rows_file,
 )
-from adyton.service.pages.results.outcomes import (
-    AT_ONCE,
-    PATIENCE,
-    Job,
-    Outcome,
-    Saved,
-    outcome,
-)
+from adyton.service.pages.results.outcomes import AT_ONCE, PATIENCE, Job, Outcome, Saved, outcome
 from adyton.service.pages.results.queries import COUNTED, Form, answered, form_of
 from adyton.service.pages.results.unfinished import MEASUREMENTS, without_result
 from adyton.service.pages.tables import frame
-from adyton.service.pages.visits import (
-    NoSuchPage,
-    Page,
-    View,
-    Visit,
-    download,
-    path_to,
-    whole_number,
-)
+from adyton.service.pages.visits import NoSuchPage, Page, View, Visit, download, path_to, whole_number
 from adyton.session.rehearsal import rows_for
 from adyton.session.remote import RemoteSession
 from adyton.tasks import NumbersTask
@@ -227,7 +212,7 @@ def show_rehearsal(visit: Visit, session: RemoteSession, table: str, result: Res
     known[key] = _Rehearsal(table, saved, request)
     while len(known) > _REHEARSALS:
         del known[next(iter(known))]
-    return _shown_again(visit, session, table, key)
+    return rehearsed(visit, table, key, session)
 
 
 def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
@@ -237,13 +222,9 @@ def _rehearsal(visit: Visit, table: str, key: str) -> _Rehearsal:
     return known
 
 
-def rehearsed(visit: Visit, table: str, key: str) -> Page:
-    """A result on made-up rows, once more."""
-    return _shown_again(visit, visit.session(table), table, key)
-
-
-def _shown_again(visit: Visit, session: RemoteSession, table: str, key: str) -> Page:
+def rehearsed(visit: Visit, table: str, key: str, session: RemoteSession | None = None) -> Page:
     """The page of a rehearsed result that is kept."""
+    session = visit.session(table) if session is None else session
     known, path = _rehearsal(visit, table, key), path_to("tables", table, "rehearsals", key)
     exactness = _exactness(known.saved.result, session)
     return show(visit, known.saved, path, frame(session, table), known.request, exactness=exactness)

@@ -69,11 +69,11 @@
           if (reply.redirected) { location.reload(); return; }
           if (held) await new Promise((done) => { addEventListener("click", done, { once: true }); setTimeout(done, 500); });
           const active = place.contains(document.activeElement) ? document.activeElement.id : "";
-          for (const old of all("[data-stale]")) old.remove();
           place.innerHTML = text;
           started(place);
           if (active) document.getElementById(active)?.focus();
           marks(form, place);
+          settles(form, place);
           for (const note of all("[data-at]", place)) document.getElementById(note.dataset.at).textContent = note.textContent;
         } catch (problem) {
           if (mine === asked) place.textContent = "The service does not answer. Try again in a moment.";
@@ -123,6 +123,24 @@
     const heard = form.querySelector("[data-heard]"), says = place.querySelector("[data-says]");
     if (heard && says) heard.textContent = says.textContent;
   }
+
+  // data-marked: a list of what was wrong when the form was sent; what is right by now goes. data-until-typed: a note on
+  // the form as it was
+  function settles(form, place) {
+    for (const list of all("[data-marked]")) {
+      const lines = all("li", list);
+      for (const line of lines) line.hidden = !place.querySelector(`[data-of="${CSS.escape(line.querySelector("a").hash.slice(1))}"]`);
+      list.hidden = lines.every((line) => line.hidden);
+    }
+    for (const note of all("[data-until-typed]")) note.hidden = true;
+  }
+
+  // a link to a place in a folded part opens it
+  addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href^='#']");
+    const there = link && document.getElementById(decodeURIComponent(link.hash.slice(1)));
+    for (let fold = there?.closest("details:not([open])"); fold; fold = fold.parentElement.closest("details:not([open])")) fold.open = true;
+  });
 
   // data-lists on a list of attributes: the value beside it offers the levels of the chosen one, in data-list
   function lists(root) {
