@@ -31,7 +31,14 @@ class LedgerError(AdytonError):
 
 
 class LedgerMismatch(LedgerError):
-    """A ledger that belongs to another data set, was opened with another total, or protects another unit."""
+    """A ledger that belongs to another data set, was opened with another total, or protects another unit.
+
+    *way* says how the data owner's consent changes that in Python or in a shell; ``plain`` is the message without it.
+    """
+
+    def __init__(self, message: str, way: str = "") -> None:
+        super().__init__(f"{message} {way}" if way else message)
+        self.plain = message
 
 
 class BudgetExceeded(AdytonError):

@@ -43,8 +43,9 @@ def refused(path: Path, *words: str, schema: ad.Schema = SCHEMA, **terms) -> Non
     before = Ledger.read(path)
     with pytest.raises(LedgerMismatch) as mismatch:
         session(path, schema, **terms)
-    for word in (*words, "or use another ledger"):
+    for word in words:
         assert word in str(mismatch.value)
+    assert "another ledger" not in str(mismatch.value)
     assert Ledger.read(path) == before
 
 
@@ -456,9 +457,7 @@ def test_a_level_file_that_has_changed_is_named(path: Path, tmp_path: Path):
     ):
         before, kept = file.read_text(), Ledger.read(path)
         file.write_text(text)
-        with pytest.raises(
-            LedgerMismatch, match=f"the level file {name} had other levels.*Restore the file, or use anoth"
-        ):
+        with pytest.raises(LedgerMismatch, match=f"the level file {name} had other levels.*Restore the file"):
             count()
         assert Ledger.read(path) == kept
         file.write_text(before)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import adyton as ad
 from adyton.cli.main import app
 from adyton.kernel.ledger import Ledger
 from service.pages.opened import SCHEMA, VISITS, Opened, ended
@@ -117,3 +118,34 @@ def test_a_table_that_does_not_fit_is_said_in_one_sentence(table):
     assert "none of the schema's attributes" in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(os.listdir(table.parent)) == ["visits.csv", "visits.toml"]
+
+
+def test_a_schema_that_is_not_that_of_the_ledger_is_shown_and_brought_back(table):
+    folder = table.parent
+    (folder / "visits.toml").write_text(SCHEMA)
+    with ad.Session(table, schema=folder / "visits.toml", epsilon=1, ledger=folder / "visits.ledger") as session:
+        session.count("0.5")
+    (folder / "visits.toml").write_text(SCHEMA.replace("119", "120"))
+    with Opened(folder, "visits.csv") as service:
+        visitor, page = service.enter()
+        assert page.path == "/new/visits.csv"
+        assert "age: max was 119, now 120" in page.words
+        page = visitor.post("/new", step="open", file="visits.csv")
+        assert "age: max was 119, now 120" in page.words
+        page = visitor.post("/new/visits.csv", step="restore")
+        assert "ε = 0.5 of 1 left" in page.words
+    assert "The browser shows what differs" in service.complaints
+    assert ad.Schema.from_toml(folder / "visits.toml") == ad.Schema.from_toml(SCHEMA)
+    assert "120" in (folder / "visits.before-1.toml").read_text()
+
+
+def test_a_second_ledger_on_the_command_line_asks_in_the_browser(table):
+    folder = table.parent
+    (folder / "visits.toml").write_text(SCHEMA)
+    with ad.Session(table, schema=folder / "visits.toml", epsilon=1, ledger=folder / "visits.ledger") as session:
+        session.count("1")
+    with Opened(folder, "visits.csv", "--ledger", "second.ledger", "--total", "2") as service:
+        _, page = service.enter()
+        assert page.path == "/new/visits.csv"
+        assert "ε = 1 of 1 was spent on this table in visits.ledger" in page.words
+    assert not (folder / "second.ledger").exists()

@@ -12,6 +12,7 @@ import threading
 import time
 import webbrowser
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -31,7 +32,16 @@ from adyton.service import access, columns, config, supervisor
 from adyton.service.channel import Refused
 from adyton.service.pages.signing_in import Links
 from adyton.service.pages.visits import path_to
-from adyton.service.workplace import Place, Workplace, found
+from adyton.service.workplace import (
+    Place,
+    Workplace,
+    agreed,
+    found,
+    in_words,
+    needs_consent,
+    others_of,
+    standing,
+)
 
 _LARGEST_FORM = 1 << 24
 """In bytes: a form may hold long lists of levels."""
@@ -83,6 +93,8 @@ def command(
         accept_large(allowed, "a total", "person", yes=yes)
     workplace = Workplace(folder)
     datasets, first = dict[str, config.DataSet](), "/new"
+    if sys.stdout.isatty():
+        say(f"Opening {given} …" if place is not None else "Starting …")  # this takes some seconds
     if place is not None:
         key = workplace.pick(place)
         dataset = _dataset(place, allowed)
@@ -215,9 +227,18 @@ def _dataset(place: Place, total: Fraction | None) -> config.DataSet | None:
     Schema.from_toml(place.schema)
     if total is None and not place.ledger.is_file():
         return None
-    return config.DataSet(
+    dataset = config.DataSet(
         name=place.name, data=place.data, schema=str(place.schema), ledger=str(place.ledger), total=total
     )
+    others = others_of(place, place.ledger)
+    if needs_consent(place, place.ledger, others):
+        remark(f"{in_words(others)}. The browser asks whether the data owner agrees to another ledger.")
+        return None
+    if problem := asyncio.run(standing(place, place.ledger))["problem"]:
+        remark(f"{problem} The browser shows what differs.")
+        return None
+    unit = asyncio.run(agreed(place, place.ledger, dataset, place.schema.read_text(encoding="utf-8")))
+    return replace(dataset, unit=unit)
 
 
 def _show(private: Path, link: str) -> None:

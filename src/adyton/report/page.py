@@ -225,8 +225,13 @@ def heading_of(task: Task, where: str | None) -> str:
 
 
 def sentence(words: str) -> str:
-    """The words with a capital first letter."""
-    return words[:1].upper() + words[1:]
+    """The words with a capital first letter; ε and the name of a file stay as they are.
+
+    >>> sentence("a total is missing."), sentence("visits.ledger is not there.")
+    ('A total is missing.', 'visits.ledger is not there.')
+    """
+    named = "." in words.partition(" ")[0][:-1]
+    return words if named or words.startswith("ε") else words[:1].upper() + words[1:]
 
 
 def where(result: Result) -> str:

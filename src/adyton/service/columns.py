@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from adyton.errors import BadInput, SchemaError
-from adyton.kernel.checking import check_table, column_facts
+from adyton.kernel.checking import check_table, column_facts, schema_of_table
 from adyton.schema import FileFormat, Schema
 from adyton.schema.files import PLAIN, read_toml
 from adyton.service import channel
@@ -57,7 +57,12 @@ def check(data: str, schema: str, folder: str) -> Message:
     return check_table(data, Schema.from_dict(read_toml(f"{schema}\n"), folder)).to_dict()
 
 
-CALLS: Mapping[str, Callable[..., Message]] = {"columns": columns, "check": check}
+def whole(data: str, schema: str, folder: str) -> Message:
+    """A schema with the table's columns in place of its patterns."""
+    return schema_of_table(data, Schema.from_dict(read_toml(f"{schema}\n"), folder)).to_dict()
+
+
+CALLS: Mapping[str, Callable[..., Message]] = {"columns": columns, "check": check, "whole": whole}
 
 
 def reply(message: Message) -> Message:

@@ -67,6 +67,8 @@ class DataSet:
     accept: tuple[str, ...] = ()
     """The terms of the ledger that may be changed, with the data owner's consent."""
     analysts: Mapping[str, Analyst] = field(default_factory=dict)
+    unit: str | None = None
+    """The word for what is protected, where neither a column of the table nor the ledger says it."""
 
     @property
     def place_of_ledger(self) -> str:

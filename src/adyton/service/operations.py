@@ -350,6 +350,7 @@ class WorkerProcess:
         try:
             opened = await self._exchange(self._settings, _SECONDS_TO_OPEN)
             self.public, self.total = opened["public"], Fraction(opened["total"])
+            self._settings = {**self._settings, "total": None}  # from now on the ledger says it: it may be raised
         except Refused as problem:
             await self.kill()
             if not self.public:

@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from adyton.errors import AdytonError, BadInput
-from adyton.exact import as_number
+from adyton.exact import Rational, as_number
+from adyton.kernel.ledger import Ledger
 from adyton.kernel.ledger.terms import ADD
 from adyton.service import channel
 from adyton.service.access import Access
@@ -156,6 +157,7 @@ class Service:
         self._runtime = Path()
         self._ended = asyncio.Event()
         self._keepers: dict[str, Part] = {}
+        self._openings = 0
         self._watching: set[asyncio.Task[None]] = set()
         self.parts: list[Part] = []
 
@@ -202,32 +204,48 @@ class Service:
         return self._config.datasets
 
     async def open(self, dataset: DataSet) -> None:
-        """Serve one more data set, or another of the same name instead; if it cannot be opened, nothing changes."""
+        """Serve one more data set, or another of the same name instead; if it cannot be opened, nothing changes.
+
+        One that is served already answers until the other is ready: a socket belongs to one keeper. From then on the
+        ledger has the total, which may be raised.
+        """
         served, before = self._config, self._keepers.get(dataset.name)
+        self._openings += 1
         self._config = replace(served, datasets={**served.datasets, dataset.name: dataset})
         try:
-            part = self._keeper(dataset, self._runtime)
+            part = self._keeper(dataset, self._runtime, self._openings)
         except AdytonError:
             self._config = served
             raise
-        if before is not None:
-            before.wanted = False
-            await before.end()
         self.parts.insert(0, part)
         try:
             await part.start()
         except NotReady as problem:
             self._config = served
             self.parts.remove(part)
-            if before is not None:
-                before.wanted = True
-                self._watch(before)
             raise problem.error from None
-        if before is not None:
-            self.parts.remove(before)
         self._keepers[dataset.name] = part
+        self._total_in_ledger(dataset.name)
         self._watch(part)
         await self.parts[-1].change({**self.parts[-1].settings, "datasets": self._datasets()})
+        if before is not None:
+            before.wanted = False
+            self.parts.remove(before)
+            await before.end()
+
+    def raise_total(self, name: str, total: Rational, consent: str) -> None:
+        """Raise the total of a data set, with the data owner's consent, which its ledger records."""
+        self._total_in_ledger(name)
+        path = self._config.datasets[name].ledger
+        held = Ledger.read(path)
+        with Ledger.open(path, total=held.total, dataset=held.dataset) as ledger:
+            ledger.raise_total(total, consent=consent)
+
+    def _total_in_ledger(self, name: str) -> None:
+        """A keeper that starts again takes the total that the ledger has then."""
+        part, dataset = self._keepers[name], replace(self._config.datasets[name], total=None)
+        self._config = replace(self._config, datasets={**self._config.datasets, name: dataset})
+        part.settings = {**part.settings, "worker": {**part.settings["worker"], "total": None}}
 
     @staticmethod
     def _stay(web: Part) -> None:
@@ -290,7 +308,7 @@ class Service:
         except KeyError:
             raise BadInput(f"there is no user {name!r}. Make one, or leave http.user out.") from None
 
-    def _keeper(self, dataset: DataSet, folder: Path) -> Part:
+    def _keeper(self, dataset: DataSet, folder: Path, opening: int = 0) -> Part:
         user = self._user
         consent = {
             name: str(one.consent_above) for name, one in dataset.analysts.items() if one.consent_above is not None
@@ -309,7 +327,7 @@ class Service:
         settings = {
             "name": dataset.name,
             "parent": os.getpid(),
-            "socket": self._socket(folder, dataset),
+            "socket": self._socket(folder, dataset, opening),
             "socket_user": None if user is None else user.pw_uid,
             "time_limit": dataset.time_limit,
             "results": dataset.results,
@@ -325,6 +343,7 @@ class Service:
                 "ledger": dataset.ledger,
                 "total": None if total is None else as_number(total)["exact"],
                 "accept": [*dataset.accept, *joins],
+                "unit": dataset.unit,
             },
         }
         return Part(
@@ -376,8 +395,8 @@ class Service:
             self._say(f"{user.pw_name} can read {file}. Take it away from others: chmod o-r.")
 
     @staticmethod
-    def _socket(folder: Path, dataset: DataSet) -> str:
-        name = dataset.name
+    def _socket(folder: Path, dataset: DataSet, opening: int = 0) -> str:
+        name = f"{dataset.name}-{opening}" if opening else dataset.name
         if len(name) > _LONGEST_STEM:  # folders of macOS for what is temporary have long names, too
             name = hashlib.sha256(name.encode()).hexdigest()[:_LONGEST_STEM]
         path = str(folder / f"{name}.sock")
@@ -409,7 +428,7 @@ class Service:
         """What the HTTP process knows of the data sets."""
         return {
             one.name: {
-                "socket": self._socket(self._runtime, one),
+                "socket": self._keepers[one.name].settings["socket"],
                 "analysts": list(one.analysts),
                 "results": one.results,
                 "cells": self._keepers[one.name].told["ready"],

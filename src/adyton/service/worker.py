@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal
 
 from adyton.errors import BadInput, LargeBudget, RowsChanged, Unfinished, UnfinishedRelease
@@ -67,7 +68,8 @@ class Worker:
         data, total = settings["data"], settings["total"]
         if total is None and not Ledger.exists(settings["ledger"]):
             raise BadInput("its ledger does not exist: give the total, as total = 3 or --total 3, and it is made.")
-        self.session = Session(
+        opened = partial(
+            Session,
             data if isinstance(data, str) else list(data),
             table=settings["table"],
             schema=settings["schema"],
@@ -76,6 +78,9 @@ class Worker:
             dataset=settings["name"],
             accept=settings["accept"],
         )
+        self.session = opened(unit=settings.get("unit"))
+        if settings.get("unit") is not None and self.session.schema.unit is not None:
+            self.session = opened()  # the table has a column of that name, which the schema does not name
         self.kernel: Kernel[Any] = self.session._kernel
         ledger = self.session.ledger
         assert isinstance(ledger, Ledger)

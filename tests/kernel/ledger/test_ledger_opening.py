@@ -11,7 +11,7 @@ import pytest
 from ledger_spending import filled, spend
 
 from adyton.errors import BadInput, BudgetExceeded, LedgerMismatch
-from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import Ledger, Terms
 
 
 def test_two_openings_of_one_file_see_each_other(path: Path):
@@ -117,3 +117,23 @@ def test_a_total_that_no_kernel_opens_is_not_raised_to(tmp_path):
         with pytest.raises(BadInput, match="at most 1000"):
             ledger.raise_total(1001, consent="the owner")
         ledger.raise_total(1000, consent="the owner")
+
+
+def test_a_check_refuses_what_opening_refuses_and_writes_nothing(tmp_path):
+    path, declared = tmp_path / "visits.ledger", {"attributes": {"age": {"max": 110}}}
+    terms, other = Terms.of(declared, 1), Terms.of({"attributes": {"age": {"max": 120}}}, 1)
+    with Ledger.open(path, total=1, dataset="visits") as ledger:
+        Ledger.check(path, total=None, dataset="visits", terms=other)  # nothing was spent yet
+        ledger.debit(Fraction(1, 2), lineage=["root"], operator="laplace", terms=terms)
+    before = path.read_bytes()
+    Ledger.check(path, total=1, dataset="visits", terms=terms)
+    for given, words in [
+        ({"terms": other}, "age: max was 110, now 120"),
+        ({"total": 2}, "for a total of 2"),
+        ({"dataset": "calls"}, "the data set calls"),
+    ]:
+        with pytest.raises(LedgerMismatch, match=words) as refused:
+            Ledger.check(path, **{"total": None, "dataset": "visits", "terms": terms} | given)
+        assert "accept" not in refused.value.plain
+        assert str(tmp_path) not in str(refused.value)
+    assert path.read_bytes() == before

@@ -87,6 +87,8 @@ LARGEST_BITS = 8192
 ledgers of the first format had no grid, and may have longer sums."""
 ADDRESSES = ("postgresql://", "postgres://")
 """How the address of a ledger on a server begins; anything else is the path of a file."""
+OTHERS = "other ledgers"
+"""The event of a ledger that adds to others of the same table."""
 _ATTEMPTS = 100
 _T = TypeVar("_T")
 
@@ -154,6 +156,25 @@ class Ledger(Budgeted):
                 continue
             return report
         raise LedgerError(f"{file.name} is being written continuously. Try again later.")
+
+    @classmethod
+    def check(cls, path: str | os.PathLike[str], *, total: Rational | None, dataset: str, terms: Terms) -> None:
+        """Refuse what opening the ledger at *path* with these would refuse; no *total* is its own. Nothing is changed,
+        and the messages name its file without the folder."""
+        report, name = cls.read(path), short_name(os.fspath(path))
+        asked = None if total is None else budget(total, "total")
+        if asked not in (None, report.total, rounded_down(report.total)):
+            old, new = display(report.total), display(asked)
+            raise other_account(name, "total", old, new, raised=asked > report.total)
+        known = {report.dataset: report.terms, **{own.name: own.terms for own in report.further}}
+        if dataset not in known:
+            raise other_account(name, "dataset", " and ".join(known), dataset, raised=False)
+        kept = known[dataset]
+        if kept is not None:
+            adopted = given_terms(kept, terms)
+            refuse(name, list(differences(kept, adopted)), kept, adopted)
+        elif any(entry.amount for entry in report.entries if entry.dataset == dataset):
+            refuse_unknown(name)
 
     @staticmethod
     def exists(path: str | os.PathLike[str]) -> bool:
@@ -375,6 +396,12 @@ class Ledger(Budgeted):
             )
             write_event(connection, "total", display(balance.total), display(allowed), words)
 
+    def add_to(self, others: str, *, consent: str) -> None:
+        """Record that this ledger adds to *others* of the same table, with the data owner's consent."""
+        words, others = checked_text(consent, "consent"), checked_text(others, "others")
+        with self._file.transaction(write=True) as connection:
+            write_event(connection, OTHERS, "none", others, words)
+
     def settle(self, entry: int, status: Settled, answer: Any = None) -> None:
         """Record the outcome of a debit. The amount stays spent either way.
 
@@ -578,7 +605,9 @@ def take_on(connection: Connection, name: str, dataset: int, terms: Terms | None
         write_terms(connection, terms, dataset)
     elif kept is not None and terms is not None:
         refuse(name, list(differences(kept, terms)), kept, terms)
-        _record_column(connection, dataset, kept, terms)
+        kept = _record_column(connection, dataset, kept, terms)
+        if terms.declared and not kept.declared:  # an early version wrote the ledger
+            write_terms(connection, replace(kept, declared=terms.declared), dataset)
     return terms or kept
 
 

@@ -180,9 +180,9 @@ def _terms(plain: object) -> Terms:
 def _terms_of(parts: tuple[tuple[str, type, Any], ...]) -> Terms:
     """Terms from their parts; many entries have the same. The types tell 1 from True."""
     given = {name: value for name, _, value in parts}
-    files = as_text(given.pop("files", ""), "files")
+    files, declared = (as_text(given.pop(name, ""), name) for name in ("files", "declared"))
     try:
-        return replace(Terms.from_plain(given), files=files)
+        return replace(Terms.from_plain(given), files=files, declared=declared)
     except (ValueError, TypeError):
         raise BadInput(_NO_TERMS) from None
 

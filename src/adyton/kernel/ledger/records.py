@@ -232,7 +232,8 @@ def read_terms(connection: Connection, dataset: int = 1) -> Terms | None:
     column = parts["column"] or None if "column" in parts else of_second_format
     plain = {"unit": unit, "rows_per_unit": number_of_rows(parts.get("rows_per_unit")), "schema": schema}
     try:
-        return replace(Terms.from_plain({**plain, "column": column}), files=str(parts.get("files", "")))
+        files, declared = str(parts.get("files", "")), str(parts.get("declared", ""))
+        return replace(Terms.from_plain({**plain, "column": column}), files=files, declared=declared)
     except ValueError:
         raise DamagedError("its terms are incomplete") from None
 
@@ -420,7 +421,7 @@ def write_event(
 
 def write_terms(connection: Connection, terms: Terms, dataset: int) -> None:
     """Adopt these terms for a data set."""
-    for part, value in {**terms.to_plain(), "files": terms.files}.items():
+    for part, value in {**terms.to_plain(), "files": terms.files, "declared": terms.declared}.items():
         write(
             connection,
             "INSERT INTO terms (dataset, part, value) VALUES (?, ?, ?)"

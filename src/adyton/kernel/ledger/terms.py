@@ -24,6 +24,7 @@ WORDS = (*PARTS, "terms")
 ADD = "add dataset"
 """The word that allows another data set to join a ledger."""
 LARGEST_ROWS = 1 << 63
+_LONGEST_DECLARATION = 1 << 20
 NOT_RECORDED = ""
 """In place of a column, in ledgers of earlier formats, which do not record whether a column enforced the unit."""
 
@@ -44,6 +45,9 @@ class Terms:
     files: str = field(default="", compare=False)
     """A line for each public file from which levels were read: its digest and its name. The schema's digest covers the
     levels themselves; this line lets a refusal say which file has changed."""
+    declared: str = field(default="", compare=False)
+    """The declaration itself as JSON, which is public: it says what differs, and brings back a schema that was lost.
+    Empty if it is too long, or if an early version wrote the ledger."""
 
     @classmethod
     def of(
@@ -69,7 +73,8 @@ class Terms:
         content = {name: part for name, part in declared.items() if name not in apart}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))
         lines = "\n".join(f"{digest} {name}" for name, digest in files.items())
-        return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit, column, lines)
+        kept = text if len(text) <= _LONGEST_DECLARATION else ""
+        return cls(rows_per_unit, hashlib.sha256(text.encode()).hexdigest(), unit, column, lines, kept)
 
     @classmethod
     def from_plain(cls, plain: Any) -> Terms:
@@ -85,8 +90,8 @@ class Terms:
         return terms
 
     def to_plain(self) -> dict[str, Any]:
-        """As plain values for JSON, without the files: the schema's digest covers their levels."""
-        return {name: value for name, value in asdict(self).items() if name != "files"}
+        """As plain values for JSON, without the files and the declaration: the schema's digest covers both."""
+        return {name: value for name, value in asdict(self).items() if name not in ("files", "declared")}
 
     @property
     def named_unit(self) -> str:
@@ -150,6 +155,38 @@ def differences(kept: Terms, asked: Terms) -> Iterator[str]:
         yield "rows_per_unit"
     if kept.schema != asked.schema:
         yield "schema"
+
+
+def declared_differences(kept: Terms, asked: Terms) -> list[str]:
+    """What a declaration says otherwise than that of the ledger, as far as both are known.
+
+    >>> declared_differences(Terms.of({"attributes": {"age": {"max": 9}}}, 1),
+    ...                      Terms.of({"attributes": {"age": {"max": 12}, "sex": {}}}, 1))
+    ['age: max was 9, now 12', 'sex was not there']
+    """
+    if not kept.declared or not asked.declared:
+        return []
+    old, new = (_flat(json.loads(terms.declared)) for terms in (kept, asked))
+    lines = []
+    for name in dict.fromkeys([*old, *new]):
+        if name not in new or name not in old:
+            lines.append(f"{name} was {'' if name in old else 'not '}there")
+            continue
+        before, now = old[name], new[name]
+        parts = [key for key in dict.fromkeys([*before, *now]) if before.get(key) != now.get(key)]
+        told = [f"{key} was {_shown(before.get(key))}, now {_shown(now.get(key))}" for key in parts]
+        lines += [f"{name}: {'; '.join(told)}"] if told else []
+    return lines
+
+
+def _flat(declared: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """A declaration by attributes; what is about the whole table comes first."""
+    attributes = declared.pop("attributes", {})
+    return {"the table": declared, **(attributes if isinstance(attributes, dict) else {})}
+
+
+def _shown(value: Any) -> str:
+    return "not given" if value is None else shorten(value)
 
 
 def accepted(accept: object, words: Sequence[str]) -> frozenset[str]:

@@ -12,10 +12,11 @@ from adyton.exact import display
 from adyton.kernel.ledger.analysts import Analyst, Balance
 from adyton.kernel.ledger.records import Account, DataSet, Entry, Event, counted_for, in_shell
 from adyton.kernel.ledger.tables import Head
-from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
+from adyton.kernel.ledger.terms import NOT_RECORDED, Terms, declared_differences
 from adyton.messages import listing
 
 _ROWS_IN_NOTEBOOK = 10
+_MOST_DIFFERENCES = 3
 
 
 @dataclass(frozen=True)
@@ -101,15 +102,13 @@ def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> 
         if word == "total" and raised
         else f'Ledger.open(…, accept={{"{word}"}}) in Python'
     )
-    keep = (
-        f"If it is the same table at another place, give dataset={old!r} (--dataset on the command line), or"
-        if word == "dataset"
-        else "Open it with its own total, or"
-    )
-    more = ' A further table about the same people joins it with accept={"add dataset"}.' if word == "dataset" else ""
+    keep, more = "Open it with its own total.", ""
+    if word == "dataset":
+        keep = f"If it is the same table at another place, give dataset={old!r} (--dataset on the command line)."
+        more = ' A further table about the same people joins it with accept={"add dataset"}.'
     return LedgerMismatch(
-        f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. {keep} "
-        f"use another ledger. (With the data owner's consent, {way} changes and records it.{more})"
+        f"{name} was made for {phrase} {old}, and was opened for {phrase} {new}. {keep}",
+        f"(With the data owner's consent, {way} changes and records it.{more})",
     )
 
 
@@ -146,22 +145,34 @@ def refuse(name: str, parts: Sequence[str], kept: Terms, asked: Terms) -> None:
     differs = {
         "unit": f"protects the unit {old!r}, and is asked to protect the unit {new!r}",
         "rows_per_unit": f"counts up to {old} row(s) for each unit, and is asked to count up to {new} (rows_per_unit)",
-        "schema": f"belongs to another schema (its digest begins {old}) than the one given ({new})",
+        "schema": _other_schema(kept, asked),
     }[parts[0]]
-    advice = "Keep its own terms, or use another ledger"
+    advice = "Keep its own terms"
     if changed:
-        differs, advice = files, "Restore the file, or use another ledger"
+        differs, advice = files, "Restore the file"
     words, options = ", ".join(map(repr, parts)), " ".join(f"--accept {part}" for part in parts)
     raise LedgerMismatch(
-        f"{name} {differs}: what it has spent would no longer have the same meaning. {advice}. (With the data owner's "
-        f"consent, accept={{{words}}} in Python or {options} on the command line changes and records it.)"
+        f"{name} {differs}: what it has spent would no longer have the same meaning. {advice}.",
+        f"(With the data owner's consent, accept={{{words}}} in Python or {options} on the command line changes and "
+        "records it.)",
     )
+
+
+def _other_schema(kept: Terms, asked: Terms) -> str:
+    """In which way the schema is not that of the ledger."""
+    told = declared_differences(kept, asked)
+    if not told:
+        old, new = kept.shown("schema"), asked.shown("schema")
+        return f"belongs to another schema (its digest begins {old}) than the one given ({new})"
+    more = f", and {len(told) - _MOST_DIFFERENCES} more" if len(told) > _MOST_DIFFERENCES else ""
+    return f"belongs to another schema than the one given ({'; '.join(told[:_MOST_DIFFERENCES])}{more})"
 
 
 def refuse_unknown(name: str) -> None:
     """The error for a ledger that has spent something without recording its unit."""
     raise LedgerMismatch(
         f"{name} was written by an early version, which did not record the unit, rows_per_unit and the schema of what "
-        "it has spent. Use another ledger. (If the earlier answers were for the present terms, then with the data "
-        "owner's consent accept={'terms'} in Python or --accept terms on the command line confirms and records it.)"
+        "it has spent. Nothing more can be spent with it as it is.",
+        "(If the earlier answers were for the present terms, then with the data owner's consent accept={'terms'} in "
+        "Python or --accept terms on the command line confirms and records it.)",
     )

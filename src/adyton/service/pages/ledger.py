@@ -16,9 +16,10 @@ from adyton.kernel.ledger import Entry, LedgerReport
 from adyton.kernel.ledger.lines import Line, lines_of, moment, source_in, statement_lines
 from adyton.kernel.ledger.plain import report_as_json, report_from_plain
 from adyton.messages import harmless, printable
-from adyton.report.page import Picture
+from adyton.report.page import Picture, sentence
 from adyton.report.spending import drawing_of
 from adyton.report.statement import Statement
+from adyton.service.channel import Refused
 from adyton.service.pages.requests import Place, listed, question_of
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import (
@@ -30,6 +31,7 @@ from adyton.service.pages.visits import (
     download,
     path_to,
     readable,
+    redirect,
     whole_number,
 )
 
@@ -48,8 +50,15 @@ _Questions = Mapping[tuple[str, str | None, str], Mapping[str, Any]]
 """What was asked, by table, analyst and id."""
 
 
-def ledger(visit: Visit, table: str) -> Page:
-    """Who spent what on what, when."""
+def ledger(
+    visit: Visit,
+    table: str,
+    *,
+    status: int = 200,
+    typed: Mapping[str, str] | None = None,
+    problems: Mapping[str, str] | None = None,
+) -> Page:
+    """Who spent what on what, when; with what was *typed* to raise the total, and what is wrong with it."""
     session = visit.session(table)
     report = report_of(visit, table)
     whose = visit.text("analyst")
@@ -60,6 +69,9 @@ def ledger(visit: Visit, table: str) -> Page:
     questions = _questions(visit, {lines[0].first.dataset for lines in shown if lines[0].first.request})
     return visit.page(
         "ledger.html.j2",
+        status=status,
+        typed=typed or {"total": "", "consent": "", "large": ""},
+        problems=problems or {},
         **frame(session, table),
         report=report,
         tables=[report.dataset, *(own.name for own in report.further)],
@@ -75,6 +87,19 @@ def ledger(visit: Visit, table: str) -> Page:
         hidden_changes=max(0, len(report.events) - _MOST_CHANGES),
         of={"analyst": whose} if whose else {},
     )
+
+
+def raise_total(visit: Visit, table: str) -> Page:
+    """Raise the total, where one person has the table; or say at its field what is missing."""
+    typed = {name: visit.text(name) for name in ("total", "consent", "large")}
+    given = {**typed, "large": bool(typed["large"])}
+    try:
+        visit.local("raise_total", name=table, **given)
+    except Refused as problem:
+        where = "consent" if str(problem).startswith("Say who") else "total"
+        return ledger(visit, table, status=400, typed=typed, problems={where: sentence(str(problem))})
+    visit.person.kept.get("sessions", {}).pop(table, None)  # its budget is another now
+    return redirect(path_to("tables", table, "ledger"))
 
 
 def statement(visit: Visit, table: str) -> Page:
@@ -223,6 +248,7 @@ def _changes(report: LedgerReport) -> list[dict[str, str]]:
 
 VIEWS: Mapping[tuple[str, str], View] = {
     ("GET", "/tables/{table}/ledger"): ledger,
+    ("POST", "/tables/{table}/ledger"): raise_total,
     ("GET", "/tables/{table}/ledger/statement"): statement,
     ("GET", "/tables/{table}/ledger/files/{name}"): saved,
 }

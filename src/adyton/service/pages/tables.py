@@ -29,6 +29,7 @@ def table(visit: Visit, table: str) -> Page:
         "table.html.j2",
         **frame(session, table),
         attributes=_attributes(session.schema),
+        counts_misfits=session.kernel.root.from_text,
         own=_own(visit, session, table),
     )
 

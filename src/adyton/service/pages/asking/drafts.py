@@ -73,7 +73,7 @@ def read_draft(form: Form, session: RemoteSession) -> Draft:
     if draft.problems:
         return draft
     draft.request, left = request, session.kernel.known_budget.remaining
-    if epsilon > left:
+    if epsilon > left > 0:  # with nothing left, the page says so, and a rehearsal is still possible
         draft.problems["epsilon"] = (
             f"This asks for ε = {display(epsilon)}, but {display(left)} is left. {instead_of_too_much(left)}"
         )
@@ -82,7 +82,7 @@ def read_draft(form: Form, session: RemoteSession) -> Draft:
 
 def instead_of_too_much(left: Fraction) -> str:
     """What somebody can do who asked for more than is left."""
-    return f"Ask for at most {display(left)}." if left > 0 else "Ask the curator of the table for more."
+    return f"Ask for at most {display(left)}." if left > 0 else "The budget is used up."
 
 
 def _check(draft: Draft, session: RemoteSession, request: Request) -> None:

@@ -43,6 +43,12 @@ class Draft:
     """Why the columns cannot be read, if so."""
     fits: str = ""
     """The text of a schema that fits the table's columns."""
+    begun: str | None = None
+    """The text of the schema beside the table with which it began."""
+    posted: bool = False
+    """Whether somebody has typed something since."""
+    about: Mapping[str, Any] | None = None
+    """What is known of the table, when it was last shown."""
 
 
 def reading_of(draft: Draft) -> Reading | None:
@@ -98,8 +104,45 @@ def outlook(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
         "levels": {place: _levels(draft.typed, place) for place in places},
         "said": said,
         "toml": own.text if own is not None else "",
-        "chance": _chance(text_of(draft.typed, "total")),
+        "chance": _chance(text_of(draft.typed, "total") or about["standing"]["total"]),
     }
+
+
+def is_unsaved(draft: Draft, about: Mapping[str, Any]) -> bool:
+    """Whether a draft says something else than the schema beside the table."""
+    own, text = reading_of(draft), about["text"]
+    if text is None:
+        return True
+    if own is None:
+        return bool(text_of(draft.typed, "text").split() != text.split())
+    try:
+        return own.schema is None or own.schema != Schema.from_toml(f"{text}\n")
+    except SchemaError:
+        return True
+
+
+def words_of_second(about: Mapping[str, Any], total: str, *, asked: bool) -> str:
+    """What the data owner agrees to where something was spent on the table with other ledgers; *asked* where the ledger
+    that was typed turned out to be another one."""
+    here = {"ledger": about["ledger"], **about["standing"]}
+    others = about["others"] or ([here] if asked and here["spent"] else [])
+    if not others:
+        return "A second ledger adds to what was spent before. The owner of the data agrees." if asked else ""
+    spent = [f"ε = {_amount(own['spent'])} of {_amount(own['total'])}" for own in others]
+    named = [f"{amount} was spent on this table in {own['ledger']}" for amount, own in zip(spent, others, strict=True)]
+    try:
+        together = sum((Fraction(own["total"]) for own in others), budget(total, "total"))
+        all_of_it = f"by ε = {display(together)} together"
+    except BadInput:
+        all_of_it = "by the sum of all totals only"
+    return (
+        f"{', '.join(named)}. A second ledger adds to that: people in the table are then protected {all_of_it}, and "
+        "nobody who reads one ledger sees the other. The owner of the data agrees."
+    )
+
+
+def _amount(text: str) -> str:
+    return display(Fraction(text))
 
 
 def _levels(typed: Mapping[str, Sequence[str]], place: int) -> str:
@@ -146,14 +189,6 @@ def _some(names: Sequence[str], word: str = "and") -> str:
     return f" {word} ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def is_very_large(total: str) -> bool:
-    """Whether a total protects nobody, so that somebody must agree to it."""
-    try:
-        return budget(total, "total") > odds.VERY_LARGE
-    except BadInput:
-        return False
-
-
 def _chance(total: str) -> str:
     """What a total means for one person."""
     try:
@@ -195,7 +230,7 @@ def problems_of_total(draft: Draft, about: Mapping[str, Any]) -> dict[str, str]:
     except BadInput as problem:
         return {"total": str(problem)}
     if amount > Fraction(odds.VERY_LARGE) and not text_of(draft.typed, "large"):
-        return {"total": f"{odds.remark(amount, 'A total')} Type less, or tick below that this is intended."}
+        return {"total": f"{odds.remark(amount, 'A total')} Type less, or tick that this is intended."}
     return {}
 
 
@@ -220,8 +255,8 @@ def problems_of_check(checked: Mapping[str, Any], own: Reading | None) -> dict[s
 def field_of_opening(problem: Refused) -> str:
     """The field that a refusal to open a table belongs to."""
     said = str(problem)
-    if problem.kind == "SchemaExists":
-        return "replace"
+    if problem.kind in ("SchemaExists", "OtherLedger"):
+        return "replace" if problem.kind == "SchemaExists" else "another"
     if problem.kind == "LedgerMismatch" and "total" in said:
         return "total"
     if problem.kind in ("LedgerMismatch", "LedgerError") or "ledger" in said:
@@ -229,6 +264,11 @@ def field_of_opening(problem: Refused) -> str:
     return "total" if said.startswith("total") else "opening"
 
 
+_BOTH = {
+    "The smallest value": "the smallest and the largest value",
+    "The first day": "the first and the last day",
+}
+"""What a message is about that names both ends: either may be the wrong one."""
 DETAILS = ("step", "edges", "case", "format", "nulls", "outside", "others", "missing")
 """The fields of a column that most people leave as they are."""
 _WHOLE = {
@@ -242,6 +282,7 @@ _WHOLE = {
     "total": "Total budget",
     "ledger": "Ledger",
     "replace": "The schema that exists",
+    "another": "Another ledger",
     "text": "Schema",
     "opening": "The table",
 }
@@ -254,6 +295,7 @@ def labels_of(columns: Sequence[ColumnFacts], problems: Mapping[str, str]) -> li
         place, _, own = name.partition("-")
         if own:
             what = FIELDS[own][2] if own in FIELDS else {"kind": "what it is", "name": "its name"}.get(own, own)
+            what = _BOTH.get(said.partition(" (")[0], what)
             labels.append((f"f-{name}", f"{columns[int(place[1:])].name}, {what}", said))
         else:
             labels.append((f"f-{name}", _WHOLE.get(name, name), said))

@@ -7,13 +7,16 @@ files (:mod:`~adyton.service.workplace`); this process sees no row, and only the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from adyton.errors import AdytonError, SchemaError
+from adyton.report.page import sentence
 from adyton.schema import FileFormat, Schema
 from adyton.schema.calendar import PARTS, PERIODS
 from adyton.schema.draft import ColumnFacts
 from adyton.schema.files import ENCODINGS
+from adyton.schema.misfits import accepts
 from adyton.schema.numbers import UNITS
 from adyton.service.channel import Refused
 from adyton.service.pages.new_table.drafts import (
@@ -21,7 +24,7 @@ from adyton.service.pages.new_table.drafts import (
     Draft,
     field_of_opening,
     format_of,
-    is_very_large,
+    is_unsaved,
     labels_of,
     outlook,
     problem_of_file,
@@ -29,9 +32,19 @@ from adyton.service.pages.new_table.drafts import (
     problems_of_text,
     problems_of_total,
     reading_of,
+    words_of_second,
 )
-from adyton.service.pages.new_table.form import KINDS, LIKE, fields_from, is_like, kind_of, ready_made, suits, text_of
-from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
+from adyton.service.pages.new_table.form import (
+    KINDS,
+    LIKE,
+    fields_from,
+    is_like,
+    kind_of,
+    ready_made,
+    suits,
+    text_of,
+)
+from adyton.service.pages.visits import Page, View, Visit, path_to, readable, redirect
 
 WIDE = 25
 """With more columns than this, the needed ones are ticked first."""
@@ -57,29 +70,55 @@ def choose(visit: Visit, status: int = 200, problem: str = "") -> Page:
 def open_table(visit: Visit) -> Page:
     """Open a table that has everything already, or go on with one that is named by its path."""
     if visit.text("step") == "open":
-        return redirect(path_to("tables", visit.local("open", file=visit.text("file"))["name"]))
+        return _reopened(visit, visit.text("file"))
     try:
         return redirect(path_to("new", visit.local("elsewhere", path=visit.text("where"))["file"]))
     except AdytonError as problem:
         return choose(visit, 400, str(problem))
 
 
+def _reopened(visit: Visit, file: str, *, restore: bool = False) -> Page:
+    """Open a table as it is, or with the schema for which its ledger was made; where that is refused, its page says
+    why."""
+    try:
+        return redirect(path_to("tables", visit.local("open", file=file, restore=restore)["name"]))
+    except Refused as problem:
+        about = visit.local("table", file=file)
+        if _is_settled(about):
+            said = "" if about["standing"]["problem"] else str(problem)
+            return _settled(visit, about, said=said, status=409)
+        if problem.kind == "OtherLedger":
+            return redirect(path_to("new", file))
+        raise
+
+
 # ---- its schema ------------------------------------------------------------------------------------------------------
 
 
 def edit(visit: Visit, file: str) -> Page:
-    """The form for the schema of a table, as far as it is filled in."""
-    about, draft = visit.local("table", file=file), _draft(visit, file)
-    if not draft.typed:
+    """The form for the schema of a table, as far as it is filled in; read-only, if something was spent on it."""
+    about = visit.local("table", file=file)
+    if _is_settled(about):
+        _forget(visit, file)
+        return _settled(visit, about)
+    draft = _draft(visit, file)
+    if not draft.typed or (not draft.posted and draft.begun != about["text"]):
         _begin(visit, about, draft)
-    return _form(visit, about, draft, problem_of_file(draft))
+    return _form(visit, about, draft, problem_of_file(draft), unsaved=draft.posted and is_unsaved(draft, about))
 
 
 def submit(visit: Visit, file: str) -> Page:
     """Keep what was typed; then do what the button says."""
-    about, draft = visit.local("table", file=file), _draft(visit, file)
+    about, step = visit.local("table", file=file), visit.text("step")
+    if step == "discard":
+        _forget(visit, file)
+        return redirect(path_to("new", file))
+    if step == "restore":
+        return _reopened(visit, file, restore=True)
+    if _is_settled(about) and visit.text("ledger") in ("", about["ledger"]):
+        return _settled(visit, about, said="Nothing was changed, and nothing was opened.", status=409)
+    draft = _draft(visit, file)
     _keep(visit, draft)
-    step = visit.text("step")
     if step == "text":
         own = reading_of(draft)
         draft.typed |= {"as": ["text"], "text": [draft.typed.get("text", [""])[0] if own is None else own.text]}
@@ -92,15 +131,38 @@ def submit(visit: Visit, file: str) -> Page:
 
 def preview(visit: Visit, file: str) -> Page:
     """What the form says so far, and what could be asked: a part of the page."""
-    about = visit.local("table", file=file)
     draft = _draft(visit, file, again=False)
+    draft.about = draft.about or visit.local("table", file=file)
     _keep(visit, draft)
-    return visit.page("new_look.html.j2", **outlook(draft, about))
+    return visit.page("new_look.html.j2", **outlook(draft, draft.about))
+
+
+def _is_settled(about: Mapping[str, Any]) -> bool:
+    """Whether the schema of a table cannot be changed any more."""
+    return bool(about["standing"]["spent"])
+
+
+def _settled(visit: Visit, about: Mapping[str, Any], *, said: str = "", status: int = 200) -> Page:
+    """The schema of a table on which something was spent, to read only."""
+    standing = about["standing"]
+    text = standing["own"] if standing["problem"] and standing["own"] else about["text"] or ""
+    try:
+        described = [(name, accepts(own)) for name, own in Schema.from_toml(f"{text}\n").attributes.items()]
+    except SchemaError:
+        described = []
+    spent, total = (readable(Fraction(standing[name])) for name in ("spent", "total"))
+    values = {"about": about, "said": said, "described": described, "spent": spent, "total": total}
+    return visit.page("new_settled.html.j2", status=status, **values)
+
+
+def _forget(visit: Visit, file: str) -> None:
+    """Forget what was typed about a table."""
+    visit.person.kept.get(_KEPT, {}).pop(file, None)
 
 
 def _begin(visit: Visit, about: Mapping[str, Any], draft: Draft) -> None:
     """Fill in what the schema beside the table says, if there is one."""
-    draft.typed = {"as": ["form"]}
+    draft.typed, draft.begun, draft.posted = {"as": ["form"]}, about["text"], False
     if about["text"] is not None and not _show(visit, about, draft, about["text"]):
         draft.typed = {"as": ["text"], "text": [about["text"]]}
 
@@ -148,14 +210,14 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
         return _form(visit, about, draft, good=f"{good} No values were read: levels and bounds were not checked.")
     if not problems:
         total, ledger = text_of(draft.typed, "total"), text_of(draft.typed, "ledger")
-        replaced = bool(text_of(draft.typed, "replace"))
-        given = {"schema": text, "total": total or None, "ledger": ledger or None, "replace": replaced}
+        ticks = {name: bool(visit.text(name)) for name in _TICKS}
+        given = {"schema": text, "total": total or None, "ledger": ledger or None, **ticks}
         try:
             name = visit.local("open", file=about["file"], **given)["name"]
         except Refused as problem:
             problems = {field_of_opening(problem): str(problem)}
         else:
-            visit.person.kept[_KEPT].pop(about["file"], None)
+            _forget(visit, about["file"])
             return redirect(path_to("tables", name))
     return _form(visit, about, draft, problems)
 
@@ -165,9 +227,17 @@ _AS_MOST = ("", "drop", "exact")
 
 
 def _form(
-    visit: Visit, about: Mapping[str, Any], draft: Draft, problems: Mapping[str, str] | None = None, good: str = ""
+    visit: Visit,
+    about: Mapping[str, Any],
+    draft: Draft,
+    problems: Mapping[str, str] | None = None,
+    good: str = "",
+    *,
+    unsaved: bool = False,
 ) -> Page:
-    columns, typed, problems = draft.columns or [], draft.typed, problems or {}
+    columns, typed = draft.columns or [], draft.typed
+    problems = {name: sentence(said) for name, said in (problems or {}).items()}
+    draft.about = about
     twice = {column.name for column in columns if sum(other.name == column.name for other in columns) > 1}
     wide = len(columns) > WIDE
     ticked = {int(place) for place in typed.get("use", []) if place.isascii() and place.isdecimal()}
@@ -197,7 +267,8 @@ def _form(
         problems=problems,
         labels=labels_of(columns, problems),
         good=good,
-        asks_large=is_very_large(text_of(typed, "total")),
+        unsaved=unsaved,
+        second=words_of_second(about, text_of(typed, "total"), asked="another" in problems),
         unit_options=[("", "choose a column"), *((str(place), own.name) for place, own in enumerate(columns))],
         is_text=draft.is_text,
         unread=draft.unread,
@@ -212,6 +283,8 @@ def _form(
 # ---- what is kept ----------------------------------------------------------------------------------------------------
 
 _FORMAT = ("header", "names", "delimiter", "encoding")
+_TICKS = ("replace", "another")
+"""What somebody agrees to once, when the table is opened: it is not kept."""
 
 
 def _fields_of_file(file: FileFormat) -> dict[str, list[str]] | None:
@@ -229,10 +302,11 @@ def _fields_of_file(file: FileFormat) -> dict[str, list[str]] | None:
 def _keep(visit: Visit, draft: Draft) -> None:
     """Keep the fields of the form."""
     mode = draft.typed.get("as", ["form"])
-    own = {name: list(values) for name, values in visit.form.items() if name not in ("form_key", "step")}
+    left_out = ("form_key", "step", *_TICKS)
+    own = {name: list(values) for name, values in visit.form.items() if name not in left_out}
     if "text" in own:
         own["text"] = ["\n".join(own["text"][0].splitlines())]
-    draft.typed = {**own, "as": mode}
+    draft.typed, draft.posted = {**own, "as": mode}, True
 
 
 def _draft(visit: Visit, file: str, *, again: bool = True) -> Draft:
