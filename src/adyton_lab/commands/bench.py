@@ -42,6 +42,7 @@ _SUITES: dict[str, tuple[str, tuple[str, ...], str]] = {
         _DATA,
         "means, medians and quartiles by groups: error, expected error, and how often bounds hold",
     ),
+    "service": ("serving", ("trials",), "requests through a service, against a session in the same process"),
     "scale": (
         "scale",
         ("rows", "cells", "workers"),
