@@ -1,5 +1,5 @@
-"""The service beside a session in the same process: the time of a request through all processes, of opening a session,
-and how many small requests many clients get answered.
+"""The service beside a session in the same process: the time of a request through all processes, and of opening a
+session.
 
 Both sides answer the same requests about the same made-up rows, in turn; the times are medians. Timing protection is
 off: with it on, a reply leaves at the public time of its class, whatever the work takes.
@@ -10,7 +10,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,13 +25,11 @@ import adyton as ad
 from adyton.errors import AdytonError, ServiceError
 from adyton.service.access import Access
 from adyton.session.session import Session
-from adyton_lab.bench.common import Rows, seconds, timed
+from adyton_lab.bench.common import Rows, seconds
 
 ROWS = 10_000
 CELLS = 4096
-CLIENTS = (1, 8, 32)
 _EPSILON, _TOTAL = Fraction(1, 1000), 1000
-_REQUESTS = 20
 _PATIENCE = 120.0
 _NAME = "bench"
 _CONFIG = """
@@ -60,21 +57,17 @@ max = {CELLS - 1}
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceTime:
-    """What one kind of request takes; None where there is nothing to compare or to count."""
+    """What one kind of request takes; None where there is nothing to compare."""
 
     request: str
-    clients: int
     in_process_seconds: float | None
     service_seconds: float
     ratio: float | None
-    requests_a_second: float | None = None
-    percentile_99: float | None = None
-    """Of 100 requests, 99 take at most so many seconds."""
 
 
 def service(trials: int = 10) -> Rows:
     """Measure every request in turn, in process and through a service that is started here."""
-    return len(_WORK) + 1 + len(CLIENTS), _service_times(trials)
+    return len(_WORK) + 1, _service_times(trials)
 
 
 def _service_times(trials: int) -> Iterator[ServiceTime]:
@@ -91,13 +84,9 @@ def _service_times(trials: int) -> Iterator[ServiceTime]:
                     took = seconds(partial(work, session, place / "release"))
                     times[inside] += [took] * (trial > 0)  # the first one compiles and opens files
             own, other = median(times[True]), median(times[False])
-            yield ServiceTime(request=name, clients=1, in_process_seconds=own, service_seconds=other, ratio=other / own)
+            yield ServiceTime(request=name, in_process_seconds=own, service_seconds=other, ratio=other / own)
         opening = median(seconds(connect) for _ in range(trials))
-        yield ServiceTime(
-            request="open a session", clients=1, in_process_seconds=None, service_seconds=opening, ratio=None
-        )
-        for clients in CLIENTS:
-            yield _together(connect, clients, trials)
+        yield ServiceTime(request="open a session", in_process_seconds=None, service_seconds=opening, ratio=None)
 
 
 def _count(session: Session, folder: Path) -> None:
@@ -117,32 +106,6 @@ _WORK: dict[str, Callable[[Session, Path], None]] = {
     f"histogram of {CELLS:,} cells": _release,
     f"histogram of {CELLS:,} cells, with its files": _saved,
 }
-
-
-def _together(connect: Callable[[], Session], clients: int, trials: int) -> ServiceTime:
-    """Clients that ask for the number of rows at the same time, each as soon as it has its answer."""
-    times: list[float] = []
-    start = threading.Barrier(clients + 1)
-
-    def ask() -> None:
-        session = connect()
-        start.wait()
-        times.extend(seconds(partial(session.count, _EPSILON)) for _ in range(_REQUESTS * trials // 10 or 1))
-
-    threads = [threading.Thread(target=ask) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    start.wait()
-    took, _ = timed(lambda: [thread.join() for thread in threads])
-    return ServiceTime(
-        request="number of rows",
-        clients=clients,
-        in_process_seconds=None,
-        service_seconds=median(times),
-        ratio=None,
-        requests_a_second=len(times) / took,
-        percentile_99=float(np.quantile(times, 0.99)),
-    )
 
 
 @contextmanager
