@@ -267,7 +267,7 @@ def factor(epsilon: Fraction) -> str:
 def spent(result: Result, before: str = "") -> Fact:
     """The price, and what was left; of a rehearsal, what the request would cost."""
     if not result.receipt.private:
-        return Fact("Would cost", amount(result))
+        return Fact("Would cost", amount(result), (before.rstrip("; "),) if before else ())
     left, total = display(result.receipt.remaining), display(result.receipt.total)
     return Fact("Privacy spent", amount(result), (f"{before}{left} of {total} was left",))
 
