@@ -17,7 +17,7 @@ import pytest
 
 from adyton.kernel.ledger import Ledger
 from adyton.service.access import Access
-from kernel.engines.servers import as_somebody, postgres_binaries, running_postgres
+from kernel.engines.servers import restart_postgres, running_postgres
 from service.whole import Served
 
 pytestmark = pytest.mark.full
@@ -236,7 +236,6 @@ def test_a_ledger_on_a_server_that_is_restarted(tmp_path):
     """In the middle of requests, without notice."""
     with running_postgres() as (socket, port):
         ledger = f"postgresql://adyton@/postgres?host={socket}&port={port}&schema=restarted"
-        control = [*as_somebody(), str(postgres_binaries() / "pg_ctl"), "-D", str(socket / "data"), "-w"]
         with Served(tmp_path, ledger=ledger) as service:
             stop = threading.Event()
             crowd = [Crowd(service, number, stop) for number in range(4)]
@@ -245,15 +244,12 @@ def test_a_ledger_on_a_server_that_is_restarted(tmp_path):
             try:
                 for _ in range(4):
                     time.sleep(2)
-                    with (tmp_path / "restarted").open("w") as log:
-                        again = [*control, "restart", "-m", "immediate"]
-                        subprocess.run(again, check=True, stdout=log, stderr=log, cwd="/")
+                    restart_postgres(socket)
                 time.sleep(2)
                 stop.set()
                 check(crowd, ledger, [service])
             finally:
                 stop.set()
-                subprocess.run([*control, "stop", "-m", "fast"], check=False, capture_output=True, cwd="/")
 
 
 def test_two_services_on_one_ledger(tmp_path):
