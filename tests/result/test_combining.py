@@ -1,6 +1,7 @@
 """Several releases of one thing, put together: weights by noise, one interval, and nothing that is not the same."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas
@@ -9,6 +10,7 @@ from small_table import releases
 
 import adyton as ad
 from adyton.errors import BadInput
+from adyton.noise.simulated import discrete_laplace_variance, mixed_laplace_radius
 from adyton.plans import simulate
 from adyton.result.combining import averaged
 
@@ -153,3 +155,22 @@ def test_combined_counts_hold_at_their_rate():
     chances = 1 - np.exp([-0.1, -0.3])
     noise = random.geometric(chances, (400_000, 2)) - random.geometric(chances, (400_000, 2))
     assert 0.948 < (np.abs(noise @ weights) <= (found.upper - found.lower) / 2).mean() < 0.954
+
+
+def test_the_interval_of_a_combined_count_holds_as_often_as_it_says():
+    """Computed from both laws, also where noise is so small that the interval is 0 or 1 wide: nothing is drawn."""
+    for one, other in (("0.5", "1.4"), ("1", "1"), ("2", "2"), ("3", "0.2"), ("1", "0.05"), ("0.7", "2.5"), ("4", "3")):
+        scales = [1 / Fraction(epsilon) for epsilon in (one, other)]
+        worth = 1 / discrete_laplace_variance(scales)
+        weights = worth / worth.sum()
+        laws = []
+        for scale in scales:
+            noise = np.arange(-int(40 * scale) - 1, int(40 * scale) + 2)
+            chance = np.exp(-np.abs(noise) / float(scale))
+            laws.append((noise, chance / chance.sum()))
+        off = np.abs(weights[0] * laws[0][0][:, None] + weights[1] * laws[1][0])
+        chances = np.outer(laws[0][1], laws[1][1])
+        for rate in (0.5, 0.8, 0.9, 0.95, 0.99):
+            far = mixed_laplace_radius(scales, weights, rate)
+            assert chances[off < far + 0.5 - 1e-9].sum() >= rate
+            assert far == 0 or chances[off < far - 1.5].sum() < rate

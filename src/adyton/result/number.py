@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,7 +15,7 @@ from adyton.errors import BadInput
 from adyton.exact import as_number, display, share
 from adyton.kernel.mechanisms import VectorLaplace
 from adyton.messages import shorten
-from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance
+from adyton.noise.simulated import discrete_laplace_radius, discrete_laplace_variance, mixed_laplace_radius
 from adyton.plans.base import ExpectedError
 from adyton.queries import Explicit
 from adyton.result.combining import COMBINED, MOST, check_same, joint_receipt
@@ -119,9 +118,7 @@ class Number(Result, Changing, Combinable):
         rate = float(share(confidence, "confidence"))
         if not self.parts:
             return discrete_laplace_radius(1 / self.row_epsilon, rate)
-        found = self.joint_law([None], rate).interval(np.ones((1, 1)))
-        ends = math.ceil(found.lower[0]), math.floor(found.upper[0])  # the true number is whole
-        return int(max(self.value - ends[0], ends[1] - self.value))
+        return mixed_laplace_radius([1 / part.row_epsilon for part in self.parts], self._mixed[0], rate)
 
     def interval(self, confidence: float = CONFIDENCE) -> Figure:
         """The number with its exact interval."""

@@ -214,7 +214,7 @@ def _beyond(comparison: Predicate, schema: Schema, *, refused: bool = False) -> 
     if low > most or high < least:
         said = f"{name} goes from {ends} in the schema: nothing from {comparison.low} to {comparison.high} is expected."
         if refused:
-            raise BadInput(f"{said} To count such rows all the same, write this condition as a formula.")
+            raise BadInput(f"{said} To count such rows on purpose, write this condition as a formula.")
         return said
     if low < least or high > most:
         return f"{name} goes from {ends} in the schema: {comparison.low} to {comparison.high} goes beyond that."
