@@ -51,6 +51,8 @@ class Statement:
     ledger: str
     date: str
     """The day on which the statement is made."""
+    asked: Sequence[tuple[str, str, str, str]] = ()
+    """The questions that are known, the latest first: the date, what was asked in words, who asked, and its ε."""
 
     @property
     def title(self) -> str:
@@ -162,6 +164,12 @@ class Statement:
         if not report.entries:
             yield Words("Nothing was spent or published yet.")
             return
+        if self.asked:
+            yield Words("The questions behind it, the latest first:")
+            rows = [((date, question, who), ((amount, ""),)) for date, question, who, amount in self.asked[:_LISTED]]
+            yield Table(("date", "question", "asked by"), (("ε", ""),), rows)
+            if hidden := len(self.asked) - len(rows):
+                yield Words(f"{hidden:,} earlier ones are not shown.")
         yield Words(" ".join(_by_status(report.entries)))
         yield Words(
             "A line is one measurement, with its total cost. A release can have several. Rows and attributes are "

@@ -276,6 +276,8 @@ def test_the_statement_is_a_page_of_its_own(served, visit):
     assert "Privacy statement: people" in page.words
     assert "the guarantee: it holds even if all of them put their answers together" in page.words
     assert f"ε = {display(Fraction(ledger_of(served)['spent']))}" in page.words
+    served.ask(uuid4().hex, {**COUNT, "where": "age <= 18"}, "zoe")
+    assert "Number of rows where age <= 18 zoe 0.01" in olga.get(f"{LEDGER}/statement").words
     for name, kind in (("statement.html", "text/html"), ("statement.md", "text/markdown")):
         file = olga.get(f"{LEDGER}/files/{name}")
         assert (file.status, file.headers["content-type"]) == (200, kind)

@@ -171,7 +171,11 @@ def as_csv(entries: Iterable[Entry], questions: _Questions) -> str:
 
 def _statement(visit: Visit, table: str) -> Statement:
     report = report_of(visit, table)
-    return Statement(report, statement_lines(report), f"of {table}", datetime.now(UTC).date().isoformat())
+    lines, today = statement_lines(report), datetime.now(UTC).date().isoformat()
+    questions = _questions(visit, {entry.dataset for entry in report.entries if entry.request})
+    groups = (_shown(own, report, questions) for own in _by_question(lines_of(report.entries)))
+    asked = [(own["time"][:10], str(own["question"]), own["who"], own["amount"]) for own in groups if own["question"]]
+    return Statement(report, lines, f"of {table}", today, asked)
 
 
 def _plain(text: str) -> str:
