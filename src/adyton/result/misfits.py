@@ -86,9 +86,9 @@ NO_SHARE = MisfitShare()
 def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
     """A sentence that misfits are not counted, and what counting them would show."""
     return (
-        "How many rows have a blank or unknown value, and so do not match the schema, is not counted: with "
-        f"{SHARE} of this ε, such a count is too noisy to show fewer than about {unseen(epsilon, rows_per_unit):,} "
-        "of them."
+        "Rows with a blank or unknown value, which do not match the schema, were not counted: such a count, made with "
+        f"{SHARE} of this ε, would be so noisy that up to about {unseen(epsilon, rows_per_unit):,} of them could go "
+        "unnoticed."
     )
 
 
