@@ -55,6 +55,7 @@ CORE: Mapping[str, tuple[str, ...]] = {
         "kernel.ledger.tables",
         "kernel.ledger.formats",
         "kernel.ledger.records",
+        "kernel.ledger.agreeing",
         "kernel.ledger.analysts",
         "kernel.ledger.requests",
         "kernel.ledger.terms",
