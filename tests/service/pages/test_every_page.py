@@ -8,6 +8,7 @@ picture of every page, at three widths, light and dark.
 import json
 import os
 import re
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -32,6 +33,9 @@ PAGES = (
     "/tables/people/results/every-age",
     "/tables/people/results/every-mean",
     "/tables/people/results/every-pair",
+    "/tables/people/results/every-median",
+    "/tables/people/results/every-row",
+    "/tables/people/results/waiting?analyst=ben",
     "/tables/people/results/nothing",
     "/tables/people/compare",
     "/tables/people/compare?a=every-page&b=every-other",
@@ -44,8 +48,12 @@ PAGES = (
     "local:/new/visits.csv",
     "local:/saved",
     "local:/enter",
+    "ben:/",
+    "ben:/tables/people",
+    "ben:/tables/people/results/waiting",
+    "ben:/tables/people/people",
 )
-"""Those that begin with ``local:`` are of ``adyton open``."""
+"""Those that begin with ``local:`` are of ``adyton open``, those with ``ben:`` are an analyst's."""
 
 WARDS = {"task": "histogram", "attributes": ["ward"]}
 ASKED = {
@@ -54,6 +62,8 @@ ASKED = {
     "every-age": ({"task": "ranges", "attributes": ["age"]}, "hb"),
     "every-mean": ({"task": "mean", "attribute": "age", "by": ["ward"]}, "auto"),
     "every-pair": ({"task": "histogram", "attributes": ["ward", "sex"]}, "identity"),
+    "every-median": ({"task": "quantiles", "attribute": "age", "parts": "median", "by": ["ward"]}, "auto"),
+    "every-row": ({"task": "marginals", "way": 2}, "auto"),
 }
 
 
@@ -63,14 +73,18 @@ def shown(browser, served, address, visit_as, opened):
     olga = visit_as("olga")
     for id, (task, algorithm) in ASKED.items():
         assert served.ask(id, {"task": task, "algorithm": algorithm, "epsilon": "0.01"}, "olga")[0] == 200
-    local = opened.link.partition("/enter")[0]
-    for visitor, place in ((olga, address), (opened.visitor, local)):
-        for name, value in visitor.cookies.items():
-            browser.ask("Network.setCookie", name=name, value=value, url=place)
+    served.ask("waiting", {"task": "count", "epsilon": "1.1", "where": "age >= 65"}, "ben")
+    while "are being computed" in olga.get("/tables/people/results/every-row").words:
+        time.sleep(0.2)
+    visitors = {"": (olga, address), "ben": (visit_as("ben"), address)}
+    visitors["local"] = (opened.visitor, opened.link.partition("/enter")[0])
 
     def open_page(path, width=1280, dark=False):
-        place = local if path.startswith("local:") else address
-        return browser.open(place + path.removeprefix("local:"), width, dark=dark)
+        who, _, rest = path.rpartition(":")
+        visitor, place = visitors[who]
+        for name, value in visitor.cookies.items():
+            browser.ask("Network.setCookie", name=name, value=value, url=place)
+        return browser.open(place + rest, width, dark=dark)
 
     return open_page
 
