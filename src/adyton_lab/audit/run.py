@@ -69,8 +69,8 @@ class Profile:
 
 PROFILES = {
     "brief": Profile(
-        pairs=4,
-        exact_pairs=6,
+        pairs=3,
+        exact_pairs=3,
         draws=3_000,
         strong_draws=100_000,
         noise_draws=50_000,

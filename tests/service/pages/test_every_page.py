@@ -110,6 +110,17 @@ def test_a_page_fits_every_window_and_loads_nothing_from_elsewhere(shown, browse
     assert 1000 < sent(browser) < MOST_BYTES
 
 
+def test_a_printed_result_has_the_numbers_and_nothing_to_click(shown, browser):
+    page = shown("/tables/people/results/every-page?q=count&a0=eye")
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    words = page.evaluate("document.body.innerText")
+    browser.ask("Emulation.setEmulatedMedia", media="")
+    assert all(text in words for text in ("Rows by ward", "What the intervals mean", "More questions", "ward eye"))
+    assert [
+        text for text in ("Files to save", "What next", "Count some", "Sign out", "of 100 left") if text in words
+    ] == []
+
+
 @pytest.mark.full
 @pytest.mark.skipif("ADYTON_PICTURES" not in os.environ, reason="ADYTON_PICTURES names no folder")
 @pytest.mark.parametrize("path", PAGES)
