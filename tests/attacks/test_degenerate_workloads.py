@@ -26,7 +26,7 @@ WORKLOADS: dict[str, Queries] = {
 @pytest.mark.parametrize("name", ad.algorithms(1))
 def test_what_is_charged_is_answered(name):
     for words, workload in WORKLOADS.items():
-        for epsilon in ("1", "1e-11"):
+        for epsilon in ("1", "1e-11") if words in ("large", "light", "heavy") else ("1e-11",):
             kernel = ad.Kernel.on_vector(np.arange(6), epsilon=1)
             try:
                 estimate = plan_named(name).estimate(kernel.root, workload, epsilon)
