@@ -143,8 +143,8 @@ class Service:
             held.__exit__(None, None, None)
             self.tasks.discard(task)
             self._described.pop(place, None)
-            if key is not None:
-                self.works.pop(key, None)
+            if key is not None and self.works.get(key) is work:
+                self.works.pop(key)
 
         self.tasks.add(work.task)
         if key is not None:

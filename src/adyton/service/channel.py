@@ -59,7 +59,7 @@ class Busy(AdytonError):
 
 
 class UnderWay(AdytonError):
-    """A request that has begun, and can no longer be cancelled."""
+    """A request that something was spent for, or that has ended: it can no longer be cancelled."""
 
 
 class Refused(AdytonError):

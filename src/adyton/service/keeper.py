@@ -170,7 +170,7 @@ class Keeper:
         return [
             self._line(row, caller)
             for row in rows
-            if row.dataset == self.name and (everybody or row.analyst == caller.account)
+            if row.dataset == self.name and (everybody or row.analyst == caller.account) and row.status != "withdrawn"
         ]
 
     async def consent(self, caller: Caller, id: str, analyst_of: str, grant: bool, word: str = "") -> Message:
@@ -188,7 +188,7 @@ class Keeper:
         return await self.operations.granted(row)
 
     async def cancel(self, caller: Caller, id: str) -> Message:
-        """Give up a request that nothing was spent for."""
+        """Give up a request that nothing was spent for, also while a worker prepares it."""
         await self.operations.cancel((caller.account, checked_id(id)))
         return {"id": id, "status": "cancelled"}
 

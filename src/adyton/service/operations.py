@@ -3,6 +3,9 @@
 A request is stored in the ledger under the analyst's name and an id before anything is spent for it, and its result
 before anybody gets it. A worker that takes too long is killed, and another finishes the request from the answers that
 were written down; a request that another process left unfinished is taken over when that process has ended.
+
+Until the first debit a request can be cancelled, also while a worker prepares it, which may take long. Then the ledger
+refuses every later debit for it, the worker is killed, and another one is started for those who wait.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ MEASURE = "measure"
 """The key of the body of a measurement at a door."""
 _OTHER = "the id {id} belongs to another request. Choose a new id for a new request."
 _BEGUN = "This request has begun, or has ended: it cannot be cancelled. Fetch its result."
+CANCELLED = "This request was cancelled. Nothing was spent."
 UNKNOWN = "There is no request of this id."
 _CLOSED = "The table cannot be opened at present. Tell the curator, whose log says why, and ask again later."
 _DOOR_CLOSED = "this door is closed: the process behind it has ended. {}Open another."
@@ -53,8 +57,8 @@ class Operations:
         self._turns, self._holder = Turns(), this_holder()
         self._tasks: dict[Key, asyncio.Task[Message]] = {}
         """The requests that are being carried out, or wait for their turn."""
-        self._spending: set[Key] = set()
-        """Those that a worker has begun: they can no longer be cancelled."""
+        self._cancelling: set[Key] = set()
+        """Those that are withdrawn in the ledger, and whose worker may still be there."""
 
     def under_way(self, key: Key) -> bool:
         """Whether a request is being carried out, or waits for its turn."""
@@ -106,22 +110,33 @@ class Operations:
             return await self._left_measured(key) if self._may_take(row) else {"id": row.id, "status": "under way"}
 
     async def cancel(self, key: Key) -> None:
-        """Give up a request that nothing was spent for."""
+        """Give up a request that nothing was spent for: the ledger refuses its debits, then a worker that prepares it is
+        killed, and only then the request is forgotten, so that no debit can come of it."""
         task, row = self._tasks.get(key), await self.stored(key)
-        if row is None and task is None:
+        body = task.get_name() if task is not None else None if row is None else row.body
+        if body is None:
             raise NotFound(UNKNOWN)
-        if key in self._spending or (row is not None and (row.finished or row.status == "begun")):
-            raise UnderWay(_BEGUN)
-        if task is not None:
-            task.cancel()
-            with suppress(asyncio.CancelledError, AdytonError):
-                await task
-        if not await self._forgotten(key):
-            raise UnderWay(_BEGUN)
+        withdraw = partial(self._ledger.withdraw_request, *key, body=body, holder=self._holder)
+        self._cancelling.add(key)
+        try:
+            if not await asyncio.to_thread(withdraw):
+                raise UnderWay(_BEGUN)
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError, AdytonError):
+                    await task
+            await self._forgotten(key)
+        finally:
+            self._cancelling.discard(key)
 
     async def stored(self, key: Key, body: str | None = None) -> StoredRequest | None:
-        """The stored request with this id, if it is about this data set; another one than *body* is an error."""
+        """The stored request with this id, if it is about this data set; another one than *body* is an error. One that
+        was cancelled is none; where the process that did so has ended before it was forgotten, it is forgotten now."""
         row = await asyncio.to_thread(self._ledger.request, *key)
+        if row is not None and row.status == "withdrawn":
+            if key not in self._cancelling and self._may_take(row):
+                await asyncio.to_thread(partial(self._ledger.cancel_request, *key, holder=row.holder))
+            return None
         if row is not None and body is not None and (row.body, row.dataset) != (body, self._name):
             raise BadInput(_OTHER.format(id=key[1]))
         return row if row is not None and row.dataset == self._name else None
@@ -151,8 +166,10 @@ class Operations:
         done, _ = await asyncio.wait([task], timeout=seconds)
         if not done:
             return {"id": key[1], "status": "under way"}
-        if task.cancelled():
-            raise NotFound(UNKNOWN)
+        if task.cancelled():  # how long a table takes to open depends on rows: it belongs to the time of this call
+            with suppress(AdytonError):
+                await self._worker.start()
+            raise NotFound(CANCELLED)
         return {"id": key[1], **task.result()}
 
     async def _carried_out(self, key: Key, body: str) -> Message:
@@ -164,11 +181,10 @@ class Operations:
         if row is not None and (row.status == "waiting" or not self._may_take(row)):
             return {"status": "waiting" if row.status == "waiting" else "under way"}
         who, id = key
+        if row is not None:
+            await asyncio.to_thread(self._ledger.take_request, who, id, self._holder)
         async with self._turns.turn(who or _CURATOR):
-            self._spending.add(key)
             try:
-                if row is not None:
-                    await asyncio.to_thread(self._ledger.take_request, who, id, self._holder)
                 asked: Message = {"analyst": who, "id": id, "holder": self._holder, "body": body}
                 outcome = await self._worked(asked, resume=row is not None)
             except AdytonError:
@@ -177,8 +193,6 @@ class Operations:
                     if row is not None and (row.finished or row.holder != self._holder):
                         return await self._outcome(row) if row.finished else {"status": "under way"}
                 raise
-            finally:
-                self._spending.discard(key)
         return {**outcome, "receipt": await asyncio.to_thread(self._anchored, key)}
 
     def _may_take(self, row: StoredRequest) -> bool:
@@ -332,6 +346,7 @@ class WorkerProcess:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._settings = settings
         self._process: asyncio.subprocess.Process | None = None
+        self._starting = asyncio.Lock()
         self.public: Mapping[str, Any] = {}
         """What the worker said about its table when it was opened."""
         self.total = Fraction(0)
@@ -344,8 +359,11 @@ class WorkerProcess:
 
     async def start(self) -> None:
         """Start it, and wait until the table is open; an error of the table is raised as it is."""
-        if self.running:
-            return
+        async with self._starting:
+            if not self.running:
+                await self._start()
+
+    async def _start(self) -> None:
         self._process, self._writer, self._reader = await channel.start("adyton.service.worker")
         try:
             opened = await self._exchange(self._settings, _SECONDS_TO_OPEN)

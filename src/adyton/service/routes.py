@@ -325,11 +325,14 @@ async def consent(request: Request, name: str, id: Id, body: Consent) -> Respons
 
 @router.delete("/v1/datasets/{name}/requests/{id}", tags=["requests"], **_returns(Status))
 async def cancel(request: Request, name: str, id: Id) -> Response:
-    """Cancel a request from which nothing was charged yet."""
+    """Cancel a request that nothing was charged for yet, also while it is being prepared. It is forgotten: who waits for
+    it is told so, and its id may be used again. After its first charge this is refused (409, `UnderWay`): the request is
+    carried out, and its result can be fetched."""
     service = _service(request)
     person = service.granted(request, name)
     service.passage(request).request = id
-    work = service.works.get((name, owner_of(person), id))
+    key = (name, owner_of(person), id)
+    work = service.works.get(key)
     taken_out = work is not None and not work.begun
     if work is not None and taken_out:  # what it was, the keeper may know of all the same: a consent, or asked again
         await work.cancel()
@@ -338,6 +341,10 @@ async def cancel(request: Request, name: str, id: Id) -> Response:
     except Refused as refused:
         if not taken_out or refused.kind != NotFound.__name__:
             raise
+    if work is not None and not taken_out:
+        await work.cancel()
+        if service.works.get(key) is work:
+            del service.works[key]
     return as_json({"id": id, "status": "cancelled"})
 
 

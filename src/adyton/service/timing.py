@@ -17,6 +17,9 @@ Three things would undo this, and are prevented here:
   the end of the next, and nobody can choose the moment of a call so that a boundary falls where they want it.
 * *Rounding of times*: all times are whole nanoseconds.
 
+A call that was cancelled before anything was spent says so at once, but what waits behind it begins when its reply would
+have left: a worker that was killed is there again by then, and how long its table took to open does not show.
+
 Calls of other analysts still delay one another at the keeper.
 """
 
@@ -156,6 +159,7 @@ class Work:
         """Whether the keeper knows of it."""
         self.leave: int | None = None
         """When its reply leaves, once it is done."""
+        self._cancelled = asyncio.Event()
         self._outcome: Any = None
         self._clock, self._arrival, self._duration = clock, arrival, duration
         self.task = asyncio.ensure_future(self._run(call, line))
@@ -183,11 +187,12 @@ class Work:
         A caller who waits for *wait* nanoseconds only gets a reply at the first boundary after that.
         """
         cutoff = None if wait is None else leaves_at(arrival, arrival + wait, self._duration)
-        timers = set() if cutoff is None else {asyncio.ensure_future(self._clock.until(cutoff))}
-        await asyncio.wait({self.task, *timers}, return_when=asyncio.FIRST_COMPLETED)
-        for timer in timers:
-            timer.cancel()
-        if self.task.cancelled():
+        others = {asyncio.ensure_future(self._cancelled.wait())}
+        others |= set() if cutoff is None else {asyncio.ensure_future(self._clock.until(cutoff))}
+        await asyncio.wait({self.task, *others}, return_when=asyncio.FIRST_COMPLETED)
+        for other in others:
+            other.cancel()
+        if self._cancelled.is_set():
             raise NotFound("This request was cancelled. Nothing was spent.")
         leave = None if self.leave is None else leaves_at(arrival, self.leave, self._duration)
         if cutoff is not None and (leave is None or leave > cutoff):
@@ -203,7 +208,10 @@ class Work:
         return self._outcome
 
     async def cancel(self) -> None:
-        """Take it out of the line, before it has begun."""
-        self.task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self.task
+        """Tell those who wait that it was cancelled. Before it has begun, it leaves the line; after that, it stays there
+        until its reply would have left."""
+        self._cancelled.set()
+        if not self.begun:
+            self.task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self.task

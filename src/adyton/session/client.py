@@ -56,6 +56,10 @@ class NotFound(ServiceError):
     """A data set, request or token that does not exist, or that whoever asks may not see."""
 
 
+class UnderWay(ServiceError):
+    """A request that something was spent for, or that has ended: it cannot be cancelled any more."""
+
+
 class Unreached(ServiceError):
     """Nobody answered, however often it was tried; what was sent may have arrived."""
 
@@ -294,7 +298,7 @@ def _error(reply: Reply, address: str) -> AdytonError:
     return error_class(message)
 
 
-_OWN = {kind.__name__: kind for kind in (Unauthorized, Forbidden, NotFound)}
+_OWN = {kind.__name__: kind for kind in (Unauthorized, Forbidden, NotFound, UnderWay)}
 """Errors that only a service has."""
 
 

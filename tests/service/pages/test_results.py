@@ -10,7 +10,7 @@ import re
 import signal
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 
 import numpy as np
@@ -297,7 +297,8 @@ def stopped(served):
         yield
     finally:
         for worker in workers:
-            os.kill(worker, signal.SIGCONT)
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGCONT)
 
 
 def test_under_way_shows_public_facts_only_and_survives_a_reload(served, visit):
@@ -319,12 +320,12 @@ def test_under_way_shows_public_facts_only_and_survives_a_reload(served, visit):
         assert mara.get(f"{TABLE}/r-first").status == 200
         assert visit("ben").get(f"{TABLE}/r-first").status == 404
 
-        late = mara.post(f"{TABLE}/r-first/cancel")  # it is with the worker
-        assert "It cannot be cancelled any more" in late.words
+        assert "Cancel the request" in page.words
         gone = mara.post(f"{TABLE}/r-second/cancel")  # it waits behind the first
-        assert "was cancelled before it began. Nothing was spent" in gone.words
-        mara.form_key = "guessed"
+        assert "was cancelled before it had spent anything. Nothing was spent" in gone.words
+        key, mara.form_key = mara.form_key, "guessed"
         assert mara.post(f"{TABLE}/r-first/cancel", follow=False).status == 400
+        mara.form_key = key
     for _ in range(1200):
         if next_ := mara.get(fragment).headers.get("adyton-next"):
             break
@@ -332,6 +333,27 @@ def test_under_way_shows_public_facts_only_and_survives_a_reload(served, visit):
     assert next_ == f"{TABLE}/r-first"
     assert "Files to save" in drawn(mara, next_).words
     assert "r-second" not in mara.get(TABLE).html
+    late = mara.post(f"{TABLE}/r-first/cancel")
+    assert "It could not be cancelled any more: it had begun to spend" in late.words
+    assert "Files to save" in drawn(mara, f"{next_}?cancel=late").words
+    assert "could not be cancelled" not in mara.get(next_).words
+
+
+def test_what_a_worker_prepares_is_cancelled_and_the_page_says_so(served, visit):
+    mara, spent = visit("mara"), served.connect("mara").spent
+    request = {"task": {"task": "histogram", "attributes": ["sex"]}, "epsilon": "0.1", "algorithm": "identity"}
+    with stopped(served):
+        assert served.ask("r-begun", request, wait=0)[0] == 202
+        time.sleep(0.5)  # it is with the worker
+        assert "Cancel the request" in mara.get(f"{TABLE}/r-begun").words
+        page = mara.post(f"{TABLE}/r-begun/cancel")
+        assert "was cancelled before it had spent anything. Nothing was spent, and nothing will be." in page.words
+        assert "Cancel the request" not in page.words
+        again = mara.post(f"{TABLE}/r-begun/cancel")  # by another tab that has not heard of it
+        assert "was cancelled before it had spent anything" in again.words
+        assert "r-begun" not in mara.get(TABLE).html
+    assert served.connect("mara").spent == spent
+    assert served.ask("r-after", request)[0] == 200
 
 
 def test_consent_is_waited_for_and_a_refusal_shows_the_word(served, visit):

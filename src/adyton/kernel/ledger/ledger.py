@@ -53,7 +53,7 @@ from adyton.kernel.ledger.requests import (
     Answered,
     RequestStatus,
     StoredRequest,
-    charged,
+    can_be_cancelled,
     checked_id,
     count_waiting,
     insist_begun,
@@ -340,15 +340,26 @@ class Ledger(Budgeted):
             write_event(connection, "request", f"{whose}: waiting", f"{whose}: {status}", words, self._number)
             return write_status(connection, stored, status, None, None if grant else words)
 
+    def withdraw_request(self, analyst: str | None, request: str, *, body: str, holder: str) -> bool:
+        """Refuse all debits for a request from now on, and return True; False if one was made, or it has ended. Its
+        *holder* does so while it is being prepared, stored or not, and forgets it when nobody prepares it any more."""
+        with self._file.transaction(write=True) as connection:
+            about = self._number, read_name(connection, self._number)
+            stored, _ = write_request(connection, analyst, checked_id(request), about, body, "withdrawn", holder)
+            if not can_be_cancelled(connection, stored, holder):
+                return False
+            statement = "UPDATE requests SET status = 'withdrawn', holder = ? WHERE analyst = ? AND id = ?"
+            write(connection, statement, (holder, analyst or "", request))
+            return True
+
     def cancel_request(self, analyst: str | None, request: str, *, holder: str | None = None) -> bool:
         """Forget a request for which nothing was spent, and return True; False if it is too late for that. One that has
-        begun is forgotten by its own *holder* only."""
+        begun, or was withdrawn, is forgotten by its own *holder* only."""
         with self._file.transaction(write=True) as connection:
             stored = read_request(connection, analyst, request)
             if stored is None:
                 return True
-            elsewhere = stored.status == "begun" and stored.holder != holder
-            if stored.finished or elsewhere or charged(connection, stored):
+            if not can_be_cancelled(connection, stored, holder):
                 return False
             write(connection, "DELETE FROM requests WHERE analyst = ? AND id = ?", (analyst or "", request))
             return True

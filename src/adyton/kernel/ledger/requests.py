@@ -2,7 +2,8 @@
 
 A request has an id, which whoever asks has chosen, and a body, which says what is asked. It is stored before anything
 is spent for it, once, whoever stores it; the same id again is the same request, and with another body it is refused.
-Debits are possible only while the request is ``begun``, and each keeps the request's id. The answer to a debit is
+Debits are possible only while the request is ``begun``, and each keeps the request's id. One that nothing was spent for
+can be withdrawn, also while it is being prepared: a debit that comes after that is refused. The answer to a debit is
 stored in the transaction that settles it, before the program sees it. So a request whose process has ended is completed
 from its stored answers, at no cost, and two that complete it get one result: that of the first.
 """
@@ -19,8 +20,9 @@ from adyton.kernel.ledger.records import Entry, read_entries
 from adyton.kernel.ledger.tables import Connection, DamagedError, insert, now, write
 from adyton.messages import shorten
 
-RequestStatus: TypeAlias = Literal["waiting", "refused", "begun", "done", "ended"]
-"""Waiting for consent; refused, and nothing was spent; begun; done; ended: charged, without a complete result."""
+RequestStatus: TypeAlias = Literal["waiting", "refused", "withdrawn", "begun", "done", "ended"]
+"""Waiting for consent; refused, and nothing was spent; withdrawn by whoever asked, so that nothing is spent; begun; done;
+ended: charged, without a complete result."""
 FINISHED: tuple[RequestStatus, ...] = ("refused", "done", "ended")
 _ID = re.compile("[A-Za-z0-9_-]{1,64}", re.ASCII)
 _COLUMNS = "r.analyst, r.id, d.name, r.body, r.status, r.made, r.holder, {result}, r.note"
@@ -127,6 +129,8 @@ def needed(connection: Connection, analyst: str | None, request: str) -> StoredR
     stored = read_request(connection, analyst, request)
     if stored is None:
         raise BadInput(f"there is no request {request}. Check its id.")
+    if stored.status == "withdrawn":
+        raise BadInput(f"the request {request} was cancelled: nothing is spent for it.")
     return stored
 
 
@@ -147,6 +151,12 @@ def insist_held(stored: StoredRequest, holder: str | None) -> None:
     """Refuse to act for a request that another process has taken over."""
     if holder is not None and stored.holder != holder:
         raise BadInput(f"another process has taken over the request {stored.id}: nothing is spent for it here.")
+
+
+def can_be_cancelled(connection: Connection, stored: StoredRequest, holder: str | None) -> bool:
+    """Whether nothing was spent for a request that is not finished; one that another process carries out stays."""
+    elsewhere = stored.status in ("begun", "withdrawn") and stored.holder != holder
+    return not (stored.finished or elsewhere or charged(connection, stored))
 
 
 def write_status(

@@ -69,7 +69,7 @@ def _url(visit: Visit) -> str:
 
 
 def in_python(request: Request, table: str, url: str, files: Mapping[str, Any] | None) -> str:
-    """Lines that open the table, or connect to its service, and ask."""
+    """Lines that open the table, or connect to its service, ask, and print what is returned."""
     if files is None:
         opened = f"session = ad.connect({_text(url)}, dataset={_text(table)})  # ADYTON_TOKEN has your token"
     else:
@@ -84,14 +84,14 @@ def _asked(request: Request) -> str:
     arguments = [f'epsilon="{typed(request.epsilon)}"']
     arguments += [f"where={_text(request.where)}"] if request.where is not None else []
     if isinstance(request.task, Classifier):
-        return f"model = session.fit({_task(request.task)}, {', '.join(arguments)})"
+        return f"model = session.fit({_task(request.task)}, {', '.join(arguments)})\nprint(model)"
     arguments += [f"algorithm={_text(request.algorithm)}"] if request.algorithm != AUTO else []
     if request.misfits is not None:
         given = request.misfits
         arguments.append(f"misfits={given if isinstance(given, bool) else _text(str(given))}")
     arguments += [f"known={request.known.to_plain()!r}"] if request.known is not None else []
     arguments += [f"{name}={_value(value)}" for name, value in request.options.items()]
-    return f"result = session.release({_task(request.task)}, {', '.join(arguments)})"
+    return f"release = session.release({_task(request.task)}, {', '.join(arguments)})\nprint(release)"
 
 
 def _has_python(task: Task) -> bool:

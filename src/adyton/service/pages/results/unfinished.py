@@ -9,14 +9,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from adyton.errors import AdytonError
 from adyton.result.folder import JSON
 from adyton.service.pages.requests import Place, again_path, asked_for, question_of, remember, remembered
 from adyton.service.pages.results.outcomes import Outcome, outcome
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import Page, View, Visit, path_to, redirect
 from adyton.service.timing import class_of
-from adyton.session.client import Unreached
+from adyton.session.client import NotFound, UnderWay
 
 MEASUREMENTS = "measurements.json"
 """The file of what was measured for a request that ended early."""
@@ -50,10 +49,15 @@ def without_result(visit: Visit, place: Place, found: Outcome) -> Page:
         "json_path": place.path("files", MEASUREMENTS if found.state == "measured" else JSON),
         "progress": place.path("progress", state=found.state),
         "cancel": place.path("cancel") if place.owner is None else "",
-        "late": visit.text("cancel") == "late",
+        "late": came_late(visit),
         **_progress(visit, place, found),
     }
     return visit.page("request.html.j2", status=404 if found.state == "gone" else 200, **values)
+
+
+def came_late(visit: Visit) -> bool:
+    """Whether the visitor has just tried to cancel a request after its first debit."""
+    return visit.text("cancel") == "late"
 
 
 def _progress(visit: Visit, place: Place, found: Outcome) -> dict[str, Any]:
@@ -83,15 +87,15 @@ def progress(visit: Visit, table: str, id: str) -> Page:
 
 
 def cancelled(visit: Visit, table: str, id: str) -> Page:
-    """Cancel a request; where that is too late, its page says so."""
+    """Cancel a request that nothing was spent for; where that is too late, its page says so."""
     place = Place(table, id)
     try:
         request = asked_for(visit, place)
         visit.ask("DELETE", place.call)
-    except Unreached:
-        raise
-    except AdytonError:
+    except UnderWay:
         return redirect(place.path(cancel="late"))
+    except NotFound:  # it ended meanwhile, and its page says how
+        return redirect(place.path())
     remember(visit, place, request, "cancelled")
     return redirect(place.path())
 

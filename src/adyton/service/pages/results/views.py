@@ -39,7 +39,7 @@ from adyton.service.pages.results.content import (
 )
 from adyton.service.pages.results.outcomes import AT_ONCE, PATIENCE, Job, Outcome, Saved, outcome
 from adyton.service.pages.results.queries import COUNTED, Form, answered, form_of
-from adyton.service.pages.results.unfinished import MEASUREMENTS, without_result
+from adyton.service.pages.results.unfinished import MEASUREMENTS, came_late, without_result
 from adyton.service.pages.tables import frame
 from adyton.service.pages.visits import Fields, NoSuchPage, Page, View, Visit, download, path_to, whole_number
 from adyton.session.rehearsal import rows_for
@@ -115,6 +115,7 @@ def _released(visit: Visit, place: Place, found: Outcome, saved: Saved) -> Page:
         "signed": found.signed,
         "compare": path_to("tables", place.table, "compare", a=place.key),
         "who": _who_sees(visit, place, everybody=session.about.get("results") == "all"),
+        "late": came_late(visit),
     }
     return show(visit, saved, place.path(), frame(session, place.table), found.request, **more)
 
@@ -180,6 +181,7 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
         "rows_problem": _rows_problem(visit, most),
         "again": "",
         "where_else": (),
+        "late": False,
         "signed": None,
         "compare": "",
         "who": "",
