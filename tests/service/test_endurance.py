@@ -62,7 +62,8 @@ class Client(threading.Thread):
         self.served, self.number, self.left = served, number, left
         self.random = random.Random(number)
         self.who = NAMES[number % len(NAMES)]
-        self.acknowledged, self.refused, self.ended, self.seconds, self.problems = {}, 0, 0, [], []
+        self.acknowledged, self.cancelled = {}, set()
+        self.refused, self.ended, self.seconds, self.problems = 0, 0, [], []
 
     def run(self):
         while self.left and next(self.left, None) is not None:
@@ -87,10 +88,21 @@ class Client(threading.Thread):
             request = {"task": "count", "epsilon": "-1"}
         elif lot < 0.12:
             request["where"] = "age >= 30"
-        self.keep(self.new_id(), request)
+        id = self.new_id()
+        if lot > 0.99 and self.cancel(id, request):
+            self.cancelled.add(id)
+        else:
+            self.keep(id, request)
 
     def new_id(self):
         return f"{self.number}-{self.random.getrandbits(64):x}"
+
+    def cancel(self, id, request):
+        """Ask, and whether it could be cancelled at once: it may have spent already, or the reply be lost."""
+        with contextlib.suppress(OSError, Exception):
+            self.served.ask(id, request, self.who, wait=0)
+            return self.served.call("DELETE", f"{PLACE}/requests/{id}", who=self.who)[0] == 200
+        return False
 
     def keep(self, id, request):
         """Ask, and remember what was acknowledged."""
@@ -205,6 +217,8 @@ def test_many_clients_and_many_kills(place, tmp_path):
         for entry in report.entries:
             spent[entry.analyst, entry.request] += entry.amount
         assert set(spent.values()) == {EPSILON}, "something was paid twice"
+        cancelled = {(client.who, id) for client in clients for id in client.cancelled}
+        assert not cancelled & set(spent), "something was spent for a request that was cancelled"
         with Ledger.open(ledger, total=report.total, dataset="people") as kept:
             for client in clients:  # recorded >= released, and nothing that was acknowledged is lost
                 for id, (_, digest) in client.acknowledged.items():
@@ -226,6 +240,7 @@ def test_many_clients_and_many_kills(place, tmp_path):
             "acknowledged": sum(len(client.acknowledged) for client in clients),
             "without an answer": sum(client.ended for client in clients),
             "refused": sum(client.refused for client in clients),
+            "cancelled": len(cancelled),
             "clients": CLIENTS,
             "kills": dict(done.kills),
             "spent": f"{float(report.spent):g} of {float(report.total):g}",
