@@ -35,6 +35,8 @@ TASKS = {
     "r-wards": {"task": "histogram", "attributes": ["ward"]},
     "r-ages": {"task": "ranges", "attributes": ["age"]},
     "r-mean": {"task": "mean", "attribute": "age", "by": ["ward"]},
+    "r-summary": {"task": "summary", "attribute": "age", "by": ["ward"]},
+    "r-quantiles": {"task": "quantiles", "attribute": "age", "parts": ["1/10", "1/2"], "by": ["sex"]},
     "r-rows": {"task": "count"},
     "r-pairs": {"task": "marginals", "way": 2},
 }
@@ -135,7 +137,7 @@ def test_a_line_that_cannot_be_read_breaks_no_list(request_):
 # ---- a result --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("id", ["r-wards", "r-mean", "r-rows", "r-ages"])
+@pytest.mark.parametrize("id", ["r-wards", "r-mean", "r-summary", "r-quantiles", "r-rows", "r-ages"])
 def test_every_number_in_the_tables_is_that_of_the_result(visit, asked, id):
     page = drawn(visit("mara"), f"{TABLE}/{id}")
     assert page.status == 200
@@ -159,6 +161,29 @@ def test_every_number_in_the_tables_is_that_of_the_result(visit, asked, id):
             assert shown == [pytest.approx(value, abs=0.51, rel=0.01) for value in true]
             seen += 1
     assert seen == sheets.lines
+
+
+def test_every_number_in_the_cross_tables_is_that_of_the_result(visit, asked):
+    """Of all pairs: the count of each cell, and below it both ends of its interval."""
+    page = drawn(visit("mara"), f"{TABLE}/r-pairs")
+    known = {}
+    for table in re.findall(r"<caption>Counts, and below them the 95% interval.*?</table>", page.html, re.S):
+        head, *lines = re.findall(r"<tr>(.*?)</tr>", table, re.S)
+        columns = re.findall(r"<th[^>]*>(.*?)</th>", head)
+        for line in lines:
+            label, *cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line, re.S)
+            for column, cell in zip(columns, cells, strict=True):
+                known[label, column] = [number(text) for text in re.findall(r"−?\d[\d,]*\.?\d*", cell)]
+    seen = 0
+    for sheet in result_in(asked["r-pairs"].decode(), "r-pairs").sheets().sheets:
+        (column,) = sheet.columns
+        for line in range(sheet.lines):
+            labels = tuple(str(label[line]) for label in sheet.labels.values())
+            true = [float(part[line]) for part in (column.values, column.lower, column.upper)]
+            if (shown := known.get(labels) or known.get(labels[::-1])) is not None:  # large tables are pictures
+                assert shown == [pytest.approx(value, abs=0.51) for value in true]
+                seen += 1
+    assert seen == len(known) == 100 * 2 + 2 * 4
 
 
 def test_files_are_those_that_save_writes(visit, asked, tmp_path):
