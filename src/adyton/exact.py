@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from adyton.errors import BadInput
-from adyton.messages import shorten
+from adyton.messages import shorten, without_comma
 
 STEPS = 10**32 * math.lcm(*range(1, 101))
 """The number of steps that make 1: a number of 243 bits."""
@@ -81,21 +81,22 @@ def exact(value: object, name: str, *, computed: bool = False) -> Fraction:
     Fraction(1, 3)
     >>> exact(float("nan"), "epsilon")
     Traceback (most recent call last):
-    adyton.errors.BadInput: epsilon must be a finite number, given nan. Write 1, 0.1 or "1/3", with a point.
+    adyton.errors.BadInput: epsilon must be a finite number, given nan. Write 1, 0.1 or "1/3", with a dot.
     """
     if type(value) is Fraction:
         result: Fraction | None = Fraction(int(value.numerator), int(value.denominator))
     else:
         result = _read_text(value) if type(value) is str else _read(value)
     if result is None:
-        raise BadInput(f'{name} must be a finite number, given {shorten(value)}. Write 1, 0.1 or "1/3", with a point.')
+        how = without_comma(value) or 'Write 1, 0.1 or "1/3", with a dot.'
+        raise BadInput(f"{name} must be a finite number, given {shorten(value)}. {how}")
     longest = max(result.numerator.bit_length(), result.denominator.bit_length())
     short = result.denominator.bit_length() <= _MOST_BITS_WRITTEN or on_grid(result)
     writable = short and abs(result) < 1 << _MOST_BITS_WRITTEN
     if not (longest <= _MOST_BITS_COMPUTED if computed else writable):
         raise BadInput(
-            f"{name} has too many digits, given {shorten(value)}. Write it below 2^64 and with at most 32 decimals, or "
-            "as a ratio of numbers below 2^64."
+            f"{name} has too many digits, given {shorten(value)}. Write at most 18 digits before the dot and 32 after "
+            "it, or a ratio of whole numbers of at most 18 digits."
         )
     return result
 

@@ -60,6 +60,27 @@ def joined(words: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
+_COMMA = re.compile(r"([+-]?)(\d*),(\d+)", re.ASCII)
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)
+
+
+def without_comma(given: object) -> str:
+    """How to write a number that was written with a comma, in a sentence; empty for anything else.
+
+    >>> without_comma("0,5"), without_comma("12,000"), without_comma("1,000,000"), without_comma("0.5")
+    ('Write 0.5 with a dot.', 'Write 12000 without a comma, or 12.000 with a dot.', 'Write 1000000 without commas.', '')
+    """
+    text = given.strip() if isinstance(given, str) and len(given) <= _LONGEST else ""
+    plain, decimal = text.replace(",", ""), _COMMA.fullmatch(text)
+    if _GROUPED.fullmatch(text) and decimal is None:
+        return f"Write {plain} without commas."
+    if decimal is None:
+        return ""
+    dotted = f"{decimal[1]}{decimal[2] or 0}.{decimal[3]}"
+    whole = f"Write {plain} without a comma, or {dotted} with a dot."
+    return whole if _GROUPED.fullmatch(text) else f"Write {dotted} with a dot."
+
+
 _LONGEST = 60
 _PLAIN = (str, bytes, numbers.Number, Decimal, os.PathLike, date, time, timedelta)
 _OTHER_NAMES: dict[str, tuple[str, ...]] = {

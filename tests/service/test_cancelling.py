@@ -326,4 +326,3 @@ def test_a_worker_that_prepares_is_ended_and_another_answers_the_next(served):
     assert Ledger.read(ledger).spent == Fraction(2, 1000)
     late = served.call("DELETE", f"{place}/r-slow", who="mara")
     assert (late[0], json.loads(late[2])["error"]["kind"]) == (409, "UnderWay")
-

@@ -65,7 +65,7 @@ def model_view(fitted: FittedClassifier) -> View:
     trees = len(_trees_of(model)) - _MOST_TREES
     profiles = len(names) + 1 - _MOST_PROFILES if isinstance(model, ClassProfiles) else 0
     left = f"{trees:,} more trees are" if trees > 0 else f"{profiles:,} more attributes are" if profiles > 0 else ""
-    more = (Words(f"{left} in release.json.", quiet=True),) if left else ()
+    more = (Words(f"{left} in the JSON file.", quiet=True),) if left else ()
     return view_of(
         fitted,
         heading=f"Classifier of {model.label}",

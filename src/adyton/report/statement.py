@@ -174,8 +174,8 @@ class Statement:
         yield Words(
             "A line is one measurement, with its total cost. A release can have several. Rows and attributes are "
             "described by steps: where is a condition on rows, select names attributes, split makes parts that share "
-            "no row, vectorize counts. The task and the algorithm behind a measurement are not in the ledger; the file "
-            "release.json of each saved result names them, with the numbers of its entries."
+            "no row, vectorize counts. The task and the algorithm behind a measurement are not in the ledger; the JSON "
+            "file of each saved result names them, with the numbers of its entries."
         )
         shown = self.lines[:_LISTED]
         heads = ("entry", "date", "rows and attributes", "measurement", "status")

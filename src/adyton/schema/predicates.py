@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from adyton.errors import PredicateError, SchemaError
-from adyton.messages import listing, no_such, shorten, suggestion
+from adyton.messages import listing, no_such, shorten, suggestion, without_comma
 from adyton.schema import Boolean, Categorical, Identifier, Schema
 from adyton.schema.times import Times
 
@@ -28,13 +28,13 @@ Scalar: TypeAlias = str | int | float | bool
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 LARGEST_INTEGER = 2**63 - 1
 LONGEST, DEEPEST = 10_000, 20
-_TOO_DEEP = f"the predicate is nested more than {DEEPEST} levels deep. Simplify it."
+_TOO_DEEP = f"the filter is nested more than {DEEPEST} levels deep. Simplify it."
 _SQL = {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 """The operators by their names in sqlglot."""
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 HELP = (
-    "A predicate is made of = != < <= > >=, between, in, is null, and, or, not, parentheses, numbers, 'texts', true "
+    "A filter is made of = != < <= > >=, between, in, is null, and, or, not, parentheses, numbers, 'texts', true "
     'and false; a name with a blank is written in double quotes, "visit year".'
 )
 _NAMES = {
@@ -48,8 +48,8 @@ _NAMES = {
     "Star": "*",
     "Alias": "two expressions in a row",
     "Column": "a name with a dot in it",
-    "In": "in without a list of literals",
-    "Literal": "a literal on its own",
+    "In": "in without a list of values",
+    "Literal": "a number or a text on its own",
     "Boolean": "true or false on its own",
 }
 """The names in messages of the sqlglot nodes that are refused."""
@@ -153,17 +153,17 @@ def _literal(value: Scalar) -> str:
 def check_predicate(predicate: Predicate, schema: Schema) -> None:
     """Raise an error unless every column exists, every literal has the type of its attribute, and every range ends
     after it begins: a range without rows is a slip, and nobody wants to pay for it."""
-    pending: list[tuple[Any, int]] = [(predicate, 0)]
-    together: list[Any] = []
+    pending: list[tuple[Any, int, bool]] = [(predicate, 0, False)]
+    together: list[tuple[Any, bool]] = []
     while pending:
-        node, depth = pending.pop()
+        node, depth, negated = pending.pop()
         if depth > DEEPEST:
             raise PredicateError(_TOO_DEEP)
         if isinstance(node, And | Or) and node.parts:
-            pending += [(part, depth + 1) for part in node.parts]
-            together += [node] * isinstance(node, And)
+            pending += [(part, depth + 1, negated) for part in node.parts]
+            together += [(node, negated)] * isinstance(node, And)
         elif isinstance(node, Not):
-            pending.append((node.part, depth + 1))
+            pending.append((node.part, depth + 1, not negated))
         elif isinstance(node, IsNull):
             if node.column not in schema.attributes:
                 raise PredicateError(no_such("attribute", node.column, schema.names))
@@ -171,32 +171,33 @@ def check_predicate(predicate: Predicate, schema: Schema) -> None:
             _check_literals(node.column, [node.value], schema, "" if node.operator in ("=", "!=") else node.operator)
         elif isinstance(node, Between):
             _check_literals(node.column, [node.low, node.high], schema, "between")
-            _check_ends(node.column, node.low, node.high, schema)
+            _check_ends(node.column, node.low, node.high, schema, negated=negated)
         elif isinstance(node, In) and node.values:
             _check_literals(node.column, node.values, schema, "")
         else:
-            raise PredicateError(f"this is not a predicate: {shorten(node)}.")
-    for both in together:
-        _check_joined(both, schema)
+            raise PredicateError(f"this is not a filter: {shorten(node)}.")
+    for both, negated in together:
+        _check_joined(both, schema, negated=negated)
 
 
-def _check_joined(both: And, schema: Schema) -> None:
+def _check_joined(both: And, schema: Schema, *, negated: bool) -> None:
     """Raise an error if one part asks for more than another allows: ``age >= 60 and age <= 30``."""
     parts = [part for part in both.parts if isinstance(part, Compare)]
     for low in (part for part in parts if part.operator in (">", ">=")):
         for high in (part for part in parts if part.operator in ("<", "<=") and part.column == low.column):
-            _check_ends(low.column, low.value, high.value, schema)
+            _check_ends(low.column, low.value, high.value, schema, negated=negated)
 
 
-def _check_ends(column: str, low: Any, high: Any, schema: Schema) -> None:
-    """Raise an error if a range ends before it begins."""
+def _check_ends(column: str, low: Any, high: Any, schema: Schema, *, negated: bool) -> None:
+    """Raise an error if a range ends before it begins; where it is *negated*, every row is outside it."""
     attribute, first, last = schema.attributes[column], low, high
     if isinstance(attribute, Times):
         first, last = attribute.literal(low, column).first, attribute.literal(high, column).last
     if first > last:
+        so = f"every row with a value of {column} is outside it" if negated else "no row can be in it"
         raise PredicateError(
-            f"{column} from {shorten(low)} to {shorten(high)}: this range ends before it begins, so no row can be in "
-            f"it. Write {shorten(high)} first, then {shorten(low)}."
+            f"the range of {column} from {shorten(low)} to {shorten(high)} ends before it begins, so {so}. "
+            f"Write {shorten(high)} first, then {shorten(low)}."
         )
 
 
@@ -206,31 +207,40 @@ def _check_literals(column: str, values: Sequence[object], schema: Schema, order
     attribute = schema.attributes.get(column)
     if attribute is None:
         raise PredicateError(no_such("attribute", column, schema.names))
-    where = f"attribute {column!r} is {attribute.kind}"
     if isinstance(attribute, Identifier):
-        raise PredicateError(f"{where}: it can only be tested with is null or is not null.")
+        raise PredicateError(f"{column!r} names a person or thing: it can only be tested with is null or is not null.")
     if ordering and isinstance(attribute, Categorical | Boolean):
-        raise PredicateError(f"{where} and has no order for {ordering!r}. Use =, !=, in or not in.")
+        what = "a list of named values" if isinstance(attribute, Categorical) else "true or false"
+        ways = "it can be compared with = or !=, or with in"
+        raise PredicateError(f"{column!r} is {what}: {ways}, not with {ordering}.")
     for value in values:
         if isinstance(attribute, Categorical):
             groups = dict(attribute.groups)
             is_level = type(value) is type(attribute.levels[0]) and value in attribute.levels
             if not is_level and value not in groups:
                 raise PredicateError(
-                    f"{where} and has no level {shorten(value)}. Its levels are {listing(attribute.levels)}"
+                    f"{column!r} has no level {shorten(value)}. Its levels are {listing(attribute.levels)}"
                     + (f", its groups {listing(groups)}." if groups else ".")
                     + suggestion(value, [*attribute.levels, *groups])
                 )
         elif isinstance(attribute, Boolean):
             if not isinstance(value, bool):
-                raise PredicateError(f"{where}: compare it with true or false, given {shorten(value)}.")
+                raise PredicateError(
+                    f"{column!r} is true or false: compare it with one of both, given {shorten(value)}."
+                )
         elif isinstance(attribute, Times):
             try:
-                attribute.literal(value, "a literal")
+                attribute.literal(value, f"what {column!r} is compared with")
             except SchemaError as error:
-                raise PredicateError(f"{where}: {error}") from None
-        elif isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_INTEGER:
-            raise PredicateError(f"{where}: compare it with a number up to 2^63, given {shorten(value)}.")
+                raise PredicateError(str(error)) from None
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            how = without_comma(value) or "Compare it with a number, such as 20 or 2.5."
+            raise PredicateError(f"{column!r} is a number, and cannot be compared with {shorten(value)}. {how}")
+        elif not abs(value) <= LARGEST_INTEGER:
+            raise PredicateError(
+                f"{column!r} cannot be compared with a number as large as {shorten(value)}. Write one of at most "
+                "18 digits."
+            )
 
 
 # ---- comparisons -----------------------------------------------------------------------------------------------------
@@ -313,17 +323,17 @@ def parse_predicate(text: str, schema: Schema) -> Predicate:
     adyton.errors.PredicateError: there is no attribute 'agee'. There are 'age', 'sex'. Did you mean 'age'?
     """
     if not isinstance(text, str):
-        raise PredicateError(f"a predicate is a text, given {shorten(text)}.")
+        raise PredicateError(f"a filter is a text, given {shorten(text)}.")
     _check_length(text)
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise PredicateError("the predicate contains a NUL or half a surrogate pair. Write plain Unicode text.")
+        raise PredicateError("the filter contains a NUL or half a surrogate pair. Write plain Unicode text.")
     statements = _statements(text)
     if statements is None:
-        raise PredicateError(f"the predicate cannot be parsed: {shorten(text)}. {HELP}")
+        raise PredicateError(f"the filter cannot be read: {shorten(text)}. {HELP}")
     if not statements or statements == [None]:
-        raise PredicateError("the predicate is empty. Leave it out to keep all rows.")
+        raise PredicateError("the filter is empty. Leave it out to keep all rows.")
     if len(statements) > 1:
-        raise PredicateError("the predicate contains a semicolon. Write one condition; join conditions with and.")
+        raise PredicateError("the filter contains a semicolon. Write one condition; join conditions with and.")
     predicate = _Converter(schema.names).predicate(statements[0], 0)
     check_predicate(predicate, schema)
     _check_length(str(predicate))  # so that the saved text can be read again
@@ -333,9 +343,7 @@ def parse_predicate(text: str, schema: Schema) -> Predicate:
 def _check_length(text: str) -> None:
     """Raise an error if a predicate is too long, as given or in its canonical form."""
     if len(text) > LONGEST:
-        raise PredicateError(
-            f"the predicate has {len(text):,} characters; the limit is {LONGEST:,}. Write a shorter one."
-        )
+        raise PredicateError(f"the filter has {len(text):,} characters; the limit is {LONGEST:,}. Write a shorter one.")
 
 
 def _statements(text: str) -> list[Any] | None:
@@ -365,7 +373,7 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
         nots = nots + 1 if kind in ("NOT", "DASH") else 0
         too_deep = too_deep or max(depth, nots) > DEEPEST
         if token.comments:
-            raise PredicateError("the predicate contains a comment. Leave comments out.")
+            raise PredicateError("the filter contains a comment. Leave comments out.")
     if too_deep:
         raise PredicateError(_TOO_DEEP)
 
@@ -403,7 +411,9 @@ class _Converter:
                 )
             return IsNull(self.column(subject))
         if kind == "Column":
-            raise PredicateError(f"{self.column(node)!r} on its own is not a condition. Compare it with something.")
+            raise PredicateError(
+                f"{self.column(node)!r} on its own is not a condition. Compare it with a number or a text."
+            )
         raise _refused(node)
 
     def comparison(self, operator: str, left: Any, right: Any) -> Predicate:
@@ -411,7 +421,9 @@ class _Converter:
         left, right = _unwrapped(left), _unwrapped(right)
         if _kind(left) == "Column" and _kind(right) == "Column":
             self.column(left), self.column(right)
-            raise PredicateError("two attributes cannot be compared with each other. Compare each with a literal.")
+            raise PredicateError(
+                "two attributes cannot be compared with each other. Compare each with a number or a text."
+            )
         if _kind(right) == "Column":
             return Compare(self.column(right), _MIRRORED[operator], self.literal(left))
         return Compare(self.column(left), operator, self.literal(right))
@@ -444,7 +456,9 @@ class _Converter:
         if kind == "Null":
             raise PredicateError("nothing equals null. Write is null or is not null.")
         if kind == "Column":
-            raise PredicateError(f"a literal is needed in place of {self.column(node)!r}. Write a text 'like this'.")
+            raise PredicateError(
+                f"a number or a text is needed in place of {self.column(node)!r}. Write a text 'like this'."
+            )
         if kind != "Literal" or not set(_given(node)) <= {"this", "is_string"}:
             raise _refused(node)
         return str(node.args["this"]) if node.args["is_string"] else _number(str(node.args["this"]))
@@ -497,4 +511,4 @@ def _refused(node: Any) -> PredicateError:
     kind = _kind(node)
     what = _NAMES.get(kind) or ("a function call" if isinstance(node, Func) else f"a form of {kind.lower()}")
     quote = ' A name that is a keyword of SQL is written in double quotes, like "order" = 3.' * (kind == "Command")
-    return PredicateError(f"the predicate contains {what}, which is not allowed. {HELP}{quote}")
+    return PredicateError(f"the filter contains {what}, which is not allowed. {HELP}{quote}")

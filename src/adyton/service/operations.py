@@ -110,8 +110,8 @@ class Operations:
             return await self._left_measured(key) if self._may_take(row) else {"id": row.id, "status": "under way"}
 
     async def cancel(self, key: Key) -> None:
-        """Give up a request that nothing was spent for: the ledger refuses its debits, then a worker that prepares it is
-        killed, and only then the request is forgotten, so that no debit can come of it."""
+        """Give up a request that nothing was spent for: the ledger refuses its debits, then a worker that prepares it
+        is killed, and only then the request is forgotten, so that no debit can come of it."""
         task, row = self._tasks.get(key), await self.stored(key)
         body = task.get_name() if task is not None else None if row is None else row.body
         if body is None:

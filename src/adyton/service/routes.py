@@ -325,9 +325,9 @@ async def consent(request: Request, name: str, id: Id, body: Consent) -> Respons
 
 @router.delete("/v1/datasets/{name}/requests/{id}", tags=["requests"], **_returns(Status))
 async def cancel(request: Request, name: str, id: Id) -> Response:
-    """Cancel a request that nothing was charged for yet, also while it is being prepared. It is forgotten: who waits for
-    it is told so, and its id may be used again. After its first charge this is refused (409, `UnderWay`): the request is
-    carried out, and its result can be fetched."""
+    """Cancel a request that nothing was charged for yet, also while it is being prepared. It is forgotten: who waits
+    for it is told so, and its id may be used again. After its first charge this is refused (409, `UnderWay`): the
+    request is carried out, and its result can be fetched."""
     service = _service(request)
     person = service.granted(request, name)
     service.passage(request).request = id

@@ -17,8 +17,8 @@ Three things would undo this, and are prevented here:
   the end of the next, and nobody can choose the moment of a call so that a boundary falls where they want it.
 * *Rounding of times*: all times are whole nanoseconds.
 
-A call that was cancelled before anything was spent says so at once, but what waits behind it begins when its reply would
-have left: a worker that was killed is there again by then, and how long its table took to open does not show.
+A call that was cancelled before anything was spent says so at once, but what waits behind it begins when its reply
+would have left: a worker that was killed is there again by then, and how long its table took to open does not show.
 
 Calls of other analysts still delay one another at the keeper.
 """
@@ -208,8 +208,8 @@ class Work:
         return self._outcome
 
     async def cancel(self) -> None:
-        """Tell those who wait that it was cancelled. Before it has begun, it leaves the line; after that, it stays there
-        until its reply would have left."""
+        """Tell those who wait that it was cancelled. Before it has begun, it leaves the line; after that, it stays
+        there until its reply would have left."""
         self._cancelled.set()
         if not self.begun:
             self.task.cancel()

@@ -28,6 +28,7 @@ from adyton.plans.registry import ALGORITHMS
 from adyton.programs.base import Program, program_of
 from adyton.result.pending import Measurements, in_short
 from adyton.result.result import Result
+from adyton.schema.attributes import CelledAttribute
 from adyton.service.channel import Gone, Message, error_of, read, write
 from adyton.service.sealing import seal
 from adyton.session import Session
@@ -101,7 +102,9 @@ class Worker:
             "steady": root.steady,
             "facts": encode_facts(root.facts),
             "private": self.kernel.private,
-            "cells": dict(zip(root.schema.names, root.schema.shape, strict=True)),
+            "cells": {
+                name: own.size for name, own in root.schema.attributes.items() if isinstance(own, CelledAttribute)
+            },
         }
 
     # ---- requests ---------------------------------------------------------------------------------------------------

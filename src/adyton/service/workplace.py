@@ -41,6 +41,7 @@ from adyton.service.supervisor import Service
 
 _MOST = 1000
 """How many tables of a folder are listed."""
+_LONGEST_CONSENT = 500
 _LONGEST_NAME = 200
 _MOST_LEDGERS = 200
 _COMPRESSED = (".gz", ".zst", ".bz2", ".zip")
@@ -260,10 +261,18 @@ class Workplace:
         if name not in service.datasets:
             raise NotFound(f"There is no open table {shorten(name)}.")
         allowed = checked_total(budget(total, "The total"), "The total")
+        held = (await asyncio.to_thread(Ledger.read, service.datasets[name].ledger)).total
+        if allowed <= held:
+            raise BadInput(
+                f"A total can only be raised: it is {display(held)} now, given {display(allowed)}. Write a number "
+                f"above {display(held)}."
+            )
         if allowed > odds.VERY_LARGE and not large:
             raise BadInput(f"{odds.remark(allowed, 'A total')} Type less, or tick that this is intended.")
         if not consent.strip():
             raise BadInput("Say who consents for the data owner: a total is raised with consent, and it is recorded.")
+        if len(consent) > _LONGEST_CONSENT:
+            raise BadInput(f"Say who consents in at most {_LONGEST_CONSENT} characters, given {len(consent):,}.")
         try:
             await asyncio.to_thread(service.raise_total, name, allowed, consent.strip())
         except LedgerMismatch as problem:

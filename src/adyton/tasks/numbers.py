@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
@@ -10,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 from adyton.errors import BadInput
 from adyton.exact import exact
-from adyton.messages import joined, listing, shorten
+from adyton.messages import joined, listing, shorten, without_comma
 from adyton.schema import Integer, Numeric, Schema
 from adyton.tasks.counts import check_axes
 from adyton.tasks.request import Option, Task, names_of
@@ -59,12 +60,35 @@ def parts_of(given: object) -> tuple[Fraction, ...]:
         with suppress(BadInput):
             part = exact(value, "a quantile") if not isinstance(value, bool) else part
         if not 0 <= part <= 1:
-            raise BadInput(
-                f"a quantile is a number from 0 to 1, given {shorten(value)}. Write 0.9 for the value that nine in ten "
-                'rows do not exceed; or "median", "quartiles" or "deciles".'
+            how = without_comma(value) or (
+                'Write 0.9 for the value that nine in ten rows do not exceed; or "median", "quartiles" or "deciles".'
             )
+            raise BadInput(f"a quantile is a number from 0 to 1, given {shorten(value)}. {how}")
         parts.append(part.limit_denominator(_MOST_PARTS))
     return tuple(sorted(set(parts)))
+
+
+def parts_in(text: str) -> tuple[Fraction, ...]:
+    """Quantiles in a text: a name, or numbers with commas between them. A comma in place of a dot is refused.
+
+    >>> parts_in("0.5, 0.9"), parts_in("0, 1")
+    ((Fraction(1, 2), Fraction(9, 10)), (Fraction(0, 1), Fraction(1, 1)))
+    >>> parts_in("0,1")
+    Traceback (most recent call last):
+    adyton.errors.BadInput: '0,1' can be read as 0.1, or as 0 and 1. Write 0.1 with a dot, or 0, 1 with a blank.
+    """
+    if doubt := _DOUBTFUL.search(text):
+        first, last = doubt[0].split(",")
+        raise BadInput(
+            f"{shorten(doubt[0])} can be read as {first}.{last}, or as {first} and {last}. Write {first}.{last} with a "
+            f"dot, or {first}, {last} with a blank."
+        )
+    text = text.strip()
+    return parts_of(text if text.isalpha() else [part.strip() for part in text.split(",") if part.strip()])
+
+
+_DOUBTFUL = re.compile(r"(?<![\d./])0,\d+(?![\d./])", re.ASCII)
+"""Two numbers with a comma and no blank between them, which can be one number."""
 
 
 _GROUPS = (
@@ -258,8 +282,8 @@ class Quantiles(NumbersTask):
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
         """The same, with the parts."""
-        at, by = given.get("at", "quartiles").strip(), names_of(given.get("by"))
-        return cls(given[cls.kind].strip(), at if at.isalpha() else names_of(at), by=by, rows=given.get("group_rows"))
+        at, by = parts_in(given.get("at", "quartiles")), names_of(given.get("by"))
+        return cls(given[cls.kind].strip(), at, by=by, rows=given.get("group_rows"))
 
     def __str__(self) -> str:
         words = super().__str__()

@@ -124,15 +124,15 @@ def test_a_question_that_the_schema_does_not_allow_says_why():
     ("field", "fields", "said"),
     [
         ("epsilon", {"epsilon": ""}, "Give a budget"),
-        ("epsilon", {"epsilon": "0,5"}, "finite number"),
+        ("epsilon", {"epsilon": "0,5"}, "Write 0.5 with a dot"),
         ("epsilon", {"epsilon": "-1"}, "greater than 0"),
         ("epsilon", {"epsilon": "1e-99"}, "too many digits"),
         ("epsilon", {"epsilon": "11"}, "Ask for at most 10"),
         ("first", {"first": ""}, "Choose an attribute"),
         ("first", {"first": "agee"}, "Did you mean 'age'?"),
-        ("second", {"second": "age"}, "age is chosen already"),
+        ("second", {"second": "age"}, "You have chosen age already"),
         ("first", {"question": "between", "first": "sex"}, "no order"),
-        ("where", {"where": "age >"}, "cannot be parsed"),
+        ("where", {"where": "age >"}, "cannot be read"),
         ("where", {"where": "sum(age) > 3"}, "function"),
         ("condition-0", {"condition": ["sex"], "comparison": ["="], "value": ["Q"]}, "no level 'Q'"),
         ("condition-0", {"condition": ["age"], "comparison": [">="], "value": ["old"]}, "a number"),
@@ -145,9 +145,11 @@ def test_a_question_that_the_schema_does_not_allow_says_why():
         ("most", {"question": "rows-of-people", "most": "0"}, "from 1 to 100,000"),
         ("most", {"question": "rows-of-people", "most": ""}, "such as 20"),
         ("number", {"question": "sum", "number": "sex"}, "no sum"),
-        ("by", {"question": "sum", "number": "age", "by": "age"}, "chosen already"),
-        ("by2", {"question": "sum", "number": "age", "by": "sex", "by2": "sex"}, "chosen already"),
+        ("by", {"question": "sum", "number": "age", "by": "age"}, "You have chosen"),
+        ("by2", {"question": "sum", "number": "age", "by": "sex", "by2": "sex"}, "You have chosen"),
         ("rows", {"question": "mean", "number": "age", "rows": "few"}, "a whole number"),
+        ("rows", {"question": "mean", "number": "age", "rows": "0,5"}, "given '0,5'"),
+        ("at", {"question": "quantiles", "number": "age", "at": "0,1"}, "Write 0.1 with a dot, or 0, 1 with a blank"),
         ("at", {"question": "quantiles", "number": "age", "at": "0.5, 3"}, "from 0 to 1"),
         ("attributes", {"question": "pairs", "attributes": ["age"]}, "at least two"),
         ("cells", {"question": "pairs", "cells": "-2"}, "a whole number"),
@@ -215,12 +217,57 @@ def test_a_range_that_ends_before_it_begins_is_refused_and_one_beyond_the_bounds
         return draft(question="all", condition="age", comparison="between", value=value)
 
     assert "ends before it begins" in aged("59 to 30").problems["condition-0"]
-    assert "nothing from 150 to 200 is expected" in aged("150 to 200").problems["condition-0"]
-    assert aged("30 to 200").notes == ["age goes from 0 to 99 in the schema: 30 to 200 goes beyond that."]
+    assert "no value from 150 to 200 is expected" in aged("150 to 200").problems["condition-0"]
+    assert aged("30 to 200").notes == ["in the schema, age goes from 0 to 99: from 30 to 200 goes beyond that."]
     assert aged("30 to 99").notes == []
+    assert aged("30,99").notes == []  # no number of years has decimals
     formula = draft(question="all", where="age between 150 and 200")  # to count such rows on purpose
     assert formula.request is not None
     assert formula.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "comparison", "value", "said"),
+    [
+        ("age", "=", "200", "no value of 200 is expected"),
+        ("age", ">=", "200", "in the schema, age goes from 0 to 99: no value of at least 200 is expected"),
+        ("age", ">", "99", "no value above 99 is expected"),
+        ("age", "<=", "-1", "no value of at most -1 is expected"),
+        ("age", "<", "0", "no value below 0 is expected"),
+        ("age", "in", "200, 300", "no value of 200, 300 is expected"),
+        ("day", ">", "2024-12-31", "no value above 2024-12-31 is expected"),
+        ("cost", "between", "0,5", "Write 0.5 with a dot. Two numbers are written 0 to 5"),
+        ("cost", "in", "0,5", "Two numbers are written 0; 5"),
+        ("cost", "=", "0,5", "Write 0.5 with a dot"),
+    ],
+)
+def test_a_condition_beyond_the_bounds_is_refused_and_its_formula_noted(name, comparison, value, said):
+    found = draft(question="all", condition=name, comparison=comparison, value=value)
+    assert said in found.problems["condition-0"]
+    if "expected" in said:
+        literal = f"'{value}'" if name == "day" else f"({value})" if comparison == "in" else value
+        found = draft(question="all", where=f"{name} {comparison} {literal}")
+        assert found.request is not None
+        assert said in found.notes[0]
+
+
+def test_a_condition_that_reaches_beyond_the_bounds_is_noted():
+    def noted(comparison, value):
+        found = draft(question="all", condition="age", comparison=comparison, value=value)
+        assert found.request is not None
+        return found.notes
+
+    assert noted(">=", "-5") == ["in the schema, age goes from 0 to 99: at least -5 goes beyond that."]
+    assert noted("<=", "200") == ["in the schema, age goes from 0 to 99: at most 200 goes beyond that."]
+    assert noted("!=", "200") == ["in the schema, age goes from 0 to 99: every value is other than 200."]
+    assert noted("in", "20, 200") == ["in the schema, age goes from 0 to 99: 20, 200 goes beyond that."]
+    assert noted(">=", "0") == noted("<=", "99") == noted("=", "99") == noted(">", "98") == noted("!=", "5") == []
+
+
+def test_names_that_have_no_bounds_are_compared_as_they_are():
+    found = draft(question="all", condition=["sex", "ill"], comparison=["!=", "="], value=["F", "yes"])
+    assert found.request is not None
+    assert found.notes == []
 
 
 def test_names_and_levels_that_are_hostile_are_only_texts():

@@ -100,6 +100,50 @@ def test_an_analyst_asks_and_a_curator_decides(person, served):
     assert ben.elsewhere == []
 
 
+def test_what_somebody_opened_beside_a_form_stays_as_it_was_while_it_is_loaded_again(person):
+    mara = person("mara").goes("/tables/people/ask?question=each&epsilon=0.1").sees("Release for ε = 0.1")
+    fold, opened = "The same in Python or a shell", "#outlook details[open] summary"
+
+    def are_open():
+        return mara.evaluate(f"[...document.querySelectorAll('{opened}')].map((one) => one.innerText.trim()).join()")
+
+    def spends(epsilon):
+        mara.evaluate(
+            f"(() => {{ const field = document.querySelector('#f-epsilon'); field.value = '{epsilon}';"
+            " field.dispatchEvent(new Event('input', {bubbles: true})); })()"
+        )
+
+    def shows(epsilon):
+        return f"ε = {epsilon}" in mara.evaluate("document.querySelector('#release').innerText")
+
+    mara.clicks(fold)
+    assert are_open() == fold
+    mara.types("Budget: ε", "0.2").sees("Release for ε = 0.2")
+    assert are_open() == fold
+    mara.types("Budget: ε", "none").sees("must be a finite number")  # the part has no folds meanwhile
+    mara.types("Budget: ε", "0.3").sees("Release for ε = 0.3")
+    assert are_open() == fold
+    mara.evaluate(f"document.querySelector('{opened}').focus()")
+    spends("0.4")
+    mara.sees("Release for ε = 0.4")
+    assert mara.evaluate("document.activeElement.innerText.trim()") == fold
+    x, y = mara._place(fold, 0)
+    for press, release in (("mousePressed", "mouseReleased"), ("keyDown", "keyUp")):
+        more = {"x": x, "y": y, "button": "left", "clickCount": 1} if "mouse" in press else {}
+        more = more or {"key": " ", "code": "Space", "windowsVirtualKeyCode": 32, "text": " "}
+        before, kind = are_open(), "Mouse" if "mouse" in press else "Key"
+        spends("0.5")
+        mara.browser.ask(f"Input.dispatch{kind}Event", type=press, **more)
+        time.sleep(1)  # what was asked for arrives now, and waits
+        assert not shows("0.5")
+        mara.browser.ask(f"Input.dispatch{kind}Event", type=release, **more)
+        mara.sees("Release for ε = 0.5")
+        assert are_open() != before, press
+        spends("0.4")
+        mara.sees("Release for ε = 0.4")
+    assert mara.complaints == []
+
+
 def test_two_tabs_that_spend_the_same_budget(person, served):
     """The second one is told at the budget what is left; nothing is overspent."""
     mara = person("mara").goes("/tables/people/ask?question=each").sees("What to expect")

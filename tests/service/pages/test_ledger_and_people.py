@@ -384,6 +384,7 @@ def test_a_question_is_one_line_with_its_measurements_folded():
         html = ledger_pages.ledger(Alone(ledger), "visits").body.decode()
     rows = [row.partition("</tr>")[0] for row in html.split('id="entries"')[1].split("<tr>")[2:]][:3]
     assert ["Number of rows" in row for row in rows] == [False, True, False]
+    assert ["asked by the owner, in Python or a shell" in row for row in rows] == [True, False, True]
     assert "<summary>entries 1 to 3</summary>" in rows[1]
     assert rows[1].count("noisy part") == 2
     assert '<td class="n" data-label="ε">0.3</td>' in rows[1]

@@ -57,7 +57,7 @@ def test_fields_become_a_schema():
         ("c0-kind", "nonsense", "Choose what"),
         ("c0-kind", "like:nothing", "nothing ready-made"),
         ("c0-min", "", "as small as anybody"),
-        ("c0-max", "1,000", "without commas between the digits: 1000"),
+        ("c0-max", "1,000", "Write 1000 without a comma, or 1.000 with a dot"),
         ("c0-min", "0.5", "smallest value must be a whole number"),
         ("c0-max", "-1", "smallest value (0) must not exceed the largest value (-1)"),
         ("c0-max", "9" * 29, "tighter bound"),
@@ -84,11 +84,13 @@ def test_fields_become_a_schema():
         ("c2-by", "weekday", "takes no min"),
         ("c2-zone", "Nowhere/At all", "time zone must be"),
         ("c2-format", "%Q", "format"),
-        ("c3-max", "40,5", "a point before its decimals: 40.5"),
+        ("c3-max", "40,5", "Write 40.5 with a dot"),
         ("c3-bins", "many", "number of bins must be"),
         ("c3-bins", "0", "at least 1"),
         ("c3-edges", "1, 2, 2", "increase"),
         ("c3-edges", "wide", "must be a number"),
+        ("c3-edges", "0,5", "can be read as one number or as two"),
+        ("c3-edges", "0; 0,5; 1", "Write 0.5 with a dot"),
         ("c3-measure", "fortnights", "must be one of"),
         ("whose", "", "how many rows one person can have"),
         ("unit", "", "Choose the column"),
@@ -411,6 +413,19 @@ def test_a_file_that_is_no_table_says_so(opened):
     page = opened.visitor.get("/new/broken.parquet")
     assert page.status == 400
     assert "cannot be read as Parquet" in page.words
+
+
+def test_a_schema_with_names_of_people_that_somebody_wrote_is_opened_as_it_is(opened):
+    visitor = opened.visitor
+    text = 'attributes = { age = { type="integer", min=0, max=119 }, name = {type="identifier"} }'
+    (opened.folder / "named.csv").write_text("age,name\n34,QUOKKA-1\n")
+    (opened.folder / "named.toml").write_text(f"# from the code book\n{text}\n")
+    fields = {"c0-kind": "integer", "c0-min": "0", "c0-max": "119", "c1-kind": "identifier", "whose": "row"}
+    page = visitor.post("/new/named.csv", step="open", **fields, total="1", ledger="")
+    assert page.path == "/tables/named.csv", page.words
+    assert "# from the code book" in (opened.folder / "named.toml").read_text()
+    assert (opened.folder / "named.ledger").is_file()
+    assert "age" in visitor.get("/").words
 
 
 def test_a_wide_table_begins_with_ticks(opened):

@@ -70,7 +70,10 @@ def test_another_ledger_needs_the_owner_and_says_what_was_spent(spent):
 def test_the_total_rises_with_consent_and_the_open_table_has_it(spent):
     for typed, words in [
         ({"total": "2", "consent": " "}, "Say who consents"),
-        ({"total": "0.5", "consent": "Ann"}, "cannot have a total of 0.5"),
+        ({"total": "0.5", "consent": "Ann"}, "can only be raised: it is 1 now, given 0.5. Write a number above 1."),
+        ({"total": "1", "consent": "Ann"}, "can only be raised"),
+        ({"total": "2,5", "consent": "Ann"}, "Write 2.5 with a dot"),
+        ({"total": "2", "consent": "Ann" * 200}, "at most 500 characters, given 600"),
         ({"total": "20", "consent": "Ann"}, "protects hardly anybody"),
         ({"total": "much", "consent": "Ann"}, "finite number"),
     ]:

@@ -103,3 +103,77 @@ class Visiting:
                 self.cookies[key] = rest.partition(";")[0]
         own = {name.lower(): value for name, value in reply.getheaders()}
         return Seen(urlsplit(path).path, reply.status, own, body)
+
+
+# ---- the forms of a page ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class FormSeen:
+    """A form of a page: where it is sent, how, what a browser would send, and the names of all of its fields."""
+
+    action: str
+    method: str
+    sent: list
+    """Names with values, in the order of the page; without buttons."""
+    names: set
+
+    def with_value(self, name, value):
+        """The fields as they are sent with other values of one of them; None leaves it out."""
+        values = [] if value is None else value if isinstance(value, list) else [value]
+        rest = [(own, old) for own, old in self.sent if own != name]
+        return rest + [(name, own) for own in values]
+
+
+def forms_of(page):
+    """All forms of a page, but for the one that signs out."""
+    reader = _Forms(page.path)
+    reader.feed(page.html)
+    return [form for form in reader.forms if form.action != "/leave"]
+
+
+class _Forms(HTMLParser):
+    def __init__(self, path):
+        super().__init__()
+        self.path, self.forms, self.form = path, [], None
+        self.chooser, self.first, self.area = None, None, None
+
+    def handle_starttag(self, tag, attrs):
+        own = dict(attrs)
+        name, value = own.get("name"), own.get("value") or ""
+        if tag == "form":
+            action = (own.get("action") or self.path).partition("#")[0]
+            self.form = FormSeen(action, own.get("method", "get").upper(), [], set())
+            self.forms.append(self.form)
+        if self.form is None:
+            return
+        if name:
+            self.form.names.add(name)
+        if tag == "input" and name and own.get("type") not in ("file", "submit"):
+            if own.get("type") not in ("checkbox", "radio"):
+                self.form.sent.append((name, value))
+            elif "checked" in own:
+                self.form.sent.append((name, value or "on"))
+        elif tag == "select":
+            self.chooser, self.first = name, None
+        elif tag == "option" and self.chooser:
+            self.first = value if self.first is None else self.first
+            if "selected" in own:
+                self.form.sent.append((self.chooser, value))
+                self.chooser = None
+        elif tag == "textarea":
+            self.area = [name, ""]
+
+    def handle_data(self, data):
+        if self.area:
+            self.area[1] += data
+
+    def handle_endtag(self, tag):
+        if tag == "select" and self.chooser:
+            self.form.sent += [(self.chooser, self.first)] * (self.first is not None)
+            self.chooser = None
+        elif tag == "textarea" and self.area:
+            self.form.sent.append((self.area[0], self.area[1].removeprefix("\n")))
+            self.area = None
+        elif tag == "form":
+            self.form = None

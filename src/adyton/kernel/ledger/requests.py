@@ -21,8 +21,8 @@ from adyton.kernel.ledger.tables import Connection, DamagedError, insert, now, w
 from adyton.messages import shorten
 
 RequestStatus: TypeAlias = Literal["waiting", "refused", "withdrawn", "begun", "done", "ended"]
-"""Waiting for consent; refused, and nothing was spent; withdrawn by whoever asked, so that nothing is spent; begun; done;
-ended: charged, without a complete result."""
+"""Waiting for consent; refused, and nothing was spent; withdrawn by whoever asked, so that nothing is spent; begun;
+done; ended: charged, without a complete result."""
 FINISHED: tuple[RequestStatus, ...] = ("refused", "done", "ended")
 _ID = re.compile("[A-Za-z0-9_-]{1,64}", re.ASCII)
 _COLUMNS = "r.analyst, r.id, d.name, r.body, r.status, r.made, r.holder, {result}, r.note"

@@ -30,6 +30,7 @@ from adyton.service.pages.visits import (
     document,
     download,
     path_to,
+    plain_ratio,
     readable,
     redirect,
     whole_number,
@@ -42,6 +43,9 @@ CURATORS = ":curators"
 _STATUS = {"answered": "answered", "failed": "failed", "debited": "charged; whether it was answered is not known"}
 _CHANGES = {"analyst": "an analyst's part", "request": "consent to a request", "rows_per_unit": "rows of a unit"}
 _MOST_CHANGES = 200
+_ELSEWHERE = "asked by {}, in Python or a shell"
+"""What is said of an entry without a request: whoever can open the ledger's file has measured it."""
+_LOST = "asked through the service, which no longer lists it"
 _COLUMNS = (
     "entry,time,table,analyst,request,question,rows and attributes,measurement,status,"
     "epsilon,epsilon_exact,spent_after,spent_after_exact"
@@ -96,8 +100,8 @@ def raise_total(visit: Visit, table: str) -> Page:
     try:
         visit.local("raise_total", name=table, **given)
     except Refused as problem:
-        where = "consent" if str(problem).startswith("Say who") else "total"
-        return ledger(visit, table, status=400, typed=typed, problems={where: sentence(str(problem))})
+        where = "consent" if str(problem).startswith("Say who consents") else "total"
+        return ledger(visit, table, status=400, typed=typed, problems={where: sentence(plain_ratio(str(problem)))})
     visit.person.kept.get("sessions", {}).pop(table, None)  # its budget is another now
     return redirect(path_to("tables", table, "ledger"))
 
@@ -226,6 +230,7 @@ def _shown(lines: Sequence[Line], report: LedgerReport, questions: _Questions) -
         "who": first.analyst or "curators",
         "curators": entry.analyst is None,
         "question": "" if asked is None else question_of(asked["request"]),
+        "elsewhere": _LOST if entry.request else _ELSEWHERE.format(entry.analyst or "the owner"),
         "path": "" if asked is None else Place(entry.dataset, asked["id"], entry.analyst).path(),
         "measured": [(own.number, own.operator, source_in(own.lineage, report), own.amount) for own in lines[:ROWS]],
         "hidden": max(0, len(lines) - ROWS),

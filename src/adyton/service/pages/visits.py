@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from markupsafe import Markup, escape
 
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import display
+from adyton.messages import shorten
 from adyton.report.page import sentence
 from adyton.service import channel
 from adyton.service.channel import Forbidden, Refused
@@ -27,6 +29,7 @@ from adyton.session.remote import RemoteSession
 Fields: TypeAlias = Mapping[str, list[str]]
 """The fields of a form or of a query, each with all of its values."""
 _DIGITS = 15
+_THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+", re.ASCII)
 _LONGEST_RATIO = 5
 _FIRST_DIGITS = Context(prec=6, rounding=ROUND_DOWN)
 _PATIENCE = 5.0
@@ -188,10 +191,21 @@ def path_to(*parts: str, **query: str) -> str:
 
 
 def whole_number(text: str, what: str, least: int, most: int) -> int:
-    """A whole number of a field."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS and least <= int(text) <= most):
-        raise BadInput(f"{what} is a whole number from {least:,} to {most:,}, given {text[:40]!r}.")
-    return int(text)
+    """A whole number of a field, in which commas may stand between the thousands.
+
+    >>> whole_number("12,000", "The number of rows", 1, 20_000)
+    12000
+    """
+    plain = text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
+    if not (plain.isascii() and plain.isdecimal() and len(plain) <= _DIGITS and least <= int(plain) <= most):
+        given = shorten(text) if text else "nothing"
+        raise BadInput(f"{what} is a whole number from {least:,} to {most:,}, given {given}.")
+    return int(plain)
+
+
+def plain_ratio(said: str) -> str:
+    """What is wrong with a number, without the quotes around a ratio, which are for Python."""
+    return said.replace('"1/3"', "1/3")
 
 
 def readable(amount: Fraction) -> str:

@@ -13,6 +13,7 @@ from adyton.service.pages.asking import outlooks
 from adyton.service.pages.asking.fields import Form, Wrong
 from adyton.service.pages.asking.filters import Condition, read_filter
 from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Question, given_request
+from adyton.service.pages.visits import plain_ratio
 from adyton.session.remote import RemoteSession
 from adyton.tasks import Task
 from adyton.tasks.request import AUTO, Request
@@ -111,7 +112,7 @@ def _epsilon(draft: Draft) -> Fraction | None:
             raise BadInput("Give a budget, such as 0.5 or 1/3.")
         return budget(text, "ε")
     except BadInput as problem:
-        draft.problems["epsilon"] = str(problem).replace('"1/3"', "1/3")  # quotes are for Python
+        draft.problems["epsilon"] = plain_ratio(str(problem))
         return None
 
 
@@ -123,5 +124,5 @@ def _misfits(draft: Draft) -> bool | Fraction | None:
     try:
         return exact(text, "the share")
     except BadInput as problem:
-        draft.problems["misfits"] = str(problem)
+        draft.problems["misfits"] = plain_ratio(str(problem))
         return None

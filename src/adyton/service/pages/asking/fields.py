@@ -45,7 +45,7 @@ class Form:
 
     def whole(self, field: str, what: str, most: int) -> int | None:
         """The whole number in a field; None if it is empty."""
-        text = self.text(field).replace(",", "")
+        text = self.text(field)
         if not text:
             return None
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 
 from adyton.errors import BadInput
 from adyton.exact import exact
+from adyton.messages import shorten, without_comma
 from adyton.schema import Boolean, Categorical, Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
 from adyton.schema.predicates import (
@@ -142,8 +144,7 @@ def _conditions(form: Form, schema: Schema) -> list[Condition]:
     columns = [form.fields.get(name, [])[:_MOST] for name in FIELDS]
     columns[0] = [Form({"": [name]}).name("", schema.names) for name in columns[0]]
     rows = [
-        Condition(name, comparison if comparison in COMPARISONS else "=", value)
-        for name, comparison, value in zip_longest(*columns, fillvalue="")
+        Condition(name, comparison or "=", value) for name, comparison, value in zip_longest(*columns, fillvalue="")
     ]
     filled = [row for row in rows if row.name or row.value.strip()]
     return filled + [Condition()] * max(1, _FEWEST - len(filled))
@@ -154,11 +155,17 @@ def _predicate(condition: Condition, schema: Schema) -> Predicate:
     name, value = condition.name, condition.value
     if not name:
         raise BadInput("Choose the attribute that this value is about, or leave both empty.")
+    if condition.comparison not in COMPARISONS:
+        raise BadInput(f"There is no comparison {shorten(condition.comparison)}. Choose one of the list.")
     if condition.comparison in ("missing", "there"):
         return IsNull(name) if condition.comparison == "missing" else Not(IsNull(name))
     attribute = schema.attributes.get(name)
     if not value.strip():
         raise BadInput(f"Give a value to compare {name} with.")
+    if isinstance(attribute, Numeric) and condition.comparison in ("between", "in") and (how := without_comma(value)):
+        several = "0 to 5" if condition.comparison == "between" else "0; 5"
+        doubt = f"{shorten(value)} can be read as one number or as two."
+        raise BadInput(f"{doubt} {how} Two numbers are written {several}.")
     if condition.comparison == "between":
         ends = next(filter(None, (way.fullmatch(value) for way in _ENDS)), None)
         if ends is None:
@@ -198,27 +205,58 @@ def _typed(value: Scalar) -> str:
 
 
 def _beyond(comparison: Predicate, schema: Schema, *, refused: bool = False) -> str:
-    """A note on a range that goes beyond the bounds of its attribute, or is beyond them, which may be *refused*."""
-    if not isinstance(comparison, Between):
+    """A note on a comparison that goes beyond the bounds of its attribute. One wholly beyond them may be *refused*."""
+    if not isinstance(comparison, Between | Compare | In):
         return ""
-    attribute, name = schema.attributes[comparison.column], comparison.column
-    low: Any = comparison.low
-    high: Any = comparison.high
+    name, attribute = comparison.column, schema.attributes[comparison.column]
     if isinstance(attribute, Integer | Numeric):
         least, most, ends = attribute.min, attribute.max, f"{attribute.min:,.10g} to {attribute.max:,.10g}"
     elif isinstance(attribute, Times) and not attribute.is_part:
-        low, high = attribute.literal(low, name).first, attribute.literal(high, name).last
         least, most, ends = *attribute.span, f"{attribute.min} to {attribute.max}"
     else:
         return ""
+    match comparison:
+        case Between(_, first, last):
+            words, reach = f"from {first} to {last}", (_ends(first, attribute)[0], _ends(last, attribute)[1])
+        case Compare(_, operator, value):
+            words, reach = f"{_REACHES[operator]} {value}", _reach(operator, *_ends(value, attribute))
+        case In(_, values):
+            known = [_ends(value, attribute) for value in values]
+            words = f"of {', '.join(map(str, values))}"
+            reach = (min(low for low, _ in known), max(high for _, high in known))
+    low, high = reach
+    bounds = f"in the schema, {name} goes from {ends}"
     if low > most or high < least:
-        said = f"{name} goes from {ends} in the schema: nothing from {comparison.low} to {comparison.high} is expected."
+        if isinstance(comparison, Compare) and comparison.operator == "!=":
+            return f"{bounds}: every value is other than {comparison.value}."
+        said = f"{bounds}: no value {words} is expected."
         if refused:
             raise BadInput(f"{said} To count such rows on purpose, write this condition as a formula.")
         return said
-    if low < least or high > most:
-        return f"{name} goes from {ends} in the schema: {comparison.low} to {comparison.high} goes beyond that."
+    if (least > low > -math.inf) or (most < high < math.inf):
+        return f"{bounds}: {words.removeprefix('of ')} goes beyond that."
     return ""
+
+
+_REACHES = {"=": "of", "!=": "other than", "<": "below", "<=": "of at most", ">": "above", ">=": "of at least"}
+"""The values that a comparison names, in words."""
+
+
+def _ends(value: Any, attribute: Attribute) -> tuple[Any, Any]:
+    """The first and the last value that a literal means: a day is all of its seconds."""
+    span = attribute.literal(value, "") if isinstance(attribute, Times) else None
+    return (value, value) if span is None else (span.first, span.last)
+
+
+def _reach(operator: str, first: Any, last: Any) -> tuple[Any, Any]:
+    """The least and the greatest value that a comparison names."""
+    tiny = 1 if isinstance(first, int) else math.ulp(first)
+    return {
+        "<": (-math.inf, first - tiny),
+        "<=": (-math.inf, last),
+        ">": (last + tiny, math.inf),
+        ">=": (first, math.inf),
+    }.get(operator, (first, last))
 
 
 def _literal(text: str, attribute: Attribute) -> Scalar:

@@ -52,7 +52,7 @@ from adyton.tasks import (
     Units,
     Variance,
 )
-from adyton.tasks.numbers import parts_of
+from adyton.tasks.numbers import parts_in
 from adyton.tasks.request import AUTO, Request, sent_request
 
 _LARGEST = 10**12
@@ -112,7 +112,7 @@ def _further(form: Form, known: Sequence[str], names: list[str], fields: Sequenc
     for field in fields:
         if name := form.name(field, known):
             if name in (*names, *further):
-                raise Wrong(field, f"{name} is chosen already. Choose another attribute, or “nothing else”.")
+                raise Wrong(field, f"You have chosen {name} already. Choose another attribute, or “nothing else”.")
             further.append(name)
     return further
 
@@ -163,9 +163,8 @@ def _number_task(kind: type[NumbersTask]) -> Callable[[Form, Schema], Task]:
         rows = form.whole("rows", "The number of rows of a group", _LARGEST)
         if kind is not Quantiles:
             return kind(name, by=by, rows=rows)
-        text = form.text("at", "median")
         try:
-            parts = parts_of(text if text.isalpha() else [part.strip() for part in text.split(",")])
+            parts = parts_in(form.text("at", "median"))
         except BadInput as problem:
             raise Wrong("at", str(problem)) from None
         return Quantiles(name, parts, by=by, rows=rows)

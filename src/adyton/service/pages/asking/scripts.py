@@ -238,7 +238,7 @@ def _options(task: Task) -> list[tuple[str, ...]] | None:
             plain = {task.kind: ",".join(task.attributes)}
         case NumbersTask():
             plain = {task.kind: task.attribute, "by": ",".join(task.by) or None, "group_rows": task.rows}
-            plain |= {"at": ",".join(map(str, task.quantiles))} if isinstance(task, Quantiles) else {}
+            plain |= {"at": ", ".join(map(str, task.quantiles))} if isinstance(task, Quantiles) else {}
         case Marginals(weights=None):
             plain = {
                 "marginals": task.way,

@@ -18,8 +18,9 @@ from threading import BoundedSemaphore, Thread
 from typing import Any, NamedTuple
 
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, Unfinished
-from adyton.exact import budget, display
+from adyton.exact import budget, display, positive
 from adyton.marginals.program import what_it_does
+from adyton.messages import shorten
 from adyton.report.page import sentence
 from adyton.schema import Schema
 from adyton.schema.predicates import parse_predicate
@@ -32,7 +33,7 @@ from adyton.service.pages.asking.scripts import lines_for
 from adyton.service.pages.requests import Place, listed, question_of, remember
 from adyton.service.pages.results.views import show_rehearsal
 from adyton.service.pages.tables import budget_of, frame
-from adyton.service.pages.visits import Page, View, Visit, path_to, readable, redirect
+from adyton.service.pages.visits import Page, View, Visit, path_to, plain_ratio, readable, redirect
 from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
 from adyton.statistics.programs import PROGRAMS
@@ -239,19 +240,18 @@ def _read(where: str | None, schema: Schema) -> object:
 def _fitted(visit: Visit, session: RemoteSession, table: str, form: Form) -> Page:
     """The form with the least ε for the error that somebody wants."""
     draft, error, of = read_draft(form.with_field("epsilon", "1"), session), form.text("error"), form.text("of")
-    found = None
-    if error and not error.endswith("%"):
-        error = error.lstrip("±+-/ ")
-        error = error if form.text("often") == "typically" else f"±{error}"
-    if not error:
-        draft.problems["error"] = "Give the error that you can live with, such as 20."
-    elif draft.request is not None:
+    found, part = None, error.endswith("%")
+    number = error.removesuffix("%").removeprefix("±").removeprefix("+/-").removeprefix("+-").strip()
+    draft.problems |= _problems_of_error(number, of)
+    if form.text("often") not in _OFTEN:
+        draft.problems["often"] = f"Choose how often the error must hold, given {shorten(form.text('often'))}."
+    if draft.request is not None and not draft.problems:
+        exactly = f"{number}%" if part else number if form.text("often") == "typically" else f"±{number}"
         try:
-            found = outlooks.least_epsilon(session, draft.request, error, of)
+            found = outlooks.least_epsilon(session, draft.request, exactly, of)
         except BadInput as problem:
-            part = error.endswith("%") and (not of or str(problem).startswith("of must"))
             said = f"Give the number that {error} is a part of, such as 400: what the answers will be is not public."
-            draft.problems["of" if part else "error"] = said if part and not of else str(problem)
+            draft.problems["of" if part and not of else "error"] = said if part and not of else str(problem)
     if found is None:
         problems = draft.problems
         draft = read_draft(form, session)
@@ -259,6 +259,19 @@ def _fitted(visit: Visit, session: RemoteSession, table: str, form: Form) -> Pag
         return _page(visit, session, table, draft, status=400)
     draft = read_draft(form.with_field("epsilon", str(found)), session)
     return _page(visit, session, table, draft, notice=found.sentence)
+
+
+def _problems_of_error(error: str, of: str) -> dict[str, str]:
+    """What is wrong with an error, and with the number that it is a part of."""
+    if not error:
+        return {"error": "Give the error that you can live with, such as 20."}
+    problems = {}
+    for name, text, what in (("error", error, "The error"), ("of", of or "1", "The number that a percentage is of")):
+        try:
+            positive(text, what)
+        except BadInput as problem:
+            problems[name] = plain_ratio(str(problem))
+    return problems
 
 
 def _check_price(draft: Draft, session: RemoteSession) -> None:

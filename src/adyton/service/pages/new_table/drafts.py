@@ -21,6 +21,7 @@ from adyton.schema.numbers import Duration
 from adyton.schema.times import Times
 from adyton.service.channel import Refused
 from adyton.service.pages.new_table.form import FIELDS, Reading, kind_of, levels_in, read_fields, text_of
+from adyton.service.pages.visits import plain_ratio
 
 _MOST_CELLS = 1_000_000
 """Attributes of time with more cells are described in short: their cells are not laid out."""
@@ -212,7 +213,15 @@ def problems_of_text(draft: Draft) -> dict[str, str]:
 
 def problem_of_file(draft: Draft) -> dict[str, str]:
     """Why the columns cannot be read, at the field that says how the file is written."""
-    if not draft.unread or text_of(draft.typed, "as") == "text":
+    if text_of(draft.typed, "as") == "text":
+        return {}
+    if draft.is_text and text_of(draft.typed, "header") == "none":
+        names = levels_in(text_of(draft.typed, "names"))
+        if not names:
+            return {"names": "Type the names of all columns, in their order, or say that the first line has them."}
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            return {"names": f"Two columns are called {shorten(twice)}. Give each a name of its own."}
+    if not draft.unread:
         return {}
     words = {"delimiter": ("delimiter",), "encoding": ("encoding", " text. Say which"), "names": ("columns", "header")}
     name = next((name for name, own in words.items() if any(word in draft.unread for word in own)), "columns")
@@ -228,7 +237,7 @@ def problems_of_total(draft: Draft, about: Mapping[str, Any]) -> dict[str, str]:
     try:
         amount = budget(total, "The total")
     except BadInput as problem:
-        return {"total": str(problem)}
+        return {"total": plain_ratio(str(problem))}
     if amount > Fraction(odds.VERY_LARGE) and not text_of(draft.typed, "large"):
         return {"total": f"{odds.remark(amount, 'A total')} Type less, or tick that this is intended."}
     return {}

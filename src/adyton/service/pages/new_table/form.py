@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from adyton.errors import SchemaError
-from adyton.messages import shorten
+from adyton.messages import shorten, without_comma
 from adyton.schema import Attribute, FileFormat, Schema
 from adyton.schema.calendar import PARTS, span_of
 from adyton.schema.draft import ColumnFacts, presets
@@ -144,6 +144,8 @@ def _add(so_far: Reading, place: int, column: ColumnFacts, typed: Typed) -> None
     entry, problems = _entry(kind, place, column, typed)
     if name in so_far.attributes:
         problems[f"c{place}-name"] = f"Another column is called {shorten(name)} already. Choose another name."
+    elif name != column.name and not name.isprintable():
+        problems[f"c{place}-name"] = f"A name has no control characters, given {shorten(name)}. Type it again."
     if name != column.name or "*" in name:
         entry["column"] = column.name
     if not problems:
@@ -208,7 +210,10 @@ def _value(name: str, text: str, column: ColumnFacts, what: str, *, whole_lines:
     if name in ("min", "max", "step", "bins"):
         return _number(text, what)
     if name == "edges":
-        return [_number(part, what) for part in re.split(r"[,;\s]+", text) if part]
+        if how := without_comma(text):
+            raise ValueError(f"{shorten(text)} can be read as one number or as two. {how} Two are written 0; 5.")
+        parts = text.split(";") if ";" in text else re.split(r"[,\s]+", text)
+        return [_number(part.strip(), what) for part in parts if part.strip()]
     if name == "levels":
         levels = levels_in(text, whole_lines=whole_lines)
         if not whole_lines and (doubt := _doubt(text, levels)):
@@ -236,12 +241,8 @@ def _number(text: str, what: str) -> int | float:
         number = float(plain)
         if math.isfinite(number):
             return number
-    how = "must be a number such as 0, 120 or 2.5"
-    if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", plain, re.ASCII):
-        how = f"is written without commas between the digits: {plain.replace(',', '')}"
-    elif re.fullmatch(r"[+-]?\d*,\d+", plain, re.ASCII):
-        how = f"has a point before its decimals: {plain.replace(',', '.')}"
-    raise ValueError(f"{what} {how}, given {shorten(text)}.")
+    how = f" {without_comma(plain)}".rstrip()
+    raise ValueError(f"{what} must be a number such as 0, 120 or 2.5, given {shorten(text)}.{how}")
 
 
 def levels_in(text: str, *, whole_lines: bool = False) -> list[str]:

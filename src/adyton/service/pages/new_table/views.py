@@ -64,7 +64,7 @@ _PERIODS = [
 def choose(visit: Visit, status: int = 200, problem: str = "") -> Page:
     """The tables that can be opened."""
     there = visit.local("tables")
-    return visit.page("new.html.j2", status=status, **there, where=visit.text("where"), problem=problem)
+    return visit.page("new.html.j2", status=status, **there, where=visit.text("where"), problem=sentence(problem))
 
 
 def open_table(visit: Visit) -> Page:
@@ -199,7 +199,7 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
     own = reading_of(draft)
     problems = problems_of_text(draft) if own is None else dict(own.problems)
     problems |= problems_of_total(draft, about) if opening or text_of(draft.typed, "total") else {}
-    problems |= problem_of_file(draft)
+    problems = problem_of_file(draft) or problems
     text = f"{text_of(draft.typed, 'text')}\n" if own is None else own.text
     if not problems and (draft.fits != text or not opening):
         problems = problems_of_check(visit.local("check", file=about["file"], schema=text), own)
@@ -211,7 +211,8 @@ def _finish(visit: Visit, about: Mapping[str, Any], draft: Draft, *, opening: bo
     if not problems:
         total, ledger = text_of(draft.typed, "total"), text_of(draft.typed, "ledger")
         ticks = {name: bool(visit.text(name)) for name in _TICKS}
-        given = {"schema": text, "total": total or None, "ledger": ledger or None, **ticks}
+        changed = text if is_unsaved(draft, about) else None  # the same schema in other words replaces nothing
+        given = {"schema": changed, "total": total or None, "ledger": ledger or None, **ticks}
         try:
             name = visit.local("open", file=about["file"], **given)["name"]
         except Refused as problem:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adyton.errors import AdytonError, BadInput
-from adyton.exact import share
+from adyton.exact import exact, share
 from adyton.report.page import Table, rate_of, sentence, table_of
 from adyton.report.svg import people
 from adyton.result.comparing import Comparison
@@ -27,7 +27,7 @@ from adyton.schema import Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
 from adyton.schema.misfits import accepts
 from adyton.schema.times import Times
-from adyton.service.pages.visits import Visit, whole_number
+from adyton.service.pages.visits import Visit, plain_ratio, whole_number
 from adyton.statistics.numbers_release import NumbersRelease
 from adyton.tasks.numbers import statistic_in_words
 from adyton.tasks.questions import as_boxes, question_in_words
@@ -133,7 +133,7 @@ def answered(form: Form, result: Result) -> tuple[Answer | None, dict[str, str]]
     try:
         return (form.way(form, result) if form.way is not None else None), form.problems
     except AdytonError as problem:
-        form.problems.setdefault(form.kind, str(problem))
+        form.problems.setdefault(form.kind, sentence(str(problem)))
     except Exception as defect:  # the result itself is shown in any case
         form.problems[form.kind] = f"This could not be computed ({type(defect).__name__}). Ask something else."
     return None, form.problems
@@ -183,16 +183,27 @@ def _checked(schema: Schema, attribute: Attribute, known: Field) -> Field:
         if part is not None:
             as_boxes(schema, {known.name: part})
     except AdytonError as problem:
-        return replace(known, problem=str(problem))
+        return replace(known, problem=sentence(str(problem)))
     return known
 
 
 def _part(attribute: Attribute, known: Field) -> Any:
     """The values that a field names, as a part of a query; None if it names none."""
     if known.ordered and (known.low or known.high):
-        return tuple(_value(attribute, end) if end else None for end in (known.low, known.high))
+        return tuple(_end(attribute, known.name, end) if end else None for end in (known.low, known.high))
     texts = [*known.chosen, *(line.strip() for line in known.text.splitlines() if line.strip())]
     return [_value(attribute, text) for text in texts] or None
+
+
+def _end(attribute: Attribute, name: str, text: str) -> Any:
+    """An end of a range: a label, a date, or a number."""
+    if isinstance(attribute, Times) or text in map(str, attribute.labels):
+        return _value(attribute, text)
+    try:
+        number = exact(text, f"An end of {name}")
+    except BadInput as problem:
+        raise BadInput(plain_ratio(str(problem))) from None
+    return int(number) if number.denominator == 1 else float(number)
 
 
 def _value(attribute: Attribute, text: str) -> Any:
@@ -312,7 +323,7 @@ def _at(name: str, form: Form, read: Callable[[], Any]) -> Any:
     try:
         return read()
     except AdytonError as problem:
-        form.problems[name] = str(problem)
+        form.problems[name] = sentence(plain_ratio(str(problem)))
         raise
 
 

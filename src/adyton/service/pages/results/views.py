@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from adyton.errors import AdytonError
+from adyton.messages import shorten
+from adyton.report.page import sentence
 from adyton.result.folder import JSON
 from adyton.result.result import Result
 from adyton.service.pages.asking.scripts import lines_for
@@ -271,8 +273,9 @@ def _rows_problem(visit: Visit, most: int) -> str:
     try:
         whole_number(visit.text("rows"), "The number of rows", 1, most)
     except AdytonError as problem:
-        return str(problem)
-    return ""
+        return sentence(str(problem))
+    kind = visit.text("kind", "csv")
+    return "" if kind in ("csv", "parquet") else f"Rows are saved as CSV or Parquet, given {shorten(kind)}. Choose one."
 
 
 def _request_of(result: Result, given: Any) -> tuple[Any, Any]:

@@ -52,6 +52,7 @@
     for (const form of all("form[data-live]", root)) {
       if (form.dataset.send !== "post" && !location.search) remember(form, new FormData(form));
       const place = document.querySelector(form.dataset.into);
+      const folds = new Map();
       let timer = 0, asked = 0;
       const load = async () => {
         const mine = ++asked;
@@ -69,10 +70,10 @@
           if (reply.redirected) { location.reload(); return; }
           await released;
           if (mine !== asked) return;
-          const active = place.contains(document.activeElement) ? document.activeElement.id : "";
+          const back = stays(place, folds);
           place.innerHTML = text;
           started(place);
-          if (active) document.getElementById(active)?.focus();
+          back();
           marks(form, place);
           settles(form, place);
           for (const note of all("[data-at]", place)) document.getElementById(note.dataset.at).textContent = note.textContent;
@@ -87,16 +88,36 @@
     }
   }
 
-  // nothing moves between the press and the release of a button
+  // What somebody has opened or closed in a part of the page, where the focus is and how far it is scrolled: they are
+  // the same after the part is replaced, and a fold that was gone for a while comes back as it was
+  function stays(place, folds) {
+    const title = (fold) => fold.querySelector("summary")?.textContent.trim();
+    for (const fold of all("details", place)) folds.set(title(fold), fold.open);
+    const active = place.contains(document.activeElement) ? document.activeElement : null;
+    const alike = () => all(active.tagName, place);
+    const nth = active && alike().indexOf(active), id = active?.id;
+    const scrolled = all("pre, .scroll", place).map((part) => [part.scrollLeft, part.scrollTop]);
+    return () => {
+      for (const fold of all("details", place)) if (folds.has(title(fold))) fold.open = folds.get(title(fold));
+      all("pre, .scroll", place).forEach((part, at) => { if (scrolled[at]) [part.scrollLeft, part.scrollTop] = scrolled[at]; });
+      if (active) ((id && document.getElementById(id)) || alike()[nth])?.focus({ preventScroll: true });
+    };
+  }
+
+  // nothing moves between the press and the release of a button, with the pointer or the keyboard
   let released = Promise.resolve();
-  addEventListener("pointerdown", (event) => {
-    if (!event.target.closest("button, a, label, summary")) return;
-    released = new Promise((done) => {
-      const later = () => setTimeout(done, 50);  // the click comes right after the release
-      for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, later, { capture: true, once: true });
-      setTimeout(done, 5000);
-    });
-  }, true);
+  function held(pressed, ends) {
+    addEventListener(pressed, (event) => {
+      if ((event.key && event.key !== " ") || !event.target.closest?.("button, a, label, summary, pre")) return;
+      released = new Promise((done) => {
+        const later = () => setTimeout(done, 50);  // the click comes right after the release
+        for (const kind of ends) addEventListener(kind, later, { capture: true, once: true });
+        setTimeout(done, 5000);
+      });
+    }, true);
+  }
+  held("pointerdown", ["pointerup", "pointercancel"]);
+  held("keydown", ["keyup", "blur"]);
 
   // a link to a part of the page opens the folds around it
   addEventListener("click", (event) => {
