@@ -187,8 +187,9 @@ class Work:
         A caller who waits for *wait* nanoseconds only gets a reply at the first boundary after that.
         """
         cutoff = None if wait is None else leaves_at(arrival, arrival + wait, self._duration)
-        others = {asyncio.ensure_future(self._cancelled.wait())}
-        others |= set() if cutoff is None else {asyncio.ensure_future(self._clock.until(cutoff))}
+        others: set[asyncio.Future[Any]] = {asyncio.ensure_future(self._cancelled.wait())}
+        if cutoff is not None:
+            others.add(asyncio.ensure_future(self._clock.until(cutoff)))
         await asyncio.wait({self.task, *others}, return_when=asyncio.FIRST_COMPLETED)
         for other in others:
             other.cancel()

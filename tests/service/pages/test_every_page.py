@@ -86,7 +86,8 @@ def shown(browser, served, address, visit_as, opened):
             browser.ask("Network.setCookie", name=name, value=value, url=place)
         return browser.open(place + rest, width, dark=dark)
 
-    return open_page
+    yield open_page
+    assert served.call("DELETE", "/v1/datasets/people/requests/waiting", who="ben")[0] == 200
 
 
 def sent(browser):
