@@ -245,11 +245,11 @@ TABLE: dict[tuple[str, str], list] = {
     # ---- opening a table
     ("new", "where"): [
         Typed("", "Give the path of a table"),
-        Typed("nothing.csv", "there is no file"),
+        Typed("nothing.csv", "There is no file"),
         Typed("/tmp", "is a folder"),
         Typed(NOT_PRINTED, "Give the path of a table"),
         Typed("postgresql://me:secret@host/x", "Give it in the terminal", given=False),
-        Typed("x" * 5000, "there is no file", given=False),
+        Typed("x" * 5000, "There is no file", given=False),
         Typed("clinic.toml", "not a kind of file"),
     ],
     ("new", "file"): [
