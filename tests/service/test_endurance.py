@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -171,9 +172,10 @@ def killing(served, left, kills, done, client, database):
         elif module == "database":
             restart_postgres(database)
         elif module == "all":
-            served.process.kill()  # its children end with it, or are ended with their pipes
-            for part in ("web", "keeper", "worker"):
-                served.kill(part)
+            children = [number for part in ("web", "keeper", "worker") for number in served.processes(part)]
+            for number in (served.process.pid, *children):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
             served.process.wait()
             served.__enter__()
         elif not served.kill(module):  # it was just being started again
