@@ -172,10 +172,10 @@ def killing(served, left, kills, done, client, database):
         elif module == "database":
             restart_postgres(database)
         elif module == "all":
-            children = [number for part in ("web", "keeper", "worker") for number in served.processes(part)]
-            for number in (served.process.pid, *children):
+            children = [process for part in ("web", "keeper", "worker") for process in served.processes(part)]
+            for process in (served.process.pid, *children):
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(number, signal.SIGKILL)
+                    os.kill(process, signal.SIGKILL)
             served.process.wait()
             served.__enter__()
         elif not served.kill(module):  # it was just being started again
