@@ -314,8 +314,6 @@ TABLE |= {
         Typed("F\nF", "given twice", given=False, **OPEN),
         Typed("F M", "is the only level", **OPEN),
         Typed("F, M\nX", "would be one level", given=False, **OPEN),
-        Typed("F\na\x07b", "level", given=False, **OPEN),
-        Typed("\n".join(f"level {number}" for number in range(20_001)), "levels", given=False, **OPEN),
     ],
     (SCHEMA, "c2-lines"): [Sent("yes", "all that there can be", more={"c2-levels": ""})],
     (SCHEMA, "c2-case"): [Sent("loud", "must be one of")],
