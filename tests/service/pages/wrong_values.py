@@ -348,7 +348,10 @@ TABLE |= {
         for text in ("", "0", "-1", "many", "1.5", "0,5", "1e400", LONG)
     ],
     (SCHEMA, "total"): numbers(
-        Typed("", "Say what may be spent"), Typed("20", "tick that this is intended", given=False), path={}, **OPEN
+        Typed("", "Say what may be spent", **OPEN),
+        Typed("20", "tick that this is intended", given=False, **OPEN),
+        path={},
+        **OPEN,
     ),
     (SCHEMA, "large"): [Sent(None, "tick that this is intended", more={"total": "20"})],
     (SCHEMA, "ledger"): [
