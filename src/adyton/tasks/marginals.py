@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from adyton.errors import BadInput
-from adyton.messages import listing, shorten
+from adyton.messages import joined, listing, shorten
 from adyton.queries import Kronecker, Queries, Stack, Total
 from adyton.queries import Marginals as MarginalQueries
 from adyton.schema import Identifier, Schema
@@ -272,6 +272,25 @@ class Marginals(Task):
             totals=names_of(given.get("with_any")),
             cells=given.get("cells"),
         )
+
+    @property
+    def title(self) -> str:
+        """The tables, by their attributes.
+
+        >>> Marginals(way=2, attrs=["age", "sex", "department"]).title
+        'All tables of two attributes out of age, sex and department'
+        >>> Marginals(sets=[("age", "sex"), ("department",)]).title
+        'Rows by age and sex, and by department'
+        """
+        if self.sets is not None:
+            tables = [f"by {joined(group)}" for group in self.sets[:3]]
+            more = [f"in {len(self.sets) - 3} more tables"] if len(self.sets) > 3 else []
+            *first, last = tables + more
+            return f"Rows {', '.join(first)}, and {last}" if first else f"Rows {last}"
+        many = {1: "one attribute", 2: "two attributes", 3: "three attributes"}.get(
+            self.way or 0, f"{self.way} attributes"
+        )
+        return f"All tables of {many}{'' if self.attrs is None else f' out of {joined(self.attrs)}'}"
 
     def __str__(self) -> str:
         words = [f"{what} of {', '.join(names)}" for what in _ALONG[:2] if (names := getattr(self, what))]
