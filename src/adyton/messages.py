@@ -67,8 +67,10 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)
 def without_comma(given: object) -> str:
     """How to write a number that was written with a comma, in a sentence; empty for anything else.
 
-    >>> without_comma("0,5"), without_comma("12,000"), without_comma("1,000,000"), without_comma("0.5")
-    ('Write 0.5 with a dot.', 'Write 12000 without a comma, or 12.000 with a dot.', 'Write 1000000 without commas.', '')
+    >>> without_comma("0,5"), without_comma("12,500"), without_comma("1,000,000"), without_comma("0.5")
+    ('Write 0.5 with a dot.', 'Write 12500 without a comma, or 12.5 with a dot.', 'Write 1000000 without commas.', '')
+    >>> without_comma("12,000")
+    'Write 12000 without a comma, or 12.'
     """
     text = given.strip() if isinstance(given, str) and len(given) <= _LONGEST else ""
     plain, decimal = text.replace(",", ""), _COMMA.fullmatch(text)
@@ -77,8 +79,10 @@ def without_comma(given: object) -> str:
     if decimal is None:
         return ""
     dotted = f"{decimal[1]}{decimal[2] or 0}.{decimal[3]}"
-    whole = f"Write {plain} without a comma, or {dotted} with a dot."
-    return whole if _GROUPED.fullmatch(text) else f"Write {dotted} with a dot."
+    if not _GROUPED.fullmatch(text):
+        return f"Write {dotted} with a dot."
+    short = dotted.rstrip("0").rstrip(".")
+    return f"Write {plain} without a comma, or {short}{' with a dot' * ('.' in short)}."
 
 
 _LONGEST = 60

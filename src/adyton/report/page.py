@@ -201,7 +201,7 @@ def view_of(
     paid = (spent(result), Fact("Algorithm", result.algorithm)) if cost is None else cost
     return {
         "heading": heading_of(result.task, result.where),
-        "kicker": f"{'Private' if result.receipt.private else 'Simulated'} {result.noun} from {dataset}",
+        "kicker": f"{'Differentially private' if result.receipt.private else 'Simulated'} {result.noun} from {dataset}",
         "lead": f"{what}{where(result)}, from {dataset}. {promise(result)}",
         "simulated": f"The noise in this {result.noun} was simulated. It protects nobody: do not publish it.",
         "figures": (*(figures or ()), *paid),

@@ -80,12 +80,12 @@ class Released(Result, Comparable, Combinable):
         """
 
     def each_question(self) -> list[object]:
-        """The queries of the task, or all cells of its table."""
+        """The queries of the task, or all cells of its table; of several tables, every value of each attribute."""
         if asked := self.task.questions():
             return list(asked)
         group = self.ranked_by
         if not group:
-            raise BadInput(f"name the queries that are compared, like {{{self.schema.names[0]!r}: …}}.")
+            return [{name: label} for name in self.schema.names for label in self.labels((name,))[0]]
         return [dict(zip(group, labels, strict=True)) for labels in itertools.product(*self.labels(group))]
 
     def holds_within(self, part: object, whole: object) -> bool:

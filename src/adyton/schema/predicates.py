@@ -226,7 +226,7 @@ def _check_literals(column: str, values: Sequence[object], schema: Schema, order
         elif isinstance(attribute, Boolean):
             if not isinstance(value, bool):
                 raise PredicateError(
-                    f"{column!r} is true or false: compare it with one of both, given {shorten(value)}."
+                    f"{column!r} is true or false: compare it with = true or = false, given {shorten(value)}."
                 )
         elif isinstance(attribute, Times):
             try:

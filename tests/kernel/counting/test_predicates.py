@@ -117,7 +117,7 @@ def test_what_is_understood(text, tree):
         ("sex < 'M'", "'sex' is a list of named values: it can be compared with = or !=, or with in, not with <"),
         ("sex between 'F' and 'M'", "not with between"),
         ("code = true", "no level True"),
-        ("smoker = 1", "'smoker' is true or false: compare it with one of both, given 1"),
+        ("smoker = 1", "'smoker' is true or false: compare it with = true or = false, given 1"),
         ("person = 3", "is null or is not null"),
         ("age = - - 1", "arithmetic"),
         ("age = ?", "not allowed"),

@@ -57,8 +57,11 @@ def test_fields_become_a_schema():
         ("c0-kind", "nonsense", "Choose what"),
         ("c0-kind", "like:nothing", "nothing ready-made"),
         ("c0-min", "", "as small as anybody"),
-        ("c0-max", "1,000", "Write 1000 without a comma, or 1.000 with a dot"),
+        ("c0-max", "1,000", "Write 1000 without a comma"),
         ("c0-min", "0.5", "smallest value must be a whole number"),
+        ("c0-max", "18,5", "a whole number such as 0 or 120"),
+        ("c3-max", "100.000", "can be read in two ways, given '100.000'. Write 100000, or 100."),
+        ("c3-max", "1.000.000", "can be read in two ways, given '1.000.000'. Write 1000000."),
         ("c0-max", "-1", "smallest value (0) must not exceed the largest value (-1)"),
         ("c0-max", "9" * 29, "tighter bound"),
         ("c0-step", "0", "at least 1"),
@@ -225,7 +228,7 @@ def test_from_a_csv_to_an_open_table_by_forms_alone(opened):
     assert 'value="0"' in visitor.get("/new/visits.csv").html  # what was typed is kept
     wrong = visitor.post("/new/visits.csv", step="open", **FORM | {"c0-max": "young", "total": "lots"})
     assert wrong.status == 400
-    assert "must be a number such as" in problem_at(wrong, "c0-max")
+    assert "must be a whole number such as" in problem_at(wrong, "c0-max")
     assert "lots" in problem_at(wrong, "total")
     assert 'value="young"' in wrong.html
     assert not (folder / "visits.toml").exists()

@@ -19,7 +19,7 @@ def spent(tmp_path_factory):
     with Opened(folder, "visits.csv") as service:
         service.visitor, _ = service.enter()
         page = service.visitor.post("/new/visits.csv", step="open", **FORM)
-        assert "One person is protected" in page.words
+        assert "Every single person is protected" in page.words
         released(service.visitor, "1")
         yield service
 

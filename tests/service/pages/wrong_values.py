@@ -49,7 +49,7 @@ def numbers(*more, whole=False, positive=True, **options):
         Typed("inf", "must be a finite number", **options),
         Typed("1e400", "too many digits", **options),
         Typed("0,5", "Write 0.5 with a dot", **options),
-        Typed("1,000", "Write 1000 without a comma, or 1.000 with a dot", **options),
+        Typed("1,000", "Write 1000 without a comma, or 1.", **options),
         Typed(LONG, "too many digits", given=False, **{key: own for key, own in options.items() if key != "given"}),
         Typed(NOT_PRINTED, "must be a finite number", **options),
         *([Typed("-1", "greater than 0", **options), Typed("0", "greater than 0", **options)] if positive else []),

@@ -29,7 +29,7 @@ from adyton.session.remote import RemoteSession
 Fields: TypeAlias = Mapping[str, list[str]]
 """The fields of a form or of a query, each with all of its values."""
 _DIGITS = 15
-_THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+", re.ASCII)
+_THOUSANDS = re.compile(r"\d{1,3}([,'’ \u00a0\u202f])\d{3}(\1\d{3})*")
 _LONGEST_RATIO = 5
 _FIRST_DIGITS = Context(prec=6, rounding=ROUND_DOWN)
 _PATIENCE = 5.0
@@ -191,12 +191,13 @@ def path_to(*parts: str, **query: str) -> str:
 
 
 def whole_number(text: str, what: str, least: int, most: int) -> int:
-    """A whole number of a field, in which commas may stand between the thousands.
+    """A whole number of a field, in which commas, apostrophes or blanks may stand between the thousands.
 
-    >>> whole_number("12,000", "The number of rows", 1, 20_000)
-    12000
+    >>> whole_number("12,000", "The number of rows", 1, 20_000), whole_number("12'000", "It", 1, 20_000)
+    (12000, 12000)
     """
-    plain = text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
+    thousands = _THOUSANDS.fullmatch(text)
+    plain = text.replace(thousands[1], "") if thousands else text
     if not (plain.isascii() and plain.isdecimal() and len(plain) <= _DIGITS and least <= int(plain) <= most):
         given = shorten(text) if text else "nothing"
         raise BadInput(f"{what} is a whole number from {least:,} to {most:,}, given {given}.")

@@ -92,7 +92,7 @@ def outlook(draft: Draft, about: Mapping[str, Any]) -> dict[str, Any]:
     celled = {name: own for name, own in attributes.items() if isinstance(own, CelledAttribute)}
     places = [place for place, _ in enumerate(draft.columns or ()) if kind_of(draft.typed, place)]
     problems = dict(own.problems) if own is not None and places else {}
-    problems |= problems_of_total(draft, about) if text_of(draft.typed, "total") else {}
+    problems |= problems_of_total(draft, about) if places or text_of(draft.typed, "total") else {}
     pending = labels_of(draft.columns or [], problems)
     return {
         "described": [

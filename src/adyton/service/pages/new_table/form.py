@@ -177,7 +177,8 @@ def _entry(kind: str, place: int, column: ColumnFacts, typed: Typed) -> tuple[di
         if kind not in kinds or not text:
             continue
         try:
-            value = _value(name, text, column, what, whole_lines=bool(text_of(typed, f"c{place}-lines")))
+            whole_lines = bool(text_of(typed, f"c{place}-lines"))
+            value = _value(name, text, column, what, whole=kind == "integer", whole_lines=whole_lines)
         except ValueError as problem:
             said = str(problem)
             problems[f"c{place}-{name}"] = said[0].upper() + said[1:]
@@ -205,10 +206,10 @@ _HOW = {
 }
 
 
-def _value(name: str, text: str, column: ColumnFacts, what: str, *, whole_lines: bool) -> Any:
+def _value(name: str, text: str, column: ColumnFacts, what: str, *, whole: bool, whole_lines: bool) -> Any:
     """The value of a field for a schema file."""
     if name in ("min", "max", "step", "bins"):
-        return _number(text, what)
+        return _number(text, what, whole=whole or name == "bins")
     if name == "edges":
         if how := without_comma(text):
             raise ValueError(f"{shorten(text)} can be read as one number or as two. {how} Two are written 0; 5.")
@@ -233,10 +234,23 @@ def _word(text: str) -> str | int | float:
     return float(text) if "." in text else int(text)
 
 
-def _number(text: str, what: str) -> int | float:
+_MARKED = re.compile(r"[+-]?[1-9]\d{0,2}(?P<mark>['’ \u00a0\u202f])\d{3}((?P=mark)\d{3})*(\.\d*)?")
+"""A number with marks between its thousands that can mean nothing else."""
+_DOUBTFUL = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})*\.\d{2}0", re.ASCII)
+"""A number that ends in 0, with dots where thousands end."""
+
+
+def _number(text: str, what: str, *, whole: bool = False) -> int | float:
     plain = text.replace("−", "-")
+    if marked := _MARKED.fullmatch(plain):
+        plain = plain.replace(marked["mark"], "")
+    if _DOUBTFUL.fullmatch(plain):
+        ways = plain.replace(".", "") + (f", or {float(plain):.10g}" if plain.count(".") == 1 else "")
+        raise ValueError(f"{what} can be read in two ways, given {shorten(text)}. Write {ways}.")
     if re.fullmatch(r"[+-]?\d{1,30}", plain, re.ASCII):
         return int(plain)
+    if whole and "," not in plain[:-3]:
+        raise ValueError(f"{what} must be a whole number such as 0 or 120, given {shorten(text)}.")
     if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", plain, re.ASCII | re.IGNORECASE):
         number = float(plain)
         if math.isfinite(number):

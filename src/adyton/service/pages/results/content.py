@@ -7,9 +7,11 @@ page is there at once. Whatever fails, what was paid for can be had: then the pa
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -17,6 +19,8 @@ from markupsafe import Markup
 from pyarrow import csv, parquet
 
 from adyton.errors import AdytonError, BadInput
+from adyton.marginals.tables_release import TablesRelease
+from adyton.messages import joined
 from adyton.report.page import Block, Fact, Part, Picture, Table, facts_of, heading_of, render, spent
 from adyton.report.page import Section as ReportSection
 from adyton.result.combining import COMBINED
@@ -35,6 +39,7 @@ _MOST_PREVIEWED = 2
 _LARGEST = 190 * 2**20
 """The most bytes of a file that a page can pass on: they grow by a third on their way."""
 MOST_VALUES = 2_000_000
+_MOST_GROUPS = 6
 """The most values of synthetic rows that are made for a download."""
 RECEIPT = "receipt.txt"
 _REPORT_LINK = "report-of-this-result"
@@ -196,10 +201,16 @@ def file_to_save(result: Result, name: str, what: str = "") -> File:
     return File(name, what or _WHAT[name], saved_as)
 
 
+_SIGNS = {">=": "at least", "<=": "at most", "!=": "not", ">": "above", "<": "below", "=": "is"}
+"""Comparisons, as the name of a file has them."""
+
+
 def name_of(result: Result) -> str:
     """The data set and what was asked of it, as the name of a file."""
     data, dot, kind = result.receipt.dataset.rpartition(".")
     words = f"{data if dot and kind.isalpha() else result.receipt.dataset} {heading_of(result.task, result.where)}"
+    for sign, said in _SIGNS.items():
+        words = words.replace(sign, f" {said} ")
     stem = re.sub(r"\W+", "_", words.lower()).strip("_")[:_LONGEST_NAME].rstrip("_") or "result"
     return f"{stem}_{COMBINED}" if result.algorithm == COMBINED else stem
 
@@ -291,6 +302,23 @@ def most_rows(result: Result) -> int:
     if not isinstance(result, Released):
         return 0
     return min(MOST_ROWS, MOST_VALUES // len(result.schema.names))
+
+
+def what_rows_lose(result: Result) -> str:
+    """What is not in synthetic rows, because it was not measured; empty if everything was."""
+    if not isinstance(result, TablesRelease):
+        return ""
+    groups = [table.group for table in result.measured if len(table.group) > 1]
+    together = {pair for group in groups for pair in combinations(sorted(group), 2)}
+    if len(together) == math.comb(len(result.schema.names), 2):
+        return ""
+    listed = [f"{joined(group)}" for group in groups[:_MOST_GROUPS]]
+    more = f", and {len(groups) - _MOST_GROUPS} more" if len(groups) > _MOST_GROUPS else ""
+    known = f"Measured together were {'; '.join(listed)}{more}." if groups else "No attributes were measured together."
+    return (
+        f"{known} How other attributes depend on each other is not in these rows, or only as far as it follows from "
+        "those: do not publish, say, the average of one by the other from them. Ask for it instead."
+    )
 
 
 def rows_file(result: Result, count: int, kind: str) -> Page:

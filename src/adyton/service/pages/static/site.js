@@ -169,6 +169,9 @@
     for (const note of all("[data-until-typed]")) note.hidden = true;
   }
 
+  // a form that is sent again has nothing wrong until it is answered: a file to save leaves the page as it is
+  addEventListener("submit", (event) => { for (const said of all(".problem", event.target)) said.hidden = true; });
+
   // a link to a place in a folded part opens it
   addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href^='#']");
