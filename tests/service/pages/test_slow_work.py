@@ -80,7 +80,7 @@ WORKS = (
         ),
         map_rows,
         "How many from … to …",
-        "Ranges",
+        "Rows between any two values of east and north",
         (("Between two values of", "east"), ("and each value of", "north")),
     ),
 )
@@ -104,6 +104,12 @@ class Table:
     @property
     def report(self):
         return Ledger.read(self.ledger)
+
+    @property
+    def debits(self):
+        """How many there are; quicker than a report, which checks every entry."""
+        with contextlib.closing(sqlite3.connect(self.ledger, timeout=60)) as connection:
+            return connection.execute("SELECT count(*) FROM entries").fetchone()[0]
 
     @property
     def workers(self):
@@ -189,6 +195,7 @@ def table_of(work, browser, folder, *, other=False):
     (folder / f"{work.name}.toml").write_text(work.schema)
     with Opened(folder, f"{work.name}.parquet", "--total", "2", "--yes") as opened:
         yield Table(work, opened, browser)
+        browser.ask("Page.navigate", url="about:blank")  # a page that is loaded again would find nobody
     assert opened.complaints == ""
 
 
@@ -209,7 +216,7 @@ def test_it_is_cancelled_before_the_debit_and_can_be_asked_again(table, record_p
     with stopped(table, lambda: quick and working(workers) > worked + 0.2) as come:
         table.release()
         place = table.under_way()
-        assert come.wait(60) or not quick
+        assert not quick or come.wait(60)
         record_property("seconds until cancelled", round(time.monotonic() - sent, 1))
         record_property("seconds that the worker had worked by then", round(working(workers) - worked, 1))
         assert working(workers) > worked + 0.1
@@ -263,10 +270,10 @@ def said_by(table, *, late):
     begun = table.browser.ask("Page.addScriptToEvaluateOnNewDocument", source=RECORDER)["identifier"]
     try:
         table.fill_in()
-        sent, spent = time.time(), len(table.report.entries)
+        sent, debits = time.time(), table.debits
         with contextlib.ExitStack() as stack:
             if table.work.name == "wide":
-                stack.enter_context(stopped(table, lambda: not late or len(table.report.entries) > spent))
+                stack.enter_context(stopped(table, lambda: not late or table.debits > debits))
             table.release()
             table.under_way()
             time.sleep(6)
@@ -329,7 +336,7 @@ def test_the_result_comes_whatever_becomes_of_the_tab(table, record_property):
             person.goes(place).sees("Under way", "since it was sent")
             assert table.seconds >= shown
             assert table.report.spent == before.spent, "the debit came first"
-        with stopped(table, lambda: len(table.report.entries) > len(before.entries)) as come:
+        with stopped(table, lambda: table.debits > len(before.entries)) as come:
             assert come.wait(120), "nothing is spent"
             record_property("seconds until the first debit", round(time.monotonic() - sent, 1))
             person.goes(place).sees("Under way", "since it was sent", "Cancel the request")
