@@ -173,7 +173,7 @@ var place = (part) => {
   const target = field(part);
   if (!target) return null;
   target.scrollIntoView({block: "center", behavior: "instant"});
-  const box = (shown(target) ? target : part).getBoundingClientRect();
+  const box = (shown(target) ? target : part).getClientRects()[0];  // the first line of a link that has several
   return [box.x + Math.min(box.width / 2, 60), box.y + box.height / 2];
 };
 """

@@ -10,6 +10,8 @@ import re
 import signal
 import threading
 import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 
@@ -379,6 +381,20 @@ def test_what_a_worker_prepares_is_cancelled_and_the_page_says_so(served, visit)
         assert "r-begun" not in mara.get(TABLE).html
     assert served.connect("mara").spent == spent
     assert served.ask("r-after", request)[0] == 200
+
+
+def test_what_is_cancelled_before_its_page_is_shown_leads_back_to_the_form(served, visit):
+    mara, id = visit("mara"), uuid.uuid4().hex
+    mara.get("/tables/people/ask?question=all")
+    fields = {"question": "all", "epsilon": "0.1", "price": "0.1", "id": id}
+    with stopped(served), ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(mara.post, "/tables/people/ask", **fields)
+        while served.call("DELETE", f"/v1/datasets/people/requests/{id}", who="mara")[0] != 200:
+            time.sleep(0.01)
+        page = sent.result()
+    assert page.words.count("Nothing was spent.") == 1, page.words
+    assert "This request was cancelled. Nothing was spent." in page.words
+    assert page.field("id") != id
 
 
 def test_consent_is_waited_for_and_a_refusal_shows_the_word(served, visit):

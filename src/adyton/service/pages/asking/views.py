@@ -310,7 +310,8 @@ def _refused(visit: Visit, table: str, draft: Draft, id: str, problem: AdytonErr
         status, draft.earlier = 409, path_to("tables", table, "results", id)
         notice = "This form was sent before, with another request. Nothing was sent now: check this one, then release."
     else:
-        draft.problems[""] = f"{problem} Nothing was spent."
+        said = str(problem).removesuffix("Nothing was spent.").rstrip()
+        draft.problems[""] = f"{said} Nothing was spent."
     return _page(visit, session, table, draft, status=status, notice=notice, id=kept)
 
 
