@@ -28,7 +28,7 @@ def test_errors_fall_as_epsilon_grows():
     assert "ε = 0.7054 gives these 6,105 counts a typical error of at most 10: good to ± 30.6, 19 times" in done.stdout
     assert "staged-hierarchy" in done.stderr
     assert "1/50 of ε is spent on counting rows that do not match the schema, here if ε is at least 1" in done.stderr
-    assert "ε = 0.1: How many rows have a blank or unknown value" in done.stderr
+    assert "ε = 0.1: Rows with a blank or unknown value, which do not match" in done.stderr
     assert "age accepts a whole number like 68 between 0 and 109" in done.stderr
     spent = run("--ranges", "age", "--epsilon", "1", "--error", "10", "--misfits")
     assert "ε = 0.7198 gives these" in spent.stdout

@@ -56,10 +56,10 @@ def test_a_curator_goes_from_a_table_without_a_schema_to_a_saved_publication(bro
     owner.sees("Schema of clinic.csv", "department")
     owner.chooses("What it is", "a category from a fixed list", nth=2)
     owner.types("Levels", "emergency, surgery, emergency").clicks("Open this table")
-    owner.sees("2 fields need another look", "given twice: 'emergency'").clicks("Every row is a different person")
-    assert owner.evaluate("document.querySelectorAll('.field .problem').length") == 2
+    owner.sees("3 fields need another look", "given twice: 'emergency'").clicks("Every row is a different person")
+    assert owner.evaluate("document.querySelectorAll('.field .problem').length") == 3
     owner.sees("3 levels: emergency · surgery · emergency")
-    owner._until(lambda: owner.evaluate("document.querySelectorAll('.field .problem').length") == 1, "still two")
+    owner._until(lambda: owner.evaluate("document.querySelectorAll('.field .problem').length") == 2, "still three")
     assert owner.path == "/new/clinic.csv", "a level that stands there twice"
     owner.types("Levels", DEPARTMENTS)
     owner.sees("one of 'emergency', 'surgery'")  # what it accepts, beside the form
