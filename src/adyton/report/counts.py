@@ -30,6 +30,7 @@ from adyton.report.page import (
     Table,
     View,
     Words,
+    filter_in_short,
     promise,
     spent,
     view_of,
@@ -112,7 +113,8 @@ def _total(release: Release, summary: Summary) -> Fact:
     counted = release.counted
     if summary.total is None:
         return Fact("Queries answered", f"{len(release.task.questions()):,}")
-    what = "Rows counted" if counted and counted.noun == "rows" else f"{counted.noun.capitalize()} {_known(release)}"
+    rows = f"{counted.noun.capitalize()}{filter_in_short(release.where)}"
+    what = "Rows counted" if counted and counted.noun == "rows" else f"{rows} {_known(release)}"
     value, lower, upper = summary.total
     small: tuple[str, ...] = (counted.beside,) if counted else ()
     if summary.interval is not None and lower is not None and upper is not None:

@@ -221,7 +221,12 @@ def view_of(
 
 def heading_of(task: Task, where: str | None) -> str:
     """What was asked, with a short filter: the lead has a long one, too."""
-    return f"{task.title}{f' where {where}' if where and len(where) <= _SHORT else ''}"
+    return f"{task.title}{filter_in_short(where)}"
+
+
+def filter_in_short(where: str | None) -> str:
+    """A filter after what it belongs to; nothing if there is none, or if it is long."""
+    return f" where {where}" if where and len(where) <= _SHORT else ""
 
 
 def sentence(words: str) -> str:
