@@ -14,7 +14,7 @@ import adyton as ad
 from adyton.choice.decision import Bought
 from adyton.errors import BadInput
 from adyton.report.page import render
-from adyton.report.svg import people
+from adyton.report.svg import figure, people
 from adyton.result import Release
 from browser import Browser, Outline, find_chromium
 
@@ -120,6 +120,16 @@ def test_budget_adds_up(releases):
     page = render(replace(releases["line"], receipt=receipt))
     assert 'aria-label="Of 2: 0.3 spent before, 0.5 by this release, 1.2 left"' in page
     assert re.findall(r'<i class="\w+" style="width:([\d.]+)%', page) == ["15.000", "25.000"]
+
+
+def test_the_error_of_each_count_is_that_of_all_tables(releases, summaries):
+    """From the narrowest to the widest of the intervals that are shown, those of small tables included."""
+    columns = [own for sheet in summaries["marginals"].sheets.sheets for own in sheet.columns]
+    halves = [(own.upper - own.lower) / 2 for own in columns]
+    narrowest = figure(float(min(half.min() for half in halves)))
+    widest = figure(float(max(half.max() for half in halves)))
+    assert len(halves) > 1
+    assert f"± {narrowest} to {widest}" in unescape(render(releases["marginals"]))
 
 
 def test_provenance_is_shown(releases, pages):

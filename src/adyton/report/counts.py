@@ -137,7 +137,8 @@ def _error(release: Release, summary: Summary) -> Fact:
     """How far off an answer is: the half-width of its interval, as the request's page has it, and the typical error."""
     noun, error = release.counted.noun, release.known_error
     typical = "" if error is None else f"typical error ± {figure(error.per_query)}"
-    bounds = [(own.lower, own.upper) for own in summary.sheets.sheets[0].columns if own.lower is not None]
+    columns = [own for sheet in summary.sheets.sheets for own in sheet.columns]
+    bounds = [(own.lower, own.upper) for own in columns if own.lower is not None]
     if summary.interval is None or not bounds or summary.interval.missing:
         return Fact("Typical error", typical.removeprefix("typical error ") or "unknown", (f"{noun}, in one answer",))
     widths = np.concatenate([np.asarray(high - low, dtype=np.float64).ravel() for low, high in bounds]) / 2
