@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
+import pandas as pd
 import pytest
 from small_table import releases
 from typer.testing import CliRunner
@@ -252,3 +253,15 @@ def test_differences_may_hide_what_was_smoothed_away():
     assert seen.upper - seen.lower < 1.3 * (found.upper - found.lower)
     large = release.difference((12, 36), (37, 61))
     assert large.upper - large.lower < 3 * (found.upper - found.lower)  # 50 cells hide no more than 8
+
+
+def test_tables_are_compared_by_every_value_of_each_attribute():
+    draw = np.random.default_rng(3)
+    rows = pd.DataFrame({name: draw.integers(0, 4, 400) for name in "abc"})
+    session = ad.Session(rows, schema=ad.Schema({name: ad.Integer(0, 3) for name in "abc"}), epsilon=2)
+    one, other = (session.release(ad.Marginals(way=2), epsilon="0.5", algorithm="all-pairs") for _ in range(2))
+    found = ad.change(one, other)
+    assert found["query"].tolist() == [f"{name} {value}" for name in "abc" for value in range(4)]
+    assert found["before"].tolist() == pytest.approx(
+        [float(one.answer({name: value})[0]) for name in "abc" for value in range(4)]
+    )

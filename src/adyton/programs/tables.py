@@ -148,6 +148,7 @@ class TablesOutlook(Outlook):
         domain = in_words(self.schema.cells)
         way = f"Tables are measured one by one, never the domain of {domain} cells: {len(self.wanted.groups):,} tables "
         way += f"of {len(self.schema.names)} attributes, from at most {len(self.wanted.pairs):,} measured pairs."
+        way += " The others are computed from these, or as if their attributes did not depend on each other."
         words = changes(schema.select(self.schema.names), self.schema)
         return (way, f"{'; '.join(words)}.") if words else (way,)
 

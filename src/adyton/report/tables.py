@@ -86,13 +86,15 @@ def view(release: TablesRelease) -> View:
     tables, attributes = f"{len(release.groups):,}", len(release.axes)
     known = [error for error in errors if error is not None]
     of = f"of all {'counted ' if release.counted else ''}rows, on average"
+    measured = sum(release.model.how(group) == "measured" for group in release.groups)
+    counted = f"{measured:,} of them measured" if measured < len(release.groups) else "all of them measured"
     wrong = (Fact("In a wrong cell", f"{100 * sum(known) / len(known):.2g}%", (of,)),) if known else ()
     said = f"{tables} tables of {attributes} attributes of {release.receipt.dataset}{where(release)}."
     drawings = [Drawing.of(panel) for panel in alone]
     return view_of(
         release,
         lead=f"{said} {promise(release)}",
-        figures=(Fact("Tables", tables, (f"of {attributes} attributes",)), *wrong),
+        figures=(Fact("Tables", tables, (f"of {attributes} attributes", counted)), *wrong),
         short=(
             Section("alone", "Each attribute separately", (*map(Picture.of, drawings), *reading_example(bounded))),
             Section("pairs", "The tables, and how far off they are", tuple(_tables(release, names))),

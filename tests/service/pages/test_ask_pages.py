@@ -83,7 +83,8 @@ ASKED = [
     ({"question": "quantiles", "number": "cost", "at": "median"}, ad.Quantiles("cost", "median")),
     ({"question": "quantiles", "number": "cost", "at": "0.1, 0.9"}, ad.Quantiles("cost", [0.1, 0.9])),
     ({"question": "deviation", "number": "age"}, ad.Variance("age")),
-    ({"question": "pairs"}, ad.Marginals(way=2)),
+    ({"question": "pairs"}, ad.Marginals(way=2, cells=10)),  # many small counts would be noise alone
+    ({"question": "pairs", "cells": ""}, ad.Marginals(way=2)),
     (
         {"question": "pairs", "attributes": ["age", "sex"], "cells": "10"},
         ad.Marginals(way=2, attrs=["age", "sex"], cells=10),

@@ -147,3 +147,10 @@ def test_without_two_results_it_says_what_to_do():
     page = comparing.compare(visit, "people").body.decode()
     assert "There are not two results to compare yet" in page
     assert 'href="/tables/people/ask"' in page
+
+
+def test_of_the_same_rows_no_change_is_told(visit, asked):
+    page = shown(visit("mara"), "a=c-all&b=c-again")
+    assert "Both are about the same rows" in page.words
+    assert not re.search(r"\b(up|down) \d", page.words)
+    assert re.search(r"\b(up|down) \d", shown(visit("mara"), "a=c-all&b=c-women").words)

@@ -663,3 +663,21 @@ def test_only_so_many_things_are_computed_from_a_result_at_once():
     go_on.set()
     assert all(job.ready(10) for job in jobs)
     assert saved_result.job(8, go_on.wait).ready(10)
+
+
+def test_what_was_not_measured_is_said_with_tables_and_rows():
+    draw = np.random.default_rng(3)
+    first = draw.integers(0, 4, 3000)
+    rows = pd.DataFrame({"a": first, "b": first} | {name: draw.integers(0, 4, 3000) for name in "cdefgh"})
+    session = ad.Session(rows, schema=ad.Schema({name: ad.Integer(0, 3) for name in rows}), epsilon=4)
+    some, every = (
+        session.release(ad.Marginals(way=2), epsilon=epsilon, algorithm=name)
+        for name, epsilon in (("select-pairs", "0.3"), ("all-pairs", 1))
+    )
+    assert content.what_rows_lose(every) == ""
+    assert content.what_rows_lose(session.release(ad.Histogram("a", "c"), epsilon=1)) == ""
+    pairs = [" and ".join(table.group) for table in some.measured if len(table.group) == 2]
+    assert "a and b" in pairs
+    assert len(pairs) < 28
+    shown = "; ".join(pairs[:6]) + (f", and {len(pairs) - 6} more" if len(pairs) > 6 else "")
+    assert content.what_rows_lose(some).startswith(f"Measured together were {shown}. How other attributes")

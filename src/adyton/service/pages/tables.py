@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from adyton import odds
 from adyton.exact import display, exact
 from adyton.schema import Schema
 from adyton.schema.misfits import accepts
@@ -30,8 +31,17 @@ def table(visit: Visit, table: str) -> Page:
         **frame(session, table),
         attributes=_attributes(session.schema),
         counts_misfits=session.kernel.root.from_text,
+        odds=_odds(session) if visit.person.is_curator else "",
         own=_own(visit, session, table),
     )
+
+
+def _odds(session: RemoteSession) -> str:
+    """What all answers together can tell, so far and at the end."""
+    account = session.kernel.known_budget
+    so_far = f"{odds.often(account.spent)} from all answers so far, and " if account.spent else ""
+    start = f"An attacker who starts at 50% on whether a certain {session.unit} is in the table"
+    return f"{start} {so_far}{odds.often(account.total)} when all of the total is spent."
 
 
 def frame(session: RemoteSession, table: str) -> dict[str, Any]:

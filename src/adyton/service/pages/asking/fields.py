@@ -106,7 +106,7 @@ class Inputs:
 
     def text(self, name: str, label: str, help: str, usual: str = "") -> Input:
         """A text, such as a number."""
-        return Input("text", name, label, help, (), (self.form.text(name),), usual)
+        return Input("text", name, label, help, (), (self.form.text(name, usual),), usual)
 
     def named(self, label: str, names: Sequence[str]) -> list[Input]:
         """One to three attributes, the first of *names*."""

@@ -19,7 +19,7 @@ from adyton.learning.registry import learners
 from adyton.marginals.program import NAMED
 from adyton.messages import shorten
 from adyton.plans.registry import algorithms
-from adyton.schema import Schema
+from adyton.schema import Integer, Numeric, Schema
 from adyton.schema.numbers import axes_of
 from adyton.service.pages.asking.fields import (
     AXES,
@@ -56,7 +56,7 @@ from adyton.tasks.numbers import parts_in
 from adyton.tasks.request import AUTO, Request, sent_request
 
 _LARGEST = 10**12
-_MOST_CELLS = 10**6
+_MOST_CELLS, _USUAL_CELLS = 10**6, 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,15 +193,22 @@ def _pairs(form: Form, schema: Schema) -> Task:
     names = form.names("attributes", names_of(schema)) or None
     if names is not None and sum(len(axes_of(name, schema.attributes)) for name in names) < 2:
         raise Wrong("attributes", "Choose at least two attributes, or none for all of them.")
-    return Marginals(way=2, attrs=names, cells=form.whole("cells", "The number of cells", _MOST_CELLS))
+    typed = form.with_field("cells", form.text("cells", _usual_cells(schema)))
+    cells = typed.whole("cells", "The number of cells", _MOST_CELLS)
+    return Marginals(way=2, attrs=names, cells=cells)
+
+
+def _usual_cells(schema: Schema) -> str:
+    """In how many cells numbers are read, if nobody says otherwise: many small counts would be noise alone."""
+    sizes = [own.size for own in schema.attributes.values() if isinstance(own, Integer | Numeric)]
+    return str(_USUAL_CELLS) if max(sizes, default=0) > _USUAL_CELLS else ""
 
 
 def _of_pairs(task: Marginals, schema: Schema) -> Fields | None:
     plain = Marginals(way=2, attrs=task.attrs, cells=task.cells)
     if task != plain or not set(task.attrs or ()) <= set(names_of(schema)):
         return None
-    cells = {} if task.cells is None else {"cells": [str(task.cells)]}
-    return {"attributes": list(task.attrs or ()), **cells}
+    return {"attributes": list(task.attrs or ()), "cells": ["" if task.cells is None else str(task.cells)]}
 
 
 def _classifier(form: Form, schema: Schema) -> Task:
@@ -405,7 +412,12 @@ _EVERY = (
         field="attributes",
         inputs=lambda own: [
             own.checks("Attributes", "None ticked: all of them."),
-            own.text("cells", "Cells of a number, at most", "Optional: numbers are read in fewer, wider cells."),
+            own.text(
+                "cells",
+                "Cells of a number, at most",
+                "Numbers are read in that many wider cells: fewer cells, smaller errors. Empty: as in the schema.",
+                _usual_cells(own.schema),
+            ),
         ],
         task=_pairs,
         fields=_of_pairs,

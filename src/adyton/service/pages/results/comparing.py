@@ -94,7 +94,7 @@ def _compared(visit: Visit, table: str, keys: Mapping[str, str], way: str) -> di
     same = sides[0].result.where == sides[1].result.where
     both = all(isinstance(side.result, Combinable) for side in sides)
     instead = path_to("tables", table, "compare", **keys, way="combine") if same and both else ""
-    shown = {"found": value, "picture": _picture(value), "lines": _table(value)}
+    shown = {"found": value, "picture": _picture(value), "lines": _table(value, same=same)}
     return {"sides": sides, "same": same, "instead": instead, **shown}
 
 
@@ -220,7 +220,7 @@ def _picture(found: Lines) -> Picture | None:
     return Picture.of(Drawing.of(panel))
 
 
-def _table(found: Lines) -> Table:
+def _table(found: Lines, *, same: bool) -> Table:
     """Each number before and after, the difference with its bounds, and the change in words."""
     rows = []
     for line in list(found)[:_MOST_LINES]:
@@ -229,7 +229,9 @@ def _table(found: Lines) -> Table:
         numbers = [named[name] for name in ("before", "after", "difference", "lower", "upper")]
         texts = [write(float(value)) if math.isfinite(value) else "–" for value in numbers]
         rows.append((str(named["query"]), *texts, str(named["in_words"])))
-    heads = ("", "before", "after", "difference", "from", "to", "change")
+    heads: tuple[str, ...] = ("", "before", "after", "difference", "from", "to", "change")
+    if same:  # in the same rows nothing has changed
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
     more = f" {len(rows):,} of {len(found):,} lines; the CSV file has all of them." if len(rows) < len(found) else ""
     return Table.plain(heads, rows, f"From and to: the {100 * found.confidence:g}% interval of the difference.{more}")
 

@@ -305,7 +305,7 @@ def most_rows(result: Result) -> int:
 
 
 def what_rows_lose(result: Result) -> str:
-    """What is not in synthetic rows, because it was not measured; empty if everything was."""
+    """What is not in tables and synthetic rows, because it was not measured; empty if everything was."""
     if not isinstance(result, TablesRelease):
         return ""
     groups = [table.group for table in result.measured if len(table.group) > 1]
@@ -316,8 +316,9 @@ def what_rows_lose(result: Result) -> str:
     more = f", and {len(groups) - _MOST_GROUPS} more" if len(groups) > _MOST_GROUPS else ""
     known = f"Measured together were {'; '.join(listed)}{more}." if groups else "No attributes were measured together."
     return (
-        f"{known} How other attributes depend on each other is not in these rows, or only as far as it follows from "
-        "those: do not publish, say, the average of one by the other from them. Ask for it instead."
+        f"{known} How other attributes depend on each other is in neither these tables nor synthetic rows, or only as "
+        "far as it follows from those: publish nothing about it, such as the average of one by the other. Ask for it "
+        "by itself."
     )
 
 

@@ -180,7 +180,7 @@ def _values(visit: Visit, saved: Saved, path: str) -> dict[str, Any]:
         "drawing": "" if drawn else f"{base}/drawn?{urlencode([*_fields(visit), *pending.items()])}",
         "counted": COUNTED,
         "most_rows": most,
-        "rows_lose": what_rows_lose(result) if most else "",
+        "rows_lose": what_rows_lose(result),
         "rows": visit.text("rows", f"{min(most, 1000)}"),
         "rows_problem": _rows_problem(visit, most),
         "again": "",
