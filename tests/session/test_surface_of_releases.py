@@ -79,7 +79,7 @@ def test_intervals_of_tables_hold_the_truth(session, frame):
         lines = release.to_frame(["sex", "age"], confidence=0.9)
         held += int(((lines.lower <= truth.ravel()) & (truth.ravel() <= lines.upper)).sum())
     assert held > 437
-    assert set(release.to_frame(confidence=0.9).columns) == {"table", *frame, "count", "lower", "upper"}
+    assert set(release.to_frame(confidence=0.9).columns) == {"table", *frame, "count", "lower", "upper", "how"}
     asked = release.interval([{"age": (3, 9), "sex": "F"}, {}])
     assert asked.kind == "exact"
     assert (asked.lower <= asked.estimate).all()
@@ -90,6 +90,10 @@ def test_bounds_are_missing_where_nothing_was_measured(session):
     lacking = next(group for group in release.groups if release.estimated.squares.missing(*group))
     with pytest.warns(UserWarning, match="No bounds"):
         assert np.isinf(release.to_frame(list(lacking), confidence=0.9).upper).all()
+    lines = release.to_frame()
+    ways = {group: set(lines.how[lines.table == " × ".join(group)]) for group in release.groups}
+    assert ways == {group: {release.table(*group).how} for group in release.groups}
+    assert {"measured", "independent"} <= {way for (way,) in ways.values()}
     assert release.interval({"age": 3}).kind == "approximate"
 
 

@@ -441,7 +441,8 @@ class TablesRelease(Released):
         lower, upper = (table.lower, table.upper) if bounded else (None, None)
         three = (None if cells is None else cells.ravel() for cells in (table.counts, lower, upper))
         labels = dict(zip(table.group, cell_labels(table.labels), strict=True))
-        return Sheet(labels, (Column("count", *three),), counted=self.counted_rows)  # type: ignore[arg-type]
+        columns = (Column("count", *three),)  # type: ignore[arg-type]
+        return Sheet(labels, columns, counted=self.counted_rows, how=table.how)
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
         """The expected error of each table."""

@@ -84,6 +84,8 @@ class Sheet:
     """A remark on the bounds, if one is needed."""
     counted: str = ""
     """Which rows were counted, in a few words, if not all."""
+    how: str = ""
+    """Where the numbers come from, if that differs between sheets: measured, or computed in some way."""
     of: int = 0
     """How many lines there are in all, if the sheet holds only the first ones."""
 
@@ -108,6 +110,8 @@ class Sheet:
             columns[free_name("note", {*columns, *taken})] = note
         if self.counted:
             columns[free_name("counted", {*columns, *taken})] = [self.counted] * self.lines
+        if self.how:
+            columns[free_name("how", {*columns, *taken})] = [self.how] * self.lines
         return columns
 
     def held_by(self, rule: HoldBack | None) -> Sheet:
@@ -137,6 +141,7 @@ class Sheet:
             "columns": [column.to_plain() for column in self.columns],
             "counted": self.counted or None,
             "note": self.note,
+            **({"how": self.how} if self.how else {}),
         }
         if len(self.columns) == 1 and not self.prefixed:
             only = plain["columns"][0]
