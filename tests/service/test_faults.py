@@ -8,10 +8,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -126,6 +128,22 @@ def test_a_full_disk(small_disk):
 def test_a_disk_that_becomes_read_only(tmp_path):
     with Served(tmp_path) as service:
         check_a_failing_disk(service, read_only(tmp_path))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_what_it_says_cannot_be_written(tmp_path):
+    """Its words go to a full disk: it serves, and starts again what ended."""
+    with Served(tmp_path) as service:
+        service.process.terminate()
+        service.process.wait(60)
+        with open("/dev/full", "w") as nowhere:
+            command = [sys.executable, "-m", "adyton", "serve", str(service.config)]
+            service.process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
+        service.wait()
+        for part in ("keeper", "web", "worker"):
+            assert service.kill(part)
+            assert until_answered(service, f"after-{part}")[0] == 200
+        assert service.process.poll() is None
 
 
 @pytest.mark.parametrize("name", ["people.anchor", "audit.log"])

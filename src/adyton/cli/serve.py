@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -74,12 +75,15 @@ def command(
         def ready() -> None:
             place = settings.http.listen
             address = place if settings.http.is_local else f"http{'s' if settings.http.certificate else ''}://{place}"
-            say(f"Serving {listing(settings.datasets)} at {address}. Ctrl-C ends it.")
+            serving = f"Serving {listing(settings.datasets)} at {address}. Ctrl-C ends it."
             if single:
+                say(serving)
                 token = access.Access(Path(settings.http.access)).make(config.OWNER, role="curator")
                 say(f"Your token, for this run: {token}")
             else:
-                remark(f"Tokens for analysts: adyton token {given[0]} NAME")
+                with suppress(OSError):  # a log on a full disk ends no service
+                    say(serving)
+                    remark(f"Tokens for analysts: adyton token {given[0]} NAME")
 
         service = supervisor.Service(settings, remark)
         asyncio.run(service.run(ready))

@@ -153,13 +153,18 @@ class Service:
     """All processes of a service."""
 
     def __init__(self, config: Config, say: Callable[[str], None], local: LocalCalls | None = None) -> None:
-        self._config, self._say, self._local = config, say, local
+        self._config, self._tell, self._local = config, say, local
         self._runtime = Path()
         self._ended = asyncio.Event()
         self._keepers: dict[str, Part] = {}
         self._openings = 0
         self._watching: set[asyncio.Task[None]] = set()
         self.parts: list[Part] = []
+
+    def _say(self, text: str) -> None:
+        """Say what happens. Where that cannot be written, such as on a full disk, the service goes on."""
+        with suppress(OSError):
+            self._tell(text)
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Serve until the process is asked to end."""

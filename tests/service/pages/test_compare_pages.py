@@ -138,7 +138,7 @@ def test_results_of_others_stay_closed(visit, asked, key):
 def test_a_curator_compares_those_of_an_analyst(visit, asked):
     page = shown(visit("olga"), "a=c-all:mara&b=c-women:mara")
     assert page.status == 200
-    assert "What changed" in page.words
+    assert "How they differ" in page.words
     assert "ε = 0.2, mara" in page.words
 
 

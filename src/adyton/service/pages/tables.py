@@ -37,11 +37,11 @@ def table(visit: Visit, table: str) -> Page:
 
 
 def _odds(session: RemoteSession) -> str:
-    """What all answers together can tell, so far and at the end."""
+    """What all answers of the ledger together can tell, so far and at the end."""
     account = session.kernel.known_budget
-    so_far = f"{odds.often(account.spent)} from all answers so far, and " if account.spent else ""
+    so_far = f"{odds.often(account.spent)} from all answers of this ledger so far, and " if account.spent else ""
     start = f"An attacker who starts at 50% on whether a certain {session.unit} is in the table"
-    return f"{start} {so_far}{odds.often(account.total)} when all of the total is spent."
+    return f"{start} {so_far}{odds.often(account.total)} when all of its total is spent."
 
 
 def frame(session: RemoteSession, table: str) -> dict[str, Any]:
