@@ -223,6 +223,24 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(times: int, tmp_path
     assert left[0] < times
 
 
+@pytest.mark.parametrize("part", [True, False])
+def test_a_part_is_never_counted_at_a_later_moment_than_that_of_its_price(part: bool, tmp_path, monkeypatch) -> None:
+    """The row moves while the debit is written: after the price was set by what was, before anything is read."""
+    data, move = csv(tmp_path)
+    kernel = ad.Kernel(data, schema=SCHEMA, epsilon=1000)
+    parts = kernel.root.split("ward")
+    assert parts[0].count(CLEAR).value == 1
+    debit = ad.Kernel._debit
+    monkeypatch.setattr(ad.Kernel, "_debit", lambda *given: (debit(*given), move())[0])
+    if part:
+        with pytest.raises(KernelFailure):
+            parts[1].count(CLEAR)
+        assert kernel.spent == CLEAR
+    else:
+        assert kernel.root.where("ward = 1").count(CLEAR).value == 1
+        assert kernel.spent == 2 * CLEAR
+
+
 def test_rows_that_nobody_can_hold_are_not_divided_among_trees(tmp_path) -> None:
     data, _ = connection(tmp_path)
     schema = ad.Schema({"ward": ad.Integer(0, 3), "age": ad.Categorical(["0", "1"])})

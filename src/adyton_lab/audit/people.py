@@ -22,7 +22,7 @@ ATTRIBUTES = {
     "age": Integer(0, 6, nulls="level"),
     "sex": Categorical(["F", "M"]),
     "smoker": Boolean(),
-    "pay": Numeric(-10, 90, bins=5, outside="clamp"),
+    "balance": Numeric(-90, 10, bins=5, outside="clamp"),
     "dep": Categorical(["a", "b", "c"]),
     "visits": Integer(0, 15, outside="clamp"),
 }
@@ -46,8 +46,8 @@ def people(seed: int = 0) -> list[Row]:
     for person, size in SIZES.items():
         for _ in range(size):
             sex, smoker = "FMx"[random.choice(3, p=[0.5, 0.45, 0.05])], bool(random.integers(2))
-            pay, dep = float(random.integers(-30, 200)) / 2, "abc"[random.integers(3)]
-            rows.append((person, int(random.integers(-1, 8)), sex, smoker, pay, dep, int(random.integers(-2, 18))))
+            balance, dep = float(random.integers(-200, 30)) / 2, "abc"[random.integers(3)]
+            rows.append((person, int(random.integers(-1, 8)), sex, smoker, balance, dep, int(random.integers(-2, 18))))
     rows[-2:] = [("", None, "F", None, 1e300, "a", 3), ("", 2, None, True, None, None, None)]
     return [rows[place] for place in random.permutation(len(rows))]
 

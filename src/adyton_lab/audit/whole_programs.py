@@ -87,7 +87,7 @@ def _split(session: Session) -> Any:
 
 def _cells(session: Session) -> Any:
     """A histogram of attributes that nearly all rows match, so all rows of a person are counted."""
-    return _histogram(session._kernel.root.select("smoker", "pay", "dep", "visits").vectorize())
+    return _histogram(session._kernel.root.select("smoker", "balance", "dep", "visits").vectorize())
 
 
 def _coarse(session: Session) -> Any:
@@ -100,8 +100,8 @@ def _added(session: Session) -> Any:
     """Sums of all rows, of some rows, and of parts: each at the cost of a count, however much one row can change it."""
     root = session._kernel.root
     parts = root.split("age", Partition([0, 0, 1, 1, 1, 1, 1, 1]))
-    sums = [(root.sums("pay"), root), (root.where("sex = 'F'").sums("age", ["smoker"]), root)]
-    sums += [(root.shares("pay", ["sex"], degree=2), root), *((part.shares("pay"), part) for part in parts)]
+    sums = [(root.sums("balance"), root), (root.where("sex = 'F'").sums("age", ["smoker"]), root)]
+    sums += [(root.shares("balance", ["sex"], degree=2), root), *((part.shares("balance"), part) for part in parts)]
     return [
         vector.measure(Identity(vector.shape), EPSILON * rows.stability / vector.stability).answers.tolist()
         for vector, rows in sums
@@ -152,7 +152,7 @@ QUESTIONS: dict[str, dict[str, Question]] = {
         "histogram with misfits": _released(Histogram("age"), misfits="0.2"),
         "ranges": _released(Ranges("visits")),
         "ranges where": _released(Ranges("visits"), where="dep in ('a', 'b')"),
-        "ranges of two": _released(Ranges("pay", "age")),
+        "ranges of two": _released(Ranges("balance", "age")),
         "cdf": _released(Cdf("visits"), misfits=True),
     },
     "marginals": {
@@ -163,15 +163,15 @@ QUESTIONS: dict[str, dict[str, Question]] = {
         "wide, where": _released(Marginals(way=2), where="smoker = true", misfits=True),
     },
     "numbers": {
-        "sum": _released(Sum("pay")),
+        "sum": _released(Sum("balance")),
         "sum by": _released(Sum("age", by=["sex", "dep"])),
-        "mean": _released(Mean("pay", by="sex"), misfits=True),
+        "mean": _released(Mean("balance", by="sex"), misfits=True),
         "mean where": _released(Mean("visits", by=["smoker"]), where="dep = 'a' or age > 3"),
-        "variance": _released(Variance("pay", by=["sex"])),
-        "median": _released(Quantiles("pay", "median", by=["sex", "dep"])),
+        "variance": _released(Variance("balance", by=["sex"])),
+        "median": _released(Quantiles("balance", "median", by=["sex", "dep"])),
         "quartiles": _released(Quantiles("visits", "quartiles", by="sex")),
-        "deciles": _released(Quantiles("pay", "deciles"), where="smoker = true"),
-        "summary": _released(Summary("pay", by="smoker")),
+        "deciles": _released(Quantiles("balance", "deciles"), where="smoker = true"),
+        "summary": _released(Summary("balance", by="smoker")),
     },
     "operators": {
         "split": _split,
@@ -186,7 +186,7 @@ QUESTIONS: dict[str, dict[str, Question]] = {
     },
     "plans on tables": {
         **{f"{name}, line": _released(Ranges("visits"), algorithm=name) for name in algorithms(1)},
-        **{f"{name}, plane": _released(Ranges("pay", "age"), algorithm=name) for name in algorithms(2)},
+        **{f"{name}, plane": _released(Ranges("balance", "age"), algorithm=name) for name in algorithms(2)},
     },
     "learners on tables": {
         **{name: _fitted(name) for name in learners()},

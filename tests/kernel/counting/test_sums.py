@@ -134,6 +134,20 @@ def test_the_kernel_charges_what_it_hides():
     assert kernel.spent == 1
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "reach"), [(-100, 5, 100), (-5, 100, 100), (-100, -5, 100), (5, 100, 100), (-3, 3, 3), (0, 0, 1)]
+)
+def test_a_sum_moves_by_the_bound_that_is_farther_from_zero(low, high, reach):
+    """The stability covers the extreme rows, and one of them needs all of it."""
+    schema = Schema({"x": Integer(low, high)})
+    outcome = SumValues("x").plan(_shape(schema))
+    rows = CodedTable.checked(np.array([[0]]), schema), CodedTable.checked(np.array([[high - low]]), schema)
+    moved = [int(outcome.derive(table)[0].values()[0]) for table in rows]
+    assert moved == [low, high]
+    assert outcome.stability == reach == max(1, *map(abs, moved))
+    assert ShareRows("x").plan(_shape(schema)).stability == max(high - low, 1)
+
+
 def halved(kind):
     honest = kind.plan
 

@@ -1,14 +1,18 @@
 """The limit on rows per unit: at the root, by the unit's own rows, whatever the table is stored in."""
 
+import os
+from decimal import Decimal
 from fractions import Fraction as F
 
 import ibis
 import numpy as np
 import pandas
+import pyarrow
 import pytest
 
 import adyton as ad
 from adyton.errors import BadInput, SchemaError
+from adyton.kernel.counting import open_table
 from adyton.kernel.counting.public_rows import row_codes
 from adyton.workloads import Identity
 
@@ -61,6 +65,31 @@ def test_what_is_kept_of_a_person_depends_on_nobody_else(visits):
     assert (counts(alone, schema()) + counts(without, schema()) == both).all()
 
 
+UNITS = {
+    "integers": pyarrow.array([10, 11, 12, 13]),
+    "integers far apart": pyarrow.array([-5, 10**15, 7, 3 * 10**17]),
+    "the lowest integers": pyarrow.array([-(2**63), -(2**63) + 1, -(2**63) + 2, -(2**63) + 3]),
+    "unsigned": pyarrow.array([2**63, 2**63 + 7, 2**64 - 1, 1], pyarrow.uint64()),
+    "decimals": pyarrow.array([Decimal(number) / 4 for number in (-1, 2, 3, 4)], pyarrow.decimal128(12, 4)),
+    "texts": pyarrow.array(["p0", "p1 ", "P0", "10"]),
+    "bytes": pyarrow.array([b"0", b"1", b"\xff", b"10"]),
+    "codes": pyarrow.array(["a", "b", "c", "d"]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", UNITS)
+def test_the_rows_of_a_unit_that_are_kept_are_those_it_would_keep_alone(kind):
+    """Whichever units have the least or the greatest name, and however many there are."""
+    random = np.random.default_rng(len(kind))
+    owner = random.permutation(np.repeat(np.arange(4), [9, 30, 8, 12]))
+    names = UNITS[kind].take(pyarrow.array(owner))
+    table = pyarrow.table({"person": names, "age": random.integers(0, 10, owner.size), "sex": ["F"] * owner.size})
+    for limit in (1, 2, 4):
+        alone = [open_table(table.filter(pyarrow.array(owner == unit)), schema(limit)).vectorize() for unit in range(4)]
+        assert [int(rows.sum()) for rows in alone] == [limit] * 4
+        assert (open_table(table, schema(limit)).vectorize() == sum(alone)).all()
+
+
 def test_one_odd_row_of_somebody_else_changes_nothing(visits):
     """It makes columns of numbers columns of texts: a person's rows are still the same ones."""
     numbered = visits.dropna().assign(person=visits["person"].map({"heavy": "7", "b": "8", "c": "9", "d": "10"}))
@@ -68,6 +97,17 @@ def test_one_odd_row_of_somebody_else_changes_nothing(visits):
     typed = pandas.concat([numbered, odd])
     assert typed.dtypes["age"] != numbered.dtypes["age"]
     assert (counts(typed, schema()) == counts(numbered, schema())).all()
+
+
+def test_a_file_that_was_written_again_is_cut_by_its_new_units(tmp_path):
+    """With as many rows as before, so that remembered units would fit."""
+    data = tmp_path / "visits.csv"
+    opened = []
+    for people, kept in ((range(8), 8), ([1] * 8, 2), ([1, 2] * 4, 4)):
+        data.write_text("person,age,sex\n" + "".join(f"p{person},3,F\n" for person in people))
+        os.utime(data, ns=(len(opened) * 10**9,) * 2)  # the clock of files has steps of some milliseconds
+        opened.append(open_table(data, schema(2)))
+        assert [table.count() for table in opened] == [kept] * len(opened)
 
 
 def test_rows_without_a_unit_are_one_unit_if_the_schema_says_so(visits):

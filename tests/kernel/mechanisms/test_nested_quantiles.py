@@ -27,6 +27,8 @@ def loss_of(kind, parts, places, count, epsilon=F(1)):
         ((F(1, 2),), [2, 1, 3], F(3)),
         (QUARTERS, [1, 1, 1], F(1, 2)),
         ((F(0), F(9, 10)), [1, 2, 1], F(2)),
+        ((F(1, 10),), [2, 1, 1], F(1)),
+        ((F(1, 10), F(9, 10)), [1, 1, 2], F(1)),
     ],
 )
 def test_the_loss_is_at_most_epsilon(parts, places, epsilon):

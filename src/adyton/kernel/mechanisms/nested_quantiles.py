@@ -136,11 +136,15 @@ class NestedQuantiles(Selection):
 
     @classmethod
     def audit_cases(cls) -> list[AuditCase]:
-        """A median with several places per cell, quartiles, and two lines with a cell that is not counted."""
+        """A median with several places per cell, quartiles, quantiles near either end, and two lines with a cell that
+        is not counted."""
         half, quarters = (Fraction(1, 2),), tuple(Fraction(part, 4) for part in (1, 2, 3))
+        low, high = Fraction(1, 10), Fraction(9, 10)
         return [
             cls(4, 4, half, np.array([1, 2, 3, 1])).case("nested quantiles, dealt", (4,)),
             cls(3, 3, quarters, np.array([1, 2, 1])).case("nested quantiles, quartiles", (3,)),
+            cls(3, 3, (low,), np.array([1, 2, 1])).case("nested quantiles, near the lower end", (3,)),
+            cls(3, 3, (low, high), np.array([1, 1, 2])).case("nested quantiles, near both ends", (3,)),
             cls(3, 2, quarters[:2], np.array([1, 1])).case("nested quantiles, two lines", (2, 3)),
         ]
 
