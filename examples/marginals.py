@@ -1,4 +1,4 @@
-"""Every table of two attributes, out of three, in one release; and sums of it for nothing.
+"""Every table of two attributes, out of three, in one release; and sums of it, free of charge.
 
 python examples/marginals.py
 """
@@ -16,9 +16,9 @@ def main() -> None:
         release = session.release(ad.Marginals(way=2, attrs=["sex", "department", "stay_days"]), epsilon=1)
         print(release.explain())
 
-        cells = release.to_frame()  # one line for each of the cells of all three attributes
-        table = cells.groupby(["department", "sex"], sort=False)["count"].sum().unstack()
-        print(f"\n{len(cells)} cells, summed over the days of stay:\n\n{table.round().astype(int)}\n")
+        cells = release.to_frame(["department", "sex"])  # without names: the lines of tables.csv
+        table = cells.pivot(index="department", columns="sex", values="count")
+        print(f"\n{table.round().astype(int)}\n")
 
         weeks = [{"department": name, "stay_days": (7, None)} for name in release.axes["department"]]
         bounds = release.interval(weeks)

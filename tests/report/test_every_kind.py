@@ -61,7 +61,7 @@ def results():
         "marginals": session.release(
             ad.Marginals(way=2, attrs=["age", "sex", "ward"]), epsilon, algorithm="identity", where="age >= 20"
         ),
-        "tables": session.release(ad.Marginals(way=2), epsilon, algorithm="select-pairs"),
+        "tables": session.release(ad.Marginals(way=2), epsilon, algorithm="select-pairs", pairs=2),
         "means": session.release(ad.Mean("cost", by="ward"), epsilon),
         "summary": session.release(ad.Summary("cost"), epsilon),
         "naive Bayes": session.fit(ad.Classifier("sex", ["age", "ward"], method="naive-bayes"), epsilon),
@@ -158,6 +158,38 @@ def test_every_picture_is_plotted(results, kind, tmp_path):
     figure = results[kind].plot(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 1000
     assert len(figure.axes) >= len(results[kind].drawings())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_frame_is_what_the_file_has(results, kind, tmp_path):
+    result = results[kind]
+    result.save(tmp_path / "kept")
+    frame, file = result.to_frame(), tmp_path / "kept" / result.sheets().file
+    pd.testing.assert_frame_equal(frame, pd.read_csv(file, keep_default_na=False, na_values=[""]), check_dtype=False)
+    wide, bounds = result.to_frame(confidence=0.99), [name for name in frame if name.endswith("lower")]
+    assert list(wide) == list(frame)
+    assert bool(bounds) == (kind not in ("naive Bayes", "tree", "configuration", "public configuration"))
+    assert all((wide[name].dropna() <= frame[name].dropna()).all() for name in bounds)
+    assert any((wide[name] < frame[name]).any() for name in bounds) == bool(bounds)
+    with pytest.raises(ad.errors.BadInput, match="confidence"):
+        result.to_frame(confidence=95)
+
+
+def test_a_table_takes_a_confidence(results):
+    for table in (results["counts"].table("sex", "age"), results["counts"].unbiased("sex", "age"),
+                  results["tables"].table("sex")):  # fmt: skip
+        frame, wide = table.to_frame(), table.to_frame(confidence=0.99)
+        error = ["standard_error"] * (table.errors is not None)
+        assert list(frame) == [*table.group, "count", "lower", "upper", *error, "counted", "how"]
+        assert (wide["lower"] < frame["lower"]).any()
+        assert (wide["upper"] > frame["upper"]).all()
+        assert list(table.to_frame(confidence=None)) == [name for name in frame if name not in ("lower", "upper")]
+        assert list(table.to_polars().columns) == list(frame)
+        with pytest.raises(ad.errors.BadInput, match="confidence"):
+            table.to_frame(confidence=95)
+    apart = next(group for group in results["tables"].groups if results["tables"].table(*group).how != "measured")
+    with pytest.warns(UserWarning, match="No bounds"):
+        assert not {"lower", "upper"} & set(results["tables"].table(*apart).to_frame())
 
 
 def test_where_there_is_no_picture_a_sentence_says_so(results):

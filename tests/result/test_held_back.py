@@ -39,7 +39,7 @@ def test_small_counts_are_held_back_everywhere(tmp_path):
 
 def test_wide_intervals_are_held_back_with_or_without_bounds():
     release = counts().held_back(wider_than="10%")  # bounds of ± 3: a count of 2 is shown if noise exceeds 28 times 1/ε
-    for frame in (release.to_frame(), release.to_frame(confidence=0.95)):
+    for frame in (release.to_frame(confidence=None), release.to_frame()):
         assert frame["held_back"].tolist() == [False, False, True]
     assert release.sheets(confidence=None).sheets[0].columns[0].held.all()  # nothing is known without bounds
 

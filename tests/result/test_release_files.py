@@ -259,7 +259,7 @@ def test_what_can_be_loaded_can_be_used(tmp_path, found):
         assert str(release.explain())
         assert "<svg" in release._repr_html_()
         assert repr(release).startswith("<release")
-        assert len(release.to_frame(integer=True, nonnegative=True)) == release.estimate.size
+        assert len(release.to_frame(release.schema.names, integer=True, nonnegative=True)) == release.estimate.size
         assert np.isfinite([release.answer({}), release.interval({}).upper]).all()
         release.save(tmp_path / str(number))
         assert ad.Release.load(tmp_path / str(number)).to_dict() == release.to_dict()

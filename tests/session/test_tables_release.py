@@ -65,8 +65,8 @@ def test_auto_measures_tables_one_by_one(released, frame):
     swapped = released.table("b", "a")
     assert np.array_equal(swapped.counts, released.table("a", "b").counts.T)
     assert released.table("a", "b", "d").counts.shape == (4, 5, 2)
-    assert list(swapped.to_frame().columns) == ["b", "a", "count"]
-    assert released.to_frame(["a", "d"]).shape == (8, 3)
+    assert list(swapped.to_frame(confidence=None).columns) == ["b", "a", "count", "how"]
+    assert len(released.to_frame(["a", "d"], confidence=None)) == 8
     assert set(released.to_frame().table) == {" × ".join(group) for group in released.groups}
 
 

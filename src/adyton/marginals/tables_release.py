@@ -8,11 +8,11 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -35,7 +35,7 @@ from adyton.result.intervals import Interval, radius
 from adyton.result.joint_law import JointLaw, is_whole, radius_of_sums
 from adyton.result.receipt import read_bought
 from adyton.result.released import Released, Slice, Table, one_by_one
-from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, cell_labels, with_counted
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets, with_counted
 from adyton.result.shown import TABLES
 from adyton.schema.plain_values import as_real, as_text, of_kind, part_of
 from adyton.solving.noise_moments import Moments, TableMoments
@@ -135,7 +135,8 @@ class TablesRelease(Released):
         if counts is None:
             table = self.model.table(*group)
             counts, how = table.counts, table.how
-        return Table(group, self.labels(group), counts, how, counted=self.counted_rows)
+        bounds = partial(table_interval, self, group)
+        return Table(group, self.labels(group), counts, how, counted=self.counted_rows, bounds=bounds)
 
     def unbiased(self, *attributes: str) -> Table:
         """A table by least squares alone: unbiased, with the exact standard error of each of its counts.
@@ -144,8 +145,10 @@ class TablesRelease(Released):
         """
         group = one_by_one(attributes, self.schema)
         counts = self.estimated.squares.table(*group)
-        error = float(np.sqrt(self.estimated.squares.variance(*group)))
-        return Table(group, self.labels(group), counts, "least squares", error, counted=self.counted_rows)
+        error, bounds = float(np.sqrt(self.estimated.squares.variance(*group))), partial(table_interval, self, group)
+        return Table(
+            group, self.labels(group), counts, "least squares", error, counted=self.counted_rows, bounds=bounds
+        )
 
     @cached_property
     def expected_pairs(self) -> dict[Group, Expected]:
@@ -361,24 +364,17 @@ class TablesRelease(Released):
 
     # ---- frames and rows --------------------------------------------------------------------------------------------
 
-    def to_arrow(self, attributes: str | Sequence[str] | None = None, *, confidence: float | None = None) -> pa.Table:
-        """The table of these attributes with one line per cell; without *attributes*, all requested tables.
+    def to_arrow(
+        self, attributes: str | Sequence[str] | None = None, *, confidence: float | None = CONFIDENCE
+    ) -> pa.Table:
+        """The lines of its CSV file as an Arrow table: all requested tables, with ``lower`` and ``upper``.
 
-        With *confidence*, the columns ``lower`` and ``upper`` too: from least squares, widened to include the count.
-        Where a table was not completely measured they are infinite, with a warning.
+        With *attributes*, the table of these only. Bounds come from least squares, widened to include the count; a
+        table that was not completely measured has none, and a single one says so in the column ``note`` and a warning.
         """
-        rate = None if confidence is None else float(share(confidence, "confidence"))
         if attributes is None:
-            return self.sheets(confidence=rate).to_arrow()
-        group = one_by_one((attributes,), self.schema)
-        return (self.table(*group) if rate is None else self.bounded(group, rate, loud=True)).to_arrow()
-
-    def bounded(self, group: Sequence[str], confidence: float, *, loud: bool = False) -> Table:
-        """A table with bounds on each count."""
-        bounds = table_interval(self, tuple(group), confidence)
-        if loud and bounds.missing:
-            warnings.warn(bounds.missing, stacklevel=3)
-        return replace(self.table(*group), lower=bounds.lower, upper=bounds.upper)
+            return super().to_arrow(confidence=confidence)
+        return self.table(*one_by_one((attributes,), self.schema)).to_arrow(confidence=confidence)
 
     @cached_property
     def row_source(self) -> ModelRows:
@@ -436,13 +432,7 @@ class TablesRelease(Released):
 
     def _sheet(self, group: Sequence[str], confidence: float | None) -> Sheet:
         """A table with its bounds, where they are finite."""
-        table = self.table(*group) if confidence is None else self.bounded(group, confidence)
-        bounded = table.upper is not None and bool(np.isfinite(table.upper).all())
-        lower, upper = (table.lower, table.upper) if bounded else (None, None)
-        three = (None if cells is None else cells.ravel() for cells in (table.counts, lower, upper))
-        labels = dict(zip(table.group, cell_labels(table.labels), strict=True))
-        columns = (Column("count", *three),)  # type: ignore[arg-type]
-        return Sheet(labels, columns, counted=self.counted_rows, how=table.how)
+        return replace(self.table(*group).sheet(confidence), note="")
 
     def more_sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> tuple[Sheets, ...]:
         """The expected error of each table."""

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 FILE = "number.csv"
 _LIMITS = (1, 2, 3, 5)
+_ROUNDED = 1 + Fraction(1, 1 << 20)
+"""The kernel rounds the scale of noise up, by less than this factor."""
 _UNCHECKED = (
     "A row with a blank or unknown value meets no comparison with it, and is not counted here; how many such rows "
     "there are is not known. To find out, ask for the rows by that attribute, and have those counted that do not match "
@@ -282,12 +284,16 @@ class RowsCut(Result):
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
         """The number of units that are cut, and of rows left out, at least."""
-        cut = self.cut_off
-        pairs = (cut.units_between, cut.rows_between)
+        cut, rate = self.cut_off, CONFIDENCE if confidence is None else confidence
+        pairs: tuple[tuple[float, float], ...] = (cut.units_between, cut.rows_between)
+        if rate != CONFIDENCE:
+            sides = (1, max(1, cut.most - cut.limit))  # the scales are 2/ε and 2m/ε
+            radii = [discrete_laplace_radius(2 * side / self.epsilon * _ROUNDED, rate) for side in sides]
+            pairs = tuple((value - far, value + far) for value, far in zip((cut.units, cut.rows), radii, strict=True))
         lower, upper = (np.array([pair[end] for pair in pairs]) for end in (0, 1))
         column = Column("count", np.array([cut.units, cut.rows]), lower, upper)
         labels = {"of": ["units with more rows than the limit", "rows left out, at least"]}
-        return Sheets(FILE, (Sheet(labels, (column,)),), CONFIDENCE)
+        return Sheets(FILE, (Sheet(labels, (column,)),), rate)
 
     def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
         """The count in words, which say what is "at least"."""

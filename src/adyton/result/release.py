@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,14 +27,23 @@ from adyton.result.combining import COMBINED, MOST, averaged, check_same, noise_
 from adyton.result.intervals import Interval
 from adyton.result.joint_law import CellLaw, JointLaw
 from adyton.result.known import Adjustment, KnownNoise, contradicted
-from adyton.result.noise_model import CombinedNoise, NoiseModel
+from adyton.result.noise_model import MOST_QUERIES, CombinedNoise, NoiseModel
 from adyton.result.number import cut_off
 from adyton.result.receipt import read_choice
 from adyton.result.released import Released, Slice, Table, one_by_one
 from adyton.result.result import result_from
 from adyton.result.rows import CellRows
-from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Look, Sheets, with_counted
-from adyton.result.shown import CELLS, arrow_of, cell_sheets, choice_in_words, error_in_words, sheets_of, shown_estimate
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Look, Sheets, rate_of, with_counted
+from adyton.result.shown import (
+    CELLS,
+    TOO_MANY_LINES,
+    arrow_of,
+    cell_sheets,
+    choice_in_words,
+    error_in_words,
+    sheets_of,
+    shown_estimate,
+)
 from adyton.schema.plain_values import as_plain, as_real, of_kind, part_of
 from adyton.tasks import as_queries
 from adyton.tasks.known import KnownTotals
@@ -184,8 +194,8 @@ class Release(Released):
         in evenly because the task did not ask for it.
         """
         group = one_by_one(attributes, self.schema)
-        counts, how = self._summed(group), self._how_summed(group)
-        return Table(group, self.labels(group), counts, how, counted=self.counted_rows)
+        counts, how, bounds = self._summed(group), self._how_summed(group), partial(self._bounds_of, group)
+        return Table(group, self.labels(group), counts, how, counted=self.counted_rows, bounds=bounds)
 
     def unbiased(self, *attributes: str) -> Table:
         """The same with the exact standard error of each count; refused unless the algorithm is linear and the table
@@ -203,8 +213,8 @@ class Release(Released):
                 "unbiased tables release marginals with all-pairs, identity, hdmm or another linear algorithm."
             )
         errors = self._in_order(group, np.sqrt(self.noise.variances(queries)))
-        counts, counted = self._summed(group), self.counted_rows
-        return Table(group, self.labels(group), counts, "least squares", errors, counted=counted)
+        counts, counted, bounds = self._summed(group), self.counted_rows, partial(self._bounds_of, group)
+        return Table(group, self.labels(group), counts, "least squares", errors, counted=counted, bounds=bounds)
 
     def error_lines(self) -> pa.Table:
         """A line for each requested table; for tasks without tables, one line for the table of all attributes.
@@ -262,6 +272,15 @@ class Release(Released):
         places = self._places(group)
         others = tuple(axis for axis in range(self.estimate.ndim) if axis not in places)
         return _transposed(self.estimate.sum(axis=others), places)
+
+    def _bounds_of(self, group: Sequence[str], confidence: float) -> Interval:
+        """Bounds on each cell of a table, in its shape; none for too many cells."""
+        queries = self._marginal(group)
+        if queries.count > MOST_QUERIES:
+            counts, endless = self._summed(group), np.inf
+            lower, upper = np.full(counts.shape, -endless), np.full(counts.shape, endless)
+            return Interval(counts, lower, upper, confidence, "approximate", note=TOO_MANY_LINES)
+        return self.noise.interval(queries, confidence).arranged(lambda cells: self._in_order(group, cells))
 
     def _in_order(self, group: Sequence[str], cells: Reals) -> Reals:
         """The cells of a table, from the order of the schema to the requested order."""
@@ -356,17 +375,18 @@ class Release(Released):
         self,
         attributes: str | Sequence[str] | None = None,
         *,
-        confidence: float | None = None,
+        confidence: float | None = CONFIDENCE,
         integer: bool = False,
         nonnegative: bool = False,
     ) -> pa.Table:
-        """An Arrow table with one line per cell; with *confidence*, the columns ``lower`` and ``upper`` too.
+        """The lines of its CSV file as an Arrow table: what the task asked for, with ``lower`` and ``upper``.
 
-        With *attributes*, the table of these only, summed over the others. No count lies outside its bounds: where
-        *integer* or *nonnegative* moved it, they are widened. Unknown bounds are infinite, and a warning says so.
+        With *attributes*, a line for each cell of the table of these only, summed over the others. No count lies
+        outside its bounds: where *integer* or *nonnegative* moved it, they are widened. Where there are no bounds, the
+        column ``note`` and a warning say why. Bounds of algorithms that adapt to the data come from simulated runs:
+        ``confidence=None`` does not wait for them.
         """
-        names = self.schema.names if attributes is None else self.schema.check_names(attributes)
-        return arrow_of(self, names, Look(integer, nonnegative), confidence)
+        return arrow_of(self, attributes, Look(integer, nonnegative), rate_of(confidence))
 
     # ---- what it shows and keeps ------------------------------------------------------------------------------------
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, overload
 
 import numpy as np
 
-from adyton.arrays import Integers, Reals, arrow_column
+from adyton.arrays import Integers, Reals
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import Rational, share
@@ -26,7 +27,7 @@ from adyton.result.figures import CellNumbers, Figure, Lines, numbered
 from adyton.result.intervals import Interval
 from adyton.result.result import Result
 from adyton.result.rows import RowsMade, RowSource, sampled_table, write_rows
-from adyton.result.sheets import cell_labels, free_name, to_pandas, with_counted
+from adyton.result.sheets import CONFIDENCE, Column, Sheet, cell_labels, free_name, rate_of, to_pandas, to_polars
 from adyton.schema import Schema
 from adyton.tasks.questions import Cells as Places
 from adyton.tasks.questions import as_boxes, one_question
@@ -318,29 +319,41 @@ class Table:
     errors: float | Reals | None = None
     """The standard error of each count, where it is known exactly: one for all, or one for each."""
 
-    lower: Reals | None = None
-    upper: Reals | None = None
-    """Bounds on each count, if requested."""
     counted: str = ""
     """Which rows were counted, in a few words, where that is not all of them."""
+    bounds: Callable[[float], Interval] | None = None
+    """From a confidence to bounds on each count, in the shape of the table."""
 
-    def to_arrow(self) -> pa.Table:
-        """One line per cell: the labels, the count, and its standard error and bounds if there are any."""
-        import pyarrow as pa
-
-        columns = dict(zip(self.group, cell_labels(self.labels), strict=True))
-        values: dict[str, Any] = {"count": self.counts.ravel()}
+    def sheet(self, confidence: float | None) -> Sheet:
+        """One line per cell: the labels, the count with its bounds, its standard error if known, and how it was
+        obtained. A note says why there are no bounds."""
+        lower = upper = errors = None
+        interval = None if confidence is None or self.bounds is None else self.bounds(confidence)
+        if interval is not None and not interval.missing:
+            lower = np.minimum(interval.lower, self.counts).ravel()
+            upper = np.maximum(interval.upper, self.counts).ravel()
         if self.errors is not None:
-            values["standard_error"] = np.broadcast_to(self.errors, self.counts.shape).ravel()
-        if self.lower is not None and self.upper is not None:
-            values |= {"lower": self.lower.ravel(), "upper": self.upper.ravel()}
-        columns |= {free_name(name, columns): value for name, value in values.items()}
-        columns = with_counted(columns, self.counted, self.counts.size)
-        return pa.table({name: arrow_column(value) for name, value in columns.items()})
+            errors = np.broadcast_to(self.errors, self.counts.shape).ravel()
+        labels = dict(zip(self.group, cell_labels(self.labels), strict=True))
+        note = "" if interval is None else interval.missing or interval.note
+        columns = (Column("count", self.counts.ravel(), lower, upper, errors),)
+        return Sheet(labels, columns, note=note, counted=self.counted, how=self.how)
 
-    def to_frame(self) -> Any:
+    def to_arrow(self, *, confidence: float | None = CONFIDENCE) -> pa.Table:
+        """One line per cell: the labels, the count with its bounds, its standard error if known, and how it was
+        obtained. Where there are no bounds, the column ``note`` and a warning say why."""
+        sheet = self.sheet(rate_of(confidence))
+        if sheet.note:
+            warnings.warn(sheet.note, stacklevel=3)
+        return sheet.to_arrow()
+
+    def to_frame(self, *, confidence: float | None = CONFIDENCE) -> Any:
         """The same as a pandas DataFrame."""
-        return to_pandas(self.to_arrow())
+        return to_pandas(self.to_arrow(confidence=confidence))
+
+    def to_polars(self, *, confidence: float | None = CONFIDENCE) -> Any:
+        """The same as a polars DataFrame."""
+        return to_polars(self.to_arrow(confidence=confidence))
 
     def __repr__(self) -> str:
         counted = f"; {self.counted}" if self.counted else ""

@@ -36,7 +36,7 @@ from adyton.result.folder import (
 )
 from adyton.result.misfits import Misfits, not_counted, read_misfits
 from adyton.result.receipt import Receipt, RowsCounted, read_receipt
-from adyton.result.sheets import AS_IT_IS, CONFIDENCE, HoldBack, Look, Sheets, to_pandas, to_polars
+from adyton.result.sheets import AS_IT_IS, CONFIDENCE, HoldBack, Look, Sheets, rate_of, to_pandas, to_polars
 from adyton.schema import Schema
 from adyton.schema.plain_values import as_amount, as_plain, as_text, of_kind, part_of
 from adyton.tasks import Task, task_from_dict
@@ -264,8 +264,11 @@ class Result(ABC):
     # ---- in numbers -------------------------------------------------------------------------------------------------
 
     def to_arrow(self, *, confidence: float | None = CONFIDENCE) -> pa.Table:
-        """The requested numbers as an Arrow table: labels, then numbers with their bounds."""
-        return self.sheets(confidence=confidence).to_arrow()
+        """The lines of its CSV file as an Arrow table: labels, then numbers with their bounds.
+
+        *confidence* is that of the bounds; None leaves them out where they take time.
+        """
+        return self.sheets(confidence=rate_of(confidence)).to_arrow()
 
     def to_frame(self, *arguments: Any, **options: Any) -> Any:
         """The same as :meth:`to_arrow`, with the same options, as a pandas DataFrame."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from adyton.arrays import Array, Flags, Reals, arrow_column
 from adyton.errors import BadInput
-from adyton.exact import exact
+from adyton.exact import exact, share
 from adyton.messages import shorten
 from adyton.solving.nonnegative import project_to_simplex
 
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 """The default confidence of bounds."""
+
+
+def rate_of(confidence: object) -> float | None:
+    """A confidence that a person gave, from 0 to 1; None if bounds are not wanted."""
+    return None if confidence is None else float(share(confidence, "confidence"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from adyton.arrays import Array, Reals
-from adyton.exact import display, exact
+from adyton.exact import display
 from adyton.queries import Identity, Marginals, Queries
 from adyton.result.intervals import NOT_MEASURED, Interval
 from adyton.result.known import keeping_totals
@@ -123,20 +121,21 @@ def _bounded(release: Release, queries: Queries, sheets: Sheets, look: Look, con
     return (sheets.noted(bounds.missing) if bounds.missing else _within(sheets, bounds, look)).held_by(release.hold)
 
 
-def arrow_of(release: Release, names: Collection[str], look: Look, confidence: float | None) -> pa.Table:
-    """The counts of every cell of some attributes as one table, with bounds if a confidence is given."""
+def arrow_of(
+    release: Release, attributes: str | Sequence[str] | None, look: Look, confidence: float | None
+) -> pa.Table:
+    """What the task asks for, or the counts of every cell of some attributes, as one table. A remark on the bounds is a
+    warning, too."""
     if confidence is None and release.hold is not None and release.hold.wider_than is not None:
-        return cell_sheets(release, names, look, CONFIDENCE).to_arrow()
-    sheets = cell_sheets(release, names, look, None)
-    if confidence is not None:
-        bounds = release.interval(Marginals(release.schema.shape, [_places(release, names)]), confidence)
-        if bounds.missing or bounds.confidence < float(exact(confidence, "confidence")):
-            warnings.warn(bounds.missing or bounds.note, stacklevel=3)
-        if bounds.beyond:
-            endless = np.full(bounds.estimate.shape, np.inf)
-            bounds = replace(bounds, lower=-endless, upper=endless)
-        sheets = _within(sheets, replace(bounds, note=""), look)
-    return sheets.held_by(release.hold).to_arrow()
+        confidence = CONFIDENCE  # how wide intervals are decides what is shown
+    sheets = (
+        sheets_of(release, look, confidence)
+        if attributes is None
+        else cell_sheets(release, release.schema.check_names(attributes), look, confidence)
+    )
+    if sheets.note:
+        warnings.warn(sheets.note, stacklevel=3)
+    return sheets.to_arrow()
 
 
 def _within(sheets: Sheets, bounds: Interval, look: Look) -> Sheets:
