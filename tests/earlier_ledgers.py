@@ -1,6 +1,8 @@
 """How a ledger of the current format becomes one as earlier formats were."""
 
+FOURTH = ("DROP TABLE changes", "PRAGMA user_version = 4")
 THIRD = (
+    *FOURTH,
     "ALTER TABLE ledger ADD COLUMN dataset TEXT",
     "UPDATE ledger SET dataset = (SELECT name FROM datasets)",
     "DROP INDEX entries_of_requests",

@@ -10,8 +10,8 @@ from adyton.kernel.ledger import Ledger
 TWENTIETH = Fraction(1, 20)
 
 
-def spend(ledger: Ledger, amount: Fraction | int, operator: str = "laplace") -> int:
-    return ledger.debit(amount, lineage=["root", "vectorize"], operator=operator)
+def spend(ledger: Ledger, amount: Fraction | int, operator: str = "laplace", **more: object) -> int:
+    return ledger.debit(amount, lineage=["root", "vectorize"], operator=operator, **more)
 
 
 def filled(path: Path, debits: int = 3) -> Path:

@@ -315,10 +315,10 @@ def test_what_is_not_a_ledger_on_a_server(address: str):
         Ledger.open(address, total=1, dataset="visits")
     change(address, "DROP TABLE ledger")
     Ledger.open(address, total=1, dataset="visits").close()
-    change(address, "UPDATE adyton_ledger SET format = 5")
+    change(address, "UPDATE adyton_ledger SET format = 6")
     with pytest.raises(LedgerError, match="Upgrade Adyton"):
         Ledger.open(address, total=1, dataset="visits")
-    change(address, "UPDATE adyton_ledger SET format = 4", "DROP TABLE requests")
+    change(address, "UPDATE adyton_ledger SET format = 5", "DROP TABLE requests")
     with Ledger.open(address, total=1, dataset="visits") as ledger:
         with pytest.raises(LedgerError, match="is damaged"):
             ledger.begin_request(None, "r", body="{}")

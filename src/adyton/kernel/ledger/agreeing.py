@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from adyton.exact import display, rounded_down
 from adyton.kernel.ledger.analysts import Balance, read_balance
+from adyton.kernel.ledger.changes import TOTAL, record
 from adyton.kernel.ledger.records import (
     RECOUNT,
     Account,
@@ -47,7 +48,8 @@ def reconcile(connection: Connection, name: str, balance: Balance, asked: Accoun
         if "total" not in accept:
             raise other_account(name, "total", old, new, raised=asked.total > balance.total)
         refuse_below_spent(name, asked.total, balance)
-        write_event(connection, "total", old, new)
+        record(connection, TOTAL, 1)
+        write_event(connection, TOTAL, old, new)
     names = read_names(connection)
     numbers = [number for number, own in names.items() if own == asked.dataset]
     if numbers:
@@ -55,11 +57,13 @@ def reconcile(connection: Connection, name: str, balance: Balance, asked: Accoun
     if ADD in accept:
         number = max(names) + 1
         insert(connection, "datasets", {"number": number, "name": asked.dataset})
+        record(connection, "data set", number)
         write_event(connection, "data sets", ", ".join(names.values()), ", ".join([*names.values(), asked.dataset]))
         return number
     if "dataset" not in accept or len(names) > 1:
         raise other_account(name, "dataset", " and ".join(names.values()), asked.dataset, raised=False)
     write(connection, "UPDATE datasets SET name = ? WHERE number = 1", (asked.dataset,))
+    record(connection, "data set", 1)
     write_event(connection, "dataset", names[1], asked.dataset)
     return 1
 

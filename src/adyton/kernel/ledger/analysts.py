@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from adyton.errors import BadInput, LedgerMismatch
 from adyton.exact import Rational, budget, display, exact
+from adyton.kernel.ledger.changes import read_total, record
 from adyton.kernel.ledger.tables import Connection, DamagedError, to_fraction, to_text, write
 from adyton.messages import shorten
 
@@ -81,10 +82,13 @@ class Balance(NamedTuple):
 
 def read_balance(connection: Connection) -> Balance:
     """The total, what was spent of it, and the analysts."""
-    row = connection.execute("SELECT total, spent FROM ledger").fetchone()
-    if row is None:
-        raise DamagedError("the account is missing")
-    return Balance(to_fraction(row[0]), to_fraction(row[1]), {own.name: own for own in read_analysts(connection)})
+    total = read_total(connection)
+    (text,) = connection.execute("SELECT spent FROM ledger").fetchone()
+    row = connection.execute("SELECT spent_after FROM entries ORDER BY number DESC LIMIT 1").fetchone()
+    spent = to_fraction(text)
+    if spent != (to_fraction(row[0]) if row else 0):
+        raise DamagedError("the sum of the debits differs from the amount spent in the account")
+    return Balance(total, spent, {own.name: own for own in read_analysts(connection)})
 
 
 def read_analysts(connection: Connection) -> tuple[Analyst, ...]:
@@ -163,4 +167,5 @@ def write_analyst(connection: Connection, name: str, asked: Analyst) -> tuple[st
         " SET part = excluded.part, aside = excluded.aside, expires = excluded.expires",
         (after.name, None if after.part is None else to_text(after.part), int(after.aside), "0/1", after.expires),
     )
+    record(connection, "analyst", after.name)
     return str(before) if before else f"{after.name}: not an analyst", str(after)

@@ -6,8 +6,9 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 
+from adyton.kernel.ledger.changes import adopt
 from adyton.kernel.ledger.records import Entry, Event, entry_of, event_of, number_of_rows, read_names, read_terms
-from adyton.kernel.ledger.tables import FORMAT, TABLES, Connection, DamagedError, append
+from adyton.kernel.ledger.tables import CHANGES, FORMAT, OF_FOURTH, Connection, DamagedError, append
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 
 _RENAMED = ("ledger", "entries", "events", "terms")
@@ -19,13 +20,16 @@ _MIGRATIONS = {
     2: ("ALTER TABLE entries ADD COLUMN terms TEXT",),
     3: (
         *(f"ALTER TABLE {table} RENAME TO old_{table}" for table in _RENAMED),
-        *TABLES,
+        *OF_FOURTH,
         "INSERT INTO ledger SELECT id, total, spent, created FROM old_ledger",
         "INSERT INTO datasets SELECT 1, dataset FROM old_ledger",
         "INSERT INTO terms SELECT 1, part, value FROM old_terms",
     ),
+    4: CHANGES,
 }
 """The statements that convert each earlier format to the next."""
+_CHAINED = 4
+"""The first format with a chain."""
 _ENTRY = "number, time, amount, spent_after, lineage, operator, status, process, terms"
 
 
@@ -37,6 +41,14 @@ def bring_up_to_date(connection: Connection) -> None:
     for number in range(version, FORMAT):
         for statement in _MIGRATIONS[number]:
             connection.execute(statement)
+    if version < _CHAINED:
+        _chain(connection)
+    adopt(connection)
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def _chain(connection: Connection) -> None:
+    """Write the entries and events of a ledger without a chain anew, with their chain."""
     names = read_names(connection)
     rows = connection.execute(
         "SELECT number, time, changed, old, new, process, consent FROM old_events ORDER BY number"
@@ -58,7 +70,6 @@ def bring_up_to_date(connection: Connection) -> None:
             raise DamagedError(f"entry {place + 1} is missing")
     for table in _RENAMED:
         connection.execute(f"DROP TABLE old_{table}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def terms_by_events(entries: Sequence[Entry], events: Sequence[Event], kept: Terms) -> Iterator[Terms]:

@@ -29,6 +29,7 @@ from adyton.kernel.ledger.analysts import (
     read_balance,
     write_analyst,
 )
+from adyton.kernel.ledger.changes import TOTAL, adopted, begin, record
 from adyton.kernel.ledger.file import ChangedError, LedgerFile, file_name
 from adyton.kernel.ledger.records import (
     ANALYST,
@@ -66,7 +67,17 @@ from adyton.kernel.ledger.requests import (
     write_status,
 )
 from adyton.kernel.ledger.store import Store
-from adyton.kernel.ledger.tables import Connection, Head, head_at, insert, last, now, to_text, write
+from adyton.kernel.ledger.tables import (
+    Connection,
+    Head,
+    current_head,
+    has_head,
+    insert,
+    last,
+    now,
+    to_text,
+    write,
+)
 from adyton.kernel.ledger.terms import ADD, WORDS, Terms, accepted, checked_text, differences, given_terms
 from adyton.kernel.ledger.words import (
     LedgerReport,
@@ -313,6 +324,7 @@ class Ledger(Budgeted):
             if stored.status == "begun":
                 statement = "UPDATE requests SET holder = ? WHERE analyst = ? AND id = ? AND status = 'begun'"
                 write(connection, statement, (holder, analyst or "", request))
+                record(connection, "request", analyst or "", request)
             return needed(connection, analyst, request)
 
     def finish_request(
@@ -350,6 +362,7 @@ class Ledger(Budgeted):
                 return False
             statement = "UPDATE requests SET status = 'withdrawn', holder = ? WHERE analyst = ? AND id = ?"
             write(connection, statement, (holder, analyst or "", request))
+            record(connection, "request", analyst or "", request)
             return True
 
     def cancel_request(self, analyst: str | None, request: str, *, holder: str | None = None) -> bool:
@@ -362,6 +375,7 @@ class Ledger(Budgeted):
             if not can_be_cancelled(connection, stored, holder):
                 return False
             write(connection, "DELETE FROM requests WHERE analyst = ? AND id = ?", (analyst or "", request))
+            record(connection, "request", analyst or "", request)
             return True
 
     def request(self, analyst: str | None, request: str) -> StoredRequest | None:
@@ -399,7 +413,8 @@ class Ledger(Budgeted):
                 "UPDATE ledger SET total = ? WHERE total = ? AND spent = ?",
                 (to_text(allowed), to_text(balance.total), to_text(balance.spent)),
             )
-            write_event(connection, "total", display(balance.total), display(allowed), words)
+            record(connection, TOTAL, 1)
+            write_event(connection, TOTAL, display(balance.total), display(allowed), words)
 
     def add_to(self, others: str, *, consent: str) -> None:
         """Record that this ledger adds to *others* of the same table, with the data owner's consent."""
@@ -428,6 +443,7 @@ class Ledger(Budgeted):
             write(connection, "UPDATE entries SET status = ? WHERE number = ? AND status = 'debited'", (status, entry))
             if text is not None:
                 insert(connection, "answers", {"entry": entry, "answer": text})
+            record(connection, "debit", entry)
 
     def _encoded(self, answer: Any) -> str | None:
         """An answer as text. It is paid for: an answer that cannot be written still reaches the program."""
@@ -449,12 +465,11 @@ class Ledger(Budgeted):
 
     def head(self) -> Head:
         """How far the ledger has come. Kept elsewhere, it shows later whether a ledger was rolled back or replaced."""
-        return self._read(
-            lambda connection: head_at(connection, last(connection, "entries"), last(connection, "events"))
-        )
+        return self._read(current_head)
 
     def check_head(self, head: Head | str) -> None:
-        """Check all entries and events, and that the ledger has those of an earlier :meth:`head`."""
+        """Check everything in the ledger, and that it has all that was there at an earlier :meth:`head`. A head of an
+        early version, of two numbers and a digest, covers entries and events alone."""
         known = Head.parse(head) if isinstance(head, str) else head
         self._read(lambda connection: _check_head(connection, self._file.name, known))
 
@@ -547,15 +562,21 @@ def store_at(path: str | os.PathLike[str] | None) -> Store:
 def _report(connection: Connection, path: str | None) -> LedgerReport:
     balance, entries, events, datasets = read_checked(connection)
     account = datasets[0].name, balance.total, balance.spent
-    head = head_at(connection, len(entries), len(events))
+    head = current_head(connection)
     analysts = tuple(balance.analysts.values())
-    return LedgerReport(*account, path, entries, events, datasets[0].terms, datasets[1:], analysts, head)
+    terms, further = datasets[0].terms, datasets[1:]
+    return LedgerReport(*account, path, entries, events, terms, further, analysts, head, adopted(connection))
 
 
 def _check_head(connection: Connection, name: str, head: Head) -> None:
-    read_checked(connection)
-    entries, events = last(connection, "entries"), last(connection, "events")
-    if entries < head.entries or events < head.events or head_at(connection, *head[:2]) != head:
+    read_checked(connection, answers=True)
+    insist_head(connection, name, head)
+
+
+def insist_head(connection: Connection, name: str, head: Head) -> None:
+    """Raise an error if the ledger does not have all that was there at an earlier head."""
+    if not has_head(connection, head):
+        entries, events = last(connection, "entries"), last(connection, "events")
         raise LedgerError(
             f"{name} was rolled back or replaced: it has {entries} entries and {events} events, and not the "
             f"{head.entries} and {head.events} that were noted earlier. Restore the ledger that has them."
@@ -566,6 +587,7 @@ def _write_account(connection: Connection, asked: Account) -> None:
     row = {"id": 1, "total": to_text(asked.total), "spent": to_text(asked.spent), "created": now()}
     insert(connection, "ledger", row)
     insert(connection, "datasets", {"number": 1, "name": asked.dataset})
+    begin(connection)
 
 
 class Tally(Budgeted):

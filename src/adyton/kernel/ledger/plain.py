@@ -56,6 +56,7 @@ def report_from_plain(plain: object) -> LedgerReport:
         further=_all(plain, "further", _further),
         analysts=_all(plain, "analysts", _analyst),
         head=_optional(plain, "head", _head),
+        early=_optional(plain, "early", _early),
     )
 
 
@@ -165,8 +166,14 @@ def _further(plain: object) -> DataSet:
 
 
 def _head(plain: object) -> Head:
-    entries, events, digest = _parts(plain, 3)
-    return Head(_as_whole(entries, "entries"), _as_whole(events, "events"), _word(digest))
+    entries, events, changes, digest = _parts(plain, 4)
+    chained = None if changes is None else _as_whole(changes, "changes")
+    return Head(_as_whole(entries, "entries"), _as_whole(events, "events"), chained, _word(digest))
+
+
+def _early(plain: object) -> tuple[int, int]:
+    entries, events = _parts(plain, 2)
+    return _as_whole(entries, "entries"), _as_whole(events, "events")
 
 
 def _terms(plain: object) -> Terms:

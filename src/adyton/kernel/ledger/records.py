@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from adyton.errors import BadInput, BudgetExceeded
 from adyton.exact import Rational, budget, display, positive
 from adyton.kernel.ledger.analysts import Analyst, Balance, read_balance
+from adyton.kernel.ledger.changes import check_changes, record
 from adyton.kernel.ledger.tables import (
     Connection,
     DamagedError,
@@ -308,6 +309,7 @@ def check_recent(connection: Connection) -> Balance:
     check_chain(connection, "entries", after)
     read_events(connection)
     check_chain(connection, "events")
+    check_chain(connection, "changes", max(0, last(connection, "changes") - RECENT))
     for own in read_names(connection):
         read_terms(connection, own)
     return balance
@@ -360,14 +362,16 @@ def _from_json(text: object) -> Terms | tuple[Any, ...] | None:
         return None
 
 
-def read_checked(connection: Connection) -> Contents:
-    """Everything in the ledger, checked. Call it inside a transaction, so that the parts are consistent."""
+def read_checked(connection: Connection, *, answers: bool = False) -> Contents:
+    """Everything in the ledger, checked; with *answers*, stored answers and results as well. Call it inside a
+    transaction, so that the parts are consistent."""
     balance, entries = read_balance(connection), read_entries(connection)
     check(balance, entries)
     events = read_events(connection)
     check_analysts(balance, entries, events)
     for table in ("entries", "events"):
         check_chain(connection, table)
+    check_changes(connection, [(event.changed, event.new) for event in events], answers=answers)
     names = read_names(connection)
     datasets = tuple(DataSet(number, name, read_terms(connection, number)) for number, name in names.items())
     return Contents(balance, entries, events, datasets)
@@ -396,6 +400,8 @@ def write_debit(
     row |= {"lineage": json.dumps(lineage), "operator": operator, "process": os.getpid()}
     row |= {"terms": json.dumps(terms.to_plain()) if isinstance(terms, Terms) else terms, **whose._asdict()}
     number = append(connection, "entries", row, {"status": "debited" if terms != RECOUNT else "answered"})
+    if terms == RECOUNT:
+        record(connection, "debit", number)
     write(
         connection,
         "UPDATE ledger SET spent = ? WHERE spent = ? AND total = ?",
@@ -428,8 +434,10 @@ def write_terms(connection: Connection, terms: Terms, dataset: int) -> None:
             " ON CONFLICT (dataset, part) DO UPDATE SET value = excluded.value",
             (dataset, part, "" if value is None else str(value)),
         )
+        record(connection, "terms", dataset, part)
 
 
 def judge(connection: Connection, entry: int, terms: Terms) -> None:
     """Record whom an earlier debit protects, where that became known only now."""
     write(connection, "UPDATE entries SET judged = ? WHERE number = ?", (json.dumps(terms.to_plain()), entry))
+    record(connection, "debit", entry)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from adyton.errors import BadInput
+from adyton.kernel.ledger.changes import insist_unchanged, record
 from adyton.kernel.ledger.records import Entry, read_entries
 from adyton.kernel.ledger.tables import Connection, DamagedError, insert, now, write
 from adyton.messages import shorten
@@ -75,7 +76,8 @@ def checked_id(request: object) -> str:
 
 
 def read_request(connection: Connection, analyst: str | None, request: str) -> StoredRequest | None:
-    """The stored request with this id."""
+    """The stored request with this id, if it is as it was written."""
+    insist_unchanged(connection, "request", analyst or "", request)
     row = connection.execute(
         f"SELECT {_COLUMNS.format(result='r.result')} {_FROM} WHERE r.analyst = ? AND r.id = ?",
         (analyst or "", request),
@@ -118,6 +120,7 @@ def write_request(
         row = {"analyst": analyst or "", "id": request, "dataset": number, "body": body, "status": status}
         made = now()
         insert(connection, "requests", {**row, "made": made, "holder": holder})
+        record(connection, "request", analyst or "", request)
         return StoredRequest(analyst, request, name, body, status, made, holder), True
     if (stored.body, stored.dataset) != (body, name):
         raise BadInput(f"the id {request} was used for another request. Choose a new id.")
@@ -174,6 +177,7 @@ def write_status(
         "UPDATE requests SET status = ?, result = ?, note = ? WHERE analyst = ? AND id = ? AND status = ?",
         (status, result, note, stored.analyst or "", stored.id, stored.status),
     )
+    record(connection, "request", stored.analyst or "", stored.id)
     return replace(stored, status=status, result=result, note=note)
 
 
@@ -185,6 +189,8 @@ def charged(connection: Connection, stored: StoredRequest) -> bool:
 def read_answers(connection: Connection, analyst: str | None, request: str) -> tuple[Answered, ...]:
     """The debits for a request and their answers, in order."""
     entries = _entries(connection, analyst, request)
+    for entry in entries:
+        insist_unchanged(connection, "debit", entry.number)
     answers = [
         connection.execute("SELECT answer FROM answers WHERE entry = ?", (entry.number,)).fetchone()
         for entry in entries

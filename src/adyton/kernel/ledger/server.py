@@ -20,8 +20,9 @@ from urllib.parse import unquote
 
 from adyton.errors import BadInput, LedgerError
 from adyton.kernel.ledger import store
+from adyton.kernel.ledger.changes import adopt
 from adyton.kernel.ledger.store import Store
-from adyton.kernel.ledger.tables import FORMAT, TABLES, Connection, DamagedError, DisturbedError
+from adyton.kernel.ledger.tables import CHANGES, FORMAT, TABLES, Connection, DamagedError, DisturbedError
 from adyton.kernel.sealed import this_process
 from adyton.messages import shorten
 
@@ -36,6 +37,8 @@ from adyton.kernel.engines.postgres import connected_to, refusal_of
 
 MARK = "adyton_ledger"
 """A table with the number of the format: it distinguishes a ledger from what other programs keep in a schema."""
+_FIRST = 4
+"""The first format on servers."""
 _DEFAULT = "adyton"
 """The schema where the address names none."""
 _LONGEST_NAME = 63
@@ -92,22 +95,53 @@ class LedgerServer(Store):
                 self.disconnect()
 
     def bring_up_to_date(self, connection: Connection) -> None:
-        """There are no earlier formats on servers."""
+        """Convert a ledger of the fourth format, the first on servers, within the current transaction."""
+        if connection.execute(f"SELECT format FROM {MARK}").fetchone() == (_FIRST,):
+            for statement in CHANGES:
+                connection.execute(statement.replace(" INTEGER", " BIGINT"))
+            adopt(connection)
+            connection.execute(f"UPDATE {MARK} SET format = {FORMAT}")
 
     @contextmanager
     def look(self) -> Iterator[Connection]:
-        """A transaction for reading only, of a ledger that need not be open."""
+        """A transaction for reading only, of a ledger that need not be open. One of an earlier format is converted in
+        temporary tables, which are gone when the transaction is undone."""
         try:
             with store.in_use, self.plainly():
-                if not self._kept():
+                version = self._format()
+                if version is None:
                     raise LedgerError(f"{self.name} does not exist. Check the address and the schema of the ledger.")
-            with self.transaction(write=False) as connection:
-                yield connection
+            if version == FORMAT:
+                with self.transaction(write=False) as connection:
+                    yield connection
+            else:
+                with store.in_use, self.plainly(), self._undone() as connection:
+                    for statement in CHANGES:
+                        made = statement.replace("CREATE TABLE", "CREATE TEMP TABLE")
+                        connection.execute(made.replace(" INTEGER", " BIGINT"))
+                    adopt(connection)
+                    yield connection
         finally:
             self.disconnect()
 
+    @contextmanager
+    def _undone(self) -> Iterator[ServerConnection]:
+        """One state of the ledger, in a transaction that may write, and is undone."""
+        connection = self._begin(self._connected(), write=True, kept=False)
+        try:
+            connection.execute("ROLLBACK AND CHAIN")
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            connection.execute(f"SET LOCAL search_path TO {identifier(self._schema)}, pg_temp")
+            yield connection
+        finally:
+            self._undo(connection)
+
     def _kept(self) -> bool:
-        """Whether there is a ledger; an error if it is of a newer version."""
+        """Whether there is a ledger."""
+        return self._format() is not None
+
+    def _format(self) -> int | None:
+        """The format of the ledger, None if there is none; an error if it is of a newer version."""
         connection = self._begin(self._connected(), write=False, kept=False)
         try:
             mark = sql_text(f"{identifier(self._schema)}.{MARK}")
@@ -115,15 +149,15 @@ class LedgerServer(Store):
             rows = connection.execute(f"SELECT format FROM {MARK}").fetchall() if found else [(FORMAT,)]
         finally:
             self._undo(connection)
-        version = rows[0][0] if len(rows) == 1 else 0
-        if version < FORMAT:
+        version = int(rows[0][0]) if len(rows) == 1 else 0
+        if version < _FIRST:
             raise DamagedError("its format number is missing")
         if version > FORMAT:
             raise LedgerError(
                 f"{self.name} has ledger format {version}, but this version reads formats up to {FORMAT}. Upgrade "
                 "Adyton."
             )
-        return found
+        return version if found else None
 
     def _create(self, fill: Callable[[Connection], None]) -> None:
         """Make all tables in one transaction. If two processes do so, the first wins, and the second finds them."""

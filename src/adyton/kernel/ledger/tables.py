@@ -6,8 +6,9 @@ Rows are written inside a transaction, one at a time, and only if the ledger is 
 statement such as ``UPDATE … WHERE spent = …`` that changes no row, or that would run outside a transaction, means that
 another process has written since. Then nothing may be written.
 
-Entries and events are never changed or removed. Each has in its column ``chain`` a digest of all of its values that
-stay as they are, and of the digest before it. So one digest stands for everything that was ever written.
+Entries, events and changes are never changed or removed. Each has in its column ``chain`` a digest of all of its values
+that stay as they are, and of the digest before it. So one digest stands for everything that was ever written. A change
+says what another row is from now on (:mod:`adyton.kernel.ledger.changes`).
 """
 
 from __future__ import annotations
@@ -22,14 +23,23 @@ from typing import Any, NamedTuple, Protocol
 
 from adyton.errors import BadInput
 
-FORMAT = 4
+FORMAT = 5
 """The current format. The first had no terms and no grid; debits of the second did not keep their terms; the third had
-one data set, no analysts and no chain. All are converted when they are opened."""
+one data set, no analysts and no chain; the chain of the fourth covered entries and events only. All are converted when
+they are opened."""
 _WRITTEN = ("number", "time", "amount", "spent_after", "lineage", "operator", "process", "terms")
 ENTRY = (*_WRITTEN, "dataset", "analyst", "request")
 EVENT = ("number", "time", "changed", "old", "new", "process", "consent", "dataset")
-"""The columns that the chain of entries, and that of events, covers. A null analyst is the curator."""
-TABLES = (
+CHANGE = ("number", "what", "name", "value")
+"""The columns that the chains of entries, of events and of changes cover. A null analyst is the curator."""
+_CHAINED = {"entries": ENTRY, "events": EVENT, "changes": CHANGE}
+CHANGES = (
+    """CREATE TABLE changes (
+        number INTEGER PRIMARY KEY,
+        what TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, chain TEXT NOT NULL)""",
+    "CREATE INDEX changes_of ON changes (what, name, number)",
+)
+OF_FOURTH = (
     """CREATE TABLE ledger (
         id INTEGER PRIMARY KEY CHECK (id = 1), total TEXT NOT NULL, spent TEXT NOT NULL, created TEXT NOT NULL)""",
     "CREATE TABLE datasets (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
@@ -52,6 +62,7 @@ TABLES = (
         made TEXT NOT NULL, holder TEXT, result TEXT, note TEXT, PRIMARY KEY (analyst, id))""",
     "CREATE TABLE answers (entry INTEGER PRIMARY KEY, answer TEXT NOT NULL)",
 )
+TABLES = (*OF_FOURTH, *CHANGES)
 """``judged`` are the terms of an entry that became known only after it was written. In ``requests``, the empty analyst
 is the curator."""
 
@@ -155,7 +166,7 @@ def append(connection: Connection, table: str, row: dict[str, object], more: dic
     """Add the next row of *table* to its chain; *more* are values that the chain does not cover."""
     before = connection.execute(f"SELECT number, chain FROM {table} ORDER BY number DESC LIMIT 1").fetchone()
     number, previous = before or (0, origin(connection, table))
-    columns = ENTRY if table == "entries" else EVENT
+    columns = _CHAINED[table]
     whole = {"number": number + 1, **row}
     chain = linked(previous, (whole[name] for name in columns))
     insert(connection, table, {**whole, **(more or {}), "chain": chain})
@@ -164,7 +175,7 @@ def append(connection: Connection, table: str, row: dict[str, object], more: dic
 
 def check_chain(connection: Connection, table: str, after: int = 0) -> None:
     """Compute the chain anew, from the row with the number *after*; a difference is damage."""
-    columns = ENTRY if table == "entries" else EVENT
+    columns = _CHAINED[table]
     rows = connection.execute(
         f"SELECT {', '.join(columns)}, chain FROM {table} WHERE number > ? ORDER BY number", (after,)
     )
@@ -180,30 +191,50 @@ class Head(NamedTuple):
 
     entries: int
     events: int
+    changes: int | None
+    """None in a head of an early version, whose digest stands for entries and events alone."""
     digest: str
-    """It stands for all entries and events until then."""
+    """It stands for all entries, events and changes until then."""
 
     def __str__(self) -> str:
-        return f"{self.entries} {self.events} {self.digest}"
+        return " ".join(str(part) for part in self if part is not None)
 
     @classmethod
     def parse(cls, text: str) -> Head:
         """The head that was written as text.
 
-        >>> Head.parse(f"12 3 {'0a' * 32}").entries
-        12
+        >>> Head.parse(f"12 3 40 {'0a' * 32}").changes
+        40
         """
         parts = _HEAD.fullmatch(text.strip()) if isinstance(text, str) else None
         if parts is None:
-            raise BadInput("the head of a ledger is two numbers and a digest, as adyton ledger FILE --head prints it.")
-        return cls(int(parts[1]), int(parts[2]), parts[3])
+            raise BadInput(
+                "the head of a ledger is three numbers and a digest, as adyton ledger FILE --head prints it."
+            )
+        return cls(int(parts[1]), int(parts[2]), None if parts[3] is None else int(parts[3]), parts[4])
 
 
-def head_at(connection: Connection, entries: int, events: int) -> Head:
-    """The head when the ledger had so many entries and events."""
-    digests = chain_at(connection, "entries", entries), chain_at(connection, "events", events)
-    return Head(entries, events, linked("", digests))
+def current_head(connection: Connection) -> Head:
+    """How far the ledger has come."""
+    entries, events, changes = (last(connection, table) for table in _CHAINED)
+    return head_at(connection, entries, events, changes)
 
 
-_HEAD = re.compile(r"([0-9]{1,18}) ([0-9]{1,18}) ([0-9a-f]{64})", re.ASCII)
-_ONE = {"entries": "entry", "events": "event"}
+def head_at(connection: Connection, entries: int, events: int, changes: int | None) -> Head:
+    """The head when the ledger had so many entries, events and changes."""
+    digests = [chain_at(connection, "entries", entries), chain_at(connection, "events", events)]
+    if changes is not None:
+        digests.append(chain_at(connection, "changes", changes))
+    return Head(entries, events, changes, linked("", digests))
+
+
+def has_head(connection: Connection, head: Head) -> bool:
+    """Whether the ledger once was as far as *head*, or is so now. This reads one row of each chain."""
+    counts = zip(head[:3], _CHAINED, strict=True)
+    return all((number or 0) <= last(connection, table) for number, table in counts) and (
+        head_at(connection, *head[:3]) == head
+    )
+
+
+_HEAD = re.compile(r"([0-9]{1,18}) ([0-9]{1,18})(?: ([0-9]{1,18}))? ([0-9a-f]{64})", re.ASCII)
+_ONE = {"entries": "entry", "events": "event", "changes": "change"}

@@ -31,6 +31,8 @@ class LedgerReport(Account):
     """The other data sets, if there are several; ``dataset`` and ``terms`` are those of the first."""
     analysts: tuple[Analyst, ...] = ()
     head: Head | None = None
+    early: tuple[int, int] | None = None
+    """How many entries and events an early version has written, whose chain covered nothing else; None: none."""
 
     @property
     def balance(self) -> Balance:
@@ -50,7 +52,8 @@ class LedgerReport(Account):
         mixed = (f"{several} ({', '.join(units)}): the total holds for one who is one unit in each.",) * (
             len(units) > 1
         )
-        return mixed if self.terms is None else (*self._notes(self.terms), *mixed)
+        early = () if self.early is None else (_not_covered(*self.early),)
+        return (*early, *(() if self.terms is None else self._notes(self.terms)), *mixed)
 
     def _all_terms(self) -> Iterator[Terms]:
         yield from (terms for terms in (self.terms, *(own.terms for own in self.further)) if terms is not None)
@@ -92,6 +95,15 @@ class LedgerReport(Account):
             "<thead><tr><th>entry</th><th>ε</th><th>spent after</th><th>operator</th><th>status</th></tr></thead>"
             f"<tbody>{rows}</tbody></table>"
         )
+
+
+def _not_covered(entries: int, events: int) -> str:
+    """What the chain of an early version did not cover."""
+    return (
+        f"An early version kept this ledger until entry {entries} and event {events}. Its chain did not cover the "
+        "total, terms, requests, stored answers and what became of a debit: until then they are as they were found "
+        "when a later version first opened it."
+    )
 
 
 def other_account(name: str, word: str, old: str, new: str, *, raised: bool) -> LedgerMismatch:
