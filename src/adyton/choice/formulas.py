@@ -138,7 +138,7 @@ def _text(formula: Formula, outside: int) -> str:
 
 
 _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
-_TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|([^\W\d]\w*)|`([^`]+)`|([-+*/^(),]))")
+_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|([^\W\d]\w*)|`([^`]+)`|([-+*/^(),]))")
 
 
 def parsed(text: str) -> Formula:

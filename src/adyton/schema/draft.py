@@ -341,7 +341,9 @@ def _of_lines(name: str, lines: Sequence[tuple[str, dict[str, str]]]) -> Variabl
             variable.codes += [(code, own or (meaning if len(codes) == 1 else "")) for code, own in codes]
     variable.said |= {key: _plain(cell) for key, cell in first.items() if key in _SAID}
     if "missing" in first:
-        variable.said["missing"] = [_plain(word) for word in re.split(r"\s*[;|,]\s*", first["missing"]) if word]
+        variable.said["missing"] = [
+            _plain(word) for part in re.split("[;|,]", first["missing"]) if (word := part.strip())
+        ]
     return variable
 
 
@@ -402,9 +404,19 @@ def _codes(text: str) -> list[tuple[Any, str]] | dict[str, str]:
     parts = re.split(r"[;|\n]", text)
     if len(parts) == 1:
         parts = re.split(r",(?=[^,=]+=)" if "=" in text else ",", text)
-    split = re.compile(r"(.+?)\s*(?:=|:\s|\s[-–]\s" + (r"|,\s)" if "|" in text else ")") + r"\s*(.+)", re.DOTALL)
-    pairs = [pair.groups() if (pair := split.fullmatch(part.strip())) else (part, "") for part in parts]
+    between = re.compile(r"=|:\s|\s[-–]\s" + r"|,\s" * ("|" in text))
+    pairs = [_pair(part.strip(), between) for part in parts]
     return [(code.strip(" \"'"), meaning.strip(" \"'")) for code, meaning in pairs if code.strip()]
+
+
+def _pair(part: str, between: re.Pattern[str]) -> tuple[str, str]:
+    """A code and its meaning, which is empty if there is none."""
+    found = between.search(part, 1)
+    return (
+        (part[: found.start()].strip(), part[found.end() :].strip())
+        if found and found.end() < len(part)
+        else (part, "")
+    )
 
 
 def _plain(text: Any) -> Any:

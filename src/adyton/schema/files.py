@@ -6,7 +6,6 @@ The tables ``[file]`` and ``[report]`` say how text files are written, and what 
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -280,7 +279,18 @@ def matches(pattern: str, name: str) -> bool:
     >>> matches("q*", "q12"), matches("q*", "age")
     (True, False)
     """
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
+    first, *parts = pattern.split("*")
+    if not parts:
+        return name == pattern
+    last = parts.pop()
+    place, end = len(first), len(name) - len(last)
+    if place > end or not (name.startswith(first) and name.endswith(last)):
+        return False
+    for part in parts:  # the first place of each leaves the most for the others
+        place = name.find(part, place, end) + len(part)
+        if place < len(part):
+            return False
+    return True
 
 
 def toml_key(name: str) -> str:

@@ -119,7 +119,7 @@ _MOMENT = re.compile(
     r"(?: ?(?:([Zz])|([+-])(\d\d)(?::?([0-5]\d))?))?)?",
     re.ASCII,
 )
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _CLOCKED = re.compile(r"([+-]?)(?:(\d{1,9}) days?,? )?(\d{1,9}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?", re.ASCII)
 _PARTS = re.compile(
     r"([+-]?)P(?!T?$)(?:(\d+(?:\.\d+)?)D)?(?:T(?!$)(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?"

@@ -41,7 +41,7 @@ _POSTGRES, _SPARK = ("postgresql://", "postgres://"), ("sc://",)
 _SINGLE = ("date", "timestamp", "time", "interval", "uuid", "binary", "null")
 _KINDS = "postgresql:// (PostgreSQL) and sc:// (Spark Connect)"
 _LIKE_ADDRESSES = re.compile(
-    r"\b(host|hostaddr|server|dbname|database|user|user id|uid|password|passwd|pwd|token|service)\s*=|:[^/\\]*@"
+    r"\b(host|hostaddr|server|dbname|database|user|user id|uid|password|passwd|pwd|token|service)\s*=|:[^/\\:@]*@"
     r"|^(postgres|postgresql|sc|spark|jdbc|odbc|mysql|mssql|oracle):",
     re.IGNORECASE,
 )

@@ -13,8 +13,8 @@ from adyton.kernel.ledger.words import LedgerReport
 from adyton.messages import printable
 
 _FEW = 3
-_PART = re.compile(r"(split\(.*?)(?: = .*\)|\)\[\d+\])")
-"""A step of a lineage: a split, and the part of it."""
+_NUMBERED = re.compile(r"\)\[\d+\]\Z")
+"""The end of a step of a lineage that is a part of a split, by its number."""
 
 
 class Line(NamedTuple):
@@ -73,9 +73,17 @@ def _free_part(entry: Entry) -> str:
     """The split of an entry that was answered free of charge in one of its parts; empty for other entries."""
     if not entry.amount and entry.status == "answered":
         for place, step in enumerate(entry.lineage):
-            if part := _PART.fullmatch(step):
-                return " > ".join((*entry.lineage[:place], f"{part[1]})"))
+            if split := _split(step):
+                return " > ".join((*entry.lineage[:place], f"{split})"))
     return ""
+
+
+def _split(step: str) -> str:
+    """The split of a step of a lineage that is a part of it, split(age = 3) or split(age)[3]: its beginning."""
+    if not step.startswith("split("):
+        return ""
+    numbered = _NUMBERED.search(step)
+    return step[: numbered.start()] if numbered else step.partition(" = ")[0] * (" = " in step and step.endswith(")"))
 
 
 def _line(entry: Entry) -> Line:

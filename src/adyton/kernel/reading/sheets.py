@@ -39,7 +39,7 @@ _LAST_DAY = 2_958_465
 """The number of 31 December 9999."""
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 """The built-in formats of dates and times; format 46 shows hours beyond a day."""
-_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^]]*\]')
+_LITERAL = re.compile(r'"[^"]*"?|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^][]*\]')
 
 
 def sheets_of(path: str, wanted: str) -> list[str]:

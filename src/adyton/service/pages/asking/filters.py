@@ -15,6 +15,7 @@ from adyton.messages import shorten, without_comma
 from adyton.schema import Boolean, Categorical, Integer, Numeric, Schema
 from adyton.schema.attributes import Attribute
 from adyton.schema.predicates import (
+    LONGEST,
     And,
     Between,
     Compare,
@@ -45,13 +46,12 @@ COMPARISONS: Mapping[str, str] = {
 """The comparisons of a condition, in words."""
 FIELDS = ("condition", "comparison", "value")
 """The fields of a row."""
-_ENDS = (
-    re.compile(r"\s*(.+?)\s+(?:to|and)\s+(.+?)\s*"),
-    re.compile(r"\s*(.+?)\s*(?:–|…|\.\.+)\s*(.+?)\s*"),
-    re.compile(r"\s*(.+?\d)\s*-\s*(\d+)\s*"),
-    re.compile(r"\s*([^,;]+?)\s*[,;]\s*([^,;]+?)\s*"),
+_BETWEEN = (
+    re.compile(r"\s(?:to|and)\s"),
+    re.compile(r"–|…|\.\.+"),
+    re.compile(r"(?<=\d)\s*-\s*(?=\d+\Z)"),
 )
-"""Both ends of "is between": 20 to 29, 20–29, 20-29; 20, 29."""
+"""What is between both ends of "is between": 20 to 29, 20–29, 20-29; or one comma or semicolon."""
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"([A-Za-z_]\w*)\"""")
 """A text, or a plain name in quotes."""
 _FEWEST, _MOST = 2, 50
@@ -166,16 +166,26 @@ def _predicate(condition: Condition, schema: Schema) -> Predicate:
         several = "0 to 5" if condition.comparison == "between" else "0; 5"
         doubt = f"{shorten(value)} can be read as one number or as two."
         raise BadInput(f"{doubt} {how} Two numbers are written {several}.")
+    if len(value) > LONGEST:
+        raise BadInput(f"A value has at most {LONGEST:,} characters, given {len(value):,} for {name}.")
     if condition.comparison == "between":
-        ends = next(filter(None, (way.fullmatch(value) for way in _ENDS)), None)
-        if ends is None:
-            raise BadInput(f"Give both ends for {name}, such as 20 to 29. Both belong to it.")
-        low, high = (end if attribute is None else _literal(end, attribute) for end in ends.groups())
+        low, high = (end if attribute is None else _literal(end, attribute) for end in _both_ends(name, value.strip()))
         return Between(name, low, high)
     if condition.comparison == "in":
         values = [own for own in value.split(";" if ";" in value else ",") if own.strip()]
         return In(name, tuple(own if attribute is None else _literal(own.strip(), attribute) for own in values))
     return Compare(name, condition.comparison, value if attribute is None else _literal(value, attribute))
+
+
+def _both_ends(name: str, text: str) -> tuple[str, str]:
+    """The ends of "is between", of which neither is empty."""
+    for between in _BETWEEN:
+        if (found := between.search(text, 1)) and found.end() < len(text):
+            return text[: found.start()].rstrip(), text[found.end() :].lstrip()
+    match [part.strip() for part in re.split("[,;]", text)]:
+        case [low, high] if low and high:
+            return low, high
+    raise BadInput(f"Give both ends for {name}, such as 20 to 29. Both belong to it.")
 
 
 def _condition(predicate: Predicate, schema: Schema) -> Condition | None:

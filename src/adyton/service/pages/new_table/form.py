@@ -253,7 +253,7 @@ def _number(text: str, what: str, *, whole: bool = False) -> int | float:
         thousands = re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+", plain, re.ASCII)
         how = f" Write {plain.replace(',', '')} without a comma." if thousands else ""
         raise ValueError(f"{what} must be a whole number such as 0 or 120, given {shorten(text)}.{how}")
-    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", plain, re.ASCII | re.IGNORECASE):
+    if re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?", plain, re.ASCII | re.IGNORECASE):
         number = float(plain)
         if math.isfinite(number):
             return number
