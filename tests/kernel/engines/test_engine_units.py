@@ -175,6 +175,18 @@ def test_in_postgres(postgres, monkeypatch):
         connection.execute("alter role adyton reset extra_float_digits")
 
 
+def test_the_name_of_a_whole_number_is_its_digits_in_postgres(postgres):
+    connection, address = postgres
+    rows = ", ".join(f"({place // 4}, {place % 7})" for place in range(120))
+    counts = []
+    for kind in ("smallint", "bigint", "text", "numeric(9, 2)"):
+        connection.execute(f"create table numbered (who {kind}, x integer); insert into numbered values {rows}")
+        counts.append(open_table(f"{address}#numbered", ad.Schema({"x": ad.Integer(0, 6)}, unit="who")).vectorize())
+        connection.execute("drop table numbered")
+    assert counts[0].sum() == 30
+    assert all((own == counts[0]).all() for own in counts)
+
+
 @pytest.mark.full
 def test_in_spark_and_connect(files, spark, remote, tmp_path):
     for session in (spark[0], remote):

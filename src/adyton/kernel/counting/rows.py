@@ -19,7 +19,7 @@ from adyton.errors import KernelFailure
 from adyton.kernel.counting.packs import KEYS_TOGETHER
 from adyton.kernel.reading.arrow import as_bytes, raw_numbers, storage
 from adyton.kernel.reading.cells import Cell, Condition, Leaf, Question, Term, Terms, codes, kept_cells
-from adyton.kernel.reading.texts import KNOWN, MISSING, UNREAD, WHITE
+from adyton.kernel.reading.texts import KNOWN, MISSING, WHITE
 from adyton.kernel.reading.values import ListedValues, ValueReader, Values, by_value
 from adyton.schema import Schema
 from adyton.schema.declaration import DROP
@@ -279,11 +279,12 @@ class UnitRows(OwnedRows):
 
     Claim.  At most ``rows_per_unit`` rows of each unit are kept, and which ones depends on that unit's rows alone. So
     two tables that differ by one unit differ by at most that many rows, whatever is done to the rows afterwards.
-    Proof.  Every row has one unit, which is a function of that row: two rows have the same unit if the texts, numbers
-    or bytes in the unit's column are the same. Rows without a unit are left out, or together form one unit like any
-    other. The rows of a unit are ordered by a hash of the unit and the row's values, and rows with the same hash by
-    their order among the unit's rows; the first ``rows_per_unit`` are kept. None of this depends on another unit's
-    rows.  ∎
+    Proof.  Every row has one unit, which is a function of that row: two rows have the same unit if the names in the
+    unit's column are the same. A text without the blanks around it is a name, and so are bytes; the name of a whole
+    number or a decimal is its shortest text, so that 7 has one name, whatever type another row gave the column. Rows
+    without a unit are left out, or together form one unit like any other. The rows of a unit are ordered by a hash of
+    the unit's name and of the row's values, and rows with the same hash by their order among the unit's rows; the first
+    ``rows_per_unit`` are kept. None of this depends on another unit's rows.  ∎
     """
 
     def __init__(self, stored: StoredRows, limit: int, *, cut: bool = True) -> None:
@@ -480,7 +481,8 @@ def _numbers_of(parts: Sequence[Any]) -> tuple[Integers, int, Hashes]:
             numbers = (values - values.dtype.type(least)).astype(np.int64, copy=False)
             if names.null_count:
                 numbers[~np.concatenate([raw_numbers(part)[1] for part in parts])] = -1
-            return numbers, most - least + 1, lambda wanted: _mixed(wanted.astype(np.uint64) + np.uint64(least % 2**64))
+            first = values.dtype.type(least)
+            return numbers, most - least + 1, lambda wanted: _hashes(pyarrow.array(wanted.astype(first.dtype) + first))
     if not len(names):
         return np.zeros(0, np.int64), 0, lambda wanted: np.zeros(0, np.uint64)
     chunks = names.dictionary_encode().chunks
@@ -500,22 +502,23 @@ def _lengths(names: Any) -> Integers:
 
 
 def _digits(value: Any) -> str | None:
-    """A decimal with all its digits, without trailing zeros after the point."""
+    """A decimal with all its digits, without a sign of zero or zeros at its end after the point."""
     if value is None:
         return None
-    text = format(value, "f")
+    text = format(value or abs(value), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _hashes(names: Any) -> Array:
-    """A hash of every unit; for a text, a hash of its beginning."""
+    """A hash of the beginning of every name; that of a whole number is its digits, as in a column of texts."""
+    import pyarrow
     from pyarrow import compute, types
 
-    if types.is_integer(names.type):
-        return _mixed(raw_numbers(names)[0].astype(np.uint64))
     hashes = [np.zeros(0, np.uint64)]
     for start in range(0, len(names), _NAMES_AT_A_TIME):
-        some = compute.binary_slice(names[start : start + _NAMES_AT_A_TIME], 0, _HASHED)
+        some = names[start : start + _NAMES_AT_A_TIME]
+        some = as_bytes(some.cast(pyarrow.large_string()) if types.is_integer(some.type) else some)
+        some = compute.binary_slice(some, 0, _HASHED)
         lengths = _lengths(some)
         ends = np.cumsum(lengths)
         octets = np.frombuffer(some.buffers()[2] or b"", np.uint8, count=ends[-1]).astype(np.uint64)
@@ -535,12 +538,13 @@ def _bits(values: Values) -> Array:
     import pyarrow
 
     data = values.data.astype(np.float64) + 0.0
-    bits = np.where((values.state == MISSING) | (values.state == UNREAD), 0, data.view(np.uint64))
+    bits = np.where(values.missing, 0, data.view(np.uint64))
     if values.keys:
         texts = [text.encode("utf-8", "surrogatepass") for text in values.keys]
         keys = _hashes(pyarrow.array(texts, pyarrow.large_binary()))
         bits = np.where(values.state == KNOWN, keys[values.data], np.uint64(0))
-    return np.asarray(bits.astype(np.uint64) + values.state.astype(np.uint64))
+    state = np.where(values.missing, MISSING, values.state)  # what cannot be read is missing in a column of its type
+    return np.asarray(bits.astype(np.uint64) + state.astype(np.uint64))
 
 
 def _mixed(numbers: Array) -> Array:

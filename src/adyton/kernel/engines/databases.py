@@ -163,11 +163,10 @@ def _value(value: object) -> str | None:
 
 
 def _name(value: object) -> bytes | None:
-    """The name of a unit: a text or a whole number, which never equal each other; None for any other value."""
+    """The name of a unit: a text, or the digits of a whole number; None for any other value."""
     if isinstance(value, int):
-        return b"whole %d" % value
-    name = value.strip(WHITE.encode()) if isinstance(value, _Text) else b""
-    return b"text " + name if name else None
+        return b"%d" % value
+    return value.strip(WHITE.encode()) or None if isinstance(value, _Text) else None
 
 
 class SqliteReader(Reader):

@@ -65,7 +65,8 @@ class Server(Dialect, ABC):
 
     @abstractmethod
     def digest(self, columns: Sequence[StoredColumn]) -> str:
-        """An expression by which rows are ordered; rows with the same values have the same digest."""
+        """An expression by which rows are ordered; rows with the same values have the same digest. The first column is
+        the unit, of which only the name counts: a whole number has the digest of its digits."""
 
     @abstractmethod
     def fetched(self, query: str, kinds: Sequence[str], *, many: bool = False) -> Iterator[Sequence[Any]]:

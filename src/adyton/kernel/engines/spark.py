@@ -181,8 +181,9 @@ class Spark(Server):
         return StoredColumn(f"cast({name} as binary)" if self._by_rows else name, "string")
 
     def digest(self, columns: Sequence[StoredColumn]) -> str:
-        """Spark's hash of several columns."""
-        return f"xxhash64({', '.join(own.sql for own in columns)})"
+        """Spark's hash of several columns. That of a whole number would be another one than that of its digits."""
+        unit, *others = columns
+        return f"xxhash64({', '.join([f'string({unit.sql})', *(own.sql for own in others)])})"
 
 
 def _by_bytes(name: str, column: Column) -> str:

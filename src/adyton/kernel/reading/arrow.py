@@ -201,8 +201,11 @@ def text_of(value: object) -> str | None:
     return quietly(lambda: _text(value))
 
 
-def own_text(value: object) -> str | None:
-    """A value that is a text; None for any other value, and for a text with an unpaired surrogate."""
+def name_of(value: object) -> str | None:
+    """The name of a unit among values of any type: a text, or the digits of a whole number; None for any other value,
+    and for a text with an unpaired surrogate."""
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return quietly(lambda: str(int(value)))
     return quietly(lambda: value.encode("utf-8").decode("utf-8")) if isinstance(value, str) else None
 
 

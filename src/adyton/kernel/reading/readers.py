@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.compiling import cached_property
 from adyton.errors import SchemaError
-from adyton.kernel.reading.arrow import own_text, text_of, texts
+from adyton.kernel.reading.arrow import name_of, text_of, texts
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema import Schema
@@ -238,10 +238,10 @@ class FrameReader(Reader):
     @cached_property
     def _taken(self) -> dict[tuple[str, bool], Any]:
         """All declared columns, copied when the first is counted, so that later changes of the frame do not mix rows.
-        In a column of Python objects, only texts name a unit."""
+        In a column of Python objects, only texts and whole numbers name a unit."""
         places = {column.name: place for place, column in reversed(list(enumerate(self.columns)))}
         objects = {column.name for column in self.columns if column.from_text}
-        wanted = [(places[name], own_text if unit and name in objects else text_of) for name, unit in self._declared]
+        wanted = [(places[name], name_of if unit and name in objects else text_of) for name, unit in self._declared]
         return dict(zip(self._declared, self.arrays(wanted), strict=True))
 
     def batches(self, names: Sequence[str], unit: str | None = None) -> Iterator[Sequence[Any]]:

@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from adyton.errors import SchemaError
-from adyton.kernel.reading.arrow import EXACT, own_text, text_of
+from adyton.kernel.reading.arrow import EXACT, name_of, text_of
 from adyton.kernel.reading.csv_reader import looks_like_data
 from adyton.kernel.reading.readers import Column, Reader, column_keys, file_identity
 from adyton.kernel.sealed import quietly
@@ -128,7 +128,7 @@ class ExcelReader(Reader):
 def _unit_text(value: object) -> str | None:
     """What names a unit: a text, or a whole number that a double holds exactly."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) <= EXACT
-    return text_of(value) if whole else own_text(value)
+    return text_of(value) if whole else name_of(value)
 
 
 class _Workbook:
