@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import numpy as np
@@ -196,17 +196,38 @@ def _times(column: Any) -> Any:
     return pyarrow.concat_arrays([_times(column[:middle]), _times(column[middle:])])
 
 
+_LIBRARIES = {"builtins", "datetime", "decimal", "uuid", "zoneinfo", "numpy", "pandas", "pytz", "dateutil"}
+"""Values of other classes are not asked for anything: their methods would run on rows that are paid for."""
+
+
+def is_from_library(value: object) -> bool:
+    """Whether the class of a value belongs to Python or to a library whose values are read."""
+    return type(value).__module__.partition(".")[0] in _LIBRARIES
+
+
 def text_of(value: object) -> str | None:
     """The plain text of a Python value, as in a CSV file; None for a value without a plain text."""
-    return quietly(lambda: _text(value))
+    return quietly(lambda: _text(_plain(value)))
 
 
 def name_of(value: object) -> str | None:
     """The name of a unit among values of any type: a text, or the digits of a whole number; None for any other value,
     and for a text with an unpaired surrogate."""
+    return quietly(lambda: _name(_plain(value)))
+
+
+def _name(value: Any) -> str | None:
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return quietly(lambda: str(int(value)))
-    return quietly(lambda: value.encode("utf-8").decode("utf-8")) if isinstance(value, str) else None
+        return str(int(value))
+    return value.encode("utf-8").decode("utf-8") if isinstance(value, str) else None
+
+
+def _plain(value: object) -> Any:
+    """The value if its class is known; the text or number from which somebody derived a class; None for all others."""
+    if is_from_library(value):
+        return value if is_from_library(getattr(value, "tzinfo", None)) else None
+    plain = ((str, str.__str__), (int, int.__pos__), (float, float.__pos__))  # without a method of that class
+    return next((same(cast(Any, value)) for kind, same in plain if issubclass(type(value), kind)), None)
 
 
 def _text(value: object) -> str | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from adyton.compiling import cached_property
 from adyton.errors import SchemaError
-from adyton.kernel.reading.arrow import name_of, text_of, texts
+from adyton.kernel.reading.arrow import is_from_library, name_of, text_of, texts
 from adyton.kernel.sealed import quietly
 from adyton.messages import listing, shorten, suggestion
 from adyton.schema import Schema
@@ -52,7 +52,8 @@ def family_of(kind: Any) -> str:
     if kind is None or types.is_nested(kind) or types.is_union(kind):
         return "unknown"
     if isinstance(kind, pyarrow.BaseExtensionType):
-        return {"arrow.uuid": "uuid", "arrow.json": "string"}.get(kind.extension_name, "unknown")
+        ours = type(kind).__module__ == "pyarrow.lib"  # a class of somebody else would make its values
+        return {"arrow.uuid": "uuid", "arrow.json": "string"}.get(kind.extension_name * ours, "unknown")
     for family, names in _FAMILIES.items():
         if any(getattr(types, f"is_{name}")(kind) for name in names):
             return family
@@ -220,13 +221,19 @@ Text = Callable[[object], str | None]
 
 
 def frame_reader(data: Any) -> Reader | None:
-    """The reader for a frame; None for anything else."""
+    """The reader for a frame; None for anything else. Frames of classes that are derived from the usual ones become
+    plain now: none of their methods may run once rows are paid for."""
     pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
     pyarrow = sys.modules.get("pyarrow")
     if pandas is not None and isinstance(data, pandas.DataFrame):
-        return PandasReader(data)
-    if polars is not None and isinstance(data, polars.DataFrame | polars.LazyFrame):
-        return PolarsReader(data)
+        return PandasReader(data if type(data) is pandas.DataFrame else pandas.DataFrame(data))
+    if polars is not None and isinstance(data, polars.LazyFrame):
+        raise SchemaError(
+            "a polars LazyFrame cannot be opened: its plan would run after rows are paid for, and can fail on one. Open"
+            " the file that it scans, or collect it: the rows of frame.collect() are those that ε protects."
+        )
+    if polars is not None and isinstance(data, polars.DataFrame):
+        return PolarsReader(data if type(data) is polars.DataFrame else polars.DataFrame(data))
     if pyarrow is not None and isinstance(data, pyarrow.Table):
         return ArrowReader(data)
     return None
@@ -272,18 +279,15 @@ class ArrowReader(FrameReader):
 
 
 class PolarsReader(FrameReader):
-    """A polars frame. The schema of a lazy one is resolved at opening; it is collected once, when it is counted."""
+    """A polars frame."""
 
     def __init__(self, frame: Any) -> None:
         import polars
         import pyarrow
 
         self.frame = frame
-        schema = quietly(frame.collect_schema)
-        if schema is None:
-            raise SchemaError("polars cannot list the columns of the lazy frame. Collect it, and open the result.")
         self.columns = []
-        for name, dtype in schema.items():
+        for name, dtype in frame.schema.items():
             empty = polars.DataFrame(schema={"x": dtype})
             arrow = quietly(lambda empty=empty: empty.to_arrow().schema.field("x").type)  # type: ignore[misc]
             objects = dtype == polars.Object
@@ -292,13 +296,12 @@ class PolarsReader(FrameReader):
             self.columns.append(_column(name, arrow, str(dtype), objects=objects))
 
     def arrays(self, wanted: Sequence[tuple[int, Text]]) -> list[Any]:
-        """A lazy frame is collected once. A column that polars cannot convert to Arrow is read as Python values."""
+        """A column that polars cannot convert to Arrow is read as Python values."""
         import polars
 
-        names = [self.columns[index].name for index, _ in wanted]
-        frame, arrays = self.frame.lazy().select(list(dict.fromkeys(names))).collect(), []
-        for name, (_, text) in zip(names, wanted, strict=True):
-            series = frame.get_column(name)
+        arrays = []
+        for index, text in wanted:
+            series = self.frame.get_column(self.columns[index].name)
             arrow = None if series.dtype == polars.Object else quietly(series.to_arrow)
             arrays.append(texts(series.to_list(), text) if arrow is None else arrow)
         return arrays
@@ -316,6 +319,7 @@ class PandasReader(FrameReader):
             values = _spelled_out(frame.iloc[:0, index])
             objects = _are_objects(values)
             kind = pyarrow.large_string() if objects else quietly(lambda values=values: _arrow(values).type)  # type: ignore[misc]
+            kind = kind if is_from_library(values.dtype) else None  # others convert themselves
             own, inner = str(frame.dtypes.iloc[index]), str(values.dtype)
             shown = own if own != "category" else f"category of {inner}"
             self.columns.append(_column(str(frame.columns[index]), kind, shown, objects=objects))
