@@ -68,7 +68,7 @@ class Keeper:
                 return await self._ask(who, identifier, self.results[who, identifier])
             case "list":
                 return [{"id": one, "analyst": of, "status": "done"} for of, one in self.results]
-            case "cancel" if (who, identifier) not in self.results:
+            case "cancel" if (who, identifier) not in self.results and "request" not in call:
                 raise NotFound("There is no such request.")
             case "measure":
                 self.runs[who, identifier] += 1

@@ -16,7 +16,7 @@ from fractions import Fraction
 import pytest
 
 from adyton.errors import BadInput
-from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import Ledger, Limits
 from adyton.service.channel import NotFound, UnderWay
 from adyton.service.keeper import Keeper
 from adyton.service.operations import CANCELLED, Operations
@@ -59,7 +59,9 @@ class Worker:
         return {"status": stored.status, "result": stored.result}
 
     def _debit(self, asked):
-        with self.ledger.on_behalf(asked["analyst"], asked["id"], body=asked["body"], holder=asked["holder"]):
+        who, id, holder = asked["analyst"], asked["id"], asked["holder"]
+        self.ledger.begin_request(who, id, body=asked["body"], holder=holder)
+        with self.ledger.on_behalf(who, id, holder=holder):
             self.ledger.settle(self.ledger.debit(TENTH, lineage=["root"], operator="laplace"), "answered")
 
 
@@ -71,34 +73,34 @@ def queue(path, test):
             ledger.set_analyst("mara")
             ledger.set_analyst("zoe")
             worker = Worker(ledger)
-            operations = Operations("visits", ledger, worker, time_limit=60, anchor=None)
+            operations = Operations("visits", ledger, worker, time_limit=60, anchor=None, limits=lambda who: None)
             await asyncio.wait_for(test(operations, worker, ledger), 60)
 
     asyncio.run(run())
 
 
 def test_a_request_is_cancelled_while_a_worker_prepares_it(tmp_path):
-    """Nothing is spent, who waits is told, and it is the turn of the next; the same id begins anew."""
+    """Nothing is spent, who waits is told, and it is the turn of the next; the same id is not used again."""
 
     async def test(operations, worker, ledger):
         hers = asyncio.create_task(operations.ask(("mara", "r"), BODY, 60))
         await worker.prepares.wait()
         next_ = asyncio.create_task(operations.ask(("zoe", "r"), BODY, 60))
         await operations.cancel(("mara", "r"))
-        assert (worker.killed, ledger.request("mara", "r"), ledger.spent) == (["r"], None, 0)
+        assert (worker.killed, ledger.request("mara", "r").status, ledger.spent) == (["r"], "withdrawn", 0)
         with pytest.raises(NotFound, match="was cancelled. Nothing was spent"):
             await hers
         assert worker.started == 1  # before the reply has come
-        with pytest.raises(NotFound, match="no request"):
+        with pytest.raises(NotFound, match="was cancelled. Nothing was spent"):
             await operations.fetch("mara", ("mara", "r"), 0)
-        with pytest.raises(NotFound):
-            await operations.cancel(("mara", "r"))
+        await operations.cancel(("mara", "r"))  # again: it is so
         worker.may_spend.set()
         worker.may_end.set()
         assert (await next_)["status"] == "done"
-        assert (await operations.ask(("mara", "r"), BODY, 60))["status"] == "done"
-        assert [entry.analyst for entry in ledger.entries()] == ["zoe", "mara"]
-        assert worker.calls == [("ask", "r")] * 3
+        with pytest.raises(BadInput, match="r was cancelled, and nothing was spent for it. Choose a new id"):
+            await operations.ask(("mara", "r"), BODY, 60)
+        assert [entry.analyst for entry in ledger.entries()] == ["zoe"]
+        assert worker.calls == [("ask", "r")] * 2
 
     queue(tmp_path / "ledger", test)
 
@@ -141,7 +143,7 @@ def test_a_debit_that_comes_between_the_withdrawal_and_the_end_of_the_worker_is_
         await operations.cancel(("mara", "r"))
         with pytest.raises(BadInput, match="was cancelled: nothing is spent"):
             await hers
-        assert (ledger.spent, ledger.request("mara", "r")) == (0, None)
+        assert (ledger.spent, ledger.request("mara", "r").status) == (0, "withdrawn")
 
     queue(tmp_path / "ledger", test)
 
@@ -150,13 +152,13 @@ def test_a_granted_request_can_be_cancelled_while_it_waits_for_its_turn(tmp_path
     async def test(operations, worker, ledger):
         first = asyncio.create_task(operations.ask(("zoe", "first"), BODY, 60))
         await worker.prepares.wait()
-        ledger.begin_request("mara", "r", body=BODY, status="waiting")
-        row = ledger.consent_request("mara", "r", grant=True, word="olga")
+        asked, _ = ledger.begin_request("mara", "r", body=BODY, limits=Limits(above=Fraction(0)))
+        row = ledger.consent_request("mara", "r", digest=asked.digest, grant=True, word="olga")
         assert (await operations.granted(row))["status"] == "under way"
         while ledger.request("mara", "r").holder is None:
             await asyncio.sleep(0.01)
         await operations.cancel(("mara", "r"))
-        assert (worker.killed, ledger.request("mara", "r")) == ([], None)
+        assert (worker.killed, ledger.request("mara", "r").status) == ([], "withdrawn")
         worker.may_spend.set()
         worker.may_end.set()
         assert (await first)["status"] == "done"
@@ -165,44 +167,23 @@ def test_a_granted_request_can_be_cancelled_while_it_waits_for_its_turn(tmp_path
     queue(tmp_path / "ledger", test)
 
 
-def test_what_an_ended_process_has_withdrawn_is_forgotten(tmp_path):
-    """It is in no list, and asked again it begins anew; while that process may run, it spends nothing."""
+def test_what_an_ended_process_has_withdrawn_stays_so(tmp_path):
+    """It is in no list, and has no way around the curator."""
 
     async def test(operations, worker, ledger):
+        settings = {"name": "visits", "time_limit": 60, "results": "own", "anchor": None, "worker": {}, "analysts": {}}
+        keeper = Keeper({**settings, "consent": {"mara": {"above": "0.05", "total": None}}})
+        keeper.ledger, keeper.operations = ledger, operations
         for request, holder in (("old", ENDED), ("new", f"elsewhere/1/1/{int(time.time())}")):
             assert ledger.withdraw_request("mara", request, body=BODY, holder=holder)
-            with pytest.raises(NotFound, match="no request"):
-                await operations.fetch("mara", ("mara", request), 0)
-        assert [row.id for row in ledger.requests()] == ["new"]
-        assert ledger.withdraw_request("mara", "old", body=BODY, holder=ENDED)
-        worker.may_spend.set()
-        worker.may_end.set()
-        assert (await operations.ask(("mara", "old"), BODY, 60))["status"] == "done"
-        with pytest.raises(BadInput, match="was cancelled"):
-            await operations.ask(("mara", "new"), BODY, 60)
-        assert [entry.request for entry in ledger.entries()] == ["old"]
-
-    queue(tmp_path / "ledger", test)
-
-
-def test_what_was_withdrawn_does_not_pass_without_consent(tmp_path):
-    """A process that ended between a withdrawal and its end leaves no way around the curator."""
-
-    async def test(operations, worker, ledger):
-        settings = {"name": "visits", "time_limit": 60, "results": "own", "anchor": None, "worker": {}}
-        keeper = Keeper({**settings, "consent_above": {"mara": "0.05"}})
-        keeper.ledger, keeper.operations = ledger, operations
-
-        async def checked(*_):
-            return {"epsilon": "0.1"}
-
-        operations.in_turn = checked
-        assert ledger.withdraw_request("mara", "r", body=BODY, holder=ENDED)
-        asked = {"call": "ask", "analyst": "mara", "role": "analyst", "id": "r", "request": json.loads(BODY)}
-        assert (await keeper.answer(asked))["status"] == "waiting"
+            asked = {"call": "ask", "analyst": "mara", "role": "analyst", "id": request, "request": json.loads(BODY)}
+            with pytest.raises(BadInput, match="was cancelled"):
+                await keeper.answer(asked)
         assert worker.calls == []
-        ledger.withdraw_request("mara", "r", body=BODY, holder=ENDED)
         assert await keeper.answer({"call": "list", "analyst": "mara", "role": "analyst"}) == []
+        for name in ("", " ", None):
+            with pytest.raises(BadInput, match="name of a person"):
+                await keeper.answer({"call": "list", "analyst": name, "role": "analyst"})
 
     queue(tmp_path / "ledger", test)
 
@@ -322,7 +303,8 @@ def test_a_worker_that_prepares_is_ended_and_another_answers_the_next(served):
     audit = [json.loads(line) for line in (served.folder / "audit.log").read_text().splitlines()]
     said = [(line["who"], line["method"], line["status"]) for line in audit if line.get("request") == "r-slow"]
     assert said.count(("mara", "DELETE", 200)) == said.count(("mara", "POST", 404)) == 1
-    assert served.ask("r-slow", request)[0] == 200  # the same id, as if it had never been used
-    assert Ledger.read(ledger).spent == Fraction(2, 1000)
-    late = served.call("DELETE", f"{place}/r-slow", who="mara")
+    status, _, body = served.ask("r-slow", request)
+    assert (status, "Choose a new id" in json.loads(body)["error"]["message"]) == (400, True)
+    assert Ledger.read(ledger).spent == Fraction(1, 1000)
+    late = served.call("DELETE", f"{place}/r-next", who="zoe")
     assert (late[0], json.loads(late[2])["error"]["kind"]) == (409, "UnderWay")

@@ -109,14 +109,21 @@ def test_a_request_that_waits_for_consent(served):
         ben.release(ad.Histogram("sex"), epsilon=2)
     place = f"/v1/datasets/people/requests/{waiting.value.id}"
     assert ben.spent == 0
-    assert error(served.call("POST", f"{place}/consent", {"grant": True, "analyst": "ben"}, "mara"))[0] == 403
-    status, _, _ = served.call("POST", f"{place}/consent", {"grant": True, "analyst": "ben", "word": "fine"}, "olga")
+    grant = {"grant": True, "analyst": "ben", "digest": served.digest(waiting.value.id), "word": "fine"}
+    assert error(served.call("POST", f"{place}/consent", grant, "mara"))[0] == 403
+    for wrong in ({"digest": "0" * 64}, {"digest": ""}, {"analyst": ""}, {"analyst": " "}, {"analyst": "Ben"}):
+        assert error(served.call("POST", f"{place}/consent", grant | wrong, "olga"))[0] in (400, 404)
+    del grant["digest"]
+    assert error(served.call("POST", f"{place}/consent", grant, "olga"))[0] == 400
+    grant["digest"] = served.digest(waiting.value.id)
+    status, _, _ = served.call("POST", f"{place}/consent", grant, "olga")
     assert status in (200, 202)
     assert ben.fetch(waiting.value.id).epsilon == ben.spent == 2
     with pytest.raises(Waiting) as second:
         ben.release(ad.Histogram("ward"), epsilon="1.5")
     place = f"/v1/datasets/people/requests/{second.value.id}"
-    served.call("POST", f"{place}/consent", {"grant": False, "analyst": "ben", "word": "too much"}, "olga")
+    refusal = {"grant": False, "analyst": "ben", "digest": served.digest(second.value.id), "word": "too much"}
+    served.call("POST", f"{place}/consent", refusal, "olga")
     with pytest.raises(AdytonError, match="refused"):
         ben.fetch(second.value.id)
     assert ben.count(1).epsilon == 1  # not above the limit
@@ -164,7 +171,9 @@ BAD = [
     ("/none", None, "mara", 404, "NotFound"),
     ("/hers", None, "zoe", 404, "NotFound"),
     ("/hers?analyst=mara", None, "zoe", 403, "Forbidden"),
-    ("/none/consent", {"grant": True, "analyst": "mara"}, "mara", 403, "Forbidden"),
+    ("/none/consent", {"grant": True, "analyst": "mara", "digest": "0" * 64}, "mara", 403, "Forbidden"),
+    *((f"/hers?analyst={name}", None, who, 400, "BadInput") for name in ("", "%20", "%09") for who in ("zoe", "olga")),
+    ("/hers?analyst=Mara", None, "olga", 404, "NotFound"),
     *(
         ("/../door/{door}/measure", {"source": source, "operator": operator, "epsilon": "1/100"}, who, status, kind)
         for source, operator, who, status, kind in [

@@ -157,7 +157,7 @@ class TestRaces:
             assert ask(served, "people", id, COUNT | {"epsilon": "1.0001"}, "ben")[0] == 202
             before = served.connect("ben").spent
             with ThreadPoolExecutor(2) as pool:
-                consent = {"grant": True, "analyst": "ben"}
+                consent = {"grant": True, "analyst": "ben", "digest": served.digest(id)}
                 granted = pool.submit(served.call, "POST", f"{place}/consent", consent, "olga")
                 cancelled = pool.submit(served.call, "DELETE", place, who="ben").result()
                 granted.result()
@@ -255,7 +255,8 @@ class TestWhatAnalystsAreTold:
             "time_limit": 1,
             "results": "own",
             "anchor": None,
-            "consent_above": {},
+            "consent": {},
+            "analysts": {},
             "worker": {},
         }
         keeper = Keeper(settings)
@@ -321,7 +322,7 @@ def test_what_is_cancelled_in_the_queue_is_cancelled_at_the_keeper(tmp_path):
             while not keeper.runs:
                 time.sleep(0.01)
             asked.append(pool.submit(server.ask, "POST", place, {"id": "new", "request": serving.COUNT}))
-            consent = {"grant": True, "analyst": "mara"}
+            consent = {"grant": True, "analyst": "mara", "digest": "0" * 64}
             asked.append(pool.submit(server.ask, "POST", f"{place}/known/consent", consent, "olga"))
             while b"adyton_under_way 4.0" not in server.ask("GET", "/metrics", who=None)[2]:
                 time.sleep(0.01)  # with this call there are four: two of them are in the queue, or will be at once
@@ -347,7 +348,7 @@ def test_a_part_moves_from_one_to_another(tmp_path):
 def test_a_part_of_somebody_who_was_taken_out(tmp_path, capsys):
     """It stays set aside, because another service may let them ask; the curator reads how to give it up."""
     worker = {"ledger": str(tmp_path / "l")}
-    settings = {"name": "d", "time_limit": 1, "results": "own", "anchor": None, "consent_above": {}, "worker": worker}
+    settings = {"name": "d", "time_limit": 1, "results": "own", "anchor": None, "consent": {}, "worker": worker}
     settings["analysts"] = {"bob": {"part": "2", "aside": True}}
     with Ledger.open(tmp_path / "l", total=10, dataset="d") as ledger:
         ledger.set_analyst("ann", part=7, aside=True)

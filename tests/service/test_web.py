@@ -210,7 +210,7 @@ def test_who_may_do_what(server, keeper):
     assert server.ask("GET", "/v1/datasets/visits/ledger", who="olga")[0] == 200
     server.ask("POST", ASK, {"id": "hers", "request": COUNT})
     assert server.ask("GET", f"{ASK}/hers?analyst=mara", who="olga")[2].decode() == RESULT
-    body = {"grant": True, "analyst": "mara", "word": "ok"}
+    body = {"grant": True, "analyst": "mara", "digest": "0" * 64, "word": "ok"}
     assert server.error("POST", f"{ASK}/hers/consent", body)[0] == 403
     server.ask("POST", f"{ASK}/hers/consent", body, who="olga")
     assert keeper.calls[-1] == {
@@ -219,6 +219,7 @@ def test_who_may_do_what(server, keeper):
         "role": "curator",
         "id": "hers",
         "analyst_of": "mara",
+        "digest": "0" * 64,
         "grant": True,
         "word": "ok",
     }

@@ -164,6 +164,11 @@ anchor = "people.anchor"
         """POST a request with an id."""
         return self.call("POST", "/v1/datasets/people/requests", {"id": id, "request": request, "wait": wait}, who)
 
+    def digest(self, id, analyst="ben"):
+        """That of a request, as a curator reads it."""
+        rows = json.loads(self.call("GET", "/v1/datasets/people/requests")[2])["requests"]
+        return next(row["digest"] for row in rows if (row["analyst"], row["id"]) == (analyst, id))
+
     def processes(self, module):
         """The numbers of the service's processes that run a module (``keeper``, ``worker``, ``web``)."""
         children, found = [self.process.pid], []

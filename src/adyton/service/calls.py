@@ -114,6 +114,7 @@ class Service:
             begin = partial(self._until_done, name, person, call, fields)
             place = self._place(name, owner or person.name)
             work = self._start(begin, key, person, place, passage.arrival, duration, subject)
+            work.asked = fields.get("request")
         elif work.subject != subject:
             raise BadInput("Another request of yours has this id. Choose another one.")
         passage.leave, done = await work.reply(passage.arrival, None if wait is None else round(wait * SECOND))
@@ -178,8 +179,8 @@ class Service:
                 self._described[place][name] = await self.keeper(name, person, "describe")
         return self._described[place][name]
 
-    def outcome(self, name: str, owner: str, identifier: str, outcome: Any) -> Response:
-        """The reply for what a keeper says of a request."""
+    def outcome(self, name: str, owner: str | None, identifier: str, outcome: Any) -> Response:
+        """The reply for what a keeper says of a request of *owner*; None is the curators, who are one."""
         if not isinstance(outcome, dict):
             outcome = {"status": "under way"}
         status = str(outcome.get("status"))

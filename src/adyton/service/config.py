@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from adyton.errors import BadInput
 from adyton.exact import budget, exact
+from adyton.kernel.ledger import Limits
 from adyton.messages import listing, shorten, suggestion
 
 OWNER = "owner"
@@ -38,9 +39,17 @@ class Analyst:
     aside: bool = False
     """Whether nobody else can spend their part."""
     consent_above: Fraction | None = None
-    """Requests with a larger ε wait for the curator; 0: all of them. Such an analyst has no access to the door."""
+    """Single requests with a larger ε wait for the curator; 0: all of them."""
+    consent_total: Fraction | None = None
+    """Requests that would take what they have spent of the ledger beyond this wait for the curator, however small each
+    is. Who has one of both limits has no access to the door."""
     expires: date | None = None
     """The last day on which they may spend."""
+
+    @property
+    def limits(self) -> Limits:
+        """Beyond what their requests need consent."""
+        return Limits(self.consent_above, self.consent_total)
 
     def spends_as(self, other: Analyst) -> bool:
         """Whether both say the same about a ledger."""
@@ -276,6 +285,7 @@ def _analyst(given: _Table) -> Analyst:
         part=given.take("part", lambda part: budget(_number(part), "part"), None),
         aside=given.take("aside", _flag, False),
         consent_above=given.take("consent_above", _amount, None),
+        consent_total=given.take("consent_total", _amount, None),
         expires=given.take("expires", _day, None),
     )
     given.end()
@@ -422,7 +432,7 @@ def _number(value: object) -> Any:
 
 
 def _amount(value: object) -> Fraction:
-    number = exact(_number(value), "consent_above")
+    number = exact(_number(value), "it")
     if number < 0:
         raise BadInput(f"it must be at least 0, given {shorten(value)}.")
     return number

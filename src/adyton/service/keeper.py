@@ -21,10 +21,11 @@ from typing import Any
 
 from adyton.errors import AdytonError, BadInput, LedgerMismatch
 from adyton.exact import display
-from adyton.kernel.ledger import Analyst, Ledger, StoredRequest
+from adyton.kernel.ledger import Analyst, Ledger, Limits, StoredRequest
 from adyton.kernel.ledger.plain import report_to_plain
 from adyton.kernel.ledger.records import Account
 from adyton.kernel.ledger.requests import checked_id
+from adyton.messages import shorten
 from adyton.schema.plain_values import as_plain
 from adyton.service import channel
 from adyton.service.channel import Forbidden, Message, NotFound, Refused
@@ -53,7 +54,7 @@ class Keeper:
         self.name: str = settings["name"]
         self.results: str = settings["results"]
         self.anchor = None if settings["anchor"] is None else Path(settings["anchor"])
-        self.asked_above = {name: Fraction(amount) for name, amount in settings["consent_above"].items()}
+        self.limits = {name: _limits(own) for name, own in settings["consent"].items()}
         self.worker, self._settings = WorkerProcess(settings["worker"]), settings
         self.ledger: Ledger
         self.operations: Operations
@@ -63,7 +64,12 @@ class Keeper:
         await self.worker.start()
         self.ledger = await asyncio.to_thread(self._opened)
         self.operations = Operations(
-            self.name, self.ledger, self.worker, time_limit=self._settings["time_limit"], anchor=self.anchor
+            self.name,
+            self.ledger,
+            self.worker,
+            time_limit=self._settings["time_limit"],
+            anchor=self.anchor,
+            limits=self.limits_of,
         )
 
     def _opened(self) -> Ledger:
@@ -93,13 +99,21 @@ class Keeper:
                     f"adyton ledger analyst {ledger.path} {own.name} --release"
                 )
 
+    def limits_of(self, name: str | None) -> Limits | None:
+        """Beyond what the requests of an analyst need consent; where the configuration does not name them, all do. None
+        is the curator."""
+        if name is None:
+            return None
+        return self.limits.get(name, None if name in self._settings["analysts"] else Limits(above=Fraction(0)))
+
     async def answer(self, message: Message) -> object:
         """The reply to a call of the HTTP process."""
         given = dict(message)
         call = CALLS.get(str(given.pop("call", "")))
         name, role = given.pop("analyst", None), given.pop("role", None)
-        if call is None or not isinstance(name, str) or role not in ("analyst", "curator"):
+        if call is None or role not in ("analyst", "curator"):
             raise BadInput("this is not a call of a keeper.")
+        name = _name(name)
         caller = Caller(name, role == "curator")
         if call in _OF_CURATORS and not caller.curator:
             raise Forbidden("Only a curator of the data set may do this.")
@@ -130,12 +144,13 @@ class Keeper:
 
     def _grant(self, own: Analyst) -> Message:
         """What was granted to an analyst, and above which ε their requests wait for consent."""
-        limit = self.asked_above.get(own.name)
+        above, total = self.limits_of(own.name) or Limits()
         return {
             "part": None if own.part is None else str(own.part),
             "aside": own.aside,
             "expires": own.expires,
-            "consent_above": None if limit is None else str(limit),
+            "consent_above": None if above is None else str(above),
+            "consent_total": None if total is None else str(total),
         }
 
     def _account(self, name: str | None) -> Account:
@@ -146,19 +161,11 @@ class Keeper:
 
     async def ask(self, caller: Caller, id: str, request: Any, wait: float = 30.0) -> Message:
         """Carry out a request, or return the stored result of the same request."""
-        key, body = (caller.account, checked_id(id)), _canonical(request)
-        limit = self.asked_above.get(caller.name)
-        if limit is not None and not self.operations.under_way(key) and await self.operations.stored(key, body) is None:
-            checked = await self._in_turn(caller, {"call": "check", "request": request})
-            if Fraction(checked["epsilon"]) > limit:
-                begun = partial(self.ledger.begin_request, *key, body=body, status="waiting")
-                row, _ = await asyncio.to_thread(begun)
-                return {"id": id, "status": row.status}
-        return await self.operations.ask(key, body, wait)
+        return await self.operations.ask((caller.account, checked_id(id)), _canonical(request), wait)
 
     async def fetch(self, caller: Caller, id: str, analyst_of: str | None = None, wait: float = 0.0) -> Message:
         """A request that was made before: its result, or how far it is."""
-        whose = caller.account if analyst_of is None else analyst_of
+        whose = caller.account if analyst_of is None else _name(analyst_of)
         if whose != caller.account and not caller.curator and self.results != "all":
             raise NotFound(UNKNOWN)
         return await self.operations.fetch(caller.name, (whose, checked_id(id)), wait)
@@ -173,23 +180,24 @@ class Keeper:
             if row.dataset == self.name and (everybody or row.analyst == caller.account) and row.status != "withdrawn"
         ]
 
-    async def consent(self, caller: Caller, id: str, analyst_of: str, grant: bool, word: str = "") -> Message:
-        """A curator's decision on a request that waits for it."""
+    async def consent(
+        self, caller: Caller, id: str, analyst_of: str, digest: str, grant: bool, word: str = ""
+    ) -> Message:
+        """A curator's decision on the request of this digest, which waits for it."""
         if not isinstance(word, str) or len(word) > _WORD or not isinstance(grant, bool):
             raise BadInput(f"a decision is grant = true or false, with a word of up to {_WORD} characters.")
-        key = (_text(analyst_of), checked_id(id))
-        row = await self.operations.known(key)
-        if row.status != "waiting":
-            raise BadInput(f"this request does not wait for consent: it is {row.status}.")
+        key = (_name(analyst_of), checked_id(id))
+        await self.operations.known(key)
         said = f"{caller.name}: {word}" if word else caller.name
-        await asyncio.to_thread(partial(self.ledger.consent_request, *key, grant=grant, word=said))
-        if not grant:
-            return {"id": id, "status": "refused"}
-        return await self.operations.granted(row)
+        decided = partial(self.ledger.consent_request, *key, digest=digest, grant=grant, word=said)
+        row = await asyncio.to_thread(decided)
+        return await self.operations.granted(row) if grant else {"id": id, "status": "refused"}
 
-    async def cancel(self, caller: Caller, id: str) -> Message:
-        """Give up a request that nothing was spent for, also while a worker prepares it."""
-        await self.operations.cancel((caller.account, checked_id(id)))
+    async def cancel(self, caller: Caller, id: str, request: Any = None) -> Message:
+        """Give up a request that nothing was spent for, also while a worker prepares it; with the *request* itself,
+        also one that has not come here yet."""
+        body = None if request is None else _canonical(request)
+        await self.operations.cancel((caller.account, checked_id(id)), body)
         return {"id": id, "status": "cancelled"}
 
     def _line(self, row: StoredRequest, caller: Caller) -> Message:
@@ -198,6 +206,7 @@ class Keeper:
             "id": row.id,
             "analyst": row.analyst,
             "request": asked,
+            "digest": row.digest,
             "status": row.status,
             "made": row.made if caller.curator else row.made[:10],
         }
@@ -214,7 +223,7 @@ class Keeper:
         return await self._in_turn(caller, {"call": "open"})
 
     def _check_no_consent(self, caller: Caller) -> None:
-        if caller.name in self.asked_above:
+        if self.limits_of(caller.account) is not None:
             raise Forbidden("Requests of this analyst need the curator's consent, so there is no door. Send requests.")
 
     async def at_door(self, caller: Caller, call: str, **given: Any) -> Any:
@@ -280,10 +289,15 @@ def _amounts(account: Account) -> dict[str, str]:
     return {name: f"{amount.numerator}/{amount.denominator}" for name, amount in amounts.items()}
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise BadInput("the name of an analyst is a text.")
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise BadInput(f"the name of a person is a text, given {shorten(value)}.")
     return value
+
+
+def _limits(plain: Mapping[str, str | None]) -> Limits:
+    """The limits of an analyst, as the configuration has them."""
+    return Limits(*(None if plain[name] is None else Fraction(str(plain[name])) for name in Limits._fields))
 
 
 def set_all(ledger: Ledger, analysts: Mapping[str, Mapping[str, Any]]) -> None:

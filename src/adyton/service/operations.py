@@ -6,6 +6,9 @@ were written down; a request that another process left unfinished is taken over 
 
 Until the first debit a request can be cancelled, also while a worker prepares it, which may take long. Then the ledger
 refuses every later debit for it, the worker is killed, and another one is started for those who wait.
+
+Whether a request may spend is not decided here: the ledger decides it, in the transactions in which it begins and is
+debited (:mod:`adyton.kernel.ledger.requests`). What is read here beforehand only says what to do next.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import socket
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from fractions import Fraction
 from functools import partial
@@ -26,7 +29,8 @@ from typing import Any, TypeAlias
 
 from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput, KernelFailure, LedgerError
-from adyton.kernel.ledger import Ledger, StoredRequest
+from adyton.kernel.ledger import Ledger, Limits, StoredRequest
+from adyton.kernel.ledger.requests import past_of
 from adyton.service import channel
 from adyton.service.channel import Busy, Gone, Message, NotFound, Refused, UnderWay
 
@@ -39,8 +43,10 @@ Key: TypeAlias = tuple[str | None, str]
 MEASURE = "measure"
 """The key of the body of a measurement at a door."""
 _OTHER = "the id {id} belongs to another request. Choose a new id for a new request."
+_PAST = "the request {id} {past}, and nothing was spent for it. Choose a new id to ask again."
 _BEGUN = "This request has begun, or has ended: it cannot be cancelled. Fetch its result."
 CANCELLED = "This request was cancelled. Nothing was spent."
+GIVEN_UP = "This request could not be carried out. Nothing was spent."
 UNKNOWN = "There is no request of this id."
 _CLOSED = "The table cannot be opened at present. Tell the curator, whose log says why, and ask again later."
 _DOOR_CLOSED = "this door is closed: the process behind it has ended. {}Open another."
@@ -50,19 +56,20 @@ class Operations:
     """Carries out what is asked of a data set, and knows how far each request is."""
 
     def __init__(
-        self, name: str, ledger: Ledger, worker: WorkerProcess, *, time_limit: float, anchor: Path | None
+        self,
+        name: str,
+        ledger: Ledger,
+        worker: WorkerProcess,
+        *,
+        time_limit: float,
+        anchor: Path | None,
+        limits: Callable[[str | None], Limits | None],
     ) -> None:
         self._name, self._ledger, self._worker = name, ledger, worker
-        self._time_limit, self._anchor = time_limit, anchor
+        self._time_limit, self._anchor, self._limits = time_limit, anchor, limits
         self._turns, self._holder = Turns(), this_holder()
         self._tasks: dict[Key, asyncio.Task[Message]] = {}
         """The requests that are being carried out, or wait for their turn."""
-        self._cancelling: set[Key] = set()
-        """Those that are withdrawn in the ledger, and whose worker may still be there."""
-
-    def under_way(self, key: Key) -> bool:
-        """Whether a request is being carried out, or waits for its turn."""
-        return key in self._tasks
 
     async def ended(self) -> None:
         """Wait until what is under way has ended; each part for the time limit at most."""
@@ -92,7 +99,10 @@ class Operations:
     async def granted(self, row: StoredRequest) -> Message:
         """Carry out a request that waited for consent."""
         key = (row.analyst, row.id)
-        return await self._awaited(key, self._task(key, row.body), 0.0)
+        outcome = await self._awaited(key, self._task(key, row.body), 0.0)
+        if outcome["status"] == "waiting":  # of a task that asked before it was granted
+            outcome = await self._awaited(key, self._task(key, row.body), 0.0)
+        return outcome
 
     async def fetch(self, who: str, key: Key, wait: float) -> Message:
         """The result of a request, or how far it is. One that a process left unfinished when it ended is finished."""
@@ -109,34 +119,27 @@ class Operations:
                 return await self._outcome(row)
             return await self._left_measured(key) if self._may_take(row) else {"id": row.id, "status": "under way"}
 
-    async def cancel(self, key: Key) -> None:
+    async def cancel(self, key: Key, body: str | None = None) -> None:
         """Give up a request that nothing was spent for: the ledger refuses its debits, then a worker that prepares it
-        is killed, and only then the request is forgotten, so that no debit can come of it."""
+        is killed. With *body*, also one that nobody here has heard of yet."""
         task, row = self._tasks.get(key), await self.stored(key)
-        body = task.get_name() if task is not None else None if row is None else row.body
+        if row is not None:
+            body = row.body
+        elif task is not None:
+            body = task.get_name()
         if body is None:
             raise NotFound(UNKNOWN)
         withdraw = partial(self._ledger.withdraw_request, *key, body=body, holder=self._holder)
-        self._cancelling.add(key)
-        try:
-            if not await asyncio.to_thread(withdraw):
-                raise UnderWay(_BEGUN)
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError, AdytonError):
-                    await task
-            await self._forgotten(key)
-        finally:
-            self._cancelling.discard(key)
+        if not await asyncio.to_thread(withdraw):
+            raise UnderWay(_BEGUN)
+        if (task := self._tasks.get(key)) is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError, AdytonError):
+                await task
 
     async def stored(self, key: Key, body: str | None = None) -> StoredRequest | None:
-        """The stored request with this id, if it is about this data set; another one than *body* is an error. One that
-        was cancelled is none; where the process that did so has ended before it was forgotten, it is forgotten now."""
+        """The stored request with this id, if it is about this data set; another one than *body* is an error."""
         row = await asyncio.to_thread(self._ledger.request, *key)
-        if row is not None and row.status == "withdrawn":
-            if key not in self._cancelling and self._may_take(row):
-                await asyncio.to_thread(partial(self._ledger.cancel_request, *key, holder=row.holder))
-            return None
         if row is not None and body is not None and (row.body, row.dataset) != (body, self._name):
             raise BadInput(_OTHER.format(id=key[1]))
         return row if row is not None and row.dataset == self._name else None
@@ -146,6 +149,8 @@ class Operations:
         row = await self.stored(key)
         if row is None:
             raise NotFound(UNKNOWN)
+        if row.status == "withdrawn":
+            raise NotFound(CANCELLED if row.note is None else GIVEN_UP)
         return row
 
     def _task(self, key: Key, body: str) -> asyncio.Task[Message]:
@@ -176,6 +181,8 @@ class Operations:
         """Let a worker carry out a request, which stores it and its result; finish one that ended with another
         process."""
         row = await self.stored(key, body)
+        if row is not None and row.status == "withdrawn":
+            raise BadInput(_PAST.format(id=row.id, past=past_of(row)))
         if row is not None and row.finished:
             return await self._outcome(row)
         if row is not None and (row.status == "waiting" or not self._may_take(row)):
@@ -185,15 +192,23 @@ class Operations:
             await asyncio.to_thread(self._ledger.take_request, who, id, self._holder)
         async with self._turns.turn(who or _CURATOR):
             try:
-                asked: Message = {"analyst": who, "id": id, "holder": self._holder, "body": body}
-                outcome = await self._worked(asked, resume=row is not None)
+                outcome = await self._worked(self._asked(key, body), resume=row is not None)
             except AdytonError:
-                if not await self._forgotten(key):  # something was spent, maybe by the keeper of another service
-                    row = await self.stored(key, body)
-                    if row is not None and (row.finished or row.holder != self._holder):
-                        return await self._outcome(row) if row.finished else {"status": "under way"}
+                row = await self._given_up(key)
+                if row is not None and row.finished:  # by the keeper of another service
+                    return await self._outcome(row)
+                if row is not None and row.status == "begun" and row.holder != self._holder:
+                    return {"status": "under way"}
                 raise
+        if outcome["status"] == "waiting":
+            return outcome
         return {**outcome, "receipt": await asyncio.to_thread(self._anchored, key)}
+
+    def _asked(self, key: Key, body: str) -> Message:
+        """What a worker is told of a request, whatever it does for it."""
+        limits = self._limits(key[0])
+        plain = None if limits is None else [None if limit is None else str(limit) for limit in limits]
+        return {"analyst": key[0], "id": key[1], "holder": self._holder, "body": body, "limits": plain}
 
     def _may_take(self, row: StoredRequest) -> bool:
         """Whether the process that holds a request has ended, as far as can be known from here; or is this one, whose
@@ -215,9 +230,9 @@ class Operations:
             f"The request could not be carried out within {self._time_limit:g} seconds. Ask for less, or try later."
         )
 
-    async def _forgotten(self, key: Key) -> bool:
-        """Forget a request, unless something was spent for it, or it was granted and has not been taken from here."""
-        return await asyncio.to_thread(partial(self._ledger.cancel_request, *key, holder=self._holder))
+    async def _given_up(self, key: Key) -> StoredRequest | None:
+        """Withdraw a request that could not be carried out, if nothing was spent for it; what is stored."""
+        return await asyncio.to_thread(partial(self._ledger.give_up_request, *key, holder=self._holder))
 
     def _receipt(self, key: Key) -> Message:
         """What a receipt says beside the result: the entries of the ledger that paid for it, and the day."""
@@ -249,6 +264,8 @@ class Operations:
             row = await self.stored(key, body)
             if row is None:
                 return await self._measured(key, body, door, asked)
+            if row.status == "withdrawn":
+                raise BadInput(_PAST.format(id=row.id, past=past_of(row)))
             return await (self._outcome(row) if row.finished else self._left_measured(key))
 
     def check_door(self) -> None:
@@ -258,13 +275,13 @@ class Operations:
 
     async def _measured(self, key: Key, body: str, door: str, asked: Message) -> Message:
         self.check_door()
-        call: Message = {"call": "measure", "analyst": key[0], "id": key[1], "holder": self._holder, "body": body}
+        call: Message = {"call": "measure", **self._asked(key, body), "door": door, "asked": asked}
         try:
-            outcome = await self._worker.call({**call, "door": door, "asked": asked}, self._time_limit)
+            outcome = await self._worker.call(call, self._time_limit)
         except Died:
             return await self._left_measured(key)
         except AdytonError:
-            await self._forgotten(key)
+            await self._given_up(key)
             raise
         await asyncio.to_thread(self._anchored, key)
         return dict(outcome)
@@ -273,7 +290,7 @@ class Operations:
         """The answer that a worker wrote down before it ended."""
         stored = await asyncio.to_thread(self._ledger.answers, *key)
         if not stored:
-            await self._forgotten(key)
+            await self._given_up(key)
             raise Gone(_DOOR_CLOSED.format("Nothing was spent. "))
         if stored[0].answer is None:
             raise Refused({"kind": "KernelFailure", "message": str(KernelFailure())})

@@ -14,13 +14,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from adyton.errors import AdytonError, BadInput
 from adyton.service.access import Person, TokenEntry
 from adyton.service.calls import Service, as_json, owner_of
-from adyton.service.channel import Forbidden, NotFound, Refused
+from adyton.service.channel import Forbidden, NotFound
 from adyton.service.limits import check_json
 from adyton.service.receipts import public_text
 from adyton.service.settings import Strict
 
 NAME = r"^[A-Za-z0-9_-]{1,64}$"
 """Ids of requests and doors."""
+_PERSON = r"^\S(.*\S)?$"
+"""Names of people: not empty, and without spaces around them."""
 _CONSENT_SECONDS = 1
 """How long a consent waits for its request: by then it is known whether there is such a request."""
 router = APIRouter()
@@ -40,7 +42,9 @@ class Consent(Strict):
     """A curator's answer to a request that waits for it."""
 
     grant: bool
-    analyst: Annotated[str, Field(max_length=100)]
+    analyst: Annotated[str, Field(max_length=100, pattern=_PERSON)]
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """That of the request which was read, as the list of requests has it. Another one is not decided on."""
     word: Annotated[str | None, Field(max_length=1000)] = None
 
 
@@ -157,6 +161,8 @@ class Line(Status):
 
     analyst: str | None
     request: dict[str, Any]
+    digest: str
+    """SHA-256 of the request as it is stored, which a consent names."""
     made: str
 
 
@@ -183,7 +189,10 @@ class Measured(BaseModel):
 
 Id = Annotated[str, Path(pattern=NAME)]
 TokenId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
-Owner = Annotated[str | None, Query(max_length=100, description="Curators: whose request.")]
+Owner = Annotated[
+    str | None,
+    Query(max_length=100, pattern=_PERSON, description="Whose request, where it is another analyst's."),
+]
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 408, 409, 410, 413, 429, 500, 503)
 }
@@ -272,7 +281,7 @@ async def ask(request: Request, name: str, body: Ask) -> Response:
     outcome = await service.work(
         request, name, "ask", (name, owner_of(person), identifier), wait=body.wait, id=identifier, request=body.request
     )
-    return service.outcome(name, person.name, identifier, outcome)
+    return service.outcome(name, owner_of(person), identifier, outcome)
 
 
 @router.get("/v1/datasets/{name}/requests", tags=["requests"], **_returns(Lines))
@@ -292,14 +301,14 @@ async def fetch(request: Request, name: str, id: Id, analyst: Owner = None) -> R
     service = _service(request)
     person = service.granted(request, name, curator=analyst is not None and not service.shows_all(name))
     service.passage(request).request = id
-    owner = analyst or owner_of(person)
+    owner = owner_of(person) if analyst is None else analyst
     outcome, key = None, (name, owner, id)
     if key not in service.works:
         outcome = await service.keeper(name, person, "fetch", id=id, analyst_of=analyst)
         if service.durations.on and isinstance(outcome, dict) and outcome.get("status") == "under way":
             # begun before this process was: its end shows at a boundary, like that of every other
             outcome = await service.work(request, name, "fetch", key, owner=owner, wait=0, id=id, analyst_of=analyst)
-    return service.outcome(name, owner or person.name, id, outcome)
+    return service.outcome(name, owner, id, outcome)
 
 
 @router.post("/v1/datasets/{name}/requests/{id}/consent", tags=["requests"], **_RESULTS)
@@ -317,6 +326,7 @@ async def consent(request: Request, name: str, id: Id, body: Consent) -> Respons
         wait=_CONSENT_SECONDS,
         id=id,
         analyst_of=body.analyst,
+        digest=body.digest,
         grant=body.grant,
         word=body.word,
     )
@@ -325,23 +335,17 @@ async def consent(request: Request, name: str, id: Id, body: Consent) -> Respons
 
 @router.delete("/v1/datasets/{name}/requests/{id}", tags=["requests"], **_returns(Status))
 async def cancel(request: Request, name: str, id: Id) -> Response:
-    """Cancel a request that nothing was charged for yet, also while it is being prepared. It is forgotten: who waits
-    for it is told so, and its id may be used again. After its first charge this is refused (409, `UnderWay`): the
-    request is carried out, and its result can be fetched."""
+    """Cancel a request that nothing was charged for yet, also while it is being prepared. Who waits for it is told so,
+    and its id cannot be used again. After its first charge this is refused (409, `UnderWay`): the request is carried
+    out, and its result can be fetched."""
     service = _service(request)
     person = service.granted(request, name)
     service.passage(request).request = id
     key = (name, owner_of(person), id)
     work = service.works.get(key)
-    taken_out = work is not None and not work.begun
-    if work is not None and taken_out:  # what it was, the keeper may know of all the same: a consent, or asked again
-        await work.cancel()
-    try:
-        await service.keeper(name, person, "cancel", id=id)
-    except Refused as refused:
-        if not taken_out or refused.kind != NotFound.__name__:
-            raise
-    if work is not None and not taken_out:
+    # what has not come to the keeper yet is withdrawn there all the same; and who waits is told after that, not before
+    await service.keeper(name, person, "cancel", id=id, request=None if work is None else work.asked)
+    if work is not None:
         await work.cancel()
         if service.works.get(key) is work:
             del service.works[key]

@@ -28,7 +28,7 @@ from typing import Any
 
 from adyton.errors import AdytonError, BadInput
 from adyton.exact import Rational, as_number
-from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import Ledger, Limits
 from adyton.kernel.ledger.terms import ADD
 from adyton.service import channel
 from adyton.service.access import Access
@@ -316,7 +316,9 @@ class Service:
     def _keeper(self, dataset: DataSet, folder: Path, opening: int = 0) -> Part:
         user = self._user
         consent = {
-            name: str(one.consent_above) for name, one in dataset.analysts.items() if one.consent_above is not None
+            name: {field: None if limit is None else str(limit) for field, limit in one.limits._asdict().items()}
+            for name, one in dataset.analysts.items()
+            if one.limits != Limits()
         }
         analysts = {
             name: {
@@ -337,7 +339,7 @@ class Service:
             "time_limit": dataset.time_limit,
             "results": dataset.results,
             "anchor": dataset.anchor,
-            "consent_above": consent,
+            "consent": consent,
             "analysts": analysts,
             "granted": [name for one in shared for name in one.analysts] if dataset is shared[0] else None,
             "worker": {

@@ -155,6 +155,8 @@ class Work:
     ) -> None:
         self.subject = subject
         """What was asked, to compare with what is asked under the same id."""
+        self.asked: Any = None
+        """The request, if it is one."""
         self.begun = False
         """Whether the keeper knows of it."""
         self.leave: int | None = None

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from adyton.errors import BadInput, LargeBudget, RowsChanged, Unfinished, UnfinishedRelease
 from adyton.kernel.kernel import Kernel
-from adyton.kernel.ledger import Ledger
+from adyton.kernel.ledger import Ledger, Limits
 from adyton.kernel.recorder import Debit, Recorded, Recorder
 from adyton.kernel.sources import Source
 from adyton.plans.registry import ALGORITHMS
@@ -32,7 +32,7 @@ from adyton.schema.attributes import CelledAttribute
 from adyton.service.channel import Gone, Message, error_of, read, write
 from adyton.service.sealing import seal
 from adyton.session import Session
-from adyton.session.run import admitted, resumed, run
+from adyton.session.run import admitted, resumed
 from adyton.session.wire import decode, decode_result, encode_facts, encode_result
 from adyton.tasks import NumbersTask
 from adyton.tasks.request import Request, sent_request
@@ -109,13 +109,6 @@ class Worker:
 
     # ---- requests ---------------------------------------------------------------------------------------------------
 
-    def check(self, analyst: str | None, request: Any) -> Message:
-        """Make all checks of a request that need no row; nothing is spent."""
-        asked = sent_request(request)
-        with self._behalf(analyst):
-            admitted(self.kernel, asked, self._fitting(asked))
-        return {"epsilon": str(asked.epsilon), "words": str(asked), "kind": asked.task.kind}
-
     def _fitting(self, asked: Request) -> Program:
         """The program for a request whose result fits into a message; other requests are refused, and cost nothing."""
         program = program_of(asked, self.kernel.root.schema)
@@ -127,21 +120,26 @@ class Worker:
             )
         return program
 
-    def ask(self, analyst: str | None, id: str, holder: str, body: str) -> Message:
-        """Carry out a request, and store it and its result."""
+    def ask(self, analyst: str | None, id: str, holder: str, body: str, limits: Any) -> Message:
+        """Carry out a request, and store it and its result; where the limits of its analyst demand it, it is stored and
+        waits for a curator's consent. Checks that need no row come first: what they refuse is not stored."""
         asked, kept = sent_request(json.loads(body)), list[Any]()
-        with self._behalf(analyst, id, body=body, holder=holder):
+        with self._behalf(analyst, id, holder=holder, limits=_limits(limits)):
+            carried_out = admitted(self.kernel, asked, self._fitting(asked))
+            stored, _ = self.ledger.begin_request(analyst, id, body=body, limits=_limits(limits), holder=holder)
+            if stored.status != "begun":
+                return {"status": stored.status}
             try:
-                result = run(self.kernel, asked, kept.append, self._fitting(asked))
+                result = carried_out(kept.append)
             except Exception as problem:
                 return self._ended(analyst, id, body, problem)
             return self._done(analyst, id, result)
 
-    def resume(self, analyst: str | None, id: str, holder: str, body: str, *, bare: bool) -> Message:
+    def resume(self, analyst: str | None, id: str, holder: str, body: str, limits: Any, *, bare: bool) -> Message:
         """Finish a request that another worker began; *bare*: without computing anything from its measurements."""
         if not self._recorded(analyst, id, body).debits:
-            return self.ask(analyst, id, holder, body)
-        with self._behalf(analyst, id, body=body, holder=holder):
+            return self.ask(analyst, id, holder, body, limits)
+        with self._behalf(analyst, id, holder=holder, limits=_limits(limits)):
             return self._resumed(analyst, id, body, bare=bare)
 
     def _resumed(self, analyst: str | None, id: str, body: str, *, bare: bool) -> Message:
@@ -211,14 +209,18 @@ class Worker:
         place.sources.update({one.node: one for one in derived})
         return {"facts": [encode_facts(one.facts) for one in derived]}
 
-    def measure(self, analyst: str | None, id: str, holder: str, body: str, door: str, asked: Message) -> Message:
+    def measure(
+        self, analyst: str | None, id: str, holder: str, body: str, limits: Any, door: str, asked: Message
+    ) -> Message:
         """Run a mechanism; it is charged before rows are counted, and its answer is stored under the id."""
         source = self._door(analyst, door).source(asked.get("source"))
         mechanism, amount = decode(_text(asked.get("operator"))), _fraction(asked.get("epsilon"))
         answers = getattr(getattr(mechanism, "queries", None), "count", 0)
         if answers > MOST_LINES:
             raise BadInput(f"a service returns at most {MOST_LINES:,} answers of a measurement, given {answers:,}.")
-        with self._behalf(analyst, id, body=body, holder=holder):
+        with self._behalf(analyst, id, holder=holder, limits=_limits(limits)):
+            self.kernel.afford(source, amount)
+            self.ledger.begin_request(analyst, id, body=body, limits=_limits(limits), holder=holder)
             answer = self.kernel.measure(source, mechanism, amount)
             return self._finished(analyst, id, "done", encode_result(answer))
 
@@ -255,7 +257,7 @@ class Worker:
 CALLS: Mapping[str, Callable[..., Message]] = {
     name: getattr(Worker, name)
     for name in (
-        "describe", "check", "ask", "resume", "open", "transform", "measure", "afford", "forget", "close",
+        "describe", "ask", "resume", "open", "transform", "measure", "afford", "forget", "close",
     )
 }  # fmt: skip
 """What a keeper may ask of a worker."""
@@ -279,6 +281,11 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise BadInput("an operator is sent as a text.")
     return value
+
+
+def _limits(plain: Any) -> Limits | None:
+    """The limits of an analyst, as a keeper sends them: two fractions, or none of both."""
+    return None if plain is None else Limits(*(None if limit is None else _fraction(limit) for limit in plain))
 
 
 def _fraction(value: object) -> Fraction:

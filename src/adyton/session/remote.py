@@ -104,9 +104,10 @@ class RemoteSession(Session):
         self.kernel = RemoteKernel(client, self._path, described)
         """The door of the service: :attr:`~adyton.session.remote_kernel.RemoteKernel.root` is the table."""
         self.schema = self.kernel.root.schema
-        above = (described.get("grant") or {}).get("consent_above")
-        self.consent_above = None if above is None else exact(above, "consent_above", computed=True)
-        """Your requests for more than this wait for the curator's consent; None if none does."""
+        grant = of_kind(dict, described.get("grant") or {}, "what was granted to you")
+        self.consent_above, self.consent_total = (_limit(grant, name) for name in ("consent_above", "consent_total"))
+        """A request of yours for more than the first, or one that takes what you have spent beyond the second, waits
+        for the curator's consent; None where none does."""
         self.results: list[Result] = []
         self.receipts: dict[str, dict[str, Any]] = {}
         """What the service has signed for each result, by the id of its request; verified with the service's key."""
@@ -284,6 +285,10 @@ def _name(dataset: object) -> str:
     if not isinstance(dataset, str) or not dataset:
         raise BadInput(f"dataset is the name of a data set of the service, given {shorten(dataset)}.")
     return dataset
+
+
+def _limit(grant: dict[str, Any], name: str) -> Fraction | None:
+    return None if grant.get(name) is None else exact(grant[name], name, computed=True)
 
 
 def _later(id: str) -> str:

@@ -49,7 +49,7 @@ class Desk(Session):
         self.schema = schema
         root = SimpleNamespace(schema=schema, facts=facts_of(schema), from_text=True, stability=1)
         self.kernel = SimpleNamespace(root=root, known_budget=SimpleNamespace(remaining=Fraction(left)))
-        self.consent_above = None
+        self.consent_above = self.consent_total = None
 
     unit = "person"
     _root = property(lambda self: self.kernel.root)

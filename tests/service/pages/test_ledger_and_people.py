@@ -25,11 +25,16 @@ COUNT = {"task": {"task": "count"}, "epsilon": 0.01}
 HOSTILE = "<script>alert(1)</script>{{ 7 * 7 }}"
 
 
+DIGESTS = {}
+"""What each request that waits is read by."""
+
+
 def waiting(served, where="age >= 65", epsilon="1.1"):
     """The id of a new request of ben that waits."""
     id = uuid4().hex
     status, _, body = served.ask(id, {"task": {"task": "count"}, "epsilon": epsilon, "where": where}, "ben")
     assert (status, json.loads(body)["status"]) == (202, "waiting")
+    DIGESTS[id] = served.digest(id)
     return id
 
 
@@ -48,7 +53,8 @@ def ledger_of(served):
 
 
 def decided(visitor, id, decision, **more):
-    return visitor.post(f"{PEOPLE}/consent", id=id, analyst="ben", decision=decision, **more)
+    given = {"id": id, "analyst": "ben", "digest": DIGESTS[id], "decision": decision}
+    return visitor.post(f"{PEOPLE}/consent", **given, **more)
 
 
 # ---- whole days ------------------------------------------------------------------------------------------------------
@@ -264,7 +270,13 @@ def test_every_number_is_that_of_the_service(served, visit):
     mine = visit("mara").get("/tables/people").words
     assert f"Left ε = {readable(Fraction(described['budget']['remaining']))}" in mine
     assert "set aside for you" in mine
-    assert described["grant"] == {"part": "10", "aside": True, "expires": None, "consent_above": None}
+    assert described["grant"] == {
+        "part": "10",
+        "aside": True,
+        "expires": None,
+        "consent_above": None,
+        "consent_total": None,
+    }
     assert "waiting" not in described
 
 

@@ -404,7 +404,10 @@ def test_consent_is_waited_for_and_a_refusal_shows_the_word(served, visit):
     assert "Waits for the curator's consent" in page.words
     assert "waits for consent" in ben.get(TABLE).words
     place = "/v1/datasets/people/requests/r-waits/consent"
-    served.call("POST", place, {"grant": False, "analyst": "ben", "word": "<b>no</b> & never"}, who="olga")
+    digest = served.digest("r-waits")
+    served.call(
+        "POST", place, {"grant": False, "analyst": "ben", "digest": digest, "word": "<b>no</b> & never"}, who="olga"
+    )
     for _ in range(1200):
         page = ben.get(f"{TABLE}/r-waits")
         if "Refused" in page.words:

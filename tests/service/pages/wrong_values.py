@@ -196,6 +196,10 @@ TABLE: dict[tuple[str, str], list] = {
         Sent("../x", "not there any more", more={"decision": "grant", "sure": "yes"}, leads=True),
     ],
     ("people", "analyst"): [Sent("zoe", "not there any more", more={"decision": "grant", "sure": "yes"}, leads=True)],
+    ("people", "digest"): [
+        Sent(digest, "another one than the one that you read", more={"decision": "grant", "sure": "yes"}, leads=True)
+        for digest in ("0" * 64, "")
+    ],
     ("people", "token"): [Sent("0123456789abcdef", "no token of this id"), Sent("", "no token of this id")],
     # ---- results
     ("results", "r"): [Sent(["a", "b", "c"], "3 were ticked", leads=True), Sent(["nothing", "none"], "no request")],

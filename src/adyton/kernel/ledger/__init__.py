@@ -12,6 +12,7 @@ from adyton.kernel.ledger.ledger import Tally as Tally
 from adyton.kernel.ledger.records import Entry as Entry
 from adyton.kernel.ledger.records import Event as Event
 from adyton.kernel.ledger.requests import Answered as Answered
+from adyton.kernel.ledger.requests import Limits as Limits
 from adyton.kernel.ledger.requests import StoredRequest as StoredRequest
 from adyton.kernel.ledger.tables import Head as Head
 from adyton.kernel.ledger.terms import Terms as Terms

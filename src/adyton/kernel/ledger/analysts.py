@@ -111,17 +111,31 @@ def known_analyst(analysts: Mapping[str, Analyst], name: str | None, ledger: str
     return None if name is None else analysts[name]
 
 
+def stored_name(analyst: str | None) -> str:
+    """The name of an analyst as the requests of a ledger have it: empty for the curator, who is None, and for nobody
+    else.
+
+    >>> stored_name(None)
+    ''
+    """
+    if analyst is not None and (not isinstance(analyst, str) or not analyst.strip()):
+        raise BadInput(f"an analyst has a name, and the curator is None, given {shorten(analyst)}.")
+    return "" if analyst is None else analyst
+
+
 def checked_analyst(name: object, part: object, aside: object, expires: object) -> Analyst:
     """An analyst with these values, or an error."""
     if (
         not isinstance(name, str)
-        or not name.strip()
+        or not name
+        or name != name.strip()
         or not name.isprintable()
         or len(name) > _LONGEST_NAME
         or ":" in name
     ):
         raise BadInput(
-            f"an analyst has a name of 1 to {_LONGEST_NAME} characters, without a colon, given {shorten(name)}."
+            f"an analyst has a name of 1 to {_LONGEST_NAME} characters, without a colon and without spaces around it, "
+            f"given {shorten(name)}."
         )
     if not isinstance(aside, bool) or (aside and part is None):
         raise BadInput(f"aside is True to set a part aside, and then part says how much, given {shorten(aside)}.")

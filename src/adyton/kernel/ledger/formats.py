@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from adyton.kernel.ledger.changes import adopt
 from adyton.kernel.ledger.records import Entry, Event, entry_of, event_of, number_of_rows, read_names, read_terms
-from adyton.kernel.ledger.tables import CHANGES, FORMAT, OF_FOURTH, Connection, DamagedError, append
+from adyton.kernel.ledger.tables import CHANGES, FORMAT, INDEXES, OF_FOURTH, Connection, DamagedError, append
 from adyton.kernel.ledger.terms import NOT_RECORDED, Terms
 
 _RENAMED = ("ledger", "entries", "events", "terms")
@@ -25,7 +25,7 @@ _MIGRATIONS = {
         "INSERT INTO datasets SELECT 1, dataset FROM old_ledger",
         "INSERT INTO terms SELECT 1, part, value FROM old_terms",
     ),
-    4: CHANGES,
+    4: (*CHANGES, *INDEXES),
 }
 """The statements that convert each earlier format to the next."""
 _CHAINED = 4

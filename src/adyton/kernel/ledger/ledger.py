@@ -27,6 +27,7 @@ from adyton.kernel.ledger.analysts import (
     known_analyst,
     read_analysts,
     read_balance,
+    stored_name,
     write_analyst,
 )
 from adyton.kernel.ledger.changes import TOTAL, adopted, begin, record
@@ -51,18 +52,22 @@ from adyton.kernel.ledger.records import (
     write_event,
 )
 from adyton.kernel.ledger.requests import (
+    FAILED,
     Answered,
-    RequestStatus,
+    Limits,
     StoredRequest,
-    can_be_cancelled,
     checked_id,
     count_waiting,
     insist_begun,
     insist_held,
+    insist_permitted,
     needed,
     read_answers,
     read_request,
     read_requests,
+    status_at_first,
+    withdrawn,
+    write_decision,
     write_request,
     write_status,
 )
@@ -86,6 +91,7 @@ from adyton.kernel.ledger.words import (
     refuse_below_spent,
     refuse_unknown,
 )
+from adyton.messages import shorten
 
 LARGEST_BITS = 8192
 """The longest numerator or denominator of a debit. Debits are whole steps of a grid, so that sums stay below 300 bits;
@@ -104,8 +110,8 @@ class _Whose(NamedTuple):
     analyst: str | None = None
     request: str | None = None
     encode: Callable[[Any], str] | None = None
-    body: str | None = None
     holder: str | None = None
+    limits: Limits | None = None
 
 
 class Ledger(Budgeted):
@@ -217,7 +223,7 @@ class Ledger(Budgeted):
         asked = _amount(amount)
         names = _lineage(lineage)
         operator = checked_text(operator, "operator")
-        analyst, request, _, body, holder = self._whose
+        analyst, request, _, holder, limits = self._whose
         whose = Debiting(self._number, analyst, request)
         with self._file.transaction(write=True) as connection:
             balance = read_balance(connection)
@@ -225,10 +231,8 @@ class Ledger(Budgeted):
             place = "the ledger in memory" if self.path is None else short_name(self.path)
             account.afford(asked, self.path, place=place)
             if request is not None:
-                about = self._number, account.dataset
-                new = body is not None and write_request(connection, analyst, request, about, body, "begun", holder)[1]
-                if not new:
-                    insist_begun(connection, analyst, request, account.dataset, holder)
+                stored = insist_begun(connection, analyst, request, account.dataset, holder)
+                insist_permitted(connection, stored, self._number, limits, account.spent, asked)
             made = take_on(connection, self._file.name, self._number, terms, used=balance.spent > 0)
             return write_debit(connection, balance, asked, names, operator, whose, made)
 
@@ -253,16 +257,17 @@ class Ledger(Budgeted):
         request: str | None = None,
         encode: Callable[[Any], str] | None = None,
         *,
-        body: str | None = None,
         holder: str | None = None,
+        limits: Limits | None = None,
     ) -> Iterator[None]:
         """Within the block, and in this thread, debits, the budget and refusals are those of an analyst.
 
         None is the curator. With *request*, the id of a request that has begun, every debit keeps it, and every answer
-        that *encode* writes as text is stored with its debit before anybody sees it. With *body*, a request that is not
-        stored begins with its first debit. A *holder* can spend and finish only what no other process has taken over.
+        that *encode* writes as text is stored with its debit before anybody sees it. A *holder* can spend and finish
+        only what no other process has taken over. Where the *limits* demand a curator's consent, a debit without it is
+        refused.
         """
-        whose = _Whose(analyst, None if request is None else checked_id(request), encode, body, holder)
+        whose = _Whose(analyst, None if request is None else checked_id(request), encode, holder, limits)
         before = self._whose
         if analyst is not None:
             known_analyst({own.name: own for own in self.analysts()}, analyst, self._file.name)
@@ -305,17 +310,18 @@ class Ledger(Budgeted):
     # ---- requests ----------------------------------------------------------------------------------------------------
 
     def begin_request(
-        self, analyst: str | None, request: str, *, body: str, status: Literal["begun", "waiting"] = "begun"
+        self, analyst: str | None, request: str, *, body: str, limits: Limits | None = None, holder: str | None = None
     ) -> tuple[StoredRequest, bool]:
         """Store a request of an analyst (None: the curator) for this data set; returns what is stored under its id, and
-        whether it is new. The same id with another *body* is refused."""
-        if status not in ("begun", "waiting"):
-            raise BadInput(f'a request starts as "begun" or "waiting", given {status!r}.')
+        whether it is new. It waits where the *limits* demand a curator's consent; else it has begun, and its *holder*
+        carries it out. The same id with another *body* is refused."""
         whose, text = checked_id(request), checked_text(body, "body")
         with self._file.transaction(write=True) as connection:
-            known_analyst(read_balance(connection).analysts, analyst, self._file.name)
-            about = self._number, read_name(connection, self._number)
-            return write_request(connection, analyst, whose, about, text, status, None)
+            who = known_analyst(read_balance(connection).analysts, analyst, self._file.name)
+            about, spent = (self._number, read_name(connection, self._number)), who.spent if who else Fraction(0)
+            asked = StoredRequest(analyst, whose, about[1], text, "waiting", "")
+            status = status_at_first(connection, asked, self._number, limits, spent)
+            return write_request(connection, analyst, whose, about, text, status, holder if status == "begun" else None)
 
     def take_request(self, analyst: str | None, request: str, holder: str) -> StoredRequest:
         """Take over a request that has begun: from now on, only this *holder* can spend for it, or finish it."""
@@ -323,8 +329,8 @@ class Ledger(Budgeted):
             stored = needed(connection, analyst, request)
             if stored.status == "begun":
                 statement = "UPDATE requests SET holder = ? WHERE analyst = ? AND id = ? AND status = 'begun'"
-                write(connection, statement, (holder, analyst or "", request))
-                record(connection, "request", analyst or "", request)
+                write(connection, statement, (holder, stored_name(analyst), request))
+                record(connection, "request", stored_name(analyst), request)
             return needed(connection, analyst, request)
 
     def finish_request(
@@ -340,43 +346,43 @@ class Ledger(Budgeted):
             insist_held(stored, self._whose.holder)
             return write_status(connection, stored, status, result)
 
-    def consent_request(self, analyst: str | None, request: str, *, grant: bool, word: str) -> StoredRequest:
-        """Let a waiting request begin, or refuse it; *word*, who decides and why, is recorded in an event."""
+    def consent_request(
+        self, analyst: str | None, request: str, *, digest: str, grant: bool, word: str
+    ) -> StoredRequest:
+        """Let a waiting request begin, or refuse it; *word*, who decides and why, is recorded in an event. *digest* is
+        that of the request that was read: another one is not decided on."""
         words = checked_text(word, "word")
         with self._file.transaction(write=True) as connection:
-            stored = needed(connection, analyst, request)
+            stored, name = needed(connection, analyst, request), read_name(connection, self._number)
+            if stored.dataset != name:
+                raise BadInput(f"the request {request} is about {stored.dataset}, not about {name}.")
+            if stored.digest != digest:
+                raise BadInput(
+                    f"the request {request} is another one than this decision is about: its SHA-256 is "
+                    f"{stored.digest}, given {shorten(digest)}. Read it again, and decide on what you read."
+                )
             if stored.status != "waiting":
                 raise BadInput(f"the request {request} does not wait for consent: it is {stored.status}.")
-            status: RequestStatus = "begun" if grant else "refused"
-            whose = f"{request} of {analyst or 'the curator'}"
-            write_event(connection, "request", f"{whose}: waiting", f"{whose}: {status}", words, self._number)
+            status: Literal["begun", "refused"] = "begun" if grant else "refused"
+            write_decision(connection, stored, self._number, status, words)
             return write_status(connection, stored, status, None, None if grant else words)
 
-    def withdraw_request(self, analyst: str | None, request: str, *, body: str, holder: str) -> bool:
-        """Refuse all debits for a request from now on, and return True; False if one was made, or it has ended. Its
-        *holder* does so while it is being prepared, stored or not, and forgets it when nobody prepares it any more."""
+    def withdraw_request(self, analyst: str | None, request: str, *, body: str, holder: str | None) -> bool:
+        """Refuse all debits for a request from now on, whether it is stored or still being prepared, and return True;
+        False if one was made, if it has ended, or if another process than *holder* carries it out."""
         with self._file.transaction(write=True) as connection:
             about = self._number, read_name(connection, self._number)
             stored, _ = write_request(connection, analyst, checked_id(request), about, body, "withdrawn", holder)
-            if not can_be_cancelled(connection, stored, holder):
-                return False
-            statement = "UPDATE requests SET status = 'withdrawn', holder = ? WHERE analyst = ? AND id = ?"
-            write(connection, statement, (holder, analyst or "", request))
-            record(connection, "request", analyst or "", request)
-            return True
+            return withdrawn(connection, stored, holder)
 
-    def cancel_request(self, analyst: str | None, request: str, *, holder: str | None = None) -> bool:
-        """Forget a request for which nothing was spent, and return True; False if it is too late for that. One that has
-        begun, or was withdrawn, is forgotten by its own *holder* only."""
+    def give_up_request(self, analyst: str | None, request: str, *, holder: str) -> StoredRequest | None:
+        """Withdraw a request that its *holder* could not carry out, if nothing was spent for it; returns what is
+        stored. One that waits stays."""
         with self._file.transaction(write=True) as connection:
             stored = read_request(connection, analyst, request)
-            if stored is None:
-                return True
-            if not can_be_cancelled(connection, stored, holder):
-                return False
-            write(connection, "DELETE FROM requests WHERE analyst = ? AND id = ?", (analyst or "", request))
-            record(connection, "request", analyst or "", request)
-            return True
+            if stored is not None and stored.status == "begun":
+                withdrawn(connection, stored, holder, FAILED)
+            return read_request(connection, analyst, request)
 
     def request(self, analyst: str | None, request: str) -> StoredRequest | None:
         """The stored request with this id; None if there is none."""

@@ -2,30 +2,45 @@
 
 A request has an id, which whoever asks has chosen, and a body, which says what is asked. It is stored before anything
 is spent for it, once, whoever stores it; the same id again is the same request, and with another body it is refused.
-Debits are possible only while the request is ``begun``, and each keeps the request's id. One that nothing was spent for
-can be withdrawn, also while it is being prepared: a debit that comes after that is refused. The answer to a debit is
-stored in the transaction that settles it, before the program sees it. So a request whose process has ended is completed
-from its stored answers, at no cost, and two that complete it get one result: that of the first.
+It is never removed, and its id never used again: that it waits, has begun, was refused or withdrawn are states, and a
+request that is not stored permits nothing.
+
+    waiting → begun, by a curator's consent to exactly this body        waiting → refused, withdrawn
+    begun → done, ended; where nothing was spent for it also → withdrawn, refused
+
+Debits are possible only while the request is ``begun``, and each keeps the request's id. Where an analyst's limits
+demand a curator's consent, the transaction that begins a request and the one that debits for it look for it: an event
+that names the analyst, the id and the digest of the body. The answer to a debit is stored in the transaction that
+settles it, before the program sees it. So a request whose process has ended is completed from its stored answers, at no
+cost, and two that complete it get one result: that of the first.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from adyton.errors import BadInput
+from adyton.exact import display, exact, rounded_down
+from adyton.kernel.ledger.analysts import stored_name
 from adyton.kernel.ledger.changes import insist_unchanged, record
-from adyton.kernel.ledger.records import Entry, read_entries
+from adyton.kernel.ledger.records import Entry, read_entries, write_event
 from adyton.kernel.ledger.tables import Connection, DamagedError, insert, now, write
 from adyton.messages import shorten
 
 RequestStatus: TypeAlias = Literal["waiting", "refused", "withdrawn", "begun", "done", "ended"]
-"""Waiting for consent; refused, and nothing was spent; withdrawn by whoever asked, so that nothing is spent; begun;
-done; ended: charged, without a complete result."""
+"""Waiting for consent; refused, and nothing was spent; withdrawn, by whoever asked or because it could not be carried
+out, so that nothing is spent; begun; done; ended: charged, without a complete result."""
 FINISHED: tuple[RequestStatus, ...] = ("refused", "done", "ended")
 _ID = re.compile("[A-Za-z0-9_-]{1,64}", re.ASCII)
+FAILED = "could not be carried out"
+"""The note of a withdrawn request that nobody has cancelled."""
+DECISION = "request"
+"""The word for a curator's decision on a request, in events."""
 _COLUMNS = "r.analyst, r.id, d.name, r.body, r.status, r.made, r.holder, {result}, r.note"
 _FROM = "FROM requests r JOIN datasets d ON d.number = r.dataset"
 
@@ -61,6 +76,26 @@ class StoredRequest:
         return self.status in FINISHED
 
 
+class Limits(NamedTuple):
+    """Beyond what an analyst's requests need a curator's consent; None where nothing of the kind does."""
+
+    above: Fraction | None = None
+    """A single request with a larger ε does."""
+    total: Fraction | None = None
+    """All that the analyst spends of the ledger beyond this, in however many requests, does."""
+
+    def demand(self, price: Fraction | None, spent: Fraction) -> bool:
+        """Whether a request needs consent, after *spent*; where its price is not known, any limit demands it.
+
+        >>> Limits(total=Fraction(1)).demand(Fraction(1, 2), Fraction(1, 2))
+        False
+        """
+        if price is None:
+            return (self.above, self.total) != (None, None)
+        beyond = self.above is not None and price > self.above
+        return beyond or (self.total is not None and spent + price > self.total)
+
+
 class Answered(NamedTuple):
     """A debit for a request and its answer, as it was encoded; None if it has none."""
 
@@ -77,10 +112,10 @@ def checked_id(request: object) -> str:
 
 def read_request(connection: Connection, analyst: str | None, request: str) -> StoredRequest | None:
     """The stored request with this id, if it is as it was written."""
-    insist_unchanged(connection, "request", analyst or "", request)
+    insist_unchanged(connection, "request", stored_name(analyst), request)
     row = connection.execute(
         f"SELECT {_COLUMNS.format(result='r.result')} {_FROM} WHERE r.analyst = ? AND r.id = ?",
-        (analyst or "", request),
+        (stored_name(analyst), request),
     ).fetchone()
     return None if row is None else _stored(row)
 
@@ -117,10 +152,10 @@ def write_request(
     new."""
     stored, (number, name) = read_request(connection, analyst, request), dataset
     if stored is None:
-        row = {"analyst": analyst or "", "id": request, "dataset": number, "body": body, "status": status}
+        row = {"analyst": stored_name(analyst), "id": request, "dataset": number, "body": body, "status": status}
         made = now()
         insert(connection, "requests", {**row, "made": made, "holder": holder})
-        record(connection, "request", analyst or "", request)
+        record(connection, "request", stored_name(analyst), request)
         return StoredRequest(analyst, request, name, body, status, made, holder), True
     if (stored.body, stored.dataset) != (body, name):
         raise BadInput(f"the id {request} was used for another request. Choose a new id.")
@@ -133,21 +168,115 @@ def needed(connection: Connection, analyst: str | None, request: str) -> StoredR
     if stored is None:
         raise BadInput(f"there is no request {request}. Check its id.")
     if stored.status == "withdrawn":
-        raise BadInput(f"the request {request} was cancelled: nothing is spent for it.")
+        raise BadInput(f"the request {request} {past_of(stored)}: nothing is spent for it.")
     return stored
+
+
+def past_of(stored: StoredRequest) -> str:
+    """What became of a withdrawn request, in words."""
+    return stored.note or "was cancelled"
 
 
 def insist_begun(
     connection: Connection, analyst: str | None, request: str, dataset: str, holder: str | None = None
-) -> None:
-    """Refuse a debit for a request that is not under way, that another process has taken over, or that is about another
-    data set."""
+) -> StoredRequest:
+    """The request of a debit, or an error if it is not under way, is about another data set, or was taken over by
+    another process."""
     stored = needed(connection, analyst, request)
     if stored.status != "begun":
         raise BadInput(f"the request {request} is {stored.status}, not begun: nothing is spent for it.")
     if stored.dataset != dataset:
         raise BadInput(f"the request {request} is about {stored.dataset}: nothing is spent for it on {dataset}.")
     insist_held(stored, holder)
+    return stored
+
+
+# ---- consent ---------------------------------------------------------------------------------------------------------
+
+
+def price_of(body: str) -> Fraction | None:
+    """The ε that a request's body names, as it is written by hand or by ``Request.to_dict``; None if it names none.
+
+    >>> price_of('{"epsilon": 0.1}'), price_of('{"epsilon": {"exact": "1/3"}}'), price_of("{}")
+    (Fraction(1, 10), Fraction(1, 3), None)
+    """
+    try:
+        given = json.loads(body)["epsilon"]
+        return rounded_down(exact(given["exact"] if isinstance(given, dict) else given, "epsilon", computed=True))
+    except (ValueError, TypeError, KeyError, BadInput, RecursionError):
+        return None
+
+
+def status_at_first(
+    connection: Connection, stored: StoredRequest, dataset: int, limits: Limits | None, spent: Fraction
+) -> Literal["begun", "waiting"]:
+    """How a request starts, or goes on: waiting where the limits of its analyst, who has spent so much, demand a
+    consent that is not there."""
+    if limits is None or consented(connection, stored, dataset):
+        return "begun"
+    others = _reserved(connection, stored) if limits.total is not None else Fraction(0)
+    return "waiting" if limits.demand(price_of(stored.body), spent + others) else "begun"
+
+
+def insist_permitted(
+    connection: Connection,
+    stored: StoredRequest,
+    dataset: int,
+    limits: Limits | None,
+    spent: Fraction,
+    amount: Fraction,
+) -> None:
+    """Refuse a debit of *amount* that the analyst's limits, after *spent*, allow only with a consent that is not there.
+
+    Once something was spent for a request, its price is reserved: what others spend does not stop it halfway.
+    """
+    if limits is None or consented(connection, stored, dataset):
+        return
+    entries, price = _entries(connection, stored.analyst, stored.id), price_of(stored.body)
+    paid = sum((entry.amount for entry in entries), Fraction(0))
+    if price is not None and paid + amount > price:
+        raise BadInput(
+            f"the request {stored.id} names ε = {display(price)}, and asks for {display(paid + amount)}: without a "
+            "curator's consent nothing more is spent for it."
+        )
+    if price is None or (not entries and status_at_first(connection, stored, dataset, limits, spent) == "waiting"):
+        raise BadInput(
+            f"the request {stored.id} needs a curator's consent, which it does not have: nothing is spent for it. Ask "
+            "again under a new id."
+        )
+
+
+def _reserved(connection: Connection, stored: StoredRequest) -> Fraction:
+    """What the other requests of an analyst that have begun may still spend."""
+    rows = connection.execute(
+        "SELECT id, body FROM requests WHERE analyst = ? AND status = 'begun' AND id <> ?",
+        (stored_name(stored.analyst), stored.id),
+    ).fetchall()
+    rest = Fraction(0)
+    for id, body in rows:
+        paid = sum((entry.amount for entry in _entries(connection, stored.analyst, id)), Fraction(0))
+        rest += max(Fraction(0), (price_of(body) or Fraction(0)) - paid)
+    return rest
+
+
+def consented(connection: Connection, stored: StoredRequest, dataset: int) -> bool:
+    """Whether an event says that a curator has consented to exactly this request."""
+    query = f"SELECT 1 FROM events WHERE changed = '{DECISION}' AND new = ? AND dataset = ?"
+    return connection.execute(query, (_decision(stored, "begun"), dataset)).fetchone() is not None
+
+
+def write_decision(
+    connection: Connection, stored: StoredRequest, dataset: int, status: Literal["begun", "refused"], word: str
+) -> None:
+    """Record what a curator has decided on a request, by the digest of what was asked."""
+    write_event(connection, DECISION, _decision(stored, "waiting"), _decision(stored, status), word, dataset)
+
+
+def _decision(stored: StoredRequest, status: RequestStatus) -> str:
+    return f"{stored.id} of {stored.analyst or 'the curator'}: {status}, SHA-256 {stored.digest}"
+
+
+# ---- what becomes of a request ---------------------------------------------------------------------------------------
 
 
 def insist_held(stored: StoredRequest, holder: str | None) -> None:
@@ -156,10 +285,16 @@ def insist_held(stored: StoredRequest, holder: str | None) -> None:
         raise BadInput(f"another process has taken over the request {stored.id}: nothing is spent for it here.")
 
 
-def can_be_cancelled(connection: Connection, stored: StoredRequest, holder: str | None) -> bool:
-    """Whether nothing was spent for a request that is not finished; one that another process carries out stays."""
-    elsewhere = stored.status in ("begun", "withdrawn") and stored.holder != holder
-    return not (stored.finished or elsewhere or charged(connection, stored))
+def withdrawn(connection: Connection, stored: StoredRequest, holder: str | None, note: str | None = None) -> bool:
+    """Refuse all debits for a request from now on; False if one was made, if it has ended, or if another process
+    carries it out."""
+    if stored.status == "withdrawn":
+        return True
+    elsewhere = stored.status == "begun" and stored.holder != holder
+    if stored.finished or elsewhere or charged(connection, stored):
+        return False
+    write_status(connection, stored, "withdrawn", None, note)
+    return True
 
 
 def write_status(
@@ -175,9 +310,9 @@ def write_status(
     write(
         connection,
         "UPDATE requests SET status = ?, result = ?, note = ? WHERE analyst = ? AND id = ? AND status = ?",
-        (status, result, note, stored.analyst or "", stored.id, stored.status),
+        (status, result, note, stored_name(stored.analyst), stored.id, stored.status),
     )
-    record(connection, "request", stored.analyst or "", stored.id)
+    record(connection, "request", stored_name(stored.analyst), stored.id)
     return replace(stored, status=status, result=result, note=note)
 
 
@@ -199,4 +334,5 @@ def read_answers(connection: Connection, analyst: str | None, request: str) -> t
 
 
 def _entries(connection: Connection, analyst: str | None, request: str) -> list[Entry]:
+    stored_name(analyst)  # a name, or an error
     return [entry for entry in read_entries(connection, "request = ?", request) if entry.analyst == analyst]

@@ -22,7 +22,7 @@ from adyton.errors import BadInput, LedgerError
 from adyton.kernel.ledger import store
 from adyton.kernel.ledger.changes import adopt
 from adyton.kernel.ledger.store import Store
-from adyton.kernel.ledger.tables import CHANGES, FORMAT, TABLES, Connection, DamagedError, DisturbedError
+from adyton.kernel.ledger.tables import CHANGES, FORMAT, INDEXES, TABLES, Connection, DamagedError, DisturbedError
 from adyton.kernel.sealed import this_process
 from adyton.messages import shorten
 
@@ -97,7 +97,7 @@ class LedgerServer(Store):
     def bring_up_to_date(self, connection: Connection) -> None:
         """Convert a ledger of the fourth format, the first on servers, within the current transaction."""
         if connection.execute(f"SELECT format FROM {MARK}").fetchone() == (_FIRST,):
-            for statement in CHANGES:
+            for statement in (*CHANGES, *INDEXES):
                 connection.execute(statement.replace(" INTEGER", " BIGINT"))
             adopt(connection)
             connection.execute(f"UPDATE {MARK} SET format = {FORMAT}")

@@ -39,6 +39,11 @@ CHANGES = (
         what TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, chain TEXT NOT NULL)""",
     "CREATE INDEX changes_of ON changes (what, name, number)",
 )
+INDEXES = (
+    "CREATE INDEX decisions ON events (new) WHERE changed = 'request'",
+    "CREATE INDEX requests_begun ON requests (analyst) WHERE status = 'begun'",
+)
+"""By which a debit finds a consent, however long the ledger is."""
 OF_FOURTH = (
     """CREATE TABLE ledger (
         id INTEGER PRIMARY KEY CHECK (id = 1), total TEXT NOT NULL, spent TEXT NOT NULL, created TEXT NOT NULL)""",
@@ -62,7 +67,7 @@ OF_FOURTH = (
         made TEXT NOT NULL, holder TEXT, result TEXT, note TEXT, PRIMARY KEY (analyst, id))""",
     "CREATE TABLE answers (entry INTEGER PRIMARY KEY, answer TEXT NOT NULL)",
 )
-TABLES = (*OF_FOURTH, *CHANGES)
+TABLES = (*OF_FOURTH, *CHANGES, *INDEXES)
 """``judged`` are the terms of an entry that became known only after it was written. In ``requests``, the empty analyst
 is the curator."""
 

@@ -201,8 +201,10 @@ def accepted(accept: object, words: Sequence[str]) -> frozenset[str]:
 
 def checked_text(value: object, name: str) -> str:
     """A text that can be stored, or an error."""
-    if not isinstance(value, str) or not value:
-        raise BadInput(f"{name} must be a text with at least one character, given {shorten(value)}.")
+    if not isinstance(value, str) or not value.strip():
+        raise BadInput(
+            f"{name} must be a text with at least one character that is not a space, given {shorten(value)}."
+        )
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -14,7 +14,7 @@ from adyton.exact import display, exact
 from adyton.kernel.ledger.lines import moment
 from adyton.service.pages.ledger import report_of
 from adyton.service.pages.requests import STATES, Place, Row, listed, question_of, row_of
-from adyton.service.pages.tables import amount_of, frame
+from adyton.service.pages.tables import amount_of, consent_of, frame
 from adyton.service.pages.visits import Page, View, Visit, path_to, readable, redirect
 from adyton.session.client import Unauthorized, Unreached
 
@@ -23,7 +23,8 @@ LONGEST_WORD = 500
 _NOTICE = "people"
 _PATIENCE = 2.0
 """For how many seconds a decision is waited for; what takes longer goes on."""
-_DECIDED = re.compile(r"([A-Za-z0-9_-]{1,64}) of (.*): (begun|refused)", re.DOTALL)
+_DECIDED = re.compile(r"([A-Za-z0-9_-]{1,64}) of (.*): (begun|refused)(?:, SHA-256 [0-9a-f]{64})?", re.DOTALL)
+_OTHER = "This request is another one than the one that you read. Nothing was changed: read it, and decide again."
 _OPEN = ("waiting", "under way")
 """What the service says of a request while a decision on it is on its way."""
 _MOST_DECISIONS, _MOST_TOKENS = 50, 200
@@ -36,12 +37,14 @@ def people(visit: Visit, table: str) -> Page:
 
 def decide(visit: Visit, table: str) -> Page:
     """Grant a request that waits for consent, or refuse it."""
-    id, analyst, decision, word = (visit.text(name) for name in ("id", "analyst", "decision", "word"))
+    id, analyst, digest, decision, word = (visit.text(name) for name in ("id", "analyst", "digest", "decision", "word"))
     if decision not in ("grant", "refuse"):
         raise BadInput("A decision is to grant or to refuse. Open the page of the people again, and press one of both.")
     row = row_of(visit, Place(table, id, analyst))
     if row is None:
         return _after(visit, table, "bad", "This request is not there any more: it was given up. Nothing was changed.")
+    if row["digest"] != digest:
+        return _after(visit, table, "bad", _OTHER)
     if row["status"] != "waiting":
         return _after(visit, table, "note", _decided_before(analyst, row["status"]))
     problems = {}
@@ -75,7 +78,7 @@ def revoke(visit: Visit, table: str) -> Page:
 def _decision(visit: Visit, table: str, row: Mapping[str, Any], *, grant: bool, word: str) -> tuple[str, str]:
     """Send a decision, and say what became of it."""
     id, analyst = str(row["id"]), str(row["analyst"])
-    body = {"grant": grant, "analyst": analyst} | ({"word": word} if word else {})
+    body = {"grant": grant, "analyst": analyst, "digest": row["digest"]} | ({"word": word} if word else {})
     problem: AdytonError | None = None
     try:
         visit.ask("POST", path_to("v1", "datasets", table, "requests", id, "consent"), body)
@@ -149,7 +152,7 @@ def _page(
         notice=visit.person.kept.pop(_NOTICE, None),
         requests=[_waiting(row, left, tried or {}) for row in waiting],
         analysts=[_analyst(own, own["name"] in valid) for own in analysts],
-        decisions=_decisions(visit, table, rows) if any(own["consent_above"] for own in analysts) else [],
+        decisions=_decisions(visit, table, rows) if any(map(consent_of, analysts)) else [],
         tokens=[own for own in tokens if own["state"] == "valid"],
         ended=[own for own in reversed(tokens) if own["state"] != "valid"][:_MOST_TOKENS],
         revoking=revoking or {"id": "", "problem": ""},
@@ -165,6 +168,7 @@ def _waiting(row: Mapping[str, Any], left: Mapping[str, Fraction], tried: Mappin
     mine = tried if tried.get("key") == (analyst, row["id"]) else {}
     return {
         "id": row["id"],
+        "digest": row["digest"],
         "analyst": analyst,
         "question": question,
         "made": moment(str(row["made"])),
@@ -178,7 +182,7 @@ def _waiting(row: Mapping[str, Any], left: Mapping[str, Fraction], tried: Mappin
 
 
 def _analyst(own: Mapping[str, Any], has_token: bool) -> dict[str, Any]:
-    part, limit = amount_of(own, "part"), amount_of(own, "consent_above")
+    part = amount_of(own, "part")
     return {
         "name": own["name"],
         "part": "" if part is None else display(part),
@@ -186,7 +190,7 @@ def _analyst(own: Mapping[str, Any], has_token: bool) -> dict[str, Any]:
         "spent": readable(amount_of(own, "spent") or Fraction(0)),
         "left": readable(amount_of(own, "left") or Fraction(0)),
         "expires": own["expires"] or "",
-        "consent_above": "" if limit is None else display(limit),
+        "consent": consent_of(own),
         "granted": own["granted"],
         "has_token": has_token,
     }

@@ -91,13 +91,13 @@ def _card(described: Mapping[str, Any]) -> dict[str, Any]:
 def _own(visit: Visit, session: RemoteSession, table: str) -> dict[str, Any]:
     """Under which terms the visitor asks, and their last requests, the latest first."""
     grant = session.about.get("grant") or {}
-    limit, part = session.consent_above, amount_of(grant, "part")
+    part = amount_of(grant, "part")
     rows = [row for row in listed(visit, table) if row["analyst"] == own_name(visit)]
     return {
         "part": "" if part is None else display(part),
         "aside": bool(grant.get("aside")),
         "expires": grant.get("expires") or "",
-        "consent_above": "" if limit is None else display(limit),
+        "consent": consent_of(grant),
         "asked": len(rows),
         "waiting": sum(row["status"] == "waiting" for row in rows),
         "last": [
@@ -111,6 +111,17 @@ def _own(visit: Visit, session: RemoteSession, table: str) -> dict[str, Any]:
             for row in rows[:_LAST]
         ],
     }
+
+
+def consent_of(grant: Mapping[str, Any]) -> str:
+    """Which requests of an analyst wait for a curator's consent, in words; empty if none does.
+
+    >>> consent_of({"consent_above": "1/10", "consent_total": "1/2"})
+    'above ε = 0.1, or beyond ε = 0.5 in all'
+    """
+    above, total = amount_of(grant, "consent_above"), amount_of(grant, "consent_total")
+    each = [] if above is None else [f"above ε = {display(above)}"]
+    return ", or ".join(each if total is None else [*each, f"beyond ε = {display(total)} in all"])
 
 
 def _attributes(schema: Schema) -> list[dict[str, str]]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from adyton.errors import AdytonError, BadInput, BudgetExceeded, KernelFailure, Unfinished
 from adyton.exact import budget, display, positive
+from adyton.kernel.ledger import Limits
 from adyton.marginals.program import what_it_does
 from adyton.messages import shorten
 from adyton.report.page import sentence
@@ -32,7 +33,7 @@ from adyton.service.pages.asking.questions import GIVEN, QUESTIONS, Question, fi
 from adyton.service.pages.asking.scripts import lines_for
 from adyton.service.pages.requests import Place, listed, question_of, remember
 from adyton.service.pages.results.views import show_rehearsal
-from adyton.service.pages.tables import budget_of, frame
+from adyton.service.pages.tables import budget_of, consent_of, frame
 from adyton.service.pages.visits import Page, View, Visit, path_to, plain_ratio, readable, redirect
 from adyton.session.client import Unreached
 from adyton.session.remote import RemoteSession
@@ -184,13 +185,13 @@ def _expectation(visit: Visit, session: RemoteSession, table: str, draft: Draft)
         return shown
     shown["expected"] = outlooks.expected(session, asked)
     shown["before"] = _asked_before(visit, session, table, asked)
-    above = session.consent_above
+    waits = Limits(session.consent_above, session.consent_total).demand(asked.epsilon, account.spent)
     return shown | {
         "price": display(asked.epsilon),
         "cost": budget_of(account.total, account.spent, asked.epsilon, left=account.remaining),
         "after": readable(max(Fraction(0), account.remaining - asked.epsilon)),
         "affordable": asked.epsilon <= account.remaining,
-        "consent": "" if above is None or asked.epsilon <= above else display(above),
+        "consent": consent_of(session.about["grant"]).capitalize() if waits else "",
         "sure": draft.form.text("sure") == display(asked.epsilon),
         "lines": lines_for(visit, table, asked),
     }

@@ -306,10 +306,10 @@ def _exactness(result: Result, session: RemoteSession) -> str:
 
 def _who_sees(visit: Visit, place: Place, *, everybody: bool) -> str:
     """Who may open a result, in a sentence."""
-    if everybody:
-        return "The curators and all analysts of this table may open it here."
     if visit.person.is_curator and place.owner is None:
         return "Only the curators of this table may open it here."
+    if everybody:
+        return "The curators and all analysts of this table may open it here."
     whose = "You" if place.owner is None else place.owner
     return f"{whose} and the curators of this table may open it here, and nobody else."
 
