@@ -1,8 +1,8 @@
 """Receipts: the service signs which bytes it returned to whom, for which entries of the ledger.
 
 A receipt is a JSON object {dataset, analyst, request, digest, entries, date}; *analyst* is who asked, null where a
-curator did, and *digest* is the SHA-256 of the bytes of the result. It travels as one text, base64url of the object with
-one more field: the Ed25519 signature of the other fields. The date is a day, because times depend on rows. Clients
+curator did, and *digest* is the SHA-256 of the bytes of the result. It travels as one text, base64url of the object
+with one more field: the Ed25519 signature of the other fields. The date is a day, because times depend on rows. Clients
 verify it: :func:`adyton.session.remote.verified`.
 """
 

@@ -441,8 +441,9 @@ def test_what_was_changed_behind_its_back_is_found(place: str, statement: str, s
     with opened(place) as ledger:
         ledger.set_analyst("mara", part=1)
         spend(ledger, TENTH, terms=Terms(2, "s", declared="{}"))
-        ledger.begin_request("mara", "waits", body="{}", status="waiting")
-        with ledger.on_behalf("mara", "done", str, body="{}"):
+        ledger.begin_request("mara", "waits", body="{}", limits=Limits(above=Fraction(0)))
+        ledger.begin_request("mara", "done", body="{}")
+        with ledger.on_behalf("mara", "done", str):
             ledger.settle(spend(ledger, TENTH, terms=Terms(2, "s", declared="{}")), "answered", [1])
         ledger.finish_request("mara", "done", "done", "a result")
         head = ledger.head()
@@ -465,7 +466,8 @@ def test_what_was_changed_behind_its_back_is_found(place: str, statement: str, s
 def test_stored_answers_are_compared_when_they_are_used_and_by_a_head(place: str, statement: str, sentence: str):
     """A report reads none of them: they may be long."""
     with opened(place) as ledger:
-        with ledger.on_behalf(None, "r", str, body="{}"):
+        ledger.begin_request(None, "r", body="{}")
+        with ledger.on_behalf(None, "r", str):
             ledger.settle(spend(ledger, TENTH), "answered", [1])
         ledger.finish_request(None, "r", "done", "a result")
         head = ledger.head()
@@ -480,7 +482,7 @@ def test_a_ledger_of_the_fourth_format_goes_on_and_says_what_its_chain_does_not_
     with opened(place) as ledger:
         spend(ledger, TENTH)
         ledger.set_analyst("mara")
-        ledger.begin_request("mara", "waits", body="{}", status="waiting")
+        ledger.begin_request("mara", "waits", body="{}", limits=Limits(above=Fraction(0)))
         old = linked("", ledger._read(lambda own: [chain_at(own, table, 1) for table in ("entries", "events")]))
     mark = "UPDATE adyton_ledger SET format = 4" if "://" in place else "PRAGMA user_version = 4"
     change(place, "DROP TABLE changes", mark)
