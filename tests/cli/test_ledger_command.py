@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,6 +132,25 @@ def test_a_total_is_raised_with_consent(path: Path):
     assert report.events[-1].consent == "the hospital's board"
     events = json.loads(run("ledger", path, "--json").stdout)["events"]
     assert [event["consent"] for event in events] == [None, "the hospital's board"]
+
+
+def test_an_anchor_is_written_and_a_restored_ledger_accepted(path: Path):
+    anchor = path.with_name("visits.anchor")
+    shutil.copy(path, path.with_name("copy"))
+    with Ledger.open(path, total=2, dataset="visits") as ledger:
+        ledger.debit(Fraction(1, 4), lineage=["root"], operator="laplace")
+    assert run("ledger", "anchor", path, anchor).exit_code == 0
+    with Ledger.open(path, total=2, dataset="visits") as ledger:
+        ledger.check_head(anchor.read_text().splitlines()[0])
+    shutil.copy(path.with_name("copy"), path)
+    for words in ([], ["--accept"], ["--consent", "the board"], ["--accept", "--consent", " "]):
+        assert run("ledger", "anchor", path, anchor, *words).exit_code != 0
+    accepted = run("ledger", "anchor", path, anchor, "--accept", "--consent", "the board")
+    assert accepted.exit_code == 0
+    assert "Accepted: ε = 0.25 is debited again." in accepted.stderr
+    assert "consent: the board" in accepted.stdout
+    assert run("ledger", "anchor", path, anchor).exit_code == 0
+    assert run("ledger", path, "--accept").exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """``adyton ledger``: show what a ledger has recorded, or write a privacy statement; ``adyton ledger raise``: allow
-more, with the owner's consent; ``adyton ledger analyst``: who may spend how much of it."""
+more, with the owner's consent; ``adyton ledger analyst``: who may spend how much of it; ``adyton ledger anchor``: its
+head in a file elsewhere."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from adyton.kernel.ledger.records import checked_total
 from adyton.messages import no_such
 
 _NARROW = 100
-_RAISE, _ANALYST = "raise", "analyst"
+_RAISE, _ANALYST, _ANCHOR = "raise", "analyst", "anchor"
 _ENDINGS = (".html", ".md")
 
 
@@ -33,13 +34,13 @@ def command(
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="The ledger to show, a file or postgresql://…; or the word raise and FILE; or analyst FILE NAME.",
+            help="The ledger to show, a file or postgresql://…; or raise FILE, analyst FILE NAME, anchor FILE ANCHOR.",
         ),
     ],
     total: Annotated[str | None, typer.Option(help="raise: what may be spent in all from now on.")] = None,
     consent: Annotated[
         str | None,
-        typer.Option(metavar="WORDS", help="raise, analyst: who consents for the data owner. This is recorded."),
+        typer.Option(metavar="WORDS", help="raise, analyst, anchor: who consents for the data owner."),
     ] = None,
     part: Annotated[str | None, typer.Option(help="analyst: the most that they may spend.")] = None,
     aside: Annotated[bool, typer.Option("--aside", help="analyst: nobody else may spend their part.")] = False,
@@ -48,6 +49,9 @@ def command(
     ] = None,
     release: Annotated[
         bool, typer.Option("--release", help="analyst: give up what they have not spent, so that others can spend it.")
+    ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="anchor: go on with a restored ledger, whatever its anchor says.")
     ] = False,
     head: Annotated[
         bool, typer.Option("--head", help="Print how far it has come, to keep elsewhere and compare later.")
@@ -68,22 +72,24 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with exact fractions.")] = False,
 ) -> None:
     """Show what was spent, on what, and how much is left; "adyton ledger raise FILE --total 2" raises the total;
-    "adyton ledger analyst FILE mara --part 1" lets mara spend at most 1 of it, and --release nothing more.
+    "adyton ledger analyst FILE mara --part 1" lets mara spend at most 1 of it, and --release nothing more;
+    "adyton ledger anchor FILE ANCHOR" writes the head of the ledger to the file ANCHOR, as a service does that has one.
 
     With --statement, write one page that says who is protected, what ε means for them, what was spent and published,
     under which terms, and what is not protected. It is made from the ledger alone.
     """
-    raising, naming = (len(words) > 1 and words[0] == word for word in (_RAISE, _ANALYST))
-    if len(words) != 1 + raising + 2 * naming:
+    raising, naming, anchoring = (len(words) > 1 and words[0] == word for word in (_RAISE, _ANALYST, _ANCHOR))
+    if len(words) != 1 + raising + 2 * (naming or anchoring):
         raise BadInput(
-            "give one ledger: adyton ledger FILE, adyton ledger raise FILE --total 2, or adyton ledger analyst FILE "
-            "NAME --part 1."
+            "give one ledger: adyton ledger FILE, adyton ledger raise FILE --total 2, adyton ledger analyst FILE NAME "
+            "--part 1, or adyton ledger anchor FILE ANCHOR."
         )
-    file = words[1] if raising or naming else words[0]
+    changing = raising or naming or anchoring
+    file = words[1] if changing else words[0]
     name = store_at(file).name
     if not Ledger.exists(file):
         raise BadInput(f"{name} does not exist. Give the path of a ledger.")
-    _check_statement(statement, out_file, Path(name), raising=raising or naming, overwrite=overwrite)
+    _check_statement(statement, out_file, Path(name), raising=changing, overwrite=overwrite)
     if naming:
         if release and (part is not None or aside or expires is not None):
             raise BadInput("--release leaves nothing to spend. Give it alone, or --part, --aside and --expires.")
@@ -94,8 +100,13 @@ def command(
         )
     if raising:
         _raise(file, name, total, consent, yes)
-    elif total is not None or (consent is not None and not naming):
-        raise BadInput(f"--total and --consent raise a total. Write adyton ledger raise {name} --total …")
+    elif anchoring:
+        _anchor(file, name, Path(words[2]), accept, consent)
+    elif accept or total is not None or (consent is not None and not naming):
+        raise BadInput(
+            f"--total and --consent raise a total: adyton ledger raise {name} --total … With --accept, --consent goes "
+            f"on against an anchor: adyton ledger anchor {name} ANCHOR --accept --consent …"
+        )
     report = Ledger.read(file)
     if head:
         sys.stdout.write(f"{report.head}\n")
@@ -122,6 +133,26 @@ def _raise(file: str, name: str, total: str | None, consent: str | None, yes: bo
         raise BadInput("a total is raised with the data owner's consent: say whose, with --consent 'NAME, reason'.")
     with Ledger.open(file, total=held.total, dataset=held.dataset) as ledger:
         ledger.raise_total(allowed, consent=consent.strip())
+
+
+def _anchor(file: str, name: str, anchor: Path, accept: bool, consent: str | None) -> None:
+    """Compare a ledger with its anchor, and move that; write the first; or go on, though they differ."""
+    if accept != bool(consent and consent.strip()):
+        raise BadInput(
+            "a ledger goes on against its anchor with the data owner's consent: give --accept and --consent 'NAME, "
+            "reason', or neither."
+        )
+    held = Ledger.read(file)
+    with Ledger.open(file, total=held.total, dataset=held.dataset) as ledger:
+        try:
+            if consent is not None and accept:
+                for difference in ledger.accept_anchor(anchor, consent=consent.strip()):
+                    remark(f"Accepted: {difference}.")
+            else:
+                ledger.start_anchor(anchor, first=True)
+        except OSError as error:
+            raise BadInput(f"the anchor {anchor} cannot be written ({error.strerror or error}).") from None
+    remark(f"{anchor} has noted how far {name} has come.")
 
 
 def _set_analyst(

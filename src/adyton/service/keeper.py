@@ -29,7 +29,7 @@ from adyton.messages import shorten
 from adyton.schema.plain_values import as_plain
 from adyton.service import channel
 from adyton.service.channel import Forbidden, Message, NotFound, Refused
-from adyton.service.operations import MEASURE, UNKNOWN, Operations, WorkerProcess, log, write_head
+from adyton.service.operations import MEASURE, UNKNOWN, Operations, WorkerProcess, log
 
 _WORD = 500
 
@@ -74,17 +74,20 @@ class Keeper:
 
     def _opened(self) -> Ledger:
         ledger = Ledger.open(self._settings["worker"]["ledger"], total=self.worker.total, dataset=self.name)
-        if self.anchor is not None and self.anchor.exists():
-            ledger.check_head(self.anchor.read_text(encoding="utf-8"))
-        else:
-            ledger.report()  # all entries are checked, once
-        set_all(ledger, self._settings["analysts"])
-        self._say_what_nobody_asks_for(ledger)
-        if self.anchor is not None:
-            try:
-                write_head(ledger, self.anchor)
-            except OSError as error:
-                raise BadInput(f"the anchor {self.anchor} cannot be written ({error.strerror}).") from None
+        try:
+            if self.anchor is None:
+                ledger.report()  # all entries are checked, once
+            elif ledger.start_anchor(self.anchor).changes is None:
+                log(
+                    f"the anchor {self.anchor} was that of an early version, which covered the entries and events of "
+                    f"{ledger.path} alone. From now on it covers totals, requests and answers, too."
+                )
+            set_all(ledger, self._settings["analysts"])
+            self._say_what_nobody_asks_for(ledger)
+            if self.anchor is not None:
+                ledger.move_anchor(self.anchor)
+        except OSError as error:
+            raise BadInput(f"the anchor {self.anchor} cannot be written ({error.strerror}).") from None
         return ledger
 
     def _say_what_nobody_asks_for(self, ledger: Ledger) -> None:

@@ -27,7 +27,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from adyton.drafts import replaced
 from adyton.errors import AdytonError, BadInput, KernelFailure, LedgerError
 from adyton.kernel.ledger import Ledger, Limits, StoredRequest
 from adyton.kernel.ledger.requests import past_of
@@ -248,12 +247,12 @@ class Operations:
         return outcome
 
     def _anchored(self, key: Key) -> Message:
-        """Write the head of the ledger to its place outside; returns what the receipt of a request says."""
+        """Move the anchor, unless the ledger was rolled back; returns what the receipt of a request says."""
         if self._anchor is not None:
             try:
-                write_head(self._ledger, self._anchor)
+                self._ledger.move_anchor(self._anchor)
             except (OSError, LedgerError) as error:  # what was asked is paid for, and is answered
-                log(f"the anchor {self._anchor} was not written: {error}")
+                log(f"the anchor {self._anchor} was not moved: {error}")
         return self._receipt(key)
 
     # ---- measurements at a door -------------------------------------------------------------------------------------
@@ -458,12 +457,6 @@ def _started(number: int) -> str:
     except PermissionError:
         pass
     return "running"
-
-
-def write_head(ledger: Ledger, anchor: Path) -> None:
-    """Write the head of a ledger to its place outside."""
-    with replaced(anchor) as file:
-        file.write_text(f"{ledger.head()}\n", encoding="utf-8")
 
 
 def log(sentence: str) -> None:

@@ -351,6 +351,7 @@ class Service:
                 "total": None if total is None else as_number(total)["exact"],
                 "accept": [*dataset.accept, *joins],
                 "unit": dataset.unit,
+                "anchor": dataset.anchor,
             },
         }
         return Part(

@@ -86,6 +86,8 @@ class Worker:
         ledger = self.session.ledger
         assert isinstance(ledger, Ledger)
         self.ledger = ledger
+        if settings.get("anchor") is not None:
+            ledger.keep_anchor(settings["anchor"])
         self.doors: dict[str, Door] = {}
 
     # ---- what is public ---------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """The durable record of what was spent: start with ``ledger``.
 
-``tables`` says how its rows are written and chained, ``changes`` how those that change are, ``store`` and ``file``
-where they are kept, ``records`` what they mean, ``agreeing`` what needs a word to change, ``analysts`` who may spend
-how much, ``requests`` what was asked, ``terms`` whom its numbers protect, ``formats`` how earlier ledgers are
-converted, and ``words`` its reports.
+``tables`` says how its rows are written and chained, ``changes`` how those that change are, ``anchor`` how its head is
+kept elsewhere, ``store`` and ``file`` where it is kept, ``records`` what its rows mean, ``agreeing`` what needs a word
+to change, ``analysts`` who may spend how much, ``requests`` what was asked, ``terms`` whom its numbers protect,
+``formats`` how earlier ledgers are converted, and ``words`` its reports.
 """
 
 from adyton.kernel.ledger.analysts import Analyst as Analyst

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args
 
@@ -30,7 +31,9 @@ from adyton.kernel.ledger.analysts import (
     stored_name,
     write_analyst,
 )
-from adyton.kernel.ledger.changes import TOTAL, adopted, begin, record
+from adyton.kernel.ledger.anchor import EVENT as ANCHOR_EVENT
+from adyton.kernel.ledger.anchor import begin_anchor, go_on, insist_anchor, read_anchor, write_anchor
+from adyton.kernel.ledger.changes import ANCHORED, TOTAL, adopted, begin, record, record_once
 from adyton.kernel.ledger.file import ChangedError, LedgerFile, file_name
 from adyton.kernel.ledger.records import (
     ANALYST,
@@ -130,6 +133,8 @@ class Ledger(Budgeted):
             raise BadInput("open a ledger with Ledger.open(path, total=…, dataset=…); read one with Ledger.read(path).")
         self._file, self._number = file, number
         self._threads = threading.local()
+        self._anchor: Path | None = None
+        self._seen: Head | None = None
 
     @classmethod
     def open(
@@ -150,10 +155,13 @@ class Ledger(Budgeted):
             with file.transaction(write=True) as connection:
                 file.bring_up_to_date(connection)
                 number = reconcile(connection, file.name, check_recent(connection), asked, words)
+                head = current_head(connection)
         except BaseException:
             file.close()
             raise
-        return cls(file, number)
+        ledger = cls(file, number)
+        ledger._seen = head
+        return ledger
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> LedgerReport:
@@ -226,6 +234,7 @@ class Ledger(Budgeted):
         analyst, request, _, holder, limits = self._whose
         whose = Debiting(self._number, analyst, request)
         with self._file.transaction(write=True) as connection:
+            self._insist_not_rolled_back(connection)
             balance = read_balance(connection)
             account = account_of(balance, read_name(connection, self._number), analyst)
             place = "the ledger in memory" if self.path is None else short_name(self.path)
@@ -234,7 +243,19 @@ class Ledger(Budgeted):
                 stored = insist_begun(connection, analyst, request, account.dataset, holder)
                 insist_permitted(connection, stored, self._number, limits, account.spent, asked)
             made = take_on(connection, self._file.name, self._number, terms, used=balance.spent > 0)
-            return write_debit(connection, balance, asked, names, operator, whose, made)
+            number, seen = (
+                write_debit(connection, balance, asked, names, operator, whose, made),
+                current_head(connection),
+            )
+        self._seen = seen
+        return number
+
+    def _insist_not_rolled_back(self, connection: Connection) -> None:
+        """Refuse to spend from a ledger that lacks what this process has seen in it, or what its anchor has noted."""
+        if self._anchor is not None:
+            insist_anchor(connection, self._file.name, self._anchor)
+        if self._seen is not None:
+            insist_head(connection, self._file.name, self._seen)
 
     def agree(self, terms: Terms, accept: Collection[str] = ()) -> Terms:
         """Compare *terms* with the ledger's own, and return those in force. A change needs a word, and is recorded.
@@ -478,6 +499,52 @@ class Ledger(Budgeted):
         early version, of two numbers and a digest, covers entries and events alone."""
         known = Head.parse(head) if isinstance(head, str) else head
         self._read(lambda connection: _check_head(connection, self._file.name, known))
+
+    # ---- the anchor --------------------------------------------------------------------------------------------------
+
+    def keep_anchor(self, anchor: str | os.PathLike[str]) -> None:
+        """From now on, refuse every debit unless the ledger has all that the *anchor*, a file elsewhere, has noted."""
+        self._anchor = Path(anchor)
+
+    def start_anchor(self, anchor: str | os.PathLike[str], *, first: bool = False) -> Head:
+        """Check everything in the ledger, compare it with its *anchor*, and move that to the present; returns what was
+        noted there. A new ledger writes its first anchor; an older one does so only if it is said to be the *first*.
+        """
+        path = Path(anchor)
+        noted = read_anchor(path)
+        self._read(lambda connection: read_checked(connection, answers=True))
+        if noted is None:
+            with self._file.transaction(write=True) as connection:
+                begin_anchor(connection, self._file.name, path, first=first)
+        with self._file.transaction(write=True) as connection:
+            now = insist_anchor(connection, self._file.name, path)
+            record_once(connection, ANCHORED)
+            if noted is None and first:
+                write_event(connection, ANCHOR_EVENT, "none", "the first of this ledger")
+        self.move_anchor(path)
+        return (noted or now).head
+
+    def move_anchor(self, anchor: str | os.PathLike[str]) -> None:
+        """Write the head of the ledger to its *anchor*, if the ledger has all that was noted there."""
+        path = Path(anchor)
+        with self._file.transaction(write=True) as connection:
+            noted = insist_anchor(connection, self._file.name, path)
+            if noted.head != current_head(connection):
+                write_anchor(connection, path)
+
+    def accept_anchor(self, anchor: str | os.PathLike[str], *, consent: str) -> list[str]:
+        """Go on with a restored ledger, with the data owner's consent, though its *anchor* says otherwise; an event
+        records every difference, which is returned. What the ledger has forgotten, as far as the anchor knows it, is
+        debited again."""
+        words, path = checked_text(consent, "consent"), Path(anchor)
+        with self._file.transaction(write=True) as connection:
+            read_checked(connection, answers=True)
+            found = go_on(connection, self._file.name, self._number, path, words)
+            head = current_head(connection)
+        with self._file.transaction(write=True) as connection:
+            insist_head(connection, self._file.name, head)
+            write_anchor(connection, path)
+        return found
 
     def close(self) -> None:
         """Close the file; the ledger can be opened again. A ledger in memory is lost."""

@@ -32,7 +32,7 @@ ENTRY = (*_WRITTEN, "dataset", "analyst", "request")
 EVENT = ("number", "time", "changed", "old", "new", "process", "consent", "dataset")
 CHANGE = ("number", "what", "name", "value")
 """The columns that the chains of entries, of events and of changes cover. A null analyst is the curator."""
-_CHAINED = {"entries": ENTRY, "events": EVENT, "changes": CHANGE}
+CHAINED = {"entries": ENTRY, "events": EVENT, "changes": CHANGE}
 CHANGES = (
     """CREATE TABLE changes (
         number INTEGER PRIMARY KEY,
@@ -171,7 +171,7 @@ def append(connection: Connection, table: str, row: dict[str, object], more: dic
     """Add the next row of *table* to its chain; *more* are values that the chain does not cover."""
     before = connection.execute(f"SELECT number, chain FROM {table} ORDER BY number DESC LIMIT 1").fetchone()
     number, previous = before or (0, origin(connection, table))
-    columns = _CHAINED[table]
+    columns = CHAINED[table]
     whole = {"number": number + 1, **row}
     chain = linked(previous, (whole[name] for name in columns))
     insert(connection, table, {**whole, **(more or {}), "chain": chain})
@@ -180,7 +180,7 @@ def append(connection: Connection, table: str, row: dict[str, object], more: dic
 
 def check_chain(connection: Connection, table: str, after: int = 0) -> None:
     """Compute the chain anew, from the row with the number *after*; a difference is damage."""
-    columns = _CHAINED[table]
+    columns = CHAINED[table]
     rows = connection.execute(
         f"SELECT {', '.join(columns)}, chain FROM {table} WHERE number > ? ORDER BY number", (after,)
     )
@@ -221,24 +221,32 @@ class Head(NamedTuple):
 
 def current_head(connection: Connection) -> Head:
     """How far the ledger has come."""
-    entries, events, changes = (last(connection, table) for table in _CHAINED)
-    return head_at(connection, entries, events, changes)
+    return head_at(connection, *_lengths(connection))
 
 
 def head_at(connection: Connection, entries: int, events: int, changes: int | None) -> Head:
     """The head when the ledger had so many entries, events and changes."""
-    digests = [chain_at(connection, "entries", entries), chain_at(connection, "events", events)]
-    if changes is not None:
-        digests.append(chain_at(connection, "changes", changes))
+    numbers = [number for number in (entries, events, changes) if number is not None]
+    tables = list(CHAINED)[: len(numbers)]
+    parts = ", ".join(f"(SELECT chain FROM {table} WHERE number = ?)" for table in tables)
+    row = connection.execute(f"SELECT {parts}", numbers).fetchone()
+    digests = [
+        str(chain) if chain is not None else chain_at(connection, table, number)
+        for table, number, chain in zip(tables, numbers, row, strict=True)
+    ]
     return Head(entries, events, changes, linked("", digests))
 
 
 def has_head(connection: Connection, head: Head) -> bool:
     """Whether the ledger once was as far as *head*, or is so now. This reads one row of each chain."""
-    counts = zip(head[:3], _CHAINED, strict=True)
-    return all((number or 0) <= last(connection, table) for number, table in counts) and (
-        head_at(connection, *head[:3]) == head
-    )
+    lengths = zip(head[:3], _lengths(connection), strict=True)
+    return all((number or 0) <= length for number, length in lengths) and head_at(connection, *head[:3]) == head
+
+
+def _lengths(connection: Connection) -> list[int]:
+    """The numbers of entries, events and changes."""
+    parts = ", ".join(f"(SELECT max(number) FROM {table})" for table in CHAINED)
+    return [int(number or 0) for number in connection.execute(f"SELECT {parts}").fetchone()]
 
 
 _HEAD = re.compile(r"([0-9]{1,18}) ([0-9]{1,18})(?: ([0-9]{1,18}))? ([0-9a-f]{64})", re.ASCII)
