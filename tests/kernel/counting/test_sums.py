@@ -141,9 +141,12 @@ def test_a_sum_moves_by_the_bound_that_is_farther_from_zero(low, high, reach):
     """The stability covers the extreme rows, and one of them needs all of it."""
     schema = Schema({"x": Integer(low, high)})
     outcome = SumValues("x").plan(_shape(schema))
-    rows = CodedTable.checked(np.array([[0]]), schema), CodedTable.checked(np.array([[high - low]]), schema)
-    moved = [int(outcome.derive(table)[0].values()[0]) for table in rows]
-    assert moved == [low, high]
+    sums = [
+        int(outcome.derive(CodedTable.checked(np.array(rows), schema))[0].values()[0])
+        for rows in ([[0]], [[high - low]], [[0], [0], [high - low]])
+    ]
+    assert sums == [low, high, 2 * low + high]
+    moved = sums[:2]
     assert outcome.stability == reach == max(1, *map(abs, moved))
     assert ShareRows("x").plan(_shape(schema)).stability == max(high - low, 1)
 

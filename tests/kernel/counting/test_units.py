@@ -137,6 +137,8 @@ def test_people_cost_their_epsilon_once(visits):
     found = sizes.measure(Identity(sizes.shape), 50).answers
     assert found.tolist() == [1, 0, 1, 0, 0, 0, 0, 0, 1, 1]  # before the limit, and ten stands for more
     assert kernel.spent == 100
+    ages = kernel.root.group_by("age", count="visits", max_count=5)
+    assert (ages.stability, ages.schema.names) == (6, ("age", "visits"))  # of units there may be no more than one
     part = kernel.root.split("sex")[0]
     assert part.group_by("person", count="visits", max_count=5).stability == 3
     with pytest.raises(BadInput, match="before rows are split"):
