@@ -5,14 +5,17 @@ import struct
 import zlib
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import adyton as ad
+from adyton.noise import SimulatedNoise
 from adyton.report.axes import display_axis
 from adyton.report.charts import Panel, caption, describe, example
 from adyton.report.counts import summarise
+from adyton.report.page import render
 from adyton.report.pictures import draw, heat, png
 from adyton.report.svg import nice_ticks, tick_words
 
@@ -238,3 +241,65 @@ def test_labels_that_begin_alike_stay_different():
     drawing = draw(Panel("line", "", (axis,), axis.labels, np.arange(70.0), None, None), 720)
     labels = re.findall(r"rotate[^>]+>([^<]+)<", drawing)
     assert len(labels) == len(set(labels)) > 20
+
+
+@pytest.fixture(scope="module")
+def weights():
+    """Means by year of which most years have no rows; the noise is always the same."""
+    random = np.random.default_rng(3)
+    year = np.concatenate([random.integers(1975, 1984, 4000), random.integers(2002, 2015, 6000)])
+    rows = pd.DataFrame({"year": year, "weight": 3000 + 8 * (year - 1975), "born": year - 20, "sex": "F"})
+    schema = ad.Schema(
+        {
+            "year": ad.Integer(1970, 2014),
+            "weight": ad.Numeric(0, 6000, bins=600),
+            "born": ad.Integer(1940, 2000),
+            "sex": ad.Categorical(["F", "M"]),
+        }
+    )
+    return ad.Session(rows, schema=schema, epsilon=20, noise=SimulatedNoise(5))
+
+
+def test_groups_of_which_nothing_is_known_leave_gaps(weights):
+    release = weights.release(ad.Mean("weight", by="year"), 1)
+    panel = release.drawings()[0].panel
+    drawn = ~np.isnan(panel.values)
+    known = np.isin(np.arange(1970, 2015), [*range(1975, 1984), *range(2002, 2015)])
+    assert (drawn == known).all()
+    assert 2900 < panel.ends[0] < 3000
+    assert 3310 < panel.ends[1] < 3450
+    assert "Nothing is known of 1970, 1971, 1972, 1973, 1974 and 18 more" in caption(panel)
+    assert re.search(r"year (19[78]\d|20[01]\d): about 3,\d\d\d", example(panel))
+    for width in (390, 900):
+        picture = release.drawings()[0].svg(width)
+        assert "nan" not in picture
+        assert picture.count('stroke-width="1.6"') == 2  # a line on each side of the gap
+
+
+def test_a_chart_stays_where_numbers_are_held_back(weights):
+    """And nothing that is said of it names a number that is not shown."""
+    release = weights.release(ad.Mean("weight", by="year"), 1).held_back(wider_than="10%")
+    held = release.to_frame()["mean_held_back"].to_numpy()
+    (drawing,) = release.drawings()
+    assert (np.isnan(drawing.panel.values) == held).all()
+    assert f"Held back: {held.sum()}." in drawing.caption
+    assert "At a bound" not in str(release.explain())
+    assert "Small groups" not in str(release.explain())
+    for task in (ad.Histogram("year"), ad.Histogram("year", "sex")):  # a line, and bars to two sides
+        counts = weights.release(task, 1, algorithm="identity").held_back(wider_than="50%")
+        panel = counts.drawings()[0].panel
+        assert panel.kind == ("line" if task == ad.Histogram("year") else "pyramid")
+        assert np.isnan(panel.values).sum() > 10
+        assert "nan" not in counts.drawings()[0].svg(600)
+        assert ("held back" in counts.drawings()[0].svg(600)) == (panel.kind == "pyramid")
+
+
+def test_years_have_no_commas(weights):
+    counts = weights.release(ad.Histogram("year"), 1, algorithm="identity")
+    pages = [render(counts)]
+    for task in (ad.Mean("born", by="sex"), ad.Mean("born", by="year"), ad.Summary("born")):
+        release = weights.release(task, 1)
+        pages += [render(release), str(release), str(release.explain())]
+    for page in pages:
+        assert not re.findall(r".{40}\b(?:1,9|2,0)\d\d\b(?! rows).{40}", page)
+    assert "1975" in counts.drawings()[0].svg(600)

@@ -140,16 +140,21 @@ def _cell_ticks(attribute: Attribute, count: int) -> Ticks:
             values = [value for value in nice_ticks(least, most, count) if room > 1 or value == int(value)]
             middle = 0.5 if attribute.step == 1 else 0.0
             places = [(value - least) / attribute.step + middle for value in values]
-            return list(zip(places, tick_words(values), strict=True))
+            return list(zip(places, tick_words(values, years=attribute.years), strict=True))
         case Numeric(edges=None):
             values, signs = nice_ticks(attribute.min, attribute.max, count), _SIGNS.get(type(attribute))
-            words = tick_words(values) if signs is None else degrees(values, signs)
+            words = tick_words(values, years=attribute.years) if signs is None else degrees(values, signs)
             return [
                 ((value - attribute.min) / attribute.width, word) for value, word in zip(values, words, strict=True)
             ]
         case Numeric(edges=edges) if edges is not None:
             every = max(1, math.ceil(len(edges) / max(2, count)))
-            return [(float(place), number(edges[place], 6)) for place in range(0, len(edges), every)]
+            shown = range(0, len(edges), every)
+            digits = [number(edges[place], 6) for place in shown]
+            return [
+                (float(place), words.replace(",", "") if attribute.years else words)
+                for place, words in zip(shown, digits, strict=True)
+            ]
     return []
 
 

@@ -73,6 +73,12 @@ class Panel:
     """The name and the ticks of the horizontal axis, if it is not an attribute."""
     more: str = ""
     """A sentence on what is left out of the picture."""
+    years: bool = False
+    """Whether the values are years, which are written without commas."""
+
+    def written(self, value: float) -> str:
+        """A value for people: whole if it counts them."""
+        return people(value) if self.people else svg.plain(value) if self.years else figure(value)
 
     @property
     def people(self) -> bool:
@@ -82,7 +88,7 @@ class Panel:
     @property
     def whole(self) -> bool:
         """Whether everything that is drawn is a whole number."""
-        return all(part.size and bool((np.isfinite(part) & (part == np.rint(part))).all()) for part in self.drawn)
+        return all(part.size and bool((np.isnan(part) | (part == np.rint(part))).all()) for part in self.drawn)
 
     def of(self, counted: RowsCounted) -> Panel:
         """The same, saying which rows were counted."""
@@ -96,7 +102,8 @@ class Panel:
         """The ends of the axis of values."""
         if self.within is not None:
             return self.within
-        found = [float(end) for part in self.drawn if part.size for end in (part.min(), part.max())]
+        known = [part[np.isfinite(part)] for part in self.drawn]
+        found = [float(end) for part in known if part.size for end in (part.min(), part.max())]
         if self.kind == "dots" and self.whole:  # neighbouring whole numbers must not look far apart
             room = max(0.0, (_FEWEST_STEPS - max(found) + min(found)) / 2)
             found += [min(found) - room, max(found) + room]
@@ -161,18 +168,27 @@ def kind_of_pair(first: Attribute, second: Attribute) -> tuple[Kind, bool]:
     return "map", False
 
 
-def without(panel: Panel, held: Flags) -> Panel | None:
-    """A panel of bars or dots without the values that are held back. In other pictures they would be gaps, which look
-    like counts of 0: then None."""
-    kept = np.asarray(~held.reshape(len(held), -1).any(axis=1))
-    if kept.all():
+def without(panel: Panel, gone: Flags, why: str = "") -> Panel | None:
+    """A panel without some values, with a sentence on why, or on how many are held back: bars and dots without their
+    lines, others with gaps. None if nothing would be left, and of maps, where a gap looks like a count of 0."""
+    gone = np.asarray(gone).reshape(panel.values.shape)
+    if not gone.any():
         return panel
-    if panel.kind not in ("bars", "dots") or not kept.any():
+    if panel.kind == "map" or gone.all():
         return None
+    lower, upper = (None if part is None else np.where(gone, np.nan, part) for part in (panel.lower, panel.upper))
+    values = np.where(gone, np.nan, panel.values)
+    more = f"{panel.more} {why or f'Held back: {int(gone.sum()):,}.'}".strip()
+    panel = replace(panel, values=values, lower=lower, upper=upper, more=more)
+    return _rows_with_values(panel) if panel.kind in ("bars", "dots") else panel
+
+
+def _rows_with_values(panel: Panel) -> Panel:
+    """Bars and dots without those of which no value is shown."""
+    kept = ~np.isnan(panel.values.reshape(len(panel.values), -1)).all(axis=1)
     lower, upper = (None if part is None else part[kept] for part in (panel.lower, panel.upper))
     labels = tuple(panel.labels[place] for place in np.flatnonzero(kept).tolist())
-    more = f"{panel.more} Held back: {int((~kept).sum()):,}.".strip()
-    return replace(panel, axes=(), labels=labels, values=panel.values[kept], lower=lower, upper=upper, more=more)
+    return replace(panel, axes=(), labels=labels, values=panel.values[kept], lower=lower, upper=upper)
 
 
 def _base(attribute: Attribute) -> int:
@@ -207,15 +223,14 @@ def blank(schema: Schema, names: Sequence[str], labels: Mapping[str, Sequence[An
 
 def describe(panel: Panel) -> str:
     """A picture in words."""
-    values = panel.values.reshape(-1)
-    write = people if panel.people else figure
-    low, high = write(float(values.min())), write(float(values.max()))
+    values = panel.values[~np.isnan(panel.values)]
+    low, high = panel.written(float(values.min())), panel.written(float(values.max()))
     return f"{values.size} values from {low} to {high} {panel.unit}; the greatest is at {peak(panel)}. {caption(panel)}"
 
 
 def peak(panel: Panel) -> str:
     """The name of the cell with the greatest value."""
-    return _cell(panel, int(panel.values.reshape(-1).argmax()))
+    return _cell(panel, int(np.nanargmax(panel.values)))
 
 
 def _cell(panel: Panel, place: int) -> str:
@@ -240,7 +255,8 @@ def caption(panel: Panel) -> str:
         if panel.kind == "map" and axis.ordered and axis.apart:
             words.append(f"At the end of {axis.name}: {' and '.join(axis.labels[-axis.apart :])}.")
     for name, label, cells in _left_out(panel):
-        words.append(f"Not drawn: {name} {label}, about {people(float(cells.sum()))} rows.")
+        known = "held back" if np.isnan(cells).all() else f"about {people(float(np.nansum(cells)))} rows"
+        words.append(f"Not drawn: {name} {label}, {known}.")
     if panel.about is not None:
         return " ".join([*words, panel.about])
     if panel.lower is None or panel.upper is None:
@@ -260,7 +276,8 @@ def caption(panel: Panel) -> str:
 
 def _intervals_in_words(panel: Panel, mark: str) -> str:
     """How intervals are shown, where they can be seen."""
-    (_, lower, upper), (low, high), (pixels, least) = panel.drawn, panel.ends, _VISIBLE[panel.kind]
+    (low, high), (pixels, least) = panel.ends, _VISIBLE[panel.kind]
+    lower, upper = (part[~np.isnan(part)] for part in panel.drawn[1:])
     seen = (upper - lower) / (high - low) * pixels >= least
     if not seen.any():
         radius = float((upper - lower).max(initial=0.0)) / 2
@@ -289,12 +306,12 @@ def _left_out(panel: Panel) -> list[tuple[str, str, Reals]]:
 def example(panel: Panel) -> str:
     """An example of how to read a picture, in a sentence: its greatest number of rows, or a number of another kind
     with the median interval."""
-    place, write = int(panel.values.reshape(-1).argmax()), people if panel.people else figure
+    place, write = int(np.nanargmax(panel.values)), panel.written
     if not panel.people:
         if panel.lower is None or panel.upper is None:
             return ""
         widths = (panel.upper - panel.lower).reshape(-1)
-        place = int(np.argsort(widths, kind="stable")[widths.size // 2])
+        place = int(np.argsort(widths, kind="stable")[(widths.size - int(np.isnan(widths).sum())) // 2])
     value = write(float(panel.values.reshape(-1)[place]))
     if not panel.people:
         said = f"{panel.title}, {_cell(panel, place)}: about {value}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adyton.arrays import Reals
+from adyton.arrays import Flags, Reals
 from adyton.report.axes import display_axis
 from adyton.report.charts import MOST_STEPS, Panel, kind_of, without
 from adyton.report.page import View, Words, view_of
@@ -29,6 +30,12 @@ _FEW_OUTSIDE = 0.15
 """The largest part of the values that may be outside the picture."""
 _WORTH = 0.7
 """How much of the axis must be left at most, so that cutting intervals is worth it."""
+_NOTHING = 0.9
+"""An interval that spans this part of the possible range says nothing: there is a gap in the picture."""
+_WIDER = 8.0
+"""An interval that is so many times as wide as the median one is drawn to the edge of the picture."""
+_NAMED = 5
+"""The largest number of groups that are named in a caption."""
 _QUIET = ("count", "variance")
 """Statistics that are in the table, but drawn only if there is nothing else."""
 _AMOUNTS = ("sum", "count", "variance", "deviation")
@@ -66,10 +73,10 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel | None:
     """Statistics of one kind: a line for each group with a column for each statistic, or a line for each statistic if
     there are no groups; along an axis if the groups of a single statistic are dates or numbers."""
     by, name, names = release.task.by, release.task.attribute, tuple(part.name for part in figures)
-    shown = tuple(map(statistic_in_words, names))
+    called, amounts = tuple(map(statistic_in_words, names)), bool(set(names) & set(_AMOUNTS))
     attribute, parts = release.schema.attributes[name], ("estimate", "lower", "upper")
     values, lower, upper = (np.stack([_possible(release, of, part) for of in figures], axis=1) for part in parts)
-    labels = tuple(" × ".join(map(str, group)) for group in release.groups[:_MOST_GROUPS]) if by else shown
+    labels = tuple(" × ".join(map(str, group)) for group in release.groups[:_MOST_GROUPS]) if by else called
     axis = display_axis(by[0], release.schema.attributes[by[0]], MOST_STEPS) if len(by) == len(figures) == 1 else None
     if axis is not None and (axis.joined > 1 or not axis.ordered or kind_of(axis) == "bars"):
         axis = None
@@ -79,8 +86,6 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel | None:
     else:
         values, lower, upper = (part[:_MOST_GROUPS] if by else part.T for part in (values, lower, upper))
     left = len(release.groups) - len(labels)
-    columns = {column.name: column.held for column in release.sheets().sheets[0].columns} if release.hold else {}
-    held = [flags for name in names if (flags := columns.get(name)) is not None]
     panel = Panel(
         "dots" if axis is None else kind_of(axis),
         f"{_title(names)} of {name}{' by ' * bool(by)}{' and '.join(by)}",
@@ -91,15 +96,23 @@ def _panel(release: NumbersRelease, figures: Sequence[Figures]) -> Panel | None:
         upper,
         unit=f"{name} ({attribute.unit})" if isinstance(attribute, Duration) else name,
         approximate=figures[0].kind == "approximate",
-        series=shown if by and len(names) > 1 else (),
+        series=called if by and len(names) > 1 else (),
         zero=False,
-        within=_ends(release, names[0], values, lower, upper),
         more=f"{left:,} more groups are in the table." if by and left > 0 else "",
+        years=attribute.years and not amounts,
     )
-    if not held:
+    if release.hold is not None:
+        held = np.stack([release.held(name) for name in names], axis=1)
+        shown = without(panel, held[: len(labels)] if by else held.T)
+        if shown is None:
+            return None
+        panel = shown
+    if amounts:
         return panel
-    flags = np.stack(held, axis=1)
-    return without(panel, flags[: len(labels)] if by else flags.T)
+    possible = float(release.asked.grid.width)
+    unknown = _widths(panel) >= _NOTHING * possible
+    known = _named_without(panel, unknown, "Nothing is known of", ": the interval spans what is possible.")
+    return None if known is None else _scaled(known, possible)
 
 
 def _title(names: Sequence[str]) -> str:
@@ -108,18 +121,38 @@ def _title(names: Sequence[str]) -> str:
     return statistic_in_words(names[0]).capitalize()
 
 
-def _ends(release: NumbersRelease, name: str, values: Reals, lower: Reals, upper: Reals) -> tuple[float, float] | None:
-    """The ends of the axis, if the intervals of small groups would leave too little room for others: those of the other
-    intervals and of the values, without a few values of dots that are far away."""
-    known = upper - lower <= _TOO_WIDE * float(release.asked.grid.width)
-    if name in _AMOUNTS or known.all() or not known.any():
-        return None
-    near = [float(lower[known].min()), float(upper[known].max())]
+def _scaled(panel: Panel, possible: float) -> Panel | None:
+    """The panel with a scale for most of it, if wide intervals of small groups would leave too little room for others:
+    that of the other intervals and of the values, without a few values that are far away."""
+    widths, values = _widths(panel), panel.values
+    known = widths <= min(_TOO_WIDE * possible, _WIDER * float(np.nanmedian(widths)))
+    rest = ~np.isnan(widths) & ~known
+    if panel.lower is None or panel.upper is None or not rest.any() or not known.any():
+        return panel
+    near = [float(panel.lower[known].min()), float(panel.upper[known].max())]
     low, high = reach(near, zero=False)
-    outside = int(((values < low) | (values > high)).sum())
-    if outside > (_FEW_OUTSIDE * values.size if values.ndim > 1 else 0):
-        low, high = reach([*near, float(values.min()), float(values.max())], zero=False)
-    return (low, high) if high - low <= _WORTH * float(upper.max() - lower.min()) else None
+    outside = (values < low) | (values > high)
+    if outside.sum() > _FEW_OUTSIDE * values.size:
+        low, high = reach([*near, float(np.nanmin(values)), float(np.nanmax(values))], zero=False)
+        outside = np.zeros(values.shape, dtype=bool)
+    if high - low > _WORTH * float(np.nanmax(panel.upper) - np.nanmin(panel.lower)):
+        return panel
+    panel = replace(panel, within=(low, high))
+    return panel if panel.kind == "dots" else _named_without(panel, outside, "Far outside of the picture:", ".")
+
+
+def _named_without(panel: Panel, gone: Flags, before: str, after: str) -> Panel | None:
+    """The panel without some values, naming some of the lines that it lost."""
+    lines = np.flatnonzero(gone.reshape(len(panel.values), -1).any(axis=1)).tolist()
+    more = f" and {len(lines) - _NAMED:,} more" if len(lines) > _NAMED else ""
+    return without(panel, gone, f"{before} {', '.join(panel.labels[line] for line in lines[:_NAMED])}{more}{after}")
+
+
+def _widths(panel: Panel) -> Reals:
+    """The width of each interval."""
+    if panel.lower is None or panel.upper is None:
+        return np.full(panel.values.shape, np.nan)
+    return np.asarray(panel.upper - panel.lower)
 
 
 def _possible(release: NumbersRelease, figures: Figures, part: str) -> Reals:

@@ -23,7 +23,7 @@ from adyton.exact import display
 from adyton.kernel.recorder import CHANGED
 from adyton.report.charts import Panel, example, in_common
 from adyton.report.pictures import Drawing
-from adyton.report.svg import figure, number, people, span
+from adyton.report.svg import figure, number, people, plain, span
 from adyton.result.sheets import Column, Sheet, Sheets
 from adyton.schema.files import NO_WORDS
 from adyton.tasks.numbers import statistic_in_words
@@ -373,7 +373,7 @@ def lines_of(
     """The first lines as text; bounds below each number, or *beside* it."""
     cells: list[list[Cell]] = []
     for column in columns:
-        write = people if column.whole else _all_digits if column.lower is None else figure
+        write = people if column.whole else _all_digits if column.lower is None else plain if column.years else figure
         three = (column.values, column.lower, column.upper)
         lists = [[] if part is None else np.asarray(part)[:most].tolist() for part in three]
         values = [_written(value, write) for value in lists[0]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import math
 import struct
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ from adyton.report.svg import (
     SERIES,
     SKY,
     VERMILION,
-    figure,
     nice_ticks,
     number,
     people,
@@ -68,11 +68,11 @@ def _columns(panel: Panel, columns: int) -> list[Reals]:
     return [part.reshape(-1, columns) for part in (panel.values, *bounds)]
 
 
-def _ticks(low: float, high: float, count: int, *, whole: bool = False) -> list[tuple[float, str]]:
+def _ticks(low: float, high: float, count: int, *, whole: bool = False, years: bool = False) -> list[tuple[float, str]]:
     marks = nice_ticks(low, high, count)
     if whole:
         marks = [mark for mark in marks if mark == int(mark)] or marks
-    return list(zip(marks, tick_words(marks), strict=True))
+    return list(zip(marks, tick_words(marks, years=years), strict=True))
 
 
 # ---- bars and dots, one below the other -----------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
     numbers. Names are beside them, in two lines if necessary, or above them if there is no room."""
     bars, columns = panel.kind == "bars", len(panel.series) or 1
     values, *bounds = _columns(panel, columns)
-    write = figure if not bars else people if panel.people else number
+    write = panel.written if panel.people or not bars else number
     figures = [write(float(value)) for value in values[:, 0]] if columns == 1 else []
     names, left, above = _names(panel.labels, width)
     low, high = panel.ends
@@ -111,7 +111,7 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
         for lines in names
     ]
     bottom = top + sum(heights)
-    ticks = _ticks(low, high, max(2, int((width - left - right) / 80)), whole=panel.whole)
+    ticks = _ticks(low, high, max(2, int((width - left - right) / 80)), whole=panel.whole, years=panel.years)
     # lines would cross names that are above the bars
     parts = [] if above else [svg.line(x(mark), top, x(mark), bottom, 0.12) for mark, _ in ticks]
     parts += [svg.text(at, bottom + 12, words, "middle") for _, at, words in fitted(ticks, x, (0, width)).marks]
@@ -125,6 +125,8 @@ def _rows(panel: Panel, width: float) -> tuple[float, list[str]]:
         start = (0, top + 7, "start") if above else (left - 8, middle - svg.LINE * (len(lines) - 1) / 2, "end")
         parts.append(svg.text(start[0], start[1], "\n".join(lines), start[2]))
         for column, value in enumerate(values[place].tolist()):
+            if math.isnan(value):
+                continue
             y = middle + _LANE * (column - (columns - 1) / 2)  # so that intervals do not overlap
             colour = SERIES[column % len(SERIES)]
             ink = colour if columns > 1 else ""
@@ -185,9 +187,14 @@ def _pyramid(panel: Panel, width: float) -> tuple[float, list[str]]:
         edges = (0.0, span + 12) if way < 0 else (width - span - 12, width)
         parts += [svg.line(x(mark), _TOP - 4, x(mark), bottom, 0.12) for mark, _ in ticks]
         parts += [svg.text(at, bottom + 12, words, "middle") for _, at, words in fitted(ticks, x, edges, way=way).marks]
-        total = svg.cut(f"{levels.labels[side]}: {people(float(values[:, side].sum()))}", 0.86 * span)
+        whole = float(values[:, side].sum())  # not known if a part is held back
+        said = levels.labels[side] if math.isnan(whole) else f"{levels.labels[side]}: {people(whole)}"
+        total = svg.cut(said, 0.86 * span)
         parts.append(svg.text(0 if way < 0 else width, 8, total, "start" if way < 0 else "end", bold=True))
         for place, y in enumerate(heights):
+            if math.isnan(values[place, side]):
+                parts.append(svg.text(x(0) + 6 * way, y, "held back", "end" if way < 0 else "start", pale=True))
+                continue
             begin, end = sorted((x(0), x(float(values[place, side]))))
             parts.append(svg.box(begin, y - row / 2 + 2, end - begin, row - 4, colour, 0.85))
             parts += svg.whisker([x(float(bound[place, side])) for bound in bounds], y, (0, width))
@@ -215,7 +222,7 @@ def _lines(panel: Panel, width: float) -> tuple[float, list[str]]:
     apart = () if axis is None or several else axis.labels[base:]
     every = [part[:base] if several else part for part in _columns(panel, len(names))]
     low, high = panel.ends
-    ticks = _ticks(low, high, 3 if several else 5)
+    ticks = _ticks(low, high, 3 if several else 5, years=panel.years)
     left = svg.width_of(words for _, words in ticks) + 14
     end = width - 2 - len(apart) * (_OTHER + _APART)
     columns = min(len(names), max(1, int((width - left) / 150)))
@@ -256,9 +263,22 @@ def _lines(panel: Panel, width: float) -> tuple[float, list[str]]:
 
 
 def _line(sides: Sequence[float], heights: Sequence[Sequence[float]], points: bool = False) -> list[str]:
+    """Lines with their bands, and gaps where values are not shown."""
+    parts, dots = [], points and 1 < len(heights[0]) <= _DOTS
+    for known, run in groupby(range(len(heights[0])), lambda at: not math.isnan(heights[0][at])):
+        first, *others = run
+        end = first + len(others) + 1
+        if known:
+            own = sides[first : end + 1]
+            parts += _stretch(own, [part[first:end] for part in heights], points and end > first + 1)
+            middles = [(a + b) / 2 for a, b in pairwise(own)] if dots else []
+            parts += [svg.dot(x, y, DATA, 2.6) for x, y in zip(middles, heights[0][first:end], strict=dots)]
+    return parts
+
+
+def _stretch(sides: Sequence[float], heights: Sequence[Sequence[float]], points: bool) -> list[str]:
     """A line with its band: in steps or, for dates, from the middle of one date to the next."""
     values, *bounds = heights
-    points = points and len(values) > 1
 
     def path(sides: Sequence[float], heights: Sequence[float]) -> str:
         if points:
@@ -273,10 +293,7 @@ def _line(sides: Sequence[float], heights: Sequence[Sequence[float]], points: bo
         back = "L" + path(sides[::-1], lower[::-1])
         parts.append(f'<path d="M{path(sides, upper)}{back}Z" style="fill:{DATA}" fill-opacity=".22"/>')
     look = f'fill="none" style="stroke:{DATA}" stroke-width="1.6" stroke-linejoin="round"'
-    parts.append(f'<path d="M{path(sides, values)}" {look}/>')
-    if points and len(values) <= _DOTS:
-        parts += [svg.dot((a + b) / 2, y, DATA, 2.6) for (a, b), y in zip(pairwise(sides), values, strict=True)]
-    return parts
+    return [*parts, f'<path d="M{path(sides, values)}" {look}/>']
 
 
 # ---- two attributes together as coloured squares --------------------------------------------------------------------

@@ -290,21 +290,37 @@ def figure(value: float) -> str:
     return number(value, max(0, 2 - math.floor(math.log10(abs(value)))))
 
 
+def plain(value: float) -> str:
+    """The same as :func:`figure`, without commas: for years.
+
+    >>> plain(1975.0), plain(1975.26)
+    ('1975', '1975')
+    """
+    return figure(value).replace(",", "")
+
+
 def span(low: float, high: float, write: Callable[[float], str] = figure) -> tuple[str, str]:
     """The ends of an interval, written with as many digits as they need to differ.
 
     >>> span(21.683, 21.712), span(260.6, 261.2, people), span(90.0, 90.0), span(-3.0, 7.4, people)
     (('21.68', '21.71'), ('260.6', '261.2'), ('90', '90'), ('−3', '7'))
+    >>> span(1975.37, 1975.39, plain)
+    ('1975.37', '1975.39')
     """
-    return messages.span(low, high, write, number)
+    first, last = messages.span(low, high, write, number)
+    return (first, last) if "," in write(1000.0) else (first.replace(",", ""), last.replace(",", ""))
 
 
-def tick_words(values: Sequence[float]) -> list[str]:
-    """The labels of ticks: short, all with the same letter for thousands, millions or more.
+def tick_words(values: Sequence[float], *, years: bool = False) -> list[str]:
+    """The labels of ticks: short, all with the same letter for thousands, millions or more; *years* without commas.
 
     >>> tick_words([-1500.0, 0.0, 1500.0]), tick_words([0.0, 5000.0, 20000.0]), tick_words([0.0, 2.5e6])
     (['−1,500', '0', '1,500'], ['0', '5k', '20k'], ['0', '2.5M'])
+    >>> tick_words([1975.0, 1980.0], years=True)
+    ['1975', '1980']
     """
+    if years:
+        return [number(value, 6).replace(",", "") for value in values]
     largest = max((abs(value) for value in values), default=0.0)
     size, letter = next(((size, letter) for size, letter in _SIZES if largest >= size), (1.0, ""))
     unit = 1e3 if letter == "k" else size

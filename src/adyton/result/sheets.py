@@ -50,6 +50,8 @@ class Column:
     """What people call the numbers, if not by the name of the column."""
     held: Flags | None = None
     """Which numbers are held back, if any may be."""
+    years: bool = False
+    """Whether the numbers are years, which people write without commas."""
 
     @property
     def whole(self) -> bool:

@@ -71,6 +71,11 @@ class Attribute(ABC):
         object.__setattr__(self, "reading", reading)
 
     @property
+    def years(self) -> bool:
+        """Whether its values can be years, which are written without commas: all of them are from 1000 to 2999."""
+        return False
+
+    @property
     @abstractmethod
     def size(self) -> int:
         """How many cells the attribute has."""

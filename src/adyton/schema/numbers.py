@@ -16,6 +16,8 @@ from adyton.messages import listing, shorten
 from adyton.schema.attributes import Attribute, CelledAttribute, Label
 from adyton.schema.reading import LookUp, column_name, real_number, whole_number
 
+_PLAIN = ("integer", "numeric")
+
 
 @dataclass(frozen=True)
 class Numbers(CelledAttribute):
@@ -31,6 +33,16 @@ class Numbers(CelledAttribute):
     case: str = field(default="exact", repr=False)
     first: int | None = field(default=None, repr=False)
     lookup: LookUp | Mapping[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def years(self) -> bool:
+        """Whether its values can be years, which are written without commas: all of them are from 1000 to 2999.
+
+        >>> Integer(1975, 2014).years, Integer(0, 2014).years
+        (True, False)
+        """
+        least, most = getattr(self, "min", None), getattr(self, "max", None)
+        return least is not None and most is not None and 1000 <= least <= most < 3000 and self.kind in _PLAIN
 
 
 @dataclass(frozen=True)

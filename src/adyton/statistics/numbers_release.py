@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adyton.arrays import Flags
 from adyton.compiling import cached_property
 from adyton.errors import BadInput
 from adyton.exact import share
@@ -264,32 +265,38 @@ class NumbersRelease(Result, Comparable):
         """Which means are shown at a bound, and why."""
         means, grid, said = [of for of in self.figures() if of.name == "mean" and of.known], self.asked.grid, []
         for end, which, beyond in ((grid.lower, "smallest", "below"), (grid.upper, "largest", "above")):
-            lines = [int(line) for of in means for line in np.flatnonzero(of.estimate == float(end))]
+            found = (np.flatnonzero((of.estimate == float(end)) & ~self.held(of.name)) for of in means)
+            lines = [int(line) for some in found for line in some]
             named = ", ".join(" × ".join(map(str, self.groups[line])) for line in lines[:_MOST_GROUPS])
             named += f" and {len(lines) - _MOST_GROUPS:,} more" if len(lines) > _MOST_GROUPS else ""
             if lines:
                 said.append(
-                    f"At a bound: the mean{f' of {named}' * bool(self.task.by)} is shown as {float(end):,.10g}, the "
+                    f"At a bound: the mean{f' of {named}' * bool(self.task.by)} is shown as {self._value(end)}, the "
                     f"{which} value allowed. With its noise it was there or {beyond}; rely on the interval."
                 )
         return tuple(said)
+
+    def _value(self, number: Any) -> str:
+        """A value of the attribute in words."""
+        return f"{float(number):.10g}" if self.asked.attribute.years else f"{float(number):,.10g}"
 
     def _noisy_groups(self) -> list[int]:
         """The groups whose statistics are little more than noise."""
         known = {figures.name: figures for figures in self.figures() if figures.known}
         width, wide = self.asked.grid.width, [name for name in known if name == "mean" or name.endswith("%")]
-        noisy = [known[name].upper - known[name].lower > width / 2 for name in wide]
+        noisy = [(known[name].upper - known[name].lower > width / 2) & ~self.held(name) for name in wide]
         if not wide and "sum" in known:
-            noisy = [(known["sum"].lower < 0) & (known["sum"].upper > 0)]
+            noisy = [(known["sum"].lower < 0) & (known["sum"].upper > 0) & ~self.held("sum")]
         return [int(line) for line in np.flatnonzero(np.any(noisy, axis=0))]
 
     def _bounds_in_words(self) -> str:
         """What happens to values that are not between the bounds."""
         attribute, grid = self.asked.attribute, self.asked.grid
+        least, most = self._value(grid.lower), self._value(grid.upper)
         outside = {"clamp": "moved to the nearer bound", "drop": "left out", "other": "left out"}[attribute.outside]
         return (
-            f"Values: of {self.task.attribute} between {grid.lower:,.10g} and {grid.upper:,.10g}, in steps of "
-            f"{float(grid.step):g}; other values are {outside}, missing values are left out."
+            f"Values: of {self.task.attribute} between {least} and {most}, in steps of {float(grid.step):g}; other "
+            f"values are {outside}, missing values are left out."
         )
 
     def sheets(self, look: Look = AS_IT_IS, confidence: float | None = CONFIDENCE) -> Sheets:
@@ -297,12 +304,22 @@ class NumbersRelease(Result, Comparable):
         rate = CONFIDENCE if confidence is None else confidence
         axes = [self.schema.attributes[name].labels for name in self.task.by]
         labels = dict(zip(self.task.by, cell_labels(axes), strict=True))
+        years = self.asked.attribute.years
         columns = tuple(
-            Column(of.name, of.estimate, of.lower, of.upper, of.error, of.kind, of.known) for of in self.figures(rate)
+            Column(
+                *(of.name, of.estimate, of.lower, of.upper, of.error, of.kind, of.known),
+                years=years and (of.name == "mean" or of.name.endswith("%")),
+            )
+            for of in self.figures(rate)
         )
         return Sheets(FILE, (Sheet(labels, columns, prefixed=True, counted=self.counted_rows),), rate).held_by(
             self.hold
         )
+
+    def held(self, statistic: str) -> Flags:
+        """Which numbers of a statistic are held back."""
+        column = next(column for column in self.sheets().sheets[0].columns if column.name == statistic)
+        return np.zeros(self.asked.groups, dtype=bool) if column.held is None else column.held
 
     def explained(self) -> tuple[Sheets, ...]:
         """The numbers themselves: they are few."""
