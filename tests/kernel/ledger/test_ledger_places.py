@@ -485,7 +485,7 @@ def test_a_ledger_of_the_fourth_format_goes_on_and_says_what_its_chain_does_not_
         ledger.begin_request("mara", "waits", body="{}", limits=Limits(above=Fraction(0)))
         old = linked("", ledger._read(lambda own: [chain_at(own, table, 1) for table in ("entries", "events")]))
     mark = "UPDATE adyton_ledger SET format = 4" if "://" in place else "PRAGMA user_version = 4"
-    change(place, "DROP TABLE changes", mark)
+    change(place, "DROP TABLE changes", "DROP INDEX decisions", "DROP INDEX requests_begun", mark)
     read = Ledger.read(place)
     assert "An early version kept this ledger until entry 1 and event 1." in read.notes[0]
     assert Ledger.read(place).head == read.head
