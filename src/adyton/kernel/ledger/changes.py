@@ -175,11 +175,13 @@ def _default(what: str) -> str:
 
 
 def _digests(connection: Connection, what: str, *, long: bool = True) -> Iterator[tuple[str, str]]:
-    """The name of each row of a kind, and the digest of what it is."""
-    kind = _KINDS[what]
-    columns = ", ".join((*kind.key, *kind.covered, kind.long if long else "NULL"))
+    """The name of each row of a kind, and the digest of what it is. Long columns are read one at a time."""
+    kind, texts = _KINDS[what], f"{_KINDS[what].long} IS NOT NULL" if long else "NULL"
+    columns = ", ".join((*kind.key, *kind.covered, texts))
     for row in connection.execute(f"SELECT {columns} FROM {kind.table}"):
-        key, value = row[: len(kind.key)], _value(what, row[len(kind.key) : -1], row[-1])
+        key, value = row[: len(kind.key)], _value(what, row[len(kind.key) : -1], None)
+        if row[-1]:
+            value = _present(connection, what, key)
         yield _name(key), value if long else _short(value)
 
 
