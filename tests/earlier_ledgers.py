@@ -1,6 +1,7 @@
 """How a ledger of the current format becomes one as earlier formats were."""
 
-FOURTH = ("DROP TABLE changes", "PRAGMA user_version = 4")
+AS_FOURTH = ("DROP TABLE changes", "DROP INDEX decisions", "DROP INDEX requests_begun")
+FOURTH = (*AS_FOURTH, "PRAGMA user_version = 4")
 THIRD = (
     *FOURTH,
     "ALTER TABLE ledger ADD COLUMN dataset TEXT",

@@ -21,9 +21,12 @@ from adyton.exact import STEPS
 from adyton.kernel.ledger import Head, Ledger, Limits, Terms
 from adyton.kernel.ledger.tables import chain_at, linked
 from adyton.session.wire import decode_result, encode_result
+from earlier_ledgers import AS_FOURTH
 from kernel.engines.servers import postgres_binaries
 
 TENTH = Fraction(1, 10)
+ALL = Limits(above=Fraction(0))
+"""Every request waits for consent."""
 
 
 def opened(place: str, total: object = 2, dataset: str = "visits", **options: object) -> Ledger:
@@ -238,7 +241,7 @@ def test_consent_comes_before_any_debit(place: str):
     with opened(place) as ledger:
         ledger.set_analyst("mara")
         for name in ("yes", "no"):
-            ledger.begin_request("mara", name, body="{}", limits=Limits(above=Fraction(0)))
+            ledger.begin_request("mara", name, body="{}", limits=ALL)
             with ledger.on_behalf("mara", name), pytest.raises(BadInput, match="is waiting, not begun"):
                 spend(ledger, TENTH)
         assert ledger.consent_request("mara", "yes", digest=EMPTY, grant=True, word="olga").status == "begun"
@@ -441,7 +444,7 @@ def test_what_was_changed_behind_its_back_is_found(place: str, statement: str, s
     with opened(place) as ledger:
         ledger.set_analyst("mara", part=1)
         spend(ledger, TENTH, terms=Terms(2, "s", declared="{}"))
-        ledger.begin_request("mara", "waits", body="{}", limits=Limits(above=Fraction(0)))
+        ledger.begin_request("mara", "waits", body="{}", limits=ALL)
         ledger.begin_request("mara", "done", body="{}")
         with ledger.on_behalf("mara", "done", str):
             ledger.settle(spend(ledger, TENTH, terms=Terms(2, "s", declared="{}")), "answered", [1])
@@ -478,14 +481,26 @@ def test_stored_answers_are_compared_when_they_are_used_and_by_a_head(place: str
             ledger.answers(None, "r") if "answers" in statement else ledger.request(None, "r")
 
 
+def test_a_consent_that_was_written_into_the_ledger_by_others_is_none(place: str):
+    with opened(place) as ledger:
+        ledger.set_analyst("mara")
+        stored, _ = ledger.begin_request("mara", "waits", body="{}", limits=ALL)
+        said = ("waiting", "begun")
+        old, new = (f"waits of mara: {status}, SHA-256 {stored.digest}" for status in said)
+        forged = "INSERT INTO events SELECT 2, time, 'request', '{}', '{}', process, 'olga', 1, chain FROM events"
+        change(place, forged.format(old, new))
+        with pytest.raises(LedgerError, match="event 2 is not as it was written"):
+            ledger.begin_request("mara", "waits", body="{}", limits=ALL)
+
+
 def test_a_ledger_of_the_fourth_format_goes_on_and_says_what_its_chain_does_not_cover(place: str):
     with opened(place) as ledger:
         spend(ledger, TENTH)
         ledger.set_analyst("mara")
-        ledger.begin_request("mara", "waits", body="{}", limits=Limits(above=Fraction(0)))
+        ledger.begin_request("mara", "waits", body="{}", limits=ALL)
         old = linked("", ledger._read(lambda own: [chain_at(own, table, 1) for table in ("entries", "events")]))
     mark = "UPDATE adyton_ledger SET format = 4" if "://" in place else "PRAGMA user_version = 4"
-    change(place, "DROP TABLE changes", "DROP INDEX decisions", "DROP INDEX requests_begun", mark)
+    change(place, *AS_FOURTH, mark)
     read = Ledger.read(place)
     assert "An early version kept this ledger until entry 1 and event 1." in read.notes[0]
     assert Ledger.read(place).head == read.head

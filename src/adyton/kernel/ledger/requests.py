@@ -29,7 +29,7 @@ from adyton.exact import display, exact, rounded_down
 from adyton.kernel.ledger.analysts import stored_name
 from adyton.kernel.ledger.changes import insist_unchanged, record
 from adyton.kernel.ledger.records import Entry, read_entries, write_event
-from adyton.kernel.ledger.tables import Connection, DamagedError, insert, now, write
+from adyton.kernel.ledger.tables import Connection, DamagedError, insert, insist_linked, now, write
 from adyton.messages import shorten
 
 RequestStatus: TypeAlias = Literal["waiting", "refused", "withdrawn", "begun", "done", "ended"]
@@ -261,8 +261,11 @@ def _reserved(connection: Connection, stored: StoredRequest) -> Fraction:
 
 def consented(connection: Connection, stored: StoredRequest, dataset: int) -> bool:
     """Whether an event says that a curator has consented to exactly this request."""
-    query = f"SELECT 1 FROM events WHERE changed = '{DECISION}' AND new = ? AND dataset = ?"
-    return connection.execute(query, (_decision(stored, "begun"), dataset)).fetchone() is not None
+    query = f"SELECT number FROM events WHERE changed = '{DECISION}' AND new = ? AND dataset = ?"
+    row = connection.execute(query, (_decision(stored, "begun"), dataset)).fetchone()
+    if row is not None:
+        insist_linked(connection, "events", int(row[0]))
+    return row is not None
 
 
 def write_decision(

@@ -191,6 +191,14 @@ def check_chain(connection: Connection, table: str, after: int = 0) -> None:
             raise DamagedError(f"{_ONE[table]} {values[0]} is not as it was written")
 
 
+def insist_linked(connection: Connection, table: str, number: int) -> None:
+    """Raise an error if a single row of *table* is not as it was written after the row before it."""
+    query = f"SELECT {', '.join(CHAINED[table])}, chain FROM {table} WHERE number = ?"
+    *values, chain = connection.execute(query, (number,)).fetchone()
+    if linked(chain_at(connection, table, number - 1), values) != chain:
+        raise DamagedError(f"{_ONE[table]} {number} is not as it was written")
+
+
 class Head(NamedTuple):
     """How far a ledger has come. Kept elsewhere, it shows later whether the ledger was rolled back or replaced."""
 
