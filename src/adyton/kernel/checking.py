@@ -13,7 +13,7 @@ from typing import Any
 
 from adyton.errors import SchemaError
 from adyton.kernel.counting import open_table
-from adyton.kernel.counting.opening import check_type, reader_for
+from adyton.kernel.counting.opening import check_type, checked_reader, reader_for
 from adyton.kernel.counting.public_rows import rows_beside_codes
 from adyton.kernel.reading.csv_reader import CsvReader
 from adyton.kernel.reading.files import PartedReader
@@ -119,9 +119,7 @@ def schema_of_table(data: Any, schema: Schema) -> Schema:
     >>> schema_of_table(pyarrow.table({"q1": [3], "q2": [5]}), Schema({"q*": Integer(1, 5)})).names
     ('q1', 'q2')
     """
-    if not schema.patterns:
-        return schema
-    return schema_for(reader_for(data, multiline=schema.multiline, file=schema.file), schema)
+    return schema_for(checked_reader(data, schema), schema) if schema.patterns else schema
 
 
 def check_table(data: Any, schema: Schema) -> Check:
@@ -135,6 +133,8 @@ def check_table(data: Any, schema: Schema) -> Check:
     """
     try:
         reader = reader_for(data, multiline=schema.multiline, file=schema.file)
+        if problem := _problem(lambda: schema.check_files(reader.files)):
+            return Check({}, (), (problem,))  # remarks on a look-up would show what is in the table
         schema = schema_for(reader, schema)
     except SchemaError as error:
         return Check({}, tuple(_without_table(name, own) for name, own in schema.attributes.items()), (str(error),))

@@ -162,6 +162,19 @@ class Schema:
         files = (getattr(own, "levels_file", None) for own in self.attributes.values())
         return {file.name: file.digest for file in files if file is not None}
 
+    def check_files(self, table: Iterable[str]) -> None:
+        """Raise an error if levels or a look-up are read from a file of the *table*, under whatever name: what is in
+        them counts as public, and would publish its values."""
+        own = {mark for path in table for mark in _marks(path)}
+        for name, attribute in self.attributes.items():
+            files = {"levels_file": getattr(attribute, "levels_file", None), "lookup": attribute.reading.looked_up}
+            for key, file in files.items():
+                if file is not None and _marks(os.path.join(file.folder, file.file)) & own:
+                    raise SchemaError(
+                        f"attribute {name!r}: the {key} {file.file!r} is the table itself, or a part of it. What is in "
+                        "such a file is public and will be published: write what everybody may know into another file."
+                    )
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The number of cells along each axis."""
@@ -393,3 +406,12 @@ def check_unit(unit: object, no_unit: object) -> None:
         raise SchemaError(
             f'no_unit = "{no_unit}" needs a unit. Write unit = "…", the column that says whose row it is.'
         )
+
+
+def _marks(path: str) -> set[object]:
+    """What two names of one file have in common: its path without links, and its number on its device."""
+    try:
+        facts = os.stat(path)
+    except (OSError, ValueError):
+        return set()
+    return {os.path.realpath(path), (facts.st_dev, facts.st_ino)}

@@ -76,7 +76,9 @@ def checked_reader(data: Any, schema: Schema) -> Reader:
     """The reader of a table with this schema."""
     if not isinstance(schema, Schema):
         raise SchemaError(f"a table is opened with a Schema, given a {type(schema).__name__}.")
-    return reader_for(data, multiline=schema.multiline, file=schema.file)
+    reader = reader_for(data, multiline=schema.multiline, file=schema.file)
+    schema.check_files(reader.files)
+    return reader
 
 
 def check_columns(reader: Reader, schema: Schema) -> None:

@@ -214,6 +214,8 @@ class SparkReader(ServerReader):
         schema = quietly(lambda: frame.schema)
         if schema is None:
             raise SchemaError("Spark cannot list the columns of the frame. Check that its table still exists.")
+        stored = quietly(lambda: list(frame.inputFiles())) or []
+        self.files = [unquote(urlsplit(path).path) for path in stored if path.startswith("file:")]
         server = Spark(frame.sparkSession, frame if shown is None else None)
         self.server, self._shown = server, server.name if shown is None else f"({shown}) as shown"
         folders = quietly(lambda: folder_columns(frame)) if shown is None else set()

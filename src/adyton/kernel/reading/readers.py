@@ -223,8 +223,7 @@ Text = Callable[[object], str | None]
 def frame_reader(data: Any) -> Reader | None:
     """The reader for a frame; None for anything else. Frames of classes that are derived from the usual ones become
     plain now: none of their methods may run once rows are paid for."""
-    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
-    pyarrow = sys.modules.get("pyarrow")
+    pandas, polars, pyarrow = map(sys.modules.get, ("pandas", "polars", "pyarrow"))
     if pandas is not None and isinstance(data, pandas.DataFrame):
         return PandasReader(data if type(data) is pandas.DataFrame else pandas.DataFrame(data))
     if polars is not None and isinstance(data, polars.LazyFrame):
@@ -319,7 +318,6 @@ class PandasReader(FrameReader):
             values = _spelled_out(frame.iloc[:0, index])
             objects = _are_objects(values)
             kind = pyarrow.large_string() if objects else quietly(lambda values=values: _arrow(values).type)  # type: ignore[misc]
-            kind = kind if is_from_library(values.dtype) else None  # others convert themselves
             own, inner = str(frame.dtypes.iloc[index]), str(values.dtype)
             shown = own if own != "category" else f"category of {inner}"
             self.columns.append(_column(str(frame.columns[index]), kind, shown, objects=objects))
@@ -352,9 +350,9 @@ def _are_objects(values: Any) -> bool:
 
 
 def _arrow(values: Any) -> Any:
-    import pyarrow
+    import pyarrow  # an array of another library would convert itself
 
-    return pyarrow.array(values, from_pandas=True)
+    return pyarrow.array(values, from_pandas=True) if is_from_library(values.dtype) else None
 
 
 def _dense(values: Any) -> Any:

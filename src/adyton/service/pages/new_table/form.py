@@ -386,7 +386,7 @@ def is_like(preset: str, column: ColumnFacts) -> bool:
 def fields_from(schema: Schema, columns: Sequence[ColumnFacts]) -> dict[str, list[str]] | None:
     """The fields that describe a schema; None where it says more than the form can show."""
     names = [column.name for column in columns]
-    if any(schema.column_of(name) not in names for name in schema.names):
+    if schema.level_files or any(schema.column_of(name) not in names for name in schema.names):
         return None
     if schema.unit is not None and schema.unit not in names:
         return None
