@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from adyton.arrays import Reals
-from adyton.statistics.grouped import Figures, GroupedNumbers
+from adyton.arrays import Flags, Reals
+from adyton.statistics.grouped import Figures, GroupedNumbers, radius
 from adyton.statistics.quantiles import SIXTEENTHS, likely, rank_scales
 from adyton.tasks.numbers import quantile_name
 from adyton.whole import IntegerArray
@@ -50,6 +51,9 @@ _LARGEST_SHAPE = 20.0
 RARE = 0.08
 """For the error, what is beyond bounds with this chance on either side counts as if it were at these bounds, or a cell
 away: otherwise hardly possible values would decide it."""
+MISSED = 0.5
+"""The chance beyond the bounds, relative to what the confidence allows: the law is right on average over groups, and in
+some groups rows lie farther apart next to the quantile than anywhere near."""
 SHARED = (0.7, 2.5, 9.0)
 """A chosen cell has about one of these multiples of the rows of an average cell, with equal chance."""
 _NODES = 14
@@ -61,24 +65,33 @@ _AT_ONCE = 256
 
 
 def parts_around(numbers: GroupedNumbers) -> int:
-    """In how many parts the rows of a group are counted."""
-    return min(3, numbers.cells)
+    """In how many parts the rows of a group are counted: every chosen cell is a part of its own."""
+    return min(2 * len(numbers.task.quantiles) + 3, numbers.cells)
 
 
 def around(numbers: GroupedNumbers, sixteenths: IntegerArray, chosen: IntegerArray) -> IntegerArray:
     """The borders of the parts of every group, groups × (parts + 1): where each part begins, and where the last ends.
     A part may be empty.
 
-    *chosen* has the cells of the quantiles, groups × quantiles: one part begins before the first and ends after the
-    last of them.
+    *chosen* has the cells of the quantiles, groups × quantiles. The first part ends at some distance before the first
+    of them, the last begins at some distance after the last, and each of them has a border on either side.
     """
+    if parts_around(numbers) == numbers.cells:
+        return np.tile(np.arange(numbers.cells + 1), (len(chosen), 1))
+    low, high = _reach(numbers, sixteenths, chosen)
+    ends = np.zeros(len(chosen), dtype=np.int64), np.full(len(chosen), numbers.cells)
+    return np.sort(np.column_stack([ends[0], low, chosen, chosen + 1, high, ends[1]]), axis=1)
+
+
+def _reach(
+    numbers: GroupedNumbers, sixteenths: IntegerArray, chosen: IntegerArray
+) -> tuple[IntegerArray, IntegerArray]:
+    """For each group, a border before all of its quantiles and one after them."""
     cells, upto = numbers.cells, np.concatenate(([0.0], np.cumsum(likely(numbers.cells, sixteenths))))
     ranks = (upto[chosen] + upto[chosen + 1]) / 2
     low = np.minimum(np.searchsorted(upto, ranks.min(axis=1) - REACH, side="right") - 1, chosen.min(axis=1))
     high = np.maximum(np.searchsorted(upto, ranks.max(axis=1) + REACH), chosen.max(axis=1) + 1)
-    inner = np.clip(np.column_stack([low, high]), 0, cells)[:, : parts_around(numbers) - 1]
-    ends = np.zeros((len(chosen), 1), dtype=np.int64), np.full((len(chosen), 1), cells)
-    return np.asarray(np.concatenate((ends[0], inner, ends[1]), axis=1), dtype=np.int64)
+    return np.clip(low, 0, cells), np.clip(high, 0, cells)
 
 
 def located_figures(
@@ -92,23 +105,60 @@ def located_figures(
     """Every quantile, from the *sixteenths* of all rows, the *chosen* cells and *counts* of the parts around them;
     *epsilons* are those of the look, the choice and the counts."""
     laws = _laws(rank_scales(numbers.task.quantiles, epsilons[1]))
-    deviation, rows = math.sqrt(2) / epsilons[2], counts.astype(float)
-    sizes = _sizes(rows, deviation)
+    borders, rows, scale = around(numbers, sixteenths, chosen), counts.astype(float), 1 / epsilons[2]
+    there = np.diff(borders, axis=1) > 0  # that the others are empty is public
+    low, high = (border[:, None] for border in _reach(numbers, sixteenths, chosen))
+    before, after = there & (borders[:, 1:] <= low), there & (borders[:, :-1] >= high)
+    wide = np.stack([before, there & ~before & ~after, after], axis=1)
+    merged = (wide * rows[:, None, :]).sum(axis=2)
+    deviations = scale * np.sqrt(2 * np.maximum(wide.sum(axis=2), 1))
+    outer = np.column_stack([0 * low, low, high, 0 * high + numbers.cells])
+    sizes = _sizes(merged, deviations)
     looked = sizes[0] * len(rows) / float(rank_scales(SIXTEENTHS, epsilons[0]).max())
     doubted = TRUSTED * looked / (looked + RELIABLE)
     upto = np.concatenate(([0.0], np.cumsum(likely(numbers.cells, sixteenths, EVEN))))
     found = []
     for first in range(0, len(chosen), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
-        group = _Groups(numbers, upto, chosen[some], around(numbers, sixteenths, chosen[some]))
-        group.count(rows[some], deviation, sizes, doubted)
-        found.append([group.located(cells, law, confidence) for cells, law in zip(chosen[some].T, laws, strict=True)])
+        group = _Groups(numbers, upto, chosen[some], outer[some])
+        group.count(merged[some], deviations[some], sizes, doubted)
+        beside = _beside_of(numbers, borders[some], np.where(there, rows, 0.0)[some], chosen[some], scale, confidence)
+        located = zip(chosen[some].T, laws, beside, strict=True)
+        found.append([group.located(cells, law, near, confidence) for cells, law, near in located])
     return [_figures(part, [some[place] for some in found]) for place, part in enumerate(numbers.task.quantiles)]
 
 
-def _sizes(rows: Reals, deviation: float) -> tuple[float, float]:
+def _beside_of(
+    numbers: GroupedNumbers, borders: IntegerArray, rows: Reals, chosen: IntegerArray, scale: float, confidence: float
+) -> list[tuple[Flags, Flags]]:
+    """For each quantile: in which groups the noisy *rows* of the parts do not rule out that it lies below, or above,
+    its chosen cell.
+
+    It is below the cell if the rows below are at least its part of all rows. A side is ruled out if noise would hardly
+    ever exceed how far the counts are from that, with a chance of 1 − *confidence*, whatever was chosen: the
+    noise of the choice is independent of that of the counts, so the interval misses for this reason no more often.
+    """
+    there, sides = np.diff(borders, axis=1) > 0, []
+    for part, cells in zip(map(float, numbers.task.quantiles), chosen.T, strict=True):
+        near = []
+        for edge, side in ((cells, 1.0), (cells + 1, -1.0)):
+            weights = np.where(there, side * (part - (borders[:, 1:] <= edge[:, None])), 0.0)
+            laws, own = np.unique(np.sort(np.abs(weights), axis=1), axis=0, return_inverse=True)
+            far = scale * np.array([_far(tuple(law.tolist()), confidence) for law in laws])
+            near.append((weights * rows).sum(axis=1) < far[own.reshape(-1)])
+        sides.append((near[0] & (cells > 0), near[1] & (cells + 1 < numbers.cells)))
+    return sides
+
+
+@lru_cache(maxsize=1024)
+def _far(scales: tuple[float, ...], confidence: float) -> float:
+    """What a sum of Laplace noise with these scales exceeds with a chance of 1 − *confidence*."""
+    return float(radius(np.array(scales), max(2 * confidence - 1, 0.0)))
+
+
+def _sizes(rows: Reals, deviations: Reals) -> tuple[float, float]:
     """The mean and the shape of the gamma law of the rows of a group, from the noisy counts of all groups."""
-    groups, noise = len(rows), deviation**2 * rows.shape[1]
+    groups, noise = len(rows), float((deviations**2).sum(axis=1).mean())
     average = float(cut_normal(rows.sum(), math.sqrt(noise * groups))[0]) / groups
     spread = max(float(((rows.sum(axis=1) - average) ** 2).mean()) - noise, 0.0) / average**2
     return average, min((_ASSUMED_GROUPS + groups) / (_ASSUMED_GROUPS / GROUP + groups * spread), _LARGEST_SHAPE)
@@ -160,10 +210,10 @@ class _Groups:
         self.upto_borders = self._rank_at(borders)
         self.shares = np.maximum(np.diff(self.upto_borders, axis=1), 1e-12)
 
-    def count(self, rows: Reals, deviation: float, sizes: tuple[float, float], doubted: float) -> None:
-        """What was counted in the parts, the law of the rows of a group, and with how many scales of rows its own
-        quantiles say as much as the look."""
-        self.rows, self.deviation, self.sizes, self.doubted = rows, deviation, sizes, doubted
+    def count(self, rows: Reals, deviations: Reals, sizes: tuple[float, float], doubted: float) -> None:
+        """What was counted in the parts, the *deviations* of their noise, the law of the rows of a group, and with
+        how many scales of rows its own quantiles say as much as the look."""
+        self.rows, self.deviations, self.sizes, self.doubted = rows, deviations, sizes, doubted
 
     def _rank_at(self, places: IntegerArray) -> Reals:
         """Which part of the rows of a group lies before each place, groups × places, by the quantiles of the group and,
@@ -175,17 +225,22 @@ class _Groups:
         own = self.parts[last] + share * (self.parts[last + 1] - self.parts[last])
         return np.asarray(OWN * own + (1 - OWN) * pooled)
 
-    def located(self, chosen: IntegerArray, law: _Law, confidence: float) -> tuple[Reals, Reals, Reals, Reals]:
-        """The estimate, the bounds and the standard error of one quantile of each group."""
+    def located(
+        self, chosen: IntegerArray, law: _Law, near: tuple[Flags, Flags], confidence: float
+    ) -> tuple[Reals, Reals, Reals, Reals]:
+        """The estimate, the bounds and the standard error of one quantile of each group; *near* says in which groups it
+        may well be below, or above, the chosen cell."""
         numbers, cells, chosen = self.numbers, self.numbers.cells, chosen.astype(np.int64)
         exact, below, above = self.probable(chosen, law)
         less, more = below[1].sum(axis=1), above[1].sum(axis=1)
         # what is beyond the bounds is equal on both sides, as far as there is as much
-        left = np.minimum(less, (1 - confidence) / 2)
-        right = np.minimum(more, 1 - confidence - left)
-        left = np.minimum(less, 1 - confidence - right)
-        low = np.floor(_reached(*below, left) + 1e-9).astype(np.int64)
-        high = np.ceil(_reached(*above, right) - 1e-9).astype(np.int64)
+        beyond = MISSED * (1 - confidence)
+        left = np.minimum(less, beyond / 2)
+        right = np.minimum(more, beyond - left)
+        left = np.minimum(less, beyond - right)
+        # the next cell is in the interval unless counts rule that side out
+        low = np.minimum(np.floor(_reached(*below, left) + 1e-9), chosen - near[0]).astype(np.int64)
+        high = np.maximum(np.ceil(_reached(*above, right) - 1e-9), chosen + 1 + near[1]).astype(np.int64)
         half = np.full(len(chosen), 0.5)
         middle = np.where(less > 0.5, np.floor(_reached(*below, half) + 1e-9), chosen)
         middle = np.where(more > 0.5, np.ceil(_reached(*above, half) - 1e-9) - 1, middle).astype(np.int64)
@@ -221,12 +276,12 @@ class _Groups:
         """For some numbers of rows of each group: their weights, groups × nodes; the rows up to each border, groups ×
         nodes × borders; the relative variance of the rows of each part; and how far the group's own quantiles say where
         its rows are, from 0 to 1."""
-        top = np.maximum(self.rows.sum(axis=1), 0) + 4 * self.deviation * math.sqrt(self.rows.shape[1])
+        top = np.maximum(self.rows.sum(axis=1), 0) + 4 * np.sqrt((self.deviations**2).sum(axis=1))
         (average, shape), least = self.sizes, scale / 2
         steps = np.arange(_NODES) / (_NODES - 1) * np.log(np.maximum(top / least, 2.0))[:, None]
         sizes = least * np.exp(steps)
         expected = sizes[:, :, None] * self.shares[:, None, :]
-        own, noise = expected**2 / PART, self.deviation**2
+        own, noise = expected**2 / PART, self.deviations[:, None, :] ** 2
         off = self.rows[:, None, :] - expected
         logs = -(off**2 / (own + noise) + np.log(own + noise)).sum(axis=2) / 2
         logs += shape * (np.log(sizes) - sizes / max(average, least))
