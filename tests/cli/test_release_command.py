@@ -107,7 +107,7 @@ def test_attributes_may_be_called_like_columns(tmp_path):
     for words in (("--histogram", "count,lower"), ("--marginals", "1"), ("--cdf", "lower"), ("--histogram", "count")):
         done = run(*ask, *words)
         assert done.exit_code == 0, done.output
-    cumulative = run(*ask, "--cdf", "lower").stdout.splitlines()[3:5]
+    cumulative = run(*ask, "--cdf", "lower").stdout.splitlines()[4:6]
     assert [line.split()[:2] for line in cumulative] == [["3", "1.0"], ["4", "2.0"]]
 
 
@@ -286,12 +286,13 @@ def test_count_for_people(tmp_path):
 def test_long_histograms_are_cut_only_where_a_folder_has_all_lines(tmp_path):
     ask = (DATA, "--schema", SCHEMA, "--histogram", "cost", "--epsilon", "1", "--algorithm", "identity", "--quiet")
     done = run(*ask)
-    assert len(done.stdout.splitlines()) == 3 + 512
+    assert len(done.stdout.splitlines()) == 4 + 512
     assert done.stderr == ""
     cut = run(*ask, "--out", str(tmp_path / "out")).stdout.splitlines()
-    assert len(cut) == 3 + 60 + 1
+    assert len(cut) == 4 + 60 + 1
     assert cut[-1] == f"… and 452 more lines: {tmp_path / 'out'} has them all."
-    assert cut[:1] == [""]
+    assert cut[0].startswith("Only rows with a known cost are in this table. About ")
+    assert cut[1] == ""
 
 
 def test_a_thousand_tables_are_printed(tmp_path):

@@ -109,8 +109,8 @@ def test_a_page_says_what_every_page_says(pages, results, kind):
     for section in ("reading", "provenance", *(["budget"] if result.receipt.private else [])):
         assert f'id="{section}"' in long
     assert ('id="budget"' in long) == (kind != "public configuration")
-    if result.counted:
-        assert result.counted.sentence in short
+    assert result.which_rows in unescape(short)
+    assert result.counted.sentence in result.which_rows
     if result.where:
         assert result.where.replace(">", "&gt;") in short
     assert len(re.findall("<figure>", pages[kind])) >= len(result.drawings())
@@ -142,8 +142,8 @@ def test_a_notebook_shows_numbers_before_pictures(results, kind):
 def test_printed_it_begins_with_numbers(results, kind):
     result = results[kind]
     lines = str(result).splitlines()
-    if result.counted:  # that comes before any number
-        assert lines.pop(0) == result.counted.sentence
+    if result.which_rows:  # that comes before any number
+        assert lines.pop(0) == result.which_rows
     sheet = result.glance().sheets[0]
     one_line = sheet.lines == 1 and len(sheet.columns) > 1
     assert lines[0].split()[0] == ("statistic" if one_line else next(iter(sheet.labels)))

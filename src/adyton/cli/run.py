@@ -190,5 +190,7 @@ def _report(
         for paragraph in result.paragraphs():
             if paragraph.startswith("WARNING"):
                 remark(paragraph)
+        for advice in result.advice():
+            remark(advice)
     said = "Nothing was charged: all results exist already." if not charged else f"Charged now: ε = {display(charged)}."
     remark(f"{said} Each result is in the folder of its name in {folder}.")

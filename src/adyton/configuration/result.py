@@ -17,6 +17,7 @@ from adyton.kernel.instances.lattice import POINTS, UNIT, Utility
 from adyton.kernel.instances.votes import ADD_REMOVE, spread
 from adyton.messages import shorten
 from adyton.odds import often
+from adyton.result.coverage import Audience
 from adyton.result.result import Result
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
 from adyton.schema.plain_values import as_real, of_kind, part_of
@@ -46,6 +47,7 @@ class Configuration(Result):
     noun = "configuration"
     holds = "a configuration"
     checks_values = False
+    place = ""
 
     task: Tuning
     parameter: Parameter
@@ -99,7 +101,7 @@ class Configuration(Result):
         """Whether the noise was real; on public instances it is simulated."""
         return self.receipt.private
 
-    def paragraphs(self) -> tuple[str, ...]:
+    def paragraphs(self, audience: Audience = "reader") -> tuple[str, ...]:
         """What was tuned and to what, what is promised, and what was spent."""
         tuned, promised = self._chosen(), f"Guarantee: {self.guarantee}"
         if not self.private:

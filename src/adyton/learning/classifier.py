@@ -19,6 +19,7 @@ from adyton.learning.model import Model, Target, class_array
 from adyton.learning.registry import AUTO, DEFAULT, WHY_DEFAULT, Learner, LookAlikes, learner_named, look_alikes
 from adyton.messages import listing, shorten
 from adyton.queries import Queries
+from adyton.result.coverage import Audience, Coverage
 from adyton.result.receipt import read_bought, read_figures
 from adyton.result.result import Result
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, Column, Look, Sheet, Sheets
@@ -158,6 +159,7 @@ class FittedClassifier(Result):
     holds = "a classifier"
     bulky = ("model",)
     checks_values = False
+    place = "were learnt from"
 
     task: Classifier
     model: Model
@@ -226,9 +228,14 @@ class FittedClassifier(Result):
         names = listing(self.model.schema.names)
         return f"Learnt: {self.model.label!r} from {names}{where}; {len(self.model.classes)} classes."
 
-    def paragraphs(self) -> tuple[str, ...]:
+    @property
+    def coverage(self) -> Coverage:
+        """Which rows it was learnt from: those whose values are known in all of its attributes."""
+        return self._covered(self.schema)
+
+    def paragraphs(self, audience: Audience = "reader") -> tuple[str, ...]:
         """What was learnt, by which method and why, the expected quality, what was spent, and the model itself."""
-        *first, paid = super().paragraphs()
+        *first, paid = super().paragraphs(audience)
         if self.asked is not None:
             paid += f" ε = {display(self.asked)} was asked for; {self.learner} needed less, and the rest is not spent."
         return (*first, paid, self.model.explain())
@@ -247,9 +254,8 @@ class FittedClassifier(Result):
         return Sheets(FILE, (Sheet(axis, (column,), counted=self.counted_rows),))
 
     def shown(self, *, quiet: bool = False) -> tuple[str, ...]:
-        """Which rows it was learnt from, if not all of them, and the model."""
-        first = self.counted.first(self.where)
-        return (*((first,) if first else ()), self.model.explain())
+        """Which rows it was learnt from, and the model."""
+        return self.which_rows, self.model.explain()
 
     def drawings(self, most: int | None = None) -> list[Drawing]:
         """The trees with noisy counts, or the profiles of the classes."""

@@ -31,6 +31,7 @@ from adyton.plans.base import ErrorKind, ExpectedError
 from adyton.queries import Queries
 from adyton.queries.measurement import Group, MeasuredTable
 from adyton.result.combining import joint_receipt
+from adyton.result.coverage import Coverage, Total
 from adyton.result.intervals import Interval, radius
 from adyton.result.joint_law import JointLaw, is_whole, radius_of_sums
 from adyton.result.receipt import read_bought
@@ -387,6 +388,15 @@ class TablesRelease(Released):
         return max(0, round(self.model.total))
 
     # ---- for people and files ---------------------------------------------------------------------------------------
+
+    @property
+    def coverage(self) -> Coverage:
+        """Which rows are in it: each table was measured on those whose values are known in its own attributes."""
+        return self._covered(self.schema, place="are in these tables", apart=True)
+
+    def total(self) -> Total:
+        """The number of rows of the model."""
+        return Total(self.model.total, float(np.sqrt(self.law.of(())[0])))
 
     @property
     def extent(self) -> str:

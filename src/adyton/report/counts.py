@@ -301,7 +301,7 @@ def _table(release: Release, places: tuple[int, ...], most: int) -> tuple[Sheet,
     labels = {name: [str(release.axes[name][cell]) for cell in some] for name, some in zip(names, columns, strict=True)}
     words = release.counted.what("rows up to here" if cumulative else "rows")
     boxes = _boxes(release, places, np.zeros_like(cells) if cumulative else cells, cells)
-    return _sheet(labels, words, math.prod(sides)), boxes
+    return replace(_sheet(labels, words, math.prod(sides)), among=release.coverage.among(names)), boxes
 
 
 def _panels(release: Release, most: int | None) -> list[tuple[Panel, Whole]]:
@@ -316,7 +316,10 @@ def _panels(release: Release, most: int | None) -> list[tuple[Panel, Whole]]:
         if release.task.cumulative:
             kind: Kind = "line" if panels[0].kind == "bars" else panels[0].kind
             panels.insert(0, replace(panels[0], kind=kind, title=f"Rows up to each {names[0]}"))
-    return [_panel(release, panel) for panel in panels[:most]]
+    coverage = release.coverage
+    ends = [coverage.among([axis.name for axis in panel.axes]) for panel in panels[:most]]
+    titled = (replace(panel, title=f"{panel.title}{end}") for panel, end in zip(panels, ends, strict=False))
+    return [_panel(release, panel) for panel in titled]
 
 
 def _panel(release: Release, panel: Panel) -> tuple[Panel, Whole]:

@@ -190,7 +190,7 @@ def view_of(
     what, dataset = result.task.title, result.receipt.dataset
     known = {
         "Data set": dataset,
-        "Rows counted": result.counted_rows or f"all{' that match the schema' * result.checks_values} (no filter)",
+        "Rows counted": result.which_rows,
         "Task": f"{result.task}{result.extent}",
         "Protected": f"one {protected(result)}",
         "Algorithm": result.algorithm,
@@ -330,7 +330,7 @@ def tables_of(sheets: Sheets) -> list[Block]:
     shown, several = sheets.sheets[:_TABLES], len(sheets.sheets) > 1
     blocks: list[Block] = [Words(sheets.note, quiet=True)] if sheets.note else []
     for sheet in shown:
-        fold = f"{sheet.title} as a table" if several else "The numbers as a table"
+        fold = f"{sheet.title}{sheet.among}, as a table" if several else "The numbers as a table"
         blocks.append(table_of(sheet, rate_of(sheets), fold=fold, open=not several and sheet.lines <= _OPEN))
     if left := len(sheets.sheets) - len(shown):
         blocks.append(Words(f"{left:,} more tables are in {sheets.file} beside this page.", quiet=True))
@@ -425,7 +425,7 @@ def printed(result: Result) -> str:
     left, total = display(result.receipt.remaining), display(result.receipt.total)
     asked = f"{sentence(str(result.task))}{only}{result.extent}, by {result.algorithm}"
     about = f"{asked}. ε = {display(result.epsilon)}; {left} of {total} is left.{mark}"
-    first = [result.counted.sentence] if result.counted else []
+    first = [result.which_rows] if result.which_rows else []
     return "\n".join([*first, *(line.rstrip() for line in lines), *more, about])
 
 
@@ -484,7 +484,7 @@ def to_html(result: Result) -> str:
 def facts_of(result: Result) -> dict[str, Any]:
     """What pages and notebooks have in common; amounts of the budget as exact decimals and as parts of the total."""
     receipt = result.receipt
-    warnings = [] if result.misfits is None else [" ".join(result.misfits.warnings())]
+    warnings = list(result.warnings())
     if result.unfinished is not None:
         warnings.append(f"{result.unfinished} What was measured until then is here.")
     if receipt.changed:
@@ -498,6 +498,7 @@ def facts_of(result: Result) -> dict[str, Any]:
         "what": result.noun,
         "receipt": receipt,
         "counted": result.counted,
+        "which_rows": result.which_rows,
         "warnings": [text for text in warnings if text],
         "budget": {name: display(value) for name, value in amounts.items()} | shares,
         "made": receipt.created,

@@ -45,14 +45,14 @@ _FATES = {
 }
 _ADVICE = (
     "Compare how the file writes {} with what the schema accepts (`adyton schema SCHEMA.toml` prints it), correct one "
-    "of the two, and release again."
+    'of the two, and release again; nulls = "level" counts values that are truly missing.'
 )
 
 
-def unseen(epsilon: Fraction, rows_per_unit: int) -> int:
-    """How many rows of a kind could go unnoticed in counts that cost the usual part of *epsilon*.
+def noticeable(epsilon: Fraction, rows_per_unit: int) -> int:
+    """How many rows of a kind are certain to be noticed in counts that cost the usual part of *epsilon*.
 
-    >>> unseen(Fraction(1, 2), 1)
+    >>> noticeable(Fraction(1, 2), 1)
     849
     """
     return math.ceil(SURE * math.sqrt(2) * rows_per_unit / (epsilon * SHARE))
@@ -65,12 +65,14 @@ class MisfitShare:
     part: Fraction = Fraction(0)
     rows_per_unit: int = 1
     rows: int | None = None
-    """About how many rows there are; None if the part is taken however many rows go unnoticed."""
+    """About how many rows there are; None if the part is taken however large the noise is."""
 
     def of(self, epsilon: Fraction) -> Fraction:
         """The part for a release of *epsilon*."""
         return (
-            self.part if self.rows is None or unseen(epsilon, self.rows_per_unit) <= SHOWN * self.rows else Fraction(0)
+            self.part
+            if self.rows is None or noticeable(epsilon, self.rows_per_unit) <= SHOWN * self.rows
+            else Fraction(0)
         )
 
     def notes(self, epsilon: Fraction) -> tuple[str, ...]:
@@ -84,11 +86,11 @@ NO_SHARE = MisfitShare()
 
 
 def not_counted(epsilon: Fraction, rows_per_unit: int) -> str:
-    """A sentence that misfits are not counted, and what counting them would show."""
+    """A sentence that misfits are not counted, and how noisy a count of them would be."""
+    noise = math.sqrt(2) * rows_per_unit / float(epsilon * SHARE)
     return (
-        "Rows with a blank or unknown value, which do not match the schema, were not counted: such a count, made with "
-        f"{SHARE} of this ε, would be so noisy that up to about {unseen(epsilon, rows_per_unit):,} of them could go "
-        "unnoticed."
+        "How many rows have a blank or unknown value, and so do not match the schema, is not measured: a count with "
+        f"{SHARE} of this ε would have noise of ± {noise:,.0f}."
     )
 
 
@@ -147,25 +149,24 @@ class Misfits:
         return tuple(kind for kind in self.counts if kind not in sure and kind.count > max(certain, 0.5 * self.rows))
 
     def warnings(self) -> tuple[str, ...]:
-        """A sentence on every alarming or likely kind, and what to do about it; empty if there is no such kind."""
-        alarming, likely = self.alarming(), self.likely()
-        if not alarming and not likely:
-            return ()
-        names = list(dict.fromkeys(kind.misfit.attribute for kind in (*alarming, *likely)))
-        said = (*map(self._sentence, alarming), *(f"Likely: {self._sentence(kind)}" for kind in likely))
-        return (*said, _ADVICE.format(" and ".join(names)))
+        """A sentence on every alarming or likely kind, for readers; empty if there is no such kind."""
+        likely = (f"Likely: {self._sentence(kind)}" for kind in self.likely())
+        return (*map(self._sentence, self.alarming()), *likely)
+
+    def advice(self) -> str:
+        """What whoever made the release can do about alarming or likely kinds; empty if there is no such kind."""
+        kinds = (*self.alarming(), *self.likely())
+        names = list(dict.fromkeys(kind.misfit.attribute for kind in kinds))
+        return _ADVICE.format(" and ".join(names)) if names else ""
 
     def in_words(self) -> str:
         """Which rows do not match the schema, and what counting them cost."""
         calm = [self._sentence(kind) for kind in self.sure() if kind not in self.alarming()]
-        unseen = f"{SURE * self.deviation:,.0f}"
+        noise = f"the counts have noise of ± {self.deviation:,.0f} each"
         if calm or self.alarming() or self.likely():
-            words = [*calm, f"Other kinds of rows that do not match the schema number fewer than about {unseen} each."]
+            words = [*calm, f"Of other kinds of rows that do not match the schema, there is no sign: {noise}."]
         else:
-            words = [
-                "No sign of rows that do not match the schema; up to about "
-                f"{unseen} rows of each kind could go unnoticed."
-            ]
+            words = [f"No sign of rows that do not match the schema: {noise}, and show no more than noise."]
         return " ".join(
             [*words, f"Counting them took ε = {display(self.epsilon)}, {self.share} of what this release cost."]
         )

@@ -20,6 +20,7 @@ from adyton.plans.base import ExpectedError
 from adyton.queries import Explicit
 from adyton.result.combining import COMBINED, MOST, check_same, joint_receipt
 from adyton.result.comparing import Changing, Combinable
+from adyton.result.coverage import Total
 from adyton.result.figures import Figure
 from adyton.result.intervals import Interval
 from adyton.result.joint_law import ApartLaw
@@ -42,8 +43,7 @@ _ROUNDED = 1 + Fraction(1, 1 << 20)
 """The kernel rounds the scale of noise up, by less than this factor."""
 _UNCHECKED = (
     "A row with a blank or unknown value meets no comparison with it, and is not counted here; how many such rows "
-    "there are is not known. To find out, ask for the rows by that attribute, and have those counted that do not match "
-    "the schema."
+    "there are was not measured."
 )
 
 
@@ -67,6 +67,7 @@ class Number(Result, Changing, Combinable):
     holds = "a count"
     at_once = True
     checks_values = False
+    place = "are counted"
     bulky = ("parts",)
 
     value: int
@@ -173,6 +174,10 @@ class Number(Result, Changing, Combinable):
     def __float__(self) -> float:
         return float(self.value)
 
+    def total(self) -> Total:
+        """The number, unless units are counted; it has no values that could be unknown."""
+        return Total(float(self.value), float(self.standard_deviations[0]))
+
     def own_paragraphs(self) -> tuple[str, ...]:
         """The number, how far off it is, and a remark where a predicate's values were not checked."""
         of = "units" if self.task.per_unit else "rows"
@@ -275,6 +280,7 @@ class RowsCut(Result):
     holds = "a count of what is left out"
     at_once = True
     checks_values = False
+    place = ""
 
     cut_off: CutOff
 

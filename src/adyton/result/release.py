@@ -24,6 +24,7 @@ from adyton.plans.base import ExpectedError, Plan
 from adyton.plans.registry import plan_named
 from adyton.queries import Identity, Marginals, Queries
 from adyton.result.combining import COMBINED, MOST, averaged, check_same, noise_of_parts
+from adyton.result.coverage import Coverage, Total
 from adyton.result.intervals import Interval
 from adyton.result.joint_law import CellLaw, JointLaw
 from adyton.result.known import Adjustment, KnownNoise, contradicted
@@ -389,6 +390,20 @@ class Release(Released):
         return arrow_of(self, attributes, Look(integer, nonnegative), rate_of(confidence))
 
     # ---- what it shows and keeps ------------------------------------------------------------------------------------
+
+    @property
+    def coverage(self) -> Coverage:
+        """Which rows are in it: those whose values are known in all of its attributes, in every table of it."""
+        several = len(self.task.tables(self.schema)) > 1
+        place = "are counted" if self.task.questions() else "are in these tables" if several else self.place
+        return self._covered(None if self.task.per_unit else self.schema, place=place)
+
+    def total(self) -> Total:
+        """The sum of all cells. No algorithm has more noise in it than one count for each cell."""
+        row_epsilon = float((self.epsilon - (self.misfits.epsilon if self.misfits else 0)) / self.rows_per_unit)
+        noise = math.sqrt(2 * self.estimate.size) / row_epsilon
+        noise = min((part.total().deviation for part in self.parts), default=noise)
+        return Total(float(self._cells_before.sum()), noise)
 
     @property
     def extent(self) -> str:

@@ -6,6 +6,7 @@ import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
@@ -18,6 +19,7 @@ from adyton.interrupts import deferred
 from adyton.kernel.recorder import CHANGED
 from adyton.messages import path_of, shorten
 from adyton.odds import in_words
+from adyton.result.coverage import Audience, Coverage, Note, Total, not_right
 from adyton.result.folder import (
     ENDING,
     JSON,
@@ -34,7 +36,7 @@ from adyton.result.folder import (
     write_json,
     write_sheets,
 )
-from adyton.result.misfits import Misfits, not_counted, read_misfits
+from adyton.result.misfits import Misfits, read_misfits
 from adyton.result.receipt import Receipt, RowsCounted, read_receipt
 from adyton.result.sheets import AS_IT_IS, CONFIDENCE, HoldBack, Look, Sheets, rate_of, to_pandas, to_polars
 from adyton.schema import Schema
@@ -100,6 +102,8 @@ class Result(ABC):
 
     checks_values: ClassVar[bool] = True
     """Whether values that do not match the schema change its numbers."""
+    place: ClassVar[str] = "are in this table"
+    """What its rows are or do, at the end of a sentence; empty if it has none."""
     bulky: ClassVar[tuple[str, ...]] = ()
     """The parts of its file that grow with the number of measurements."""
 
@@ -123,6 +127,8 @@ class Result(ABC):
     """What ended the program before all planned measurements were taken; None if it was completed."""
     hold: HoldBack | None = None
     """Which of its numbers are held back in frames, files and pages, if any."""
+    earlier: Total | None = None
+    """An earlier number of rows of the same table, from the same session, if there was one."""
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], asked: Fraction) -> Self:
@@ -221,15 +227,17 @@ class Result(ABC):
 
     # ---- in words ---------------------------------------------------------------------------------------------------
 
-    def paragraphs(self) -> tuple[str, ...]:
-        """The request, what ran and why, how far off it is, which rows do not match the schema, and the price."""
+    def paragraphs(self, audience: Audience = "reader") -> tuple[str, ...]:
+        """The request and its rows, what ran and why, how far off it is, which rows do not match the schema, and the
+        price. For the producer also what to do, where something looks wrong."""
         said = f"WARNING: {self.unfinished} What was measured until then is here."
         loud, quiet = self.misfit_paragraphs()
         return (
-            self.counted.after(self.asked_in_words()),
+            f"{self.asked_in_words()} {self.which_rows}".rstrip(),
             *(() if self.receipt.private else (SIMULATED,)),
             *((said,) if self.unfinished is not None else ()),
             *loud,
+            *(self.advice() if audience == "producer" else ()),
             *self.own_paragraphs(),
             *self.held_back_in_words(),
             *quiet,
@@ -247,19 +255,68 @@ class Result(ABC):
         return f"{cost} {means}{changed}"
 
     def misfit_paragraphs(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The rows that do not match the schema, in words: a warning if one is needed, and a paragraph."""
-        if not self.checks_values:
-            return (), ()
-        if self.misfits is None:
-            counted = any(step.startswith("misfits(") for debit in self.receipt.entries for step in debit.lineage)
-            said = not_counted(self.epsilon, self.rows_per_unit)
-            return (), () if self.task.per_unit or counted else (said,)  # counted in the parts of a combined release
-        warnings = " ".join(self.misfits.warnings())
-        return (f"WARNING: {warnings}",) * bool(warnings), (self.misfits.in_words(),)
+        """The rows that are missing, in words: warnings if they are needed, and what is known of them."""
+        details = (self.coverage.details,) * bool(self.coverage.details)
+        counted = () if self.misfits is None else (self.misfits.in_words(),)
+        return tuple(f"WARNING: {said}" for said in self.warnings()), (*details, *counted)
 
-    def explain(self) -> Explanation:
-        """In words: the request, what ran and why, how far off it is, and what was spent."""
-        return Explanation(self.paragraphs())
+    def explain(self, audience: Audience = "producer") -> Explanation:
+        """In words: the request, what ran and why, how far off it is, and what was spent.
+
+        Parameters
+        ----------
+        audience
+            ``producer`` for whoever asked, who is also told what to do where something looks wrong; ``reader`` for
+            everybody else: then it is what the report says.
+        """
+        return Explanation(self.paragraphs(audience))
+
+    # ---- which rows are in it ---------------------------------------------------------------------------------------
+
+    @property
+    def coverage(self) -> Coverage:
+        """Which rows are in it, and which are not."""
+        return self._covered(self.schema if self.checks_values and not self.task.per_unit else None)
+
+    def _covered(self, schema: Schema | None, **how: Any) -> Coverage:
+        """The coverage of a result for which the values of these attributes must be known."""
+        how = {"place": self.place, **how}
+        if schema is None:
+            return Coverage.of_units(self.schema, self.counted, self.where, how["place"])
+        found = Coverage.of(schema, limit=self.counted, where=self.where, misfits=self.misfits, **how)
+        in_parts = self.misfits is None and any(
+            step.startswith("misfits(") for debit in self.receipt.entries for step in debit.lineage
+        )
+        return found.measured_in_parts() if in_parts else found
+
+    @property
+    def which_rows(self) -> str:
+        """Which rows are in it and which are not, in the words that every output begins with."""
+        return self.coverage.sentence
+
+    def total(self) -> Total | None:
+        """The number of rows in it, if it says one."""
+        return None
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What looks wrong, each with whom it is for: ``reader``, or ``producer`` for what only whoever asked can do
+        about it."""
+        misfits = self.misfits
+        said = [] if misfits is None else [Note(" ".join(misfits.warnings())), Note(misfits.advice(), "producer")]
+        with suppress(Exception):  # the result is paid for, with or without this comparison
+            total = None if self.where is not None or self.task.per_unit else self.total()
+            public = None if self.schema is None else self.schema.rows
+            said += [] if total is None else not_right(total, self.coverage, public, self.earlier, misfits)
+        return tuple(note for note in said if note.text)
+
+    def warnings(self) -> tuple[str, ...]:
+        """The notes for readers."""
+        return tuple(note.text for note in self.notes if note.audience == "reader")
+
+    def advice(self) -> tuple[str, ...]:
+        """The notes for the producer."""
+        return tuple(note.text for note in self.notes if note.audience == "producer")
 
     # ---- in numbers -------------------------------------------------------------------------------------------------
 
@@ -363,6 +420,7 @@ class Result(ABC):
         common = {
             **KIND.head,
             "kind": self.kind,
+            "which_rows": self.which_rows or None,
             "counted": self.counted.sentence or None,
             "task": self.task.to_dict(),
             "where": self.where,
@@ -374,6 +432,7 @@ class Result(ABC):
             "record": self.receipt.to_plain(),
             "misfits": None if self.misfits is None else self.misfits.to_plain(),
             **({} if self.hold is None else {"held_back": self.hold.to_plain()}),
+            **({} if self.earlier is None else {"earlier": self.earlier.to_plain()}),
         }
         return {**as_plain(common), **self.own_dict(complete=complete)}
 
@@ -535,6 +594,7 @@ def _common(plain: Mapping[str, Any], task: Task) -> dict[str, Any]:
         "misfits": read_misfits(plain.get("misfits"), epsilon),
         "unfinished": None if unfinished is None else as_text(unfinished, "unfinished"),
         "hold": _held_back(plain.get("held_back")),
+        "earlier": None if plain.get("earlier") is None else Total.from_plain(plain["earlier"]),
     }
 
 

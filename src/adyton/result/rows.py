@@ -171,7 +171,7 @@ class RowsMade:
 
 
 def _note(counted: str) -> str:
-    return f"{_NOTE} {counted}".rstrip()
+    return f"{_NOTE} What they were made from: {counted}" if counted else _NOTE
 
 
 def check_rows(file: Path | None, rows: int, schema: Schema) -> None:

@@ -95,6 +95,8 @@ class Sheet:
     """Where the numbers come from, if that differs between sheets: measured, or computed in some way."""
     of: int = 0
     """How many lines there are in all, if the sheet holds only the first ones."""
+    among: str = ""
+    """The end of its title: which rows it has, if attributes that it does not show decide that."""
 
     @property
     def lines(self) -> int:

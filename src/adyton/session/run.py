@@ -25,6 +25,7 @@ from adyton.messages import shorten
 from adyton.programs.base import Outlook, Program, program_of
 from adyton.programs.targets import EPSILONS, outcome, plot_errors
 from adyton.queries import Identity
+from adyton.result.coverage import Total
 from adyton.result.misfits import GUESS, NO_SHARE, SHARE, Misfits, MisfitShare, NoisyMisfit
 from adyton.result.pending import Measurements, Pending, carry_out, in_short
 from adyton.result.receipt import Receipt
@@ -54,13 +55,14 @@ def run(kernel: Kernel[Any], request: Request, keep: Callable[[Any], None], prog
 
 
 def admitted(
-    kernel: Kernel[Any], request: Request, program: Program | None = None
+    kernel: Kernel[Any], request: Request, program: Program | None = None, totals: list[Total] | None = None
 ) -> Callable[[Callable[[Any], None]], Result]:
-    """Make all checks now; the returned function carries the request out."""
+    """Make all checks now; the returned function carries the request out. *totals* are the numbers of rows that the
+    same person was told before: the result is compared with them, and adds its own."""
     program = program_of(request, kernel.root.schema) if program is None else program
     account = kernel.budget
     account.afford(request.epsilon, kernel.ledger.path)
-    work = planned(kernel, request, program, account)
+    work = planned(kernel, request, program, account, totals)
     return lambda keep: carry_out(kernel, work, keep, request.epsilon)
 
 
@@ -75,7 +77,11 @@ def resumed(kernel: Kernel[Any], request: Request, recorder: Recorder, cause: Ba
 
 
 def planned(
-    kernel: Kernel[Any], request: Request, program: Program | None = None, account: Account | None = None
+    kernel: Kernel[Any],
+    request: Request,
+    program: Program | None = None,
+    account: Account | None = None,
+    totals: list[Total] | None = None,
 ) -> Callable[[Recorder], Result]:
     """The function that measures and computes, after all checks but that of the budget; *account* is the kernel's, if
     it was read already."""
@@ -112,7 +118,7 @@ def planned(
             "misfits": counted,
             "unfinished": None if answer.ended is None else in_short(answer.ended),
         }
-        result = program.result.of(common | dict(answer.own), amount)
+        result = compared(program.result.of(common | dict(answer.own), amount), totals)
         return result if known is None else _adjusted(result, known)
 
     return work
@@ -127,6 +133,19 @@ def _adjusted(result: Result, known: KnownTotals) -> Result:
         with suppress(UserWarning):  # even if warnings are errors, it is returned
             warnings.warn(f"{failed}, and are as they were measured. with_known(…) tries again.", stacklevel=2)
         return result
+
+
+def compared(result: Result, totals: list[Total] | None) -> Result:
+    """The result, with the largest number of rows that was told of the whole table before; its own is added, if it
+    takes no time to compute."""
+    if totals is None or result.where is not None or result.task.per_unit:
+        return result
+    with suppress(Exception):  # it is paid for, with or without a comparison
+        own = result.total() if result.at_once else None
+        earlier = max(totals, key=lambda total: total.rows, default=None)
+        totals += [] if own is None else [own]
+        return result if earlier is None else replace(result, earlier=earlier)
+    return result
 
 
 def charged(debits: Sequence[Debit], amount: Fraction) -> Fraction:

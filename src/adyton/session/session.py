@@ -22,6 +22,7 @@ from adyton.messages import path_of
 from adyton.noise.source import NoiseSource
 from adyton.programs.base import Outlook, program_of
 from adyton.programs.targets import Epsilon, Target
+from adyton.result.coverage import Total
 from adyton.result.folder import Place
 from adyton.result.number import CutOff, Number, RowsCut
 from adyton.result.pending import Keeper, Measurements
@@ -78,6 +79,7 @@ class Session(Budgeted, Keeper):
         self.schema = declared_schema(schema, rows_per_unit)
         self.results: list[Result] = []
         """The results of the last :meth:`run` so far, in the order of the requests."""
+        self._totals: list[Total] = []
         self._own_ledger = not isinstance(ledger, Ledger)
         total = total_budget(epsilon, ledger)
         self._kernel: Kernel[TableSource] = Kernel(
@@ -268,7 +270,7 @@ class Session(Budgeted, Keeper):
 
         Where the schema names a unit, at most ``rows_per_unit`` rows of each are counted, and ``.counted`` says so.
         Rows that do not match the schema are not counted separately: a row with a value that *where* cannot read
-        satisfies no comparison and is left out without notice.
+        satisfies no comparison; how many such rows there are is not measured, and the result says so.
         """
         return cast("Number", self._ask(Request.of(Count(), epsilon, where=where)))
 
@@ -351,7 +353,7 @@ class Session(Budgeted, Keeper):
         self.budget.afford(epsilon, self._kernel.ledger.path)
 
     def _admitted(self, request: Request) -> Admitted:
-        return admitted(self._kernel, request)
+        return admitted(self._kernel, request, totals=self._totals)
 
     def close(self) -> None:
         """Close the ledger's file, if the session opened it. A ``with`` block does the same at its end."""

@@ -14,6 +14,7 @@ from adyton.errors import BadInput
 from adyton.exact import share
 from adyton.messages import joined, listing, no_such
 from adyton.result.comparing import Comparable
+from adyton.result.coverage import Coverage, Total
 from adyton.result.intervals import Interval
 from adyton.result.joint_law import ApartLaw
 from adyton.result.result import Result
@@ -215,6 +216,20 @@ class NumbersRelease(Result, Comparable):
     def typical_errors(self) -> Mapping[str, float]:
         """The same as :attr:`expected_error`."""
         return self.expected_error
+
+    place = "are in these numbers"
+
+    @property
+    def coverage(self) -> Coverage:
+        """Which rows are in it: those with a number, in a group."""
+        return self._covered(self.schema, numbers=self.task.attribute)
+
+    def total(self) -> Total | None:
+        """The rows of all groups, where they were counted."""
+        for figures in self._usual:
+            if figures.name == "count" and figures.known:
+                return Total(float(np.sum(figures.estimate)), float(np.sqrt(np.square(figures.error).sum())))
+        return None
 
     @property
     def extent(self) -> str:

@@ -77,6 +77,8 @@ class Content:
     warnings: tuple[str, ...]
     left_out: bool = False
     """Whether the report shows more than there is room for."""
+    advice: tuple[str, ...] = ()
+    """What whoever asked can do where something looks wrong; readers of the report are not told."""
     problem: str = ""
     """Why there are no numbers and pictures, if there are none."""
 
@@ -101,7 +103,7 @@ def preview_of(saved: Saved) -> Job:
 def preview(result: Result, *, pictures: bool = False) -> Content:
     """What can be shown of a result at once; with *pictures*, also those of many counts, without intervals."""
     cost = (spent(result), Fact("Algorithm", result.algorithm))
-    lead = result.counted.after(result.asked_in_words())
+    lead = result.asked_in_words()
     sections: tuple[Section, ...] = ()
     if pictures and isinstance(result, Release) and result.estimate.size > QUICK:
         drawn = [Picture.of(drawing) for drawing in result.drawings(_MOST_PREVIEWED)]
@@ -123,6 +125,7 @@ def _rendered(result: Result) -> Rendering:
             files=tuple(_files(result)),
             warnings=tuple(facts_of(result)["warnings"]),
             left_out=left_out,
+            advice=result.advice(),
         )
         return Rendering(content, render(result, view))
     except Exception as error:  # it was paid for: its page says what it is, and has its JSON
@@ -326,7 +329,7 @@ def rows_file(result: Result, count: int, kind: str) -> Page:
     """Synthetic rows as a file."""
     if not isinstance(result, Released):
         raise NoSuchPage("Synthetic rows are made from counts and tables, and this result has none.")
-    said = result.counted.first(result.where)
+    said = result.which_rows
     table, _ = sampled_table(result.row_source, result.schema, count, None, said)
     file = file_to_save(result, f"synthetic_rows.{kind}", "Synthetic rows")
     return _passed(table_data(table, kind), file, KINDS[kind])

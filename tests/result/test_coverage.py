@@ -1,0 +1,124 @@
+"""The first line of every output says which rows are in it; totals that cannot be right are named."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+import adyton as ad
+from adyton.report.page import render, to_html
+from adyton.result.coverage import Total
+
+ROWS = 4000
+MISSING = "How many are missing because a value is unknown was not measured."
+EACH = "Each of these tables has only rows with known values of its own attributes; then the tables were made to agree."
+
+
+def table():
+    """Half of the rows have no class, and half of the others no result; nobody has no sex."""
+    half, quarter = ROWS // 2, ROWS // 4
+    columns = {
+        "class": ["a"] * half + [None] * half,
+        "result": ["+"] * quarter + [None] * half + ["-"] * quarter,
+        "sex": ["F", "M"] * half,
+        "age": [30] * quarter + [None] * (ROWS - quarter),
+        "who": range(ROWS),
+    }
+    return pd.DataFrame(columns)
+
+
+def schema(**how):
+    levels = {"class": ["a", "b"], "result": ["+", "-"]}
+    attributes = {name: ad.Categorical(own) for name, own in levels.items()}
+    attributes["sex"] = ad.Categorical(["F", "M"], nulls="level", outside="other")
+    return ad.Schema(attributes | {"age": ad.Integer(0, 99, nulls="level", outside="clamp")}, **how)
+
+
+def session(**how):
+    return ad.Session(table(), schema=schema(**how), epsilon=3)
+
+
+@pytest.mark.parametrize(("task", "how", "said"), [
+    (ad.Histogram("class", "result"), {}, f"Only rows with a known class and result are in this table. {MISSING}"),
+    (ad.Histogram("sex"), {}, "All rows are in this table; missing values count as (null) and undeclared values count "
+     "as (other)."),
+    (ad.Histogram("class"), {"where": "age > 3"}, "Only rows where age > 3, with a known class, are in this table. "
+     f"{MISSING}"),
+    (ad.Marginals(sets=[["class"], ["result"]]), {"algorithm": "identity"}, "Only rows with a known class "
+     f"and result are in these tables. {MISSING}"),
+    (ad.Marginals(sets=[["class", "sex"], ["result"]]), {"algorithm": "all-pairs"}, f"{EACH} {MISSING}"),
+    (ad.QueryList([{"class": "a"}]), {}, f"Only rows with a known class are counted. {MISSING}"),
+    (ad.Mean("age", by="sex"), {}, f"Only rows with a known age are in these numbers. {MISSING}"),
+    (ad.Count(), {}, "All rows are counted."),
+    (ad.Count(), {"where": "age > 3"}, f"Only rows where age > 3 are counted. {MISSING}"),
+    (ad.Classifier("sex", ["class"]), {}, f"Only rows with a known class were learnt from. {MISSING}"),
+])  # fmt: skip
+def test_every_output_begins_with_the_rows_that_are_in_it(task, how, said):
+    release = session().release(task, 1, **how) if not isinstance(task, ad.Classifier) else session().fit(task, 1)
+    assert release.which_rows == said
+    assert str(release).startswith(said)
+    assert said in release.explain().paragraphs[0]
+    assert json.loads(release.to_text())["which_rows"] == said
+    for page in (render(release), to_html(release)):
+        assert page.index(said.replace(">", "&gt;")) < page.index("<table")
+        assert "unnoticed" not in page
+
+
+def test_each_person_is_said_too():
+    release = session(unit="who").release(ad.Histogram("class"), 1)
+    assert release.which_rows == (
+        "At most 1 row of each who is counted. Others are left out: these are not numbers of all rows. Rows without a "
+        f"who are left out. Only rows with a known class are in this table. {MISSING}"
+    )
+
+
+def test_what_was_measured_is_said_as_measured():
+    release = session().release(ad.Histogram("class", "result"), 1, misfits=True)
+    said = r"About [23],\d+ of [345],\d+ rows \(± \d+\) are missing because a value is unknown\."
+    assert re.fullmatch(f"Only rows with a known class and result are in this table. {said}", release.which_rows)
+    assert ad.Release.from_dict(release.to_dict()).which_rows == release.which_rows
+
+
+def test_margins_say_which_rows_they_have():
+    page = render(session().release(ad.Histogram("class", "result"), 1))
+    assert "Rows by class, of rows with a known result" in page
+    assert "Rows by result, of rows with a known class" in page
+
+
+def test_a_total_that_cannot_be_right_is_said_aloud_and_free_of_charge():
+    """Of 4,000 rows, 1,000 are counted: the schema knows it, or an earlier count does."""
+    opened = session(rows=ROWS)
+    lost = opened.release(ad.Histogram("class", "result"), 1)
+    (said,) = lost.warnings()
+    assert "the data have about 4,000 by their description: about 75% are missing" in said
+    assert f"WARNING: {said}" in lost.explain("reader").paragraphs
+    assert said in render(lost)
+    assert (opened.release(ad.Histogram("sex"), 1).notes, opened.spent) == ((), 2)
+
+    opened = session()
+    assert opened.release(ad.Histogram("class"), "0.5").notes == ()  # nothing is known of the rows
+    assert opened.count("0.5").notes == ()  # that there were fewer before says nothing against it
+    lost = opened.release(ad.Histogram("class"), 1)
+    assert "by an earlier count of the same table: about 50% are missing" in lost.warnings()[0]
+    assert ad.Release.from_dict(lost.to_dict()).notes == lost.notes
+    assert opened.release(ad.Histogram("class"), "0.5", where="age > 3").notes == ()
+    assert session(rows=2 * ROWS).count(1).warnings()[0].endswith("about 50% are missing, or that number is wrong.")
+    assert session(rows=1000).count(1).warnings()[0].endswith("that number is wrong.")
+
+
+def test_rough_numbers_and_noise_are_no_reason_for_a_warning():
+    assert Total(700).far_below(Total(1000))
+    assert not Total(801).far_below(Total(1000))
+    assert not Total(700, 30.0).far_below(Total(1000))
+
+
+def test_readers_are_told_what_is_so_and_producers_what_to_do():
+    release = session(rows=ROWS).release(ad.Histogram("class", "result"), 1, misfits=True)
+    assert {note.audience for note in release.notes} == {"reader", "producer"}
+    (advice,) = release.advice()
+    assert "release again" in advice
+    for public in (render(release), str(release.explain("reader")), release.to_text(), to_html(release)):
+        assert "release again" not in public
+        assert "adyton schema" not in public
+    assert advice in release.explain().paragraphs
